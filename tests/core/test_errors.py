@@ -16,7 +16,7 @@ def test_the_line_is_cut_at_30_characters_on_either_side():
 
 
 def test_what_is_not_printed_is_one_column():
-    assert caret("ab\ncd\tef\x01gh\nij", 9) == "    cd ef?gh\n          ^"
+    assert caret("ab\ncd\tef\x01gh\nij", 9) == "    cd ef\ufffdgh\n          ^"
     assert [caret("a\nb", k).splitlines() for k in (0, 1, 2, 3)] == [
         ["    a", "    ^"],
         ["    a", "     ^"],

@@ -88,7 +88,6 @@ def test_layout_modes():
         ('arg_layout_modes=";auto",arg_memory_spaces="; 5"', [None, "auto"], [None, 5]),
         ('arg_layout_modes="default",arg_memory_spaces="5"', [None, None], [None, None]),  # of another number of arguments
         ('arg_layout_modes="default;auto;auto",arg_memory_spaces="0;5;5"', [None, None], [None, None]),
-        ('arg_memory_spaces="x;-1"', [None, None], [None, None]),
         ('out_layout_modes="default;auto"', [None, None], [None, None]),
     ],
 )
@@ -101,8 +100,29 @@ def test_what_was_asked_for_of_each_argument(attributes, modes, spaces):
     assert (found.aliases, found.donors, found.donated) == ((), (), frozenset())
 
 
+@pytest.mark.parametrize(
+    ("attribute", "says"),
+    [
+        ('frontend_attributes={arg_memory_spaces="x;0"}', "'x' is no memory space"),
+        ('frontend_attributes={arg_memory_spaces="0;-1"}', "'-1' is no memory space"),
+        ('frontend_attributes={arg_layout_modes="default;atuo"}', "write auto"),
+        ('frontend_attributes={arg_layout_mode="default;auto"}', "write arg_layout_modes for arg_layout_mode"),
+        ("frontend_attribute={}", "write frontend_attributes for frontend_attribute"),
+        ("input_output_alias={ {0}: (0, {}, must-alais) }", "write must-alias"),
+        ("input_output_alais={ {0}: (0, {}, must-alias) }", "write input_output_alias for input_output_alais"),
+        ("buffer_donor={ (0, {}) }, buffer_donor={ (1, {}) }", "buffer_donor is given twice"),
+        ("buffer_donors={ (0, {}) }", "write buffer_donor for buffer_donors"),
+        ("input_output_alias={ {0}: (0) }", "a part of it"),
+        ("buffer_donor={ (0, {}), 1 }", "an argument"),
+    ],
+)
+def test_what_the_header_says_is_read_or_refused(attribute, says):
+    with pytest.raises(ParseError, match=says):
+        xla.entry(module(f"HloModule m, {attribute}, entry_computation_layout={{(f32[3], s32[])->f32[3]}}\n"))
+
+
 def test_each_alias_has_its_own_word():
-    aliases = "{0}: (0, {}, other), {1}: (2, {}), {2}: (3, {1}, must-alias), {3, 0}: (4, {}, may-alias)"
+    aliases = "{0}: (0, {}), {1}: (2, {}), {2}: (3, {1}, must-alias), {3, 0}: (4, {}, may-alias)"
     header = f"HloModule m, input_output_alias={{ {aliases} }}, buffer_donor={{ (5, {{}}), (6, {{1,2}}) }}, entry_computation_layout={{()->f32[3]}}\n"
     found = xla.entry(module(header))
     assert found.aliases == (((0,), 0, (), False), ((1,), 2, (), False), ((2,), 3, (1,), True), ((3, 0), 4, (), False))
@@ -292,10 +312,10 @@ def test_groups_of_few_devices(monkeypatch):
     ):
         with pytest.raises(TlaError, match=f"^{says}"):
             xla.parse_replica_groups(text)
-    for text in ("{{0,1} , {2,3}  }", "{ {0,1} {2,3} }", "{{0,1},{2,3},}", " {\n{0,1},\n{2,3}\n} "):
+    for text in ("{{0,1} , {2,3}  }", "{ {0,1},{2,3} }", " {\n{0,1},\n{2,3}\n} "):
         assert str(xla.parse_replica_groups(text)) == "{{0,1},{2,3}}"
     for text in ("{" + "{0},  " * 50_000 + "!", "{{0}" + " " * 50_000 + "!", "{" + " " * 50_000 + "!"):  # once tried in 3**n ways
-        with pytest.raises(ParseError, match="no replica groups"):
+        with pytest.raises(ParseError, match="unexpected '!'"):
             xla.parse_replica_groups(text)
 
 

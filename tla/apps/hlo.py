@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import io
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -184,16 +183,16 @@ def _say_unread(errors: list[ParseError]) -> None:
     if errors:
         lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
         first, *_, last = [error.reason.what.splitlines()[0] for error in errors] * 2
-        print(f"tla: {lines} could not be read; the first: {first}", file=sys.stderr)
+        terminal.complain(f"tla: {lines} could not be read; the first: {first}")
         if "the file ends" in last:
-            print(f"tla: what follows is missing from this account: {last}", file=sys.stderr)
+            terminal.complain(f"tla: what follows is missing from this account: {last}")
 
 
 def _say(warnings: Sequence[str]) -> None:
     for warning in warnings[:3]:
-        print(f"tla: {warning}", file=sys.stderr)
+        terminal.complain(f"tla: {warning}")
     if more := len(warnings[3:]):
-        print(f"tla: {more} more such lines; --by peak --json lists them all", file=sys.stderr)
+        terminal.complain(f"tla: {more} more such lines; --by peak --json lists them all")
 
 
 def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:

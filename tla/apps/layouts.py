@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from .. import xla
@@ -144,7 +143,7 @@ def offset(arguments: argparse.Namespace) -> Answer:
     else:
         found = subject(coord)
         if outside := _is_outside(coord, subject.shape):
-            print(f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written", file=sys.stderr)
+            terminal.complain(f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written")
     value = {"layout": arguments.layout, "coord": str(coord), "offset": plain(found), "outside": outside}
     return value, lambda value: str(value["offset"])
 

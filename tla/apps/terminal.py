@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from ..core.errors import Reason
+from ..core.errors import Reason, printable
 from ..core.ints import IntLike, is_int, known
 from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import in_units
@@ -73,7 +73,7 @@ def open_missing_streams() -> None:
 
 def complain(message: str) -> None:
     """Print a message on standard error, in lines that a terminal holds."""
-    lines = message.split("\n")
+    lines = printable(message, lines=True).split("\n")
     print(wrapped(lines, shutil.get_terminal_size().columns) if sys.stderr.isatty() else "\n".join(lines), file=sys.stderr)
 
 
@@ -176,6 +176,7 @@ def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[s
       f32[128]{0:T(1
       28)}
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     numbers = len(widths) - texts
     if limit is None or sum(widths) + 2 * (len(widths) - 1) <= limit:

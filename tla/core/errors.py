@@ -34,6 +34,9 @@ class Reason(NamedTuple):
 
 P = ParamSpec("P")
 
+#: A longer part of a message is cut [characters].
+MOST = 1000
+
 
 class Predicate(Generic[P]):
     """A question with a reason: `p(x)` is True, False, or None where that is not known; `p.why_not(x)` says why it is False.
@@ -77,7 +80,7 @@ class TlaError(Exception):
 
     def __init__(self, what: str, expected: str, fix: str) -> None:
         super().__init__(what, expected, fix)
-        self.reason = Reason(what, expected, fix)
+        self.reason = Reason(_shown(what), _shown(expected), _shown(fix))
 
     def __str__(self) -> str:
         return str(self.reason)
@@ -127,9 +130,15 @@ class ParseError(TlaError, ValueError):
     """
 
     def __init__(self, text: str, position: int, what: str, expected: str, fix: str) -> None:
-        super().__init__(f"{what}, at position {position}\n{caret(text, position)}", expected, fix)
+        super().__init__(f"{_shown(what, MOST // 2)}, at position {position}\n{caret(text, position)}", expected, fix)
         self.args = (text, position, what, expected, fix)
         self.text, self.position = text, position
+
+
+def _shown(part: str, most: int = MOST) -> str:
+    """A part of a message as it is shown: a name of a megabyte is cut in the middle."""
+    part = part if len(part) <= most else f"{part[: most // 2]}...{part[-most // 2 :]}"
+    return printable(part, lines=True)
 
 
 def caret(text: str, position: int) -> str:
@@ -139,6 +148,21 @@ def caret(text: str, position: int) -> str:
     end = len(text) if end < 0 else end
     lo, hi = max(start, position - 30), min(end, position + 30)
     head, tail = ("..." if lo > start else ""), ("..." if hi < end else "")
-    # a tab or an unprintable character is one column here, so that the caret stands where it should
-    line = "".join(c if c.isprintable() else "?" if c != "\t" else " " for c in text[lo:hi])
+    line = printable(text[lo:hi])  # each character is one column, so that the caret stands where it should
     return f"    {head}{line}{tail}\n    {' ' * (len(head) + position - lo)}^"
+
+
+def printable(text: str, lines: bool = False) -> str:
+    """A text from outside as it may be shown: a replacement character for all that a terminal obeys, or that turns the order of letters.
+
+    lines   whether it may have several lines; else their ends are replaced, too
+
+    >>> print(printable("a\\x1b[31m\\tb\\u202e"))
+    a�[31m b�
+
+    All that tla prints of a text that it was given passes here: errors, reports, titles of drawings. A character stays one character.
+    """
+    if text.isprintable():
+        return text
+    keep = {"\t": " ", "\n": "\n"} if lines else {"\t": " "}
+    return "".join(c if c.isprintable() else keep.get(c, "\N{REPLACEMENT CHARACTER}") for c in text)

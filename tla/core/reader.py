@@ -6,7 +6,7 @@ apart from tokens; and rules go forward only. Nothing that is read is evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from .arrays import INT64_MAX, INT64_MIN, int64_of
@@ -126,14 +126,16 @@ class Reader:
 
     # ------------------------------------------------------------------------------------------------- rules
 
-    def integer(self, expected: str) -> int:
-        """An integer of 64 bits."""
+    def integer(self, expected: str, least: int = INT64_MIN) -> int:
+        """An integer of 64 bits, from `least` on."""
         token = self.token
         if not (token.isascii() and token.removeprefix("-").isdecimal()):
             self.unexpected(expected)
         value = int64_of(token)
         if value is None:
             self.fail(f"{token:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one")
+        if value < least:
+            self.fail(f"{expected}: {value}", f"{least} or more")
         self.advance()
         return value
 
@@ -201,13 +203,13 @@ class Reader:
         self.fail(f"unexpected {found[:24]!r}" if found else "the text ends", expected, fix, at)
 
 
-def nearest(word: str, known: Collection[str]) -> str:
-    """The one of the known words that was meant by a misspelt one; nothing where none is near.
+def nearest(word: str, known: Collection[str], least: float = 0.6) -> str:
+    """The one of the known words that was meant by a misspelt one; nothing where none is near. least: 1 is the same word, 0 another one.
 
     >>> nearest("fp4padded", ["fp4Padded", "rank"]), nearest("order", ["rank"])
     ('fp4Padded', '')
     """
-    return next(iter(difflib.get_close_matches(word[:80], known, 1, 0.6)), "")
+    return next(iter(difflib.get_close_matches(word[:80], known, 1, least)), "")
 
 
 def write_nearest(word: str, known: Collection[str]) -> str:
@@ -219,15 +221,17 @@ def write_nearest(word: str, known: Collection[str]) -> str:
     return (close := nearest(word, known)) and f"write {close}"
 
 
-def closing(text: str, start: int, bracket: str = "()") -> int | None:
-    """The position behind the bracket that closes the one at `start`; None if it stays open.
+def closings(text: str) -> Mapping[int, int]:
+    """The positions behind the parentheses that close those of a text, by the positions of these; those that stay open are left out.
 
-    >>> closing("f(a(b)c)d", 1), closing("(a", 0)
-    (8, None)
+    >>> closings("f(a(b)c)d(")
+    {3: 6, 1: 8}
     """
-    depth = 0
-    for found in compiled(f"[{bracket}]").finditer(text, start):
-        depth += 1 if found[0] == bracket[0] else -1
-        if depth == 0:
-            return found.end()
-    return None
+    opened: list[int] = []
+    found: dict[int, int] = {}
+    for mark in compiled("[()]").finditer(text):
+        if mark[0] == "(":
+            opened.append(mark.start())
+        elif opened:
+            found[opened.pop()] = mark.end()
+    return found

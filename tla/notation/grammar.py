@@ -12,6 +12,8 @@ Source: cute::print of CUTLASS; TLA's documents.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 from ..core.arrays import INT64_MAX, INT64_MIN, int64_of
@@ -22,7 +24,7 @@ from ..core.int_tuple import MAX_DEPTH, IntTuple
 from ..core.ints import IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
-from ..core.reader import Reader, closing
+from ..core.reader import Reader, closings
 from ..core.swizzle import make_swizzle
 
 # Sizes in a text bring the symbolic package with them.
@@ -107,10 +109,15 @@ class NotationReader(Reader):
         self.depth -= 1
         return tuple.__new__(IntTuple, opened.pop()[1])  # its leaves and depth are checked here
 
+    @functools.cached_property
+    def closings(self) -> Mapping[int, int]:
+        """The place where each '(' of the text is closed: looked for once, as brackets may stand in brackets."""
+        return closings(self.text)
+
     def at_expression(self) -> bool:
         """Whether an expression begins here: a name, or what an operator follows, a '(' with its ')' included."""
         if self.token == "(":
-            return bool(compiled(_OPERATOR).match(self.text, closing(self.text, self.at) or len(self.text)))
+            return bool(compiled(_OPERATOR).match(self.text, self.closings.get(self.at, len(self.text))))
         if self.token[:1] in _FIRST:
             return bool(compiled(_OPERATOR).match(self.text, self.after))
         return self.token[:1].isalpha() or self.text.startswith("-", self.at)

@@ -20,6 +20,9 @@ from ..core.errors import LeafTypeError
 from ..core.reader import Reader, write_nearest
 from .symint import SymInt, compute
 
+#: Operations in a row, more than these, are refused.
+MAX_OPERATIONS = 2**14
+
 _SUM: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
 _PRODUCT: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "//": operator.floordiv, "%": operator.mod}
 
@@ -47,10 +50,19 @@ class _ExpressionReader(Reader):
     tokens = r"[0-9]+|[A-Za-z][A-Za-z0-9_]*|//|[-+*%^(),/]"
     noun, example = "an expression", "write an expression such as 16*(M//4)+1"
     symbols: Mapping[str, Any]
+    operations = 0
+
+    def next(self) -> str:
+        """The token that stands here, which is taken: an operator, or a name."""
+        self.operations += 1
+        if self.operations > MAX_OPERATIONS:
+            self.fail(f"more than {MAX_OPERATIONS:,} operations and names", f"{MAX_OPERATIONS:,} at most", "give parts of it names")
+        return super().next()
 
     def xor(self) -> Any:
         value = self.sum()
-        while self.take("^"):
+        while self.token == "^":
+            self.next()
             value = compute("xor", value, self.sum())
         return value
 
@@ -88,8 +100,8 @@ class _ExpressionReader(Reader):
         try:
             return self.symbols[name]
         except KeyError:
-            fix = write_nearest(name, [*self.symbols]) or f"give symbols=[dim('{name}')]"
-            self.fail(f"the name {name!r:.40} is not known", f"one of the symbols: {', '.join(self.symbols) or 'none'}", fix, start)
+            fix = write_nearest(name, [*self.symbols]) or f"give symbols=[dim('{name:.40}')]"
+            self.fail(f"the name {name!r:.40} is not known", f"one of the symbols: {', '.join(self.symbols) or 'none'}"[:400], fix, start)
 
     def ceiling(self) -> Any:
         a = self.product()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
 from ..core.kinds import AnyLayout
@@ -18,7 +18,7 @@ from ..notation.width import ASSUMED, element_width
 from .colouring import Paint, Painted, auto, checked_tile, paint
 from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
 from .drawing import Drawing
-from .scene import Axis, Cell, Figure, Grid, clean
+from .scene import Axis, Cell, Figure, Grid
 
 _BANKS = OnDemand("tla.viz.bank_conflicts")  # with tla.access, which other drawings do without
 _kernels = OnDemand("tla.viz.kernels")  # with tla.gpu, which layouts do without
@@ -188,13 +188,13 @@ def _figure(view: View, paints: Sequence[Paint], cut: tuple[int, ...] | None) ->
         Grid(down, across, tuple(tuple(_cell(view.values[n], paints[n], padding[n]) for n in row) for row in rows), index)
         for index, rows in planes(view)
     ]
-    return Figure(clean(view.subject.title), notes_of(view), tuple(grids))
+    return Figure(printable(view.subject.title), notes_of(view), tuple(grids))
 
 
 def notes_of(view: View) -> tuple[str, ...]:
     """The notes of a view: those of its subject, and how much of it is drawn."""
     notes = view.subject.notes if view.is_whole else (*view.subject.notes, _partly(view))
-    return tuple(map(clean, notes))
+    return tuple(map(printable, notes))
 
 
 def _cell(value: object, paint: Paint, padding: bool) -> Cell:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..algebra.codomain import cosize
 from ..core.element import uint1, uint4, uint8, uint16, uint32
-from ..core.errors import DivisibilityError, LeafTypeError, RangeError
+from ..core.errors import DivisibilityError, LeafTypeError, RangeError, printable
 from ..core.int_tuple import product, product_each, shown, size
 from ..core.ints import Int, is_int, known
 from ..core.layout import Layout
@@ -24,7 +24,7 @@ from ..linear import LinearLayout
 from .colours import tint
 from .drawable import CORNER, levels
 from .drawing import Drawing
-from .scene import Axis, Cell, Figure, Grid, clean
+from .scene import Axis, Cell, Figure, Grid
 
 #: What is drawn by its threads.
 KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
@@ -75,8 +75,8 @@ def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread:
     cut = sum(held.rows * held.columns for held in (*tables, *more)) > limit
     notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
     first, rest = ([_grid(held, color_by, chosen, cut) for held in found] for found in (tables, more))
-    name = clean(title if title is not None else _named(x))
-    figures = [Figure(name, tuple(map(clean, notes)), tuple(first), 2 if len(first) == 3 else 0)]
+    name = printable(title if title is not None else _named(x))
+    figures = [Figure(name, tuple(map(printable, notes)), tuple(first), 2 if len(first) == 3 else 0)]
     figures += [Figure(grid.title, (), (grid._replace(title=""),)) for grid in rest]
     return Drawing(tuple(figures), (), f"colours: {color_by}s" if chosen is None else f"colours, and a star: thread {chosen}")
 

@@ -116,15 +116,6 @@ def _begin(cells: Sequence[Cell]) -> str:
     return ", ".join([*texts, "..."] if len(cells) > 3 else texts)
 
 
-def clean(text: str) -> str:
-    """The text on one line, without what is no character: such could end a line, or command a terminal.
-
-    >>> clean("a\\x1b[31m\\nb")
-    'a�[31m�b'
-    """
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 def require_scene(where: str, x: object) -> None:
     """LeafTypeError for what is no scene."""
     if not isinstance(x, Scene):

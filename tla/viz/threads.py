@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.errors import RangeError, RankError
+from ..core.errors import RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import is_int, known
 from .colours import tint
 from .drawable import LIMIT, Subject, as_subject, view
 from .drawing import Drawing
-from .scene import Axis, Cell, Figure, Grid, clean
+from .scene import Axis, Cell, Figure, Grid
 
 
 def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing:
@@ -61,7 +61,7 @@ def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
     chosen = 0 if color_by == "thread" else 1
     cells = tuple(tuple(_held(holders.get(i + j * tile[0], []), chosen) for j in range(tile[1])) for i in range(tile[0]))
     axes = [Axis(tuple((str(i),) for i in range(n)), (0,) * n) for n in tile]
-    return Figure(clean(subject.title), (f"threads and values in {tile[0]} x {tile[1]}",), (Grid(axes[0], axes[1], cells),))
+    return Figure(printable(subject.title), (f"threads and values in {tile[0]} x {tile[1]}",), (Grid(axes[0], axes[1], cells),))
 
 
 def _held(holders: list[tuple[int, int]], chosen: int) -> Cell:

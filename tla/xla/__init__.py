@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from .mosaic.kernel import KernelCall, Window, pallas_call
     from .mosaic.memref import MemRef, parse_memref, to_memref
     from .mosaic.registers import RegisterLayout, parse_register_layout
+    from .programs.aliasing import Alias
     from .programs.alternatives import Advice, Alternative, advise, alternatives
     from .programs.census import Census, ProgramPeak, census, merge
     from .programs.collectives import Collective, collectives
     from .programs.consistency import contradictions
     from .programs.difference import Change, Difference, PeakChange, difference
     from .programs.dumps import programs_in
-    from .programs.entry import Alias, Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
+    from .programs.entry import Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .programs.hlo import Usage, shape_texts, shape_usage
     from .programs.instruction import Instruction, Operand, parse_instruction
     from .programs.memory import Buffer, Memory, Peak, memory
@@ -66,7 +67,8 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.targets": "Target tpu",
         "programs.dumps": "programs_in",
         "shardings.devices": "Iota",
-        "programs.entry": "Alias Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
+        "programs.aliasing": "Alias",
+        "programs.entry": "Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
         "shapes.explain": "Explanation IndexStep combined_shape dimension_letters dimension_number explain true_rank",
         "shapes.grammar": "parse_shape",
         "programs.hlo": "Usage shape_texts shape_usage",

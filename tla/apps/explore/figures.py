@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import viz
 from ...core.composed import ComposedLayout
+from ...core.errors import printable
 from ...core.int_tuple import modes_of
 from ...core.ints import IntTupleLike, is_int, known
 from ...core.kinds import AnyLayout
@@ -20,7 +21,7 @@ from ...viz.colouring import RULES, Paint
 from ...viz.colours import ink
 from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
 from ...viz.drawable import LIMIT, Subject, View, as_subject
-from ...viz.scene import Axis, Figure, Grid, Scene, clean
+from ...viz.scene import Axis, Figure, Grid, Scene
 from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
 
@@ -213,7 +214,7 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
         for title, lines in planes(seen)
     ]
     return {
-        "title": clean(seen.subject.title),
+        "title": printable(seen.subject.title),
         "name": place.name,
         "domain": place.domain,
         "memory": place.memory,

@@ -102,22 +102,29 @@ def fractal_of(element: Element) -> int:
 
 def _nd2nz(p: Fields, element: Element, form: str) -> Moved:
     """Rows of nValue by dValue elements, each row cut into blocks of C0."""
-    return _to_blocks(p, element, form, p["srcDValue"], 1)
+    return _to_blocks(p, element, form, p["srcDValue"], 1, (p.get("ndNum", 1), p.get("srcNdMatrixStride", 0)))
 
 
 def _dn2nz(p: Fields, element: Element, form: str) -> Moved:
     """As Nd2Nz, of a matrix whose columns lie side by side."""
-    return _to_blocks(p, element, form, 1, p["srcDValue"])
+    return _to_blocks(p, element, form, 1, p["srcDValue"], (p.get("dnNum", 1), p.get("srcDnMatrixStride", 0)))
 
 
-def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int) -> Moved:
-    """nValue by dValue units, in blocks of 32 bytes. A unit is one element, or in a form of pairs two of them side by side."""
+def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int, matrices: tuple[int, int]) -> Moved:
+    """nValue by dValue units, in blocks of 32 bytes, of one matrix after another. A unit is one element, or in a form of pairs two of them.
+
+    matrices   how many there are, and how far apart they lie in src [elements]; in dst it is dstNzMatrixStride
+    """
     n, d, unit = p["nValue"], p["dValue"], 2 if "pairs" in form else 1
     c0 = int(element.C0) // unit
     to_n, to_c0 = (p[field] * c0 * unit for field in ("dstNzNStride", "dstNzC0Stride"))
     row, column = Layout(n, to_n), Layout((c0, blocks_of(d, c0)), (unit, to_c0))
-    dst = Layout((unit, row.shape, column.shape), (1, row.stride, column.stride), (unit, n, d))
-    return Moved(dst, Layout((unit, n, d), (1, n_step * unit, d_step * unit)))
+    dst, src = Layout((unit, row.shape, column.shape), (1, row.stride, column.stride), (unit, n, d)), (1, n_step * unit, d_step * unit)
+    count, apart = matrices
+    if equal(count, 1):
+        return Moved(dst, Layout((unit, n, d), src))
+    many = Layout((*dst.shape, count), (*dst.stride, p["dstNzMatrixStride"] * unit), (unit, n, d, count))
+    return Moved(many, Layout((unit, n, d, count), (*src, apart * unit)))
 
 
 def _data_copy(p: Fields, element: Element, form: str) -> Moved:

@@ -131,6 +131,9 @@ def pallas_call(
         raise RangeError(f"a grid of {steps}", f"1 step or more in each dimension, at most {MAX_STEPS:,}", "take larger blocks")
     if not outputs:
         raise RangeError("a pallas_call without results", "one at least", "give its outputs")
+    for name, rows in (("inputs", inputs), ("outputs", outputs), ("scratch", scratch)):
+        if not isinstance(rows, (tuple, list)):
+            raise LeafTypeError(f"{name} of type {type(rows).__name__}", "a list with a row for each", "write [('f32', ...)]")
     specs = [_spec(row, k >= len(inputs), min(2, math.prod(steps)), target) for k, row in enumerate((*inputs, *outputs))]
     windows, problems = [], []
     order = tuple(range(len(steps)))

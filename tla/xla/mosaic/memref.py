@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from ...algebra.coalesce import coalesce
-from ...core.arrays import INT64_MAX
+from ...core.arrays import INT64_MAX, int64_of
 from ...core.element import Width
-from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
+from ...core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ...core.int_tuple import leaves
 from ...core.ints import as_static, leaf, static
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div
+from ...core.reader import Reader
 from ..shapes.arguments import as_tuple, integers_of
 from ..shapes.array_shape import ArrayLayout, ArrayShape
-from ..shapes.grammar import as_shape, numbers
+from ..shapes.grammar import as_shape
 from ..shapes.lower import lower
 from ..shapes.values import Shape
 
@@ -40,11 +42,9 @@ MLIR_TYPES = {
 }  # fmt: skip
 #: Memory spaces of Mosaic, by the number n of S(n) that XLA has for them.
 SPACES = {"hbm": 0, "vmem": 1, "smem": 6}
-
-_MEMREF = re.compile(r"\s*memref<\s*((?:(?:\d+|\?)\s*x\s*)*)([A-Za-z]\w*)\s*(.*)>\s*", re.DOTALL)
-_TILED = re.compile(r"#tpu\.tiled<\s*((?:\(\s*\d+(?:\s*,\s*\d+)*\s*\)\s*)*),\s*\[([\d,\s]*)\]\s*>")
-_STRIDED = re.compile(r"strided<\s*\[([\d,\s]*)\]\s*(?:,\s*offset\s*:\s*(\d+)\s*)?>")
-_SPACE = re.compile(r"#tpu\.memory_space<\s*(\w+)\s*(?:,\s*(\w+)\s*)?>")
+#: All memory spaces and kinds of core that a text may name.
+MEMORY_SPACES = ("any", "hbm", "vmem", "vmem_shared", "smem", "cmem", "semaphore_mem", "host")
+CORES = ("tc", "sc_scalar_subcore", "sc_vector_subcore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,53 +202,73 @@ def parse_memref(text: str) -> MemRef:
     tla.core.errors.ParseError: unexpected 'affine_map', at position 18
         memref<8x128xf32, affine_map<(d0, d1) -> (d1, d0...
                           ^
-      expected  #tpu.tiled<...>, strided<...> or #tpu.memory_space<...>
+      expected  a layout or a memory space: #tpu.tiled, #tpu.memory_space, strided
       fix       a memref reads memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>
 
     Source: MLIR MemRefType; JAX jaxlib/mosaic/dialect/tpu.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(f"a memref of type {type(text).__name__}", "its text", "str() of one is its text")
-    found = _MEMREF.fullmatch(text) if len(text) < 10_000 else None
-    if found is None:
-        _fail(text, 0, "no memref", "memref<...>")
-    if found[2] not in MLIR_TYPES:
-        _fail(text, found.start(2), f"element type {found[2][:40]!r} is not known", "one of " + " ".join(MLIR_TYPES))
-    dims = tuple(None if n == "?" else int(n) for n in re.findall(r"\d+|\?", found[1]))
-    parts = _parts(text, found.start(3), found.end(3))
-    return MemRef(found[2], dims, **parts)
+    reader = _MemRefReader(text)
+    return reader.whole(reader.memref)
 
 
-def _parts(text: str, at: int, end: int) -> dict[str, Any]:
-    """The text behind the element type: a layout, then a memory space, each at most once."""
-    out: dict[str, Any] = {}
-    while at < end:
-        comma = re.compile(r"\s*,\s*").match(text, at, end)
-        if comma is None:
-            _fail(text, at, f"unexpected {text[at:end][:20]!r}", "',' or '>'")
-        at = comma.end()
-        tiled, strided, space = (p.match(text, at, end) for p in (_TILED, _STRIDED, _SPACE))
-        if tiled and not out:
-            tiles = re.findall(r"\(([^)]*)\)", tiled[1])
-            out |= {"tiles": tuple(numbers(t) for t in tiles), "strides": numbers(tiled[2])}
-        elif strided and not out:
-            out |= {"strides": numbers(strided[1]), "offset": int(strided[2] or 0)}
-        elif space and "memory_space" not in out:
-            out |= {"memory_space": space[1], "core": space[2] or ""}
-        else:
-            _fail(
-                text,
-                at,
-                f"unexpected {re.split('[<,> ]', text[at:end])[0][:20]!r}",
-                "#tpu.tiled<...>, strided<...> or #tpu.memory_space<...>",
-            )
-        at = next(m for m in (tiled, strided, space) if m).end()
-    return out
+class _MemRefReader(Reader):
+    tokens = r"(?:[0-9]+|\?)[ \t\n]*x|[0-9]+|#tpu\.[a-z_]+|[A-Za-z_]\w*|[][<>(),:]"
+    noun = "a memref"
+    example = "a memref reads memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>"
 
+    def memref(self) -> MemRef:
+        self.expect("memref", "and '<'")
+        return self.enclosed("<>", self.parts, "dimensions and an element type", "',' or ")
 
-def _fail(text: str, at: int, what: str, expected: str) -> NoReturn:
-    fix = "a memref reads memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>"
-    raise ParseError(text, at, what, expected, fix)
+    def parts(self) -> MemRef:
+        dims = tuple(self.dimensions())
+        element_type = self.word(MLIR_TYPES, "an element type")
+        given: dict[str, Any] = {}
+        while self.take(","):
+            at, (kind, fields) = self.at, self.attribute()
+            if kind in given:
+                self.fail(f"{kind} is given twice", "one layout, then one memory space", "leave one of the two out", at)
+            if kind == "a layout" and given:
+                self.fail("a layout behind the memory space", "the layout first", "write it before the memory space", at)
+            given[kind] = fields
+        return MemRef(element_type, dims, **given.get("a layout", {}), **given.get("a memory space", {}))
+
+    def dimensions(self) -> Iterator[int | None]:
+        while self.token[-1:] == "x" and self.token[:1] in "?0123456789":
+            number = self.token[:-1].rstrip()
+            value = None if number == "?" else int64_of(number)
+            if value is None and number != "?":
+                self.fail(f"{number:.24} does not fit in 64 bits", f"up to {INT64_MAX}", "use a smaller one")
+            yield value
+            self.advance()
+
+    def attribute(self) -> tuple[str, dict[str, Any]]:
+        """A layout or a memory space: which of them, and its fields."""
+        name = self.word(("#tpu.tiled", "#tpu.memory_space", "strided"), "a layout or a memory space")
+        read = {"#tpu.tiled": self.tiled, "#tpu.memory_space": self.space, "strided": self.strided}[name]
+        return "a memory space" if name == "#tpu.memory_space" else "a layout", self.enclosed("<>", read, "its parts")
+
+    def integers(self, brackets: str, what: str) -> tuple[int, ...]:
+        return tuple(self.listed(brackets, lambda: self.integer("an integer"), what))
+
+    def tiled(self) -> dict[str, Any]:
+        tiles = []
+        while self.token == "(":
+            tiles.append(self.integers("()", "a tile"))
+        self.expect(",", "and the strides of the tiles")
+        return {"tiles": tuple(tiles), "strides": self.integers("[]", "the strides of the tiles")}
+
+    def strided(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"strides": self.integers("[]", "strides")}
+        if self.take(","):
+            self.word(("offset",), "an attribute")
+            self.expect(":", "and the offset")
+            found["offset"] = self.integer("the offset")
+        return found
+
+    def space(self) -> dict[str, Any]:
+        found = {"memory_space": self.word(MEMORY_SPACES, "a memory space")}
+        return found | ({"core": self.word(CORES, "a kind of core")} if self.take(",") else {})
 
 
 _FROM_XLA = {name: mlir for mlir, name in reversed(MLIR_TYPES.items()) if not mlir.startswith("si")}

@@ -8,26 +8,22 @@ Source: JAX jaxlib/mosaic/dialect/tpu/layout.h and layout.cc, VectorLayout; chec
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...core.basis import E
 from ...core.composed import ComposedLayout
-from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError, RankError
+from ...core.errors import LoweringError, RangeError, RankError
 from ...core.ints import is_int, leaf, static
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div
+from ...core.reader import R, Reader
 from ..shapes.arguments import as_tuple, integers_of
 from ..shapes.array_shape import ArrayLayout, ArrayShape
 from ..shapes.lower import lower
 
 #: A vector register: 8 sublanes of 128 lanes of 32 bits.
 SUBLANES, LANES, WORD = 8, 128, 32
-
-_VPAD = re.compile(
-    r'\s*(?:#\w+\.vpad<\s*)?"?\s*(\d+)\s*,\s*\{\s*(\d+|\*)\s*,\s*(\d+|\*)\s*\}\s*,\s*\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*(?:,\s*(-[12])\s*)?"?\s*>?\s*'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +156,42 @@ def parse_register_layout(text: str) -> RegisterLayout:
     >>> print(vpad, vpad.register)
     32,{0,0},(1,128),-2 (1, 1024)
 
-    Raises ParseError for a text that is none. Source: layout.cc, VectorLayout::parse.
+    Raises ParseError for a text that is not a register layout. Source: layout.cc, VectorLayout::parse.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(f"a vpad of type {type(text).__name__}", "its text", "str() of one is its text")
-    found = _VPAD.fullmatch(text) if len(text) < 1000 else None
-    if found is None:
-        raise ParseError(text, 0, "no register layout", "bits,{sublane,lane},(rows,columns)", 'write "32,{0,0},(8,128)"')
-    offsets = tuple(None if n == "*" else int(n) for n in found.group(2, 3))
-    implicit = int(found[6]) if found[6] else None
-    return RegisterLayout(int(found[1]), (offsets[0], offsets[1]), (int(found[4]), int(found[5])), implicit)
+    reader = _VpadReader(text)
+    return reader.whole(reader.vpad)
+
+
+class _VpadReader(Reader):
+    tokens = r"#[a-z_]+\.vpad|-?[0-9]+|[\"<>{}(),*]"
+    noun, example = "a register layout", 'write bits,{sublane,lane},(rows,columns), as in "32,{0,0},(8,128)"'
+
+    def vpad(self) -> RegisterLayout:
+        if self.token not in ("#tpu.vpad", "#mosaic_tc.vpad"):
+            return self.quoted()
+        self.advance()
+        return self.enclosed("<>", self.quoted, "a register layout")
+
+    def quoted(self) -> RegisterLayout:
+        is_quoted = self.take('"')
+        found = self.layout()
+        if is_quoted:
+            self.expect('"', "behind the layout")
+        return found
+
+    def layout(self) -> RegisterLayout:
+        bits = self.integer("the bits of an element")
+        self.expect(",", "and offsets")
+        offsets = self.enclosed("{}", lambda: self.pair(self.offset), "offsets")
+        self.expect(",", "and a tiling")
+        tiling = self.enclosed("()", lambda: self.pair(lambda: self.integer("rows, or columns")), "a tiling")
+        implicit = int(self.word(("-1", "-2"), "the implicit dimension")) if self.take(",") else None
+        return RegisterLayout(bits, offsets, tiling, implicit)
+
+    def pair(self, read: Callable[[], R]) -> tuple[R, R]:
+        first = read()
+        self.expect(",", "and another")
+        return first, read()
+
+    def offset(self) -> int | None:
+        return None if self.take("*") else self.integer("an offset, or *")

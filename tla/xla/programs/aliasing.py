@@ -8,24 +8,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from typing import NamedTuple
 
-from ..shapes.grammar import numbers
+from ...core.reader import Reader
 from .instruction import Instruction
 
 Path = tuple[int, ...]
 #: A part of the result, the number of an operand, and the part of that operand.
-Alias = tuple[Path, int, Path]
+Pair = tuple[Path, int, Path]
+
+
+class Alias(NamedTuple):
+    """A part of the result that is written over an argument.
+
+    result     which part of the result
+    argument   the number of the argument
+    part       which part of it
+    must       whether the compiler has to: must-alias
+
+    >>> Alias((0,), 1, (), False)
+    Alias(result=(0,), argument=1, part=(), must=False)
+    """
+
+    result: Path
+    argument: int
+    part: Path
+    must: bool
+
 
 #: The result is operand 0 as it stands.
 SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-reduce-done"})
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
 
-_PAIR = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(([0-9]+),\s*\{([0-9,\s]*)\}(?:\s*,\s*(must)-alias\b)?")
 _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
-def stated(instruction: Instruction) -> Iterator[Alias]:
+def stated(instruction: Instruction) -> Iterator[Pair]:
     """The aliases that the attribute output_to_operand_aliasing states.
 
     >>> from tla.xla import parse_instruction
@@ -33,27 +52,50 @@ def stated(instruction: Instruction) -> Iterator[Alias]:
     [((1,), 0, ())]
     """
     if "output_to_operand_aliasing" in instruction.tail:
-        yield from pairs(instruction.attributes.get("output_to_operand_aliasing", ""))
+        yield from (alias[:3] for alias in aliases(instruction.attributes.get("output_to_operand_aliasing", "{}")))
 
 
-def pairs(text: str) -> Iterator[Alias]:
-    """The aliases of a text such as `{1}: (0, {}, may-alias), {2}: (3, {1})`.
+def aliases(text: str) -> tuple[Alias, ...]:
+    """The aliases of a text such as `{ {1}: (0, {}, may-alias), {2}: (3, {1}) }`.
 
-    >>> list(pairs("{1}: (0, {}, may-alias), {2,0}: (3, {1})"))
+    >>> [alias[:3] for alias in aliases("{ {1}: (0, {}, may-alias), {2,0}: (3, {1}) }")]
     [((1,), 0, ()), ((2, 0), 3, (1,))]
     """
-    for out, operand, path, _must in _PAIR.findall(text):
-        yield numbers(out), int(operand), numbers(path)
+    reader = _AliasReader(text)
+    return tuple(reader.whole(lambda: reader.listed("{}", reader.alias, "aliases")))
 
 
-def required(text: str) -> Iterator[bool]:
-    """Whether the compiler has to: of each of the pairs.
+def donors(text: str) -> tuple[tuple[int, Path], ...]:
+    """The arguments, and parts of them, of a text such as `{ (2, {}), (3, {1}) }`.
 
-    >>> list(required("{1}: (0, {}, may-alias), {2,0}: (3, {1}), {3}: (4, {}, must-alias)"))
-    [False, False, True]
+    >>> donors("{ (2, {}), (3, {1}) }")
+    ((2, ()), (3, (1,)))
     """
-    for *_pair, must in _PAIR.findall(text):
-        yield bool(must)
+    reader = _AliasReader(text)
+    return tuple(reader.whole(lambda: reader.listed("{}", lambda: reader.enclosed("()", reader.operand, "an argument"), "arguments")))
+
+
+class _AliasReader(Reader):
+    tokens = r"[0-9]+|[A-Za-z_-]+|[{}():,]"
+    noun, example = "an alias", "an alias reads {1}: (0, {}, may-alias)"
+
+    def alias(self) -> Alias:
+        result = self.path()
+        self.expect(":", "and the operand that it is")
+        return Alias(result, *self.enclosed("()", self.overwritten, "the number of an operand"))
+
+    def overwritten(self) -> tuple[int, Path, bool]:
+        operand, part = self.operand()
+        must = self.take(",") and self.word(("may-alias", "must-alias"), "a kind of alias") == "must-alias"
+        return operand, part, must
+
+    def operand(self) -> tuple[int, Path]:
+        number = self.integer("the number of an operand", least=0)
+        self.expect(",", "and a part of it")
+        return number, self.path()
+
+    def path(self) -> Path:
+        return tuple(self.listed("{}", lambda: self.integer("the number of an element", least=0), "a part"))
 
 
 def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
@@ -80,8 +122,8 @@ def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) 
 
 
 def element_of(it: Instruction) -> int | None:
-    """The number of the element that a get-tuple-element takes; 0 where the text has no index, None where that is no number."""
-    text = it.attributes.get("index", "0")
+    """The number of the element that a get-tuple-element takes; None where the text does not say it."""
+    text = it.attributes.get("index", "")
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
@@ -122,7 +164,7 @@ def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] |
     return None if number is None else (number, path)
 
 
-def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction]]) -> Iterator[Alias]:
+def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction]]) -> Iterator[Pair]:
     """The operands that a fusion overwrites: those of the updates that it ends with.
 
     bodies   by computation, its instructions by name

@@ -6,46 +6,23 @@ mhlo.layout_mode and its frontend attributes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from ...core.cache import compiled
 from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError
+from ...core.reader import write_nearest
 from ..shapes.arguments import joined
-from ..shapes.array_shape import ArrayLayout, ArrayShape
-from ..shapes.grammar import numbers, parse_shape
+from ..shapes.array_shape import ArrayLayout
+from ..shapes.grammar import parse_layout, parse_shape
 from ..shapes.values import Shape, TupleShape
 from ..shardings.devices import MAX_LISTED, Devices, Iota
 from ..shardings.mesh import grouped
-from ..shardings.sharding_text import parse_mesh_axes
+from ..shardings.sharding_text import IotaGroups, parse_groups, parse_mesh_axes
 from . import aliasing
-from .instruction import Instruction
-from .module import Module, header_list
-
-_ATTRIBUTE = r'\b{}="((?:[^"\\]|\\.)*)"'
-_DONOR = re.compile(r"\(\s*([0-9]+)\s*,\s*\{([0-9,\s]*)\}\s*\)")
-_GROUPS = re.compile(r"\{\s*((?:\{[0-9,\s]*\}\s*(?:,\s*)?)*)\}")  # blanks can be matched in one way only
-_GROUP = re.compile(r"\{([0-9,\s]*)\}")
-_IOTA = re.compile(r"\[([0-9]+),([0-9]+)\]<=\[([0-9,]+)\](?:T\(([0-9,]+)\))?")
-
-
-class Alias(NamedTuple):
-    """A part of the result that is written over an argument.
-
-    result     which part of the result
-    argument   the number of the argument
-    part       which part of it
-    must       whether the compiler has to: must-alias
-
-    >>> Alias((0,), 1, (), False)
-    Alias(result=(0,), argument=1, part=(), must=False)
-    """
-
-    result: aliasing.Path
-    argument: int
-    part: aliasing.Path
-    must: bool
+from .aliasing import Alias
+from .instruction import Instruction, attributes_of, unquoted
+from .module import Module, header_list, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,34 +80,37 @@ def entry(module: Module) -> Entry:
     text = header_list(header, "entry_computation_layout")
     if text is None:
         raise LoweringError(f"module {module.name}: no entry_computation_layout", "one in its header", "dump the whole module")
-    before, arrow, after = text.rpartition(")->")
+    before, arrow, after = text[1:-1].rpartition(")->")
     if not arrow:
         raise ParseError(text, 0, "no entry layout", "(arguments)->result", "dump the whole module: the file may be cut")
     taken, given = parse_shape(before + ")"), parse_shape(after)
     arguments = taken.elements if isinstance(taken, TupleShape) else (taken,)
     results = given.elements if isinstance(given, TupleShape) else (given,)
-    aliases = tuple(_aliases(header_list(header, "input_output_alias") or ""))
-    donors = tuple((int(n), numbers(part)) for n, part in _DONOR.findall(header_list(header, "buffer_donor") or ""))
+    aliases = aliasing.aliases(header_list(header, "input_output_alias") or "{}")
+    donors = aliasing.donors(header_list(header, "buffer_donor") or "{}")
     return Entry(tuple(_values(header, "arg", arguments)), tuple(_values(header, "out", results)), aliases, donors)
 
 
 def _values(header: str, kind: str, shapes: tuple[Shape, ...]) -> Iterator[EntryValue]:
-    modes = _attribute(header, f"{kind}_layout_modes").split(";")
-    spaces = _attribute(header, f"{kind}_memory_spaces").split(";")
+    modes, spaces = _asked(header, f"{kind}_layout_modes"), _asked(header, f"{kind}_memory_spaces")
     for k, shape in enumerate(shapes):
         mode = parse_layout_mode(modes[k]) if len(modes) == len(shapes) and modes[k] else None
-        space = int(spaces[k]) if len(spaces) == len(shapes) and spaces[k].strip().isdecimal() else None
+        space = _space(spaces[k]) if len(spaces) == len(shapes) and spaces[k] else None
         yield EntryValue(shape, mode, space)
 
 
-def _attribute(header: str, name: str) -> str:
-    found = re.search(_ATTRIBUTE.format(name), header)
-    return re.sub(r"\\(.)", r"\1", found[1]) if found else ""
+def _asked(header: str, name: str) -> list[str]:
+    """The parts of a text among the attributes that a framework gives a program."""
+    text = header_list(header, "frontend_attributes") or "{}"
+    given = attributes_of(f",{text[1:-1]}") if text[1:-1].strip() else {}
+    return unquoted(said(text, given, name) or "").split(";")
 
 
-def _aliases(text: str) -> Iterator[Alias]:
-    for pair, must in zip(aliasing.pairs(text), aliasing.required(text)):
-        yield Alias(*pair, must)
+def _space(text: str) -> int:
+    """The number n of a memory space S(n)."""
+    if not compiled("[0-9]{1,9}").fullmatch(text.strip()):
+        raise ParseError(text, 0, f"{text!r:.40} is no memory space", "the n of S(n)", "dump the whole module: the header may be cut")
+    return int(text)
 
 
 def parse_layout_mode(text: str) -> str | ArrayLayout:
@@ -146,15 +126,10 @@ def parse_layout_mode(text: str) -> str | ArrayLayout:
     word = text.strip()
     if word in ("default", "auto"):
         return word
-    order = re.match(r"\{([0-9,\s]*)[:}]", word)
-    if order is None:
-        raise ParseError(text, 0, "no layout mode", "default, auto, or a layout in braces", "write {1,0}")
-    rank = len([n for n in order[1].split(",") if n.strip()])
-    if word == "{}":
-        return ArrayLayout(())
-    shape = parse_shape(f"f32[{','.join(['1'] * rank)}]{word}")
-    assert isinstance(shape, ArrayShape)
-    return shape.effective_layout
+    if not word.startswith("{"):
+        fix = write_nearest(word, ("default", "auto")) or "write {1,0}"
+        raise ParseError(text, 0, "no layout mode", "default, auto, or a layout in braces", fix)
+    return parse_layout(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,23 +176,18 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
     if not isinstance(text, str):
         raise LeafTypeError(f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text")
     text = text.strip()
-    if found := _IOTA.fullmatch(text.replace(" ", "")):
-        return _of_iota(*(numbers(part or "") for part in found.groups()))
     if text.startswith(("mesh", "@mesh")):
         return _in_groups(*grouped(*parse_mesh_axes(text)))
-    inner = _GROUPS.fullmatch(text)
-    if inner is None:
-        raise ParseError(text, 0, "no replica groups", "{{0,1},{2,3}}, [2,4]<=[8] or mesh['a'=8] {'a'}", "copy the attribute as it stands")
-    groups = tuple(numbers(g) for g in _GROUP.findall(inner[1]))
-    every = [d for g in groups for d in g]
+    found = parse_groups(text)
+    if isinstance(found, IotaGroups):
+        return _of_iota(*found)
+    every = [d for g in found for d in g]
     if len(every) != len({*every}):
         raise RangeError(f"replica_groups {text:.60}: a device in two groups", "each device once", "drop it from one of them")
-    return ReplicaGroups(groups)
+    return ReplicaGroups(found)
 
 
-def _of_iota(count: tuple[int, ...], size: tuple[int, ...], extents: tuple[int, ...], order: tuple[int, ...]) -> ReplicaGroups:
-    (groups,), (n,) = count, size
-    iota = Iota(extents, order)
+def _of_iota(iota: Iota, groups: int, n: int) -> ReplicaGroups:
     if groups * n != len(iota):
         raise RangeError(f"{groups} groups of {n} of {len(iota)} devices", "as many devices as the iota has", "give [groups,size]")
     return _in_groups(iota, n)

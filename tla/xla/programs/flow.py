@@ -390,7 +390,8 @@ class _Follow:
     def entry_aliases(self) -> None:
         """One buffer for each donated argument and the part of the result that takes its place; the others are there to the end."""
         donated = set()
-        for out, number, path in aliasing.pairs(header_list(self.module.header, "input_output_alias") or ""):
+        text = header_list(self.module.header, "input_output_alias") or "{}"
+        for out, number, path, _must in aliasing.aliases(text):
             donated |= {*leaves(part(self.arguments.get(number), path))}
             self.out.share(part(self.out.results, out), part(self.arguments.get(number), path))
         for number in {v for tree in self.arguments.values() for v in leaves(tree)} - donated:

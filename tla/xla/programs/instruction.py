@@ -122,13 +122,16 @@ class Instruction:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes in their order, each with its text as it stands: `{"kind": "kLoop", "calls": "%f"}`."""
-        return {key: self.tail[start:end].strip() for key, start, end in _attributes(self.tail, 0)}
+        """The attributes in their order, each with its text as it stands: `{"kind": "kLoop", "calls": "%f"}`.
+
+        Raises ParseError for one that is given twice.
+        """
+        return attributes_of(self.tail)
 
     @property
     def metadata(self) -> dict[str, str]:
         """The entries of the attribute metadata, quotes taken off: op_name, source_file, stack_frame_id."""
-        return {key: _unquoted(text) for key, text in _ENTRY.findall(self.attributes.get("metadata", "")[1:-1])}
+        return {key: unquoted(text) for key, text in _ENTRY.findall(self.attributes.get("metadata", "")[1:-1])}
 
 
 _ENTRY = re.compile(r'([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
@@ -214,7 +217,7 @@ def _by_marks(line: str) -> Instruction:
     if opcode is None:
         _fail(line, end, "no operation stands here", "an opcode and '(', as in add(", "a layout stands in braces right behind ']'")
     operands, after = _operands(line, opcode.end(), literal=opcode[2] in ("constant", "parameter"))
-    for _ in _attributes(line, after):
+    for _ in attribute_spans(line, after):
         pass  # they are read when they are asked for; a line where that fails is refused here
     return Instruction(line[:start], _shape(line, start, end), opcode[1], opcode[2], operands, line[after:])
 
@@ -291,7 +294,17 @@ def _operand(line: str, start: int, end: int, literal: bool) -> Operand:
     return Operand(line[start:begin], _shape(line, begin, after), line[after:end])
 
 
-def _attributes(line: str, start: int) -> Iterator[tuple[str, int, int]]:
+def attributes_of(line: str, start: int = 0) -> dict[str, str]:
+    """The texts of the attributes from `start` on, by their keys."""
+    found: dict[str, str] = {}
+    for key, begin, end in attribute_spans(line, start):
+        if key in found:
+            _fail(line, begin, f"attribute {key:.60} is given twice", "each attribute once", "leave one of the two out")
+        found[key] = line[begin:end].strip()
+    return found
+
+
+def attribute_spans(line: str, start: int) -> Iterator[tuple[str, int, int]]:
     """The key of each attribute from `start` on, and where its text begins and ends."""
     at = start
     while key := _KEY.match(line, at):
@@ -330,5 +343,10 @@ def _marks(line: str, start: int) -> Iterator[tuple[int, str]]:
         _fail(line, len(line), "the line ends inside of brackets", f"{_CLOSES[opened[-1]]!r}", "the line may be cut")
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """The content of a text in quotes; any other text as it is.
+
+    >>> unquoted('"a\\\\"b"'), unquoted("3")
+    ('a"b', '3')
+    """
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text

@@ -6,13 +6,13 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...core.errors import LoweringError, ParseError
-from ...core.reader import closing
-from .instruction import Instruction
+from ...core.errors import LoweringError, ParseError, printable
+from ...core.reader import nearest
+from .instruction import Instruction, attributes_of
 from .program import Located, Source, read_lines
 from .text_file import OnError
 
@@ -36,7 +36,7 @@ class SourceLine(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} ({self.function})" if self.function else f"{self.file}:{self.line}"
+        return printable(f"{self.file}:{self.line} ({self.function})" if self.function else f"{self.file}:{self.line}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +169,19 @@ def called(instruction: Instruction) -> list[str]:
 
 
 def header_list(header: str, key: str) -> str | None:
-    """The text between the braces of an attribute of the header; None where it has none.
+    """The text of an attribute of the header, its braces included; None where the header does not have it.
 
     >>> header_list("HloModule m, input_output_alias={ {0}: (1, {}, may-alias) }, x={}", "input_output_alias")
-    ' {0}: (1, {}, may-alias) '
+    '{ {0}: (1, {}, may-alias) }'
+
+    Raises ParseError for a header that is cut, an attribute that is given twice, and one whose name is nearly `key`.
     """
-    at = header.find(f"{key}={{")
-    if at < 0:
-        return None
-    start = at + len(key) + 1
-    if end := closing(header, start, "{}"):
-        return header[start + 1 : end - 1]
-    raise ParseError(header, at, f"{key} is not closed", "'}'", "dump the whole module: the file may be cut")
+    found = _HEADER.match(header)
+    return said(header, attributes_of(header, found.end() if found else 0), key)
+
+
+def said(text: str, attributes: Mapping[str, str], key: str) -> str | None:
+    """The text of an attribute; None where there is none. An attribute whose name is nearly `key` is refused, not left out."""
+    if key in attributes or not (near := nearest(key, [*attributes], 0.85)):
+        return attributes.get(key)
+    raise ParseError(text, max(text.find(f"{near}="), 0), f"attribute {near:.60} is not known", key, f"write {key} for {near:.60}")

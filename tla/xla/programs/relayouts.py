@@ -157,7 +157,10 @@ def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | Non
             if a is None and on_error is not None:
                 report(on_error, _undefined(it), line.line)
             if isinstance(a, ArrayShape) and b is not None:
-                yield _move(line, a, b, loops, inside)
+                try:
+                    yield _move(line, a, b, loops, inside)
+                except ParseError as error:  # of its attributes
+                    report(on_error, error, line.line)
         elif fused and it.opcode == "fusion" and len(it.operands) == 1:
             a = it.operands[0].shape or shapes.get(it.operands[0].name)
             if isinstance(a, ArrayShape) and isinstance(it.shape, ArrayShape) and (parts := _parts(module, it)):
@@ -201,7 +204,10 @@ def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], 
 def _permutation(it: Instruction) -> tuple[int, ...] | None:
     if it.opcode != "transpose":
         return None
-    return tuple(int(n) for n in re.findall(r"[0-9]+", it.attributes.get("dimensions", "")))
+    text = it.attributes.get("dimensions", "")
+    if not re.fullmatch(r"\{[0-9, ]*\}", text):
+        raise ParseError(it.tail, 0, f"{it.name} is a transpose without dimensions={{...}}", "its dimensions", "dump the whole module")
+    return tuple(map(int, re.findall("[0-9]{1,18}", text)))
 
 
 @plain_memo

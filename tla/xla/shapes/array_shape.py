@@ -328,16 +328,33 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
     for field in NUMBERS:
         if why := _why_not_number(layout, field):
             yield field, why
-    for k, split in enumerate(layout.split_configs):
-        if why := _why_not_split(split, dims, layout, {s.dimension for s in layout.split_configs[:k]}):
+    before = set[int]()
+    for split in layout.split_configs:
+        if why := _why_not_split(split, dims, layout, before):
             yield "split_configs", why
+        before.add(split.dimension)
 
 
 def _bytes_overflow(element_type: str, sizes: tuple[int | None, ...]) -> bool:
     """Whether the bytes pass 64 bits, as far as sizes are known: a symbol is taken to be 1, `?` has none."""
     if None in sizes:
         return False
-    return math.prod(1 if (value := known(n)) is None else value for n in sizes) * max(8, BITS[element_type]) // 8 > INT64_MAX
+    values = [1 if (value := known(n)) is None else value for n in sizes]
+    return product(values) * max(8, BITS[element_type]) // 8 > INT64_MAX
+
+
+def product(sizes: Sequence[int]) -> int:
+    """The product of sizes, each 0 or more, up to the first that 64 bits do not hold: thousands of sizes are not multiplied.
+
+    >>> product([2, 3, 4]), product([2**40] * 1000) == 2**80, product([2**40, 2**40, 0])
+    (24, True, 0)
+    """
+    found = 0 if 0 in sizes else 1
+    for n in sizes if found else ():
+        found *= n
+        if found > INT64_MAX:
+            break
+    return found
 
 
 def _why_not_order(order: tuple[int, ...], rank: int) -> Reason | None:

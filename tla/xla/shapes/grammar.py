@@ -86,13 +86,16 @@ def parse_shape(text: str, *, symbols: object = None) -> Shape:
     return reader.whole(reader.shape)
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """The integers between the commas of a text of digits, commas and blanks.
+def parse_layout(text: str) -> ArrayLayout:
+    """The layout of a text in braces, as in {1,0:T(8,128)}, of an array of any element type.
 
-    >>> numbers("1, 0"), numbers("")
-    ((1, 0), ())
+    >>> print(parse_layout("{0,1:T(8,128)}"))
+    {0,1:T(8,128)}
     """
-    return tuple(int(n) for n in text.split(",") if n.strip())
+    if text.strip() == "{}":
+        return ArrayLayout(())
+    reader = _ShapeReader(text)
+    return reader.whole(reader.lone_layout)
 
 
 def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
@@ -170,6 +173,7 @@ class _ShapeReader(XlaReader):
     noun, example = "a shape", "an array reads f32[8,128]{1,0:T(8,128)}"
     max_depth = MAX_DEPTH + 2  # tuples, and in them an array with its tiles
     symbols: Mapping[str, Any] | None = None
+    named = 0  # dimensions that are names
 
     # -- shape
 
@@ -212,10 +216,6 @@ class _ShapeReader(XlaReader):
         element_type = self.element_type()
         at["dimensions"] = self.at
         dims, dynamic = self.dimensions()
-        if sum(known(n) is None for n in dims if n is not None) > MAX_NAMED:
-            self.fail(
-                f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at["dimensions"]
-            )
         layout = self.layout(len(dims), at) if self.token == "{" else None
         if found := why_not_valid(element_type, dims, layout):  # ArrayShape checks it too, but cannot say where
             self.fail(*found[1], at=at[found[0]])
@@ -246,20 +246,31 @@ class _ShapeReader(XlaReader):
         else:
             n, end = _EXPRESSIONS.read(self.text, at, self.symbols)
             self.go_to(end)
+            self.named += known(n) is None
+            if self.named > MAX_NAMED:
+                self.fail(f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at)
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)
         return n, bounded
 
     # -- layout
 
-    def layout(self, rank: int, at: dict[str, int]) -> ArrayLayout:
+    def lone_layout(self) -> ArrayLayout:
+        at: dict[str, int] = {"element_type": self.at, "dimensions": self.at}
+        layout = self.layout(None, at)
+        if found := why_not_valid("f32", (1,) * len(layout.minor_to_major), layout):
+            self.fail(*found[1], at=at[found[0]])
+        return layout
+
+    def layout(self, rank: int | None, at: dict[str, int]) -> ArrayLayout:
+        """A layout in braces. rank: that of the array, if it is known; at: where its parts stand, for errors."""
         start = self.at
-        self.advance()
+        self.expect("{", "and the order of dimensions, minor to major")
         at["minor_to_major"] = self.at
         if self.token == "}":
             self.fail("empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start)
         order = self.several(":", lambda: self.integer("a dimension number of minor_to_major"))
-        properties = self.properties(rank, at) if self.take(":") else {}
+        properties = self.properties(len(order) if rank is None else rank, at) if self.take(":") else {}
         self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
         return unchecked_layout(tuple(order), **properties)
 

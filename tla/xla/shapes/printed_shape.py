@@ -9,12 +9,11 @@ Source: XLA xla/shape_util.cc and xla/layout.cc (their printers).
 
 from __future__ import annotations
 
-import math
 import re
 
 from ...core.arrays import INT64_MAX
 from ...core.cache import compiled, plain_memo
-from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape, Split, unchecked, why_not_valid
+from .array_shape import BITS, MAX_TILES, ArrayLayout, ArrayShape, Split, product, unchecked, why_not_valid
 from .values import MAX_DEPTH, Shape, TokenShape, TupleShape
 
 _INTS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
@@ -83,7 +82,7 @@ def _array(text: str) -> ArrayShape | None:
     own, bounded = BITS.get(name, 0), "<" in dims
     sizes = _ints(dims.replace("<=", "") if bounded else dims)
     layout, entries = (None, 1) if order is None else _layout(order, *properties)
-    if not own or not entries or math.prod(sizes) * entries * max(own, 8) > INT64_MAX:
+    if not own or not entries or product(sizes) * entries * max(own, 8) > INT64_MAX:
         return None
     if layout is not None:
         if len(layout.minor_to_major) != len(sizes) or not _may_have(own, layout.element_size_in_bits):
@@ -108,7 +107,7 @@ def _layout(
     pieces = tuple([Split(int(d), _ints(at)) for d, at in cuts])
     layout = unchecked(ArrayLayout, minor_to_major, levels, int(tail or 1), int(bits or 0), int(space or 0), pieces, int(prefix or 0))
     valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
-    return layout, valid * math.prod(map(math.prod, levels)) * int(tail or 1)
+    return layout, product([*map(product, levels)]) * int(tail or 1) if valid else 0
 
 
 def _may_have(own: int, given: int) -> bool:

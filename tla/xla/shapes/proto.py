@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from ...core.arrays import INT64_MAX, INT64_MIN
 from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from ...core.ints import known
+from ...core.reader import Reader
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, Split
 from .grammar import parse_shape
 from .values import KINDS, MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
@@ -124,7 +125,8 @@ def from_proto(proto: Mapping[str, Any] | str | bytes) -> Shape | ArrayLayout:
     Source: XLA xla/xla_data.proto; Shape::FromProto, Layout::FromProto.
     """
     if isinstance(proto, str):
-        proto = _TextReader(proto).message("ShapeProto" if "element_type" in proto else "LayoutProto")
+        reader = _ProtoReader(proto)
+        proto = reader.whole(reader.proto)
     elif isinstance(proto, bytes):
         proto = _of_wire(proto, "ShapeProto", 0)
     if not isinstance(proto, Mapping):
@@ -260,79 +262,53 @@ def _lines(proto: Proto, message: str) -> Iterator[str]:
                 yield f"{name}: {str(value).lower() if isinstance(value, bool) else value}"
 
 
-_BLANKS = re.compile(r"(?:\s|#[^\n]*)*")
-_TOKEN = re.compile(r"[A-Za-z_]\w*|-?[0-9]+|[{}<>\[\]:,;]")
+class _ProtoReader(Reader):
+    """A reader of a message in protobuf's text format, as far as shapes need it."""
 
+    blank = r"(?:[ \t\n\r\f\v]|#[^\n]*)*"
+    tokens = r"[A-Za-z_][A-Za-z0-9_]*|-?[0-9]+(?![A-Za-z0-9_.])|[{}<>\[\]:,;]"
+    noun, example = "a proto", "proto_text writes one: element_type: F32 dimensions: 3"
+    max_depth = 2 * MAX_DEPTH
 
-class _TextReader:
-    """A message in protobuf's text format, as far as shapes need it."""
+    def proto(self) -> Proto:
+        return self.message("ShapeProto" if "element_type" in self.text else "LayoutProto", "")
 
-    def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
-
-    def fail(self, what: str, expected: str) -> NoReturn:
-        raise ParseError(self.text, self.at, what, expected, "proto_text writes one: element_type: F32 dimensions: 3")
-
-    def token(self) -> str:
-        """The next token, which is taken; "" at the end of the text."""
-        at = _BLANKS.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches the empty text too
-        if at == len(self.text):
-            return ""
-        found = _TOKEN.match(self.text, at)
-        if found is None:
-            self.fail(f"{self.text[at:].strip()[:20]!r} is no part of a proto", "names, integers and {}[]:,")
-        self.at = found.end()
-        return found[0]
-
-    def message(self, name: str, close: str = "", depth: int = 0) -> Proto:
+    def message(self, name: str, close: str) -> Proto:
+        """The fields of a message, up to the bracket that closes it; "" is the end of the text."""
         out: Proto = {}
-        if depth > 2 * MAX_DEPTH:
-            self.fail("messages that are too deep", f"tuples in tuples up to {MAX_DEPTH}")
-        while (token := self.token()) != close:
-            if token in (",", ";"):
-                continue
-            if not token:
-                self.fail("the text ends", repr(close))
-            self.field(name, token, out, depth)
+        while self.token != close or (not close and self.at < len(self.text)):
+            if not self.take(",") and not self.take(";"):
+                self.field(name, out)
         return out
 
-    def field(self, message: str, name: str, out: Proto, depth: int) -> None:
-        field = _MESSAGES[message].get(name)
-        if field is None and (message != "LayoutProto" or name not in _GONE):
-            self.fail(f"{message} has no field {name[:40]!r}", "one of " + ", ".join(_MESSAGES[message]))
-        start = self.at
-        if self.token() != ":":
-            self.at = start
-        values = self.values(field.message if field else "", depth)
+    def field(self, message: str, out: Proto) -> None:
+        at, known = self.at, _MESSAGES[message]
+        name = self.word([*known, *_GONE] if message == "LayoutProto" else known, f"a field of a {message}")
+        field = known.get(name)
+        self.take(":")
+        values = self.values(field.message if field else "")
         if field and not field.repeated:
             if name in out or len(values) != 1:
-                self.fail(f"{name} is given {len(values) + (name in out)} times", "once")
+                self.fail(f"{name} is given {len(values) + (name in out)} times", "once", at=at)
             out[name] = values[0]
         else:
             out.setdefault(name, []).extend(values)
 
-    def values(self, message: str, depth: int) -> list[Any]:
-        token = self.token()
-        if token != "[":
-            return [self.value(token, message, depth)]
-        out: list[Any] = []
-        while (token := self.token()) != "]":
-            if token != ",":
-                out.append(self.value(token, message, depth))
-        return out
+    def values(self, message: str) -> list[Any]:
+        def read() -> Any:
+            return self.value(message)
 
-    def value(self, token: str, message: str, depth: int) -> Any:
+        return self.listed("[]", read) if self.token == "[" else [read()]
+
+    def value(self, message: str) -> Any:
         if message:
-            if token not in ("{", "<"):
-                self.fail(f"unexpected {token[:20]!r}", "'{'")
-            return self.message(message, {"{": "}", "<": ">"}[token], depth + 1)
-        if token in ("true", "false"):
-            return token == "true"
-        if re.fullmatch(r"-?[0-9]{1,20}", token):
-            return int(token)
-        if not token[:1].isalpha():
-            self.fail(f"unexpected {token[:20]!r}" if token else "the text ends", "a value")
-        return token
+            brackets = "<>" if self.token == "<" else "{}"
+            return self.enclosed(brackets, lambda: self.message(message, brackets[1]))
+        if self.token in ("true", "false"):
+            return self.next() == "true"
+        if self.token[:1].isalpha():
+            return self.next()
+        return self.integer("a value")
 
 
 # -------------------------------------------------------------------------------------------------- bytes

@@ -19,7 +19,7 @@ Source: XLA xla/hlo/parser/hlo_parser.cc. What XLA aborts on or fills with zeros
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from .devices import Devices, Iota
 from .mesh import Axis, Mesh, MeshSharding
@@ -61,6 +61,24 @@ def parse_mesh_axes(text: str) -> tuple[Mesh, tuple[Axis, ...]]:
     """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written, or once were: `@mesh<a=2,b=4> {b}`."""
     reader = (_OlderReader if text.startswith("@") else _ShardingReader)(text)
     return reader.whole(reader.mesh_and_axes)
+
+
+class IotaGroups(NamedTuple):
+    """Groups of devices without a list: the devices, the number of groups, and the devices of each."""
+
+    iota: Iota
+    groups: int
+    size: int
+
+
+def parse_groups(text: str) -> IotaGroups | tuple[tuple[int, ...], ...]:
+    """The groups of devices of a collective.
+
+    >>> parse_groups("{{0,2},{1,3}}"), str(parse_groups("[2,4]<=[8]")[0])
+    (((0, 2), (1, 3)), '[8]')
+    """
+    reader = _ShardingReader(text)
+    return reader.whole(reader.groups)
 
 
 class _ShardingReader(MeshReader):
@@ -234,6 +252,18 @@ class _ShardingReader(MeshReader):
 
     def devices_of_mesh(self) -> Devices:
         return self.iota() if self.token == "[" else self.integers("device numbers, or an iota: [4,2]T(1,0)")
+
+    def groups(self) -> IotaGroups | tuple[tuple[int, ...], ...]:
+        if self.token != "[":
+            return tuple(self.listed("{}", self.group, "groups of devices"))
+        at, count = self.at, self.bracketed("[]", "a number of groups, or of devices", "the number of groups and of devices of each")
+        if len(count) != 2:
+            self.fail(f"{len(count)} numbers in front of an iota", "[groups,devices of each]", at=at)
+        self.expect("<=", "and an iota")
+        return IotaGroups(self.iota(), *count)
+
+    def group(self) -> tuple[int, ...]:
+        return tuple(self.listed("{}", lambda: self.integer("the number of a device", least=0), "a group of devices"))
 
     def mesh_and_axes(self) -> tuple[Mesh, tuple[Axis, ...]]:
         if self.token != "mesh":

@@ -70,6 +70,7 @@ at("copy-code").addEventListener("click", () => copy(codes[tab], `the ${tab}`));
 at("open-reference").addEventListener("click", () => reference());
 at("close-reference").addEventListener("click", () => at("reference").close());
 at("search").addEventListener("input", listed);
+at("search").addEventListener("keydown", event => { if (event.key === "Escape") { event.preventDefault(); at("reference").close(); } });   // not only its text goes
 new IntersectionObserver(seen => { if (seen.some(x => x.isIntersecting) && !codes && answer) code(); }).observe(at("codes"));
 addEventListener("resize", () => { for (const s of [...sheets, ...mendedSheets]) s.zoom(); });
 addEventListener("popstate", fromAddress);

@@ -1,0 +1,179 @@
+"""Blocks of matrix products: proved, executed against numpy for the examples of CATLASS, and equal to what its kernels issue."""
+
+import numpy as np
+import pytest
+from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
+from catlass_logs import ELEMENTS, LOGS, tensors_of
+
+from tla import MakeLayout, ascend
+from tla.ascend import Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, zZ
+from tla.ascend.programs import Multiply, SetFlag
+from tla.core.errors import LeafTypeError, RangeError, TlaError
+
+from night import amount
+
+TILES = (32, 64, 64), (32, 64, 32)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_executed_with_tails_it_is_numpys_product(name):
+    wrong = [p for seed in range(amount(3, 200)) if (p := equal_to_numpy(name, seed))]
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_element_is_its_sum_in_every_order_that_flags_allow(name):
+    for seed in range(amount(1, 20)):
+        made = example(name, problem_of(np.random.default_rng(seed)))
+        report = made.check()
+        assert report.holds, (made.problem, str(report))
+
+
+def test_the_tiles_of_the_examples_themselves():
+    for name in [*EXAMPLES][:: amount(6, 1)]:
+        report = example(name, (150, 300, 520), small=False).check()
+        assert report.holds, (name, str(report))
+
+
+def test_buffers_lie_side_by_side_and_never_over_one_another():
+    made = block((150, 300, 520), (128, 256, 256), (128, 256, 64), bias=True, c=float32)
+    found = [(b.name, b.position, b.address, b.end) for b in made.buffers.values()]
+    assert found[:5] == [
+        ("l1A0", "L1", 0, 65536),
+        ("l1A1", "L1", 65536, 131072),
+        ("l1B0", "L1", 131072, 262144),
+        ("l1B1", "L1", 262144, 393216),
+        ("l1Bias", "L1", 393216, 394240),
+    ]
+    for name, place, begin, end in found:
+        assert end <= AtlasA2.sizes[place]
+        assert all(p != place or e <= begin or b >= end for n, p, b, e in found if n != name)
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "mended"),
+    [
+        (
+            {"l1": (128, 256, 512), "l0": (128, 256, 64)},
+            "l1B1 at bytes 524288 to 786431 of L1",
+            {"l1": (128, 256, 256), "l0": (128, 256, 64)},
+        ),
+        ({"l1": (32, 64, 64), "l0": (32, 32, 32)}, "the same m and n", {"l1": (32, 64, 64), "l0": (32, 64, 64)}),
+        ({"l1": (32, 40, 64), "l0": (32, 40, 32)}, "multiples of 16", {"l1": (32, 48, 64), "l0": (32, 48, 32)}),
+        ({"a": int8, "b": int8, "c": int32, "l1": (32, 48, 64), "l0": (32, 48, 32)}, "multiples of 32", {"a": int8, "b": int8, "c": int32}),
+        ({"a": (half, zZ)}, "a of the tag zZ", {"a": (half, RowMajor)}),
+        ({"c": (half, ColumnMajor)}, "c of the tag ColumnMajor", {"c": (half, RowMajor)}),
+        ({"a": "half"}, "for an element type", {"a": half}),
+        ({"a": int8}, "a Mmad of int8 by half", {"a": half}),
+        ({"stages": 9}, "at most 8 events", {"stages": 2}),
+        ({"stages": {"L1": 0}}, "1 or more", {"stages": {"L1": 1}}),
+        ({"stages": {"l1": 2}}, "stages of l1", {"stages": {"L1": 2}}),
+        ({"unit_flag": True, "stages": {"L0C": 2}}, "one of L0C with unit_flag", {"unit_flag": True}),
+        ({"a": (half, MakeLayout[half, RowMajor](40, 60))}, "a of (40,60)", {"a": (half, MakeLayout[half, RowMajor](40, 70, ld=80))}),
+        (
+            {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle},
+            "splitkFactor=2 with C of half",
+            {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle, "c": float32},
+        ),
+    ],
+)
+def test_what_no_block_can_be_is_refused_and_the_fix_works(given, message, mended):
+    with pytest.raises(TlaError, match=message.replace("(", r"\(").replace(")", r"\)")):
+        make(**given)
+    assert make(**mended).check().holds
+
+
+def make(l1=TILES[0], l0=TILES[1], **more):
+    return block((40, 50, 70), l1, l0, **more)
+
+
+def test_arrays_of_other_sizes_and_values_are_refused():
+    made = make(a=int8, b=int8, c=int32)
+    x, y = np.ones((40, 70)), np.ones((70, 50))
+    with pytest.raises(RangeError, match="A of the shape"):
+        made.execute(y, x)
+    with pytest.raises(TlaError, match="300"):
+        made.execute(x * 300, y)
+    with pytest.raises(RangeError, match="biases for a block without them"):
+        made.execute(x, y, np.ones(50))
+    with pytest.raises(RangeError, match="no biases for a block with them"):
+        make(bias=True).execute(x, y)
+
+
+def test_words_of_a_transposed_a_run_at_every_tail_of_k():
+    """On AtlasA2 Mmad reads k in whole 16 there, told kDirectionAlign: findings R1."""
+    rng = np.random.default_rng(1)
+    for k in (*range(1, 34), 325, 328, 330, 336):
+        made = block((20, 33, k), (32, 64, 64), (32, 64, 32), a=(float32, ColumnMajor), b=float32, c=float32)
+        x, y = rng.integers(-3, 4, (20, k)), rng.integers(-3, 4, (k, 33))
+        np.testing.assert_array_equal(made.execute(x, y), x @ y)
+        told = {s.instruction.parameters["kDirectionAlign"] for s in made.programs[0].body if isinstance(s, Multiply)}
+        assert told <= {0, 1}
+        assert 1 in told or k % 16 in (0, *range(9, 16))
+
+
+def test_a_core_without_blocks_does_nothing():
+    made = block((20, 20, 20), *TILES, cores=3)
+    assert [any(isinstance(s, Multiply) for s in p.body) for p in made.programs] == [True, False, False]
+    assert made.check().holds
+    assert made.check(2).holds
+
+
+# ------------------------------------------------------------------------------------------------------- CATLASS's own
+
+
+def same_calls(log, made):
+    """The calls of a log and those of a block, as far as they can be compared: what is called, where, and by which fields."""
+    from tla.ascend.programs.logs import read_log
+
+    buffers = [Buffer(n, "GM", e, layout, at) for n, (at, e, layout) in tensors_of(log).items()]
+    return calls(read_log(log["lines"], log["arch"], buffers)), calls(made.programs[0])
+
+
+#: Fields that change nothing here: of one matrix, and those that a host's stub has besides.
+IDLE = {"unitFlag", "startIndex", "sid", "addrMode", "ndNum", "srcNdStride", "dstNdStride"}
+
+
+def calls(program):
+    from tla.ascend.programs.trace import events
+
+    def place(name, at, bits):
+        b = program.buffers[name]
+        return (name, at * bits) if b.position == "GM" else (b.position, b.address * 8 + at * bits)
+
+    for e in events(program):
+        s, i = e.statement, getattr(e.statement, "instruction", None)
+        if isinstance(s, Multiply):
+            widths = [x.bits for x in i.elements]
+            ends = [place(n, at, bits) for n, at, bits in zip((s.dst, s.a, s.b), (i.dst, i.a, i.b), widths)]
+            yield "Mmad", *ends, tuple(sorted(i.parameters.items()))
+        elif i is not None:
+            wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
+            fields = tuple(sorted((k, v) for k, v in i.parameters.items() if k not in IDLE))
+            yield i.name, place(s.dst, i.dst, wide[0]), place(s.src, i.src, wide[1]), fields
+        else:
+            yield s
+
+
+BLOCKS = [name for name in LOGS if LOGS[name].get("block")]
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_the_statements_are_those_of_catlass(name):
+    """Every transfer, Mmad, flag and barrier, with its addresses and its fields, in CATLASS's order."""
+    log = LOGS[name]
+    shapes = [(ELEMENTS[t[1]], getattr(ascend, t[2])) for t in (log["tensors"][x] for x in "ABC")]
+    made = block(*(tuple(log[x]) for x in ("problem", "l1", "l0")), log["arch"], a=shapes[0], b=shapes[1], c=shapes[2], unit_flag=True)
+    theirs, ours = same_calls(log, made)
+    assert [*theirs] == [*ours]
+
+
+def test_flags_are_set_for_every_stage():
+    made = block((40, 50, 70), *TILES, Ascend950, stages=3)
+    first = list(made.programs[0].body[:13])
+    assert first == [*(SetFlag("MTE1_MTE2", i) for i in range(6)), *(SetFlag("M_MTE1", i) for i in range(6)), SetFlag("FIX_M", 0)]
+
+
+def test_splitting_k_by_a_swizzle_that_does_not_is_refused():
+    with pytest.raises(LeafTypeError, match="SplitkGemmIdentityBlockSwizzle"):
+        make(splitkFactor=2, c=float32)

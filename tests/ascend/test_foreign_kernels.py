@@ -1,0 +1,261 @@
+"""Kernels of others, checked by what they have logged: CATLASS's own, with what is wrong in them, and with faults that are put in."""
+
+import json
+
+import pytest
+from ascend_blocks import EXAMPLES, example
+from catlass_logs import LOGS, tensors_of
+
+from tla import Layout, MakeLayout
+from tla.ascend import Buffer, Copied, Product, RowMajor, check, half, programs, zN
+from tla.core.errors import LeafTypeError, RangeError
+
+#: What is wrong in CATLASS: example 20 reads a whole tile of biases where fewer are left; BlockMmadTla with unit flags gives MTE1_M an id
+#: that it has not set (l0CEventList), so that it is what the stack holds.
+WRONG = {
+    "20_matmul_bias 37x41x77": ("outside", "bytes 0 to 511 of bias, which has 82"),
+    "20_matmul_bias 131x260x270": ("outside", "bytes 512 to 1023 of bias, which has 520"),
+    "68_ascend950_multi_core_splitk_matmul 37x41x77": ("flag", "MTE1_M 77: ids go from 0 to 7"),
+}
+
+
+def checked(name, lines=None):
+    log = LOGS[name]
+    tensors = tensors_of(log)
+    return check(lines or log["lines"], tensors, [Product("C", "A", "B", "bias" if "bias" in tensors else None)], log["arch"])
+
+
+@pytest.mark.parametrize("name", [n for n in LOGS if n not in WRONG and "copies" not in LOGS[n]])
+def test_a_kernel_of_catlass_is_right(name):
+    report = checked(name)
+    assert report.holds, str(report)
+    assert {n.kind for n in report.notes} <= {"flag", "pipe"}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_in_catlass_is_found(name):
+    report = checked(name)
+    kind, what = WRONG[name]
+    assert [f.kind for f in report.findings] == [kind]
+    assert what in report.findings[0].what
+
+
+@pytest.mark.parametrize(
+    ("step", "wrong"), [(1000, None), (70000, "value: tile[1, 0] is Q[5, 0], not Q[1, 0], and 1535 more elements are wrong")]
+)
+def test_queries_of_attention_are_found_not_to_be_read(step, wrong):
+    """TileCopyFAQTla with Q (5,4,96):(70000,96,1) repeats nValue where ndNum is meant: it never comes to the second position's heads."""
+    log = LOGS[f"TileCopyFAQTla {step}"]
+    q = Layout(((5, 4), 96), ((step, 96), 1), (20, 96))  # a row of the tile for each position, heads one behind another
+    tile = Buffer("tile", "L1", half, MakeLayout[half, zN](20, 96))
+    report = check(log["lines"], {"Q": (log["address"], half, q), "tile": tile}, [Copied("tile", "Q")], log["arch"])
+    assert [str(f) for f in report.findings] == ([] if wrong is None else [wrong])
+
+
+# ------------------------------------------------------------------------------------------------------------- faults
+
+
+def events_of(program):
+    from tla.ascend.programs.trace import events
+
+    return [e.statement for e in events(program)]
+
+
+def of(kind, *names):
+    """The places of statements of a kind, transfers by their names."""
+
+    def places(body):
+        return [i for i, s in enumerate(body) if isinstance(s, kind) and (not names or s.instruction.name in names)]
+
+    return places
+
+
+def drop(body, i):
+    return body[:i] + body[i + 1 :]
+
+
+def field(name, by):
+    """An instruction with another value of a field."""
+
+    def made(body, i):
+        from dataclasses import replace
+
+        s = body[i]
+        p = s.instruction.parameters
+        return [*body[:i], s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by})), *body[i + 1 :]]
+
+    return made
+
+
+def moved(side, by):
+    """An instruction that begins elsewhere."""
+
+    def made(body, i):
+        from dataclasses import replace
+
+        s = body[i]
+        return [*body[:i], s._replace(instruction=replace(s.instruction, **{side: getattr(s.instruction, side) + by})), *body[i + 1 :]]
+
+    return made
+
+
+def other_id(body, i):
+    return [*body[:i], body[i]._replace(id=body[i].id ^ 1), *body[i + 1 :]]
+
+
+def renamed(body, i):
+    """A transfer into the other stage."""
+    s = body[i]
+    return [*body[:i], s._replace(dst=s.dst[:-1] + str(1 - int(s.dst[-1]))), *body[i + 1 :]]
+
+
+def swapped(body, i):
+    return [*body[:i], body[i + 1], body[i], *body[i + 2 :]]
+
+
+#: What is done to a block, and where: the n-th of such statements.
+FAULTS = {
+    "a wait for L1 is lost": (of(programs.WaitFlag), drop, 17),
+    "a wait for L0 is lost": (of(programs.WaitFlag), drop, 20),
+    "a set of L1 is lost": (of(programs.SetFlag), drop, 17),
+    "a set of L0 is lost": (of(programs.SetFlag), drop, 21),
+    "a wait has another id": (of(programs.WaitFlag), other_id, 8),
+    "a set has another id": (of(programs.SetFlag), other_id, 14),
+    "A goes to the other stage": (of(programs.Move, "Nd2Nz"), renamed, 2),
+    "B begins a row later": (of(programs.Move, "Nd2Nz"), moved("src", 1), 1),
+    "A is written a block later": (of(programs.Move, "Nd2Nz"), moved("dst", 16), 0),
+    "a row is not loaded": (of(programs.Move, "Nd2Nz"), field("nValue", -1), 0),
+    "a column is not loaded": (of(programs.Move, "Nd2Nz"), field("dValue", -1), 1),
+    "a row more is loaded": (of(programs.Move, "Nd2Nz"), field("nValue", 1), -2),
+    "rows lie elsewhere": (of(programs.Move, "Nd2Nz"), field("srcDValue", 1), 0),
+    "a transfer is lost": (of(programs.Move), drop, 3),
+    "an L0 stage is that of before": (of(programs.Move, "LoadData2D", "LoadData2DV2"), renamed, 9),
+    "k is one less": (of(programs.Multiply), field("k", -1), 0),
+    "k is one more": (of(programs.Multiply), field("k", 1), -1),
+    "n is one less": (of(programs.Multiply), field("n", -1), 1),
+    "m is a fractal less": (of(programs.Multiply), field("m", -16), 1),
+    "the sum begins anew": (of(programs.Multiply), field("cmatrixInitVal", 1), 1),
+    "the sum does not begin anew": (of(programs.Multiply), field("cmatrixInitVal", -1), 0),
+    "a product is lost": (of(programs.Multiply), drop, 1),
+    "a barrier is lost": (of(programs.PipeBarrier), drop, 0),
+    "the result is one row less": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), field("mSize", -1), -1),
+    "the result is one column more": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), field("nSize", 1), -1),
+    "the result has other rows": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), field("dstStride", 1), -1),
+    "the result is elsewhere": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), moved("dst", 1), 0),
+    "the result is moved too soon": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), drop, 0),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", ["14_optimized_matmul_tla", "43_ascend950_basic_matmul"])
+def test_a_fault_in_a_block_is_found(fault, name):
+    from dataclasses import replace
+
+    from tla.ascend.programs.check import check_program
+
+    made = example(name, (70, 90, 150))
+    program, blocks = made.programs[0], made.schedule.table[0]
+    body, (places, change, number) = events_of(program), FAULTS[fault]
+    assert check_program(replace(program, body=tuple(body)), [made._result(blocks)]).holds
+    changed = tuple(change(body, places(body)[number]))
+    assert not check_program(replace(program, body=changed), [made._result(blocks)]).holds
+
+
+def test_stages_that_lie_over_one_another_are_found():
+    from dataclasses import replace
+
+    from tla.ascend.programs.check import check_program
+
+    made = example("00_basic_matmul", (30, 60, 300))
+    for first, second in (("l1A0", "l1A1"), ("l1B0", "l1B1"), ("l0A0", "l0A1"), ("l0B0", "l0B1"), ("l1A1", "l1B0")):
+        program = made.programs[0]
+        buffers = {**program.buffers, second: replace(program.buffers[second], address=program.buffers[first].address)}
+        report = check_program(replace(program, buffers=buffers), [made._result(made.schedule.table[0])])
+        assert "order" in {f.kind for f in report.findings}, (first, second)
+
+
+def in_call(name, number, field, by):
+    """The lines of a log in which a number of the n-th call of a name is another."""
+
+    def made(lines):
+        at = [i for i, line in enumerate(lines) if json.loads(line)["call"] == name][number]
+        record = json.loads(lines[at])
+        target = record if field in record else record["args"][-1] if field in record["args"][-1] else record["args"][field[1]]
+        key = field[0] if isinstance(field, tuple) else field
+        target[key] += by
+        return [*lines[:at], json.dumps(record), *lines[at + 1 :]]
+
+    return made
+
+
+def without(name, number):
+    def made(lines):
+        at = [i for i, line in enumerate(lines) if json.loads(line)["call"] == name][number]
+        return lines[:at] + lines[at + 1 :]
+
+    return made
+
+
+LOG_FAULTS = {
+    "no wait": without("WaitFlag", 14),
+    "no set": without("SetFlag", 14),
+    "no load": without("LoadData", 1),
+    "no product": without("Mmad", 1),
+    "no result": without("Fixpipe", 0),
+    "another id": in_call("WaitFlag", 2, "id", 1),
+    "a row less": in_call("DataCopy", 0, "nValue", -1),
+    "another step": in_call("DataCopy", 1, "srcDValue", 1),
+    "another place in L1": in_call("DataCopy", 1, ("address", 0), 512),
+    "another place of A": in_call("DataCopy", 0, ("address", 1), 2),
+    "less of k": in_call("Mmad", 0, "k", -16),
+    "a wider result": in_call("Fixpipe", 0, "nSize", 1),
+}
+
+
+@pytest.mark.parametrize("fault", LOG_FAULTS)
+def test_a_fault_in_a_log_is_found(fault):
+    name = "13_basic_matmul_tla 37x41x77"
+    assert checked(name).holds
+    assert not checked(name, LOG_FAULTS[fault](LOGS[name]["lines"])).holds
+
+
+# ------------------------------------------------------------------------------------------------------------- text from outside
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "the line '{'"),
+        ("[1]", "the line"),
+        ('{"call": "SetFlag", "event": "MTE9_M", "id": 0}', "the event MTE9_M"),
+        ('{"call": "Gather", "args": []}', "the call Gather"),
+        ('{"call": "PipeBarrier", "pipe": "X"}', "the pipe X"),
+        ('{"call": "DataCopy", "args": [1, 2]}', "the argument 1"),
+        ('{"call": "DataCopy", "args": [{"type": "foo", "position": 1, "address": 0}, {}]}', "the type 'foo'"),
+        ('{"call": "DataCopy", "args": [{"type": "half", "position": 99, "address": 0}, {}]}', "the position 99"),
+    ],
+)
+def test_what_is_not_known_in_a_log_is_refused(line, message):
+    with pytest.raises(LeafTypeError) as error:
+        check([line], {}, [])
+    assert message in str(error.value)
+
+
+def test_tensors_and_results_that_are_none_are_refused():
+    layout = MakeLayout[half, RowMajor](4, 4)
+    with pytest.raises(LeafTypeError, match=r"the tensor A.*\n.*address, element type, layout"):
+        check([], {"A": layout}, [])
+    with pytest.raises(LeafTypeError, match="a tensor named L1"):
+        check([], {"L1": (0, half, layout)}, [])
+    with pytest.raises(LeafTypeError, match="one of"):
+        check([], {"A": (0, half, layout)}, [Copied("B", "A")])
+    line = (
+        '{"call": "DataCopy", "args": [{"type": "half", "position": 1, "address": 0}, {"type": "half", "position": -1, "address": 5}, 16]}'
+    )
+    with pytest.raises(RangeError, match="the address 0x5 in global memory"):
+        check([line], {"A": (4096, half, layout)}, [])
+
+
+def test_every_example_has_a_log_or_a_block():
+    assert len(EXAMPLES) >= 24
+    assert len({n.split()[0] for n in LOGS}) >= 11

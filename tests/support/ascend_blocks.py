@@ -1,0 +1,113 @@
+"""CATLASS's examples as blocks: what `ascend.block` is given for each, and random problems with tails for them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tla import ascend
+from tla.ascend import (
+    Ascend950,
+    AtlasA2,
+    ColumnMajor,
+    GemmIdentityBlockSwizzle,
+    GemmIdentityBlockSwizzleL1FullLoad,
+    SingleCoreSplitkGemmIdentityBlockSwizzle,
+    SplitkGemmIdentityBlockSwizzle,
+    StreamkGemmIdentityBlockSwizzle,
+    TailSplitkGemmIdentityBlockSwizzle,
+    bf16,
+    block,
+    float32,
+    half,
+    int8,
+    int32,
+    nZ,
+    zN,
+)
+
+HALF, COL = {"a": half, "b": half, "c": half}, (half, ColumnMajor)
+
+
+class Case(NamedTuple):
+    """An example: its architecture, the tiles of its main function, a smaller pair of tiles for many problems, and the rest."""
+
+    arch: object
+    l1: tuple
+    l0: tuple
+    small: tuple
+    more: dict
+
+
+def case(arch, l1, l0, small=((32, 64, 64), (32, 64, 32)), **more):
+    return Case(arch, l1, l0, small, {**HALF, **more})
+
+
+A2_TILES, WIDE, LONG = ((128, 256, 256), (128, 256, 64)), ((256, 256, 128), (256, 256, 64)), ((256, 128, 256), (256, 128, 64))
+SPLIT = {"c": float32, "splitkFactor": 3}
+EXAMPLES = {
+    "00_basic_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, cores=3),
+    "01_batched_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1]),
+    "02_grouped_matmul_slice_m": case(AtlasA2, *LONG, b=COL, swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2),
+    "05_grouped_matmul_slice_k": case(AtlasA2, *A2_TILES, a=COL, stages={"L1": 2, "L0A": 4, "L0B": 2}, small=((32, 64, 64), (32, 64, 16))),
+    "09_splitk_matmul": case(AtlasA2, *A2_TILES, b=COL, **SPLIT, swizzle=SplitkGemmIdentityBlockSwizzle[3, 0], cores=5),
+    "12_quant_matmul": case(AtlasA2, (128, 256, 512), (128, 256, 128), a=int8, b=(int8, ColumnMajor), c=int32),
+    "13_basic_matmul_tla": case(AtlasA2, *A2_TILES, unit_flag=True),
+    "13_basic_matmul_tla_float": case(AtlasA2, (128, 128, 256), (128, 128, 64), a=(float32, ColumnMajor), b=float32, c=float32),
+    "14_optimized_matmul_tla": case(AtlasA2, *LONG, stages={"L1": 2, "L0A": 2, "L0B": 2}, cores=2, swizzle=GemmIdentityBlockSwizzle[4, 0]),
+    "20_matmul_bias": case(AtlasA2, *A2_TILES, unit_flag=True, bias=True),
+    "21_basic_matmul_preload_zN": case(AtlasA2, *A2_TILES, b=(half, zN)),
+    "22_padding_splitk_matmul": case(AtlasA2, *A2_TILES, **SPLIT, swizzle=SplitkGemmIdentityBlockSwizzle[3, 1], cores=4),
+    "25_matmul_full_loadA": case(AtlasA2, *A2_TILES, swizzle=GemmIdentityBlockSwizzleL1FullLoad[3, 0], cores=3),
+    "28_gemm_bf16": case(AtlasA2, *A2_TILES, a=bf16, b=bf16, c=float32, relu=False),
+    "30_w8a16_matmul": case(AtlasA2, *A2_TILES, b=COL, unit_flag=True),
+    "31_small_matmul": case(AtlasA2, (128, 128, 128), (128, 128, 64), stages=1, cores=4),
+    "34_single_core_splitk_matmul": case(AtlasA2, *A2_TILES, c=float32, swizzle=SingleCoreSplitkGemmIdentityBlockSwizzle[2, 0], cores=2),
+    "37_streamk_matmul": case(AtlasA2, *A2_TILES, c=float32, swizzle=StreamkGemmIdentityBlockSwizzle[3, 0], cores=3),
+    "66_tail_splitk_matmul": case(Ascend950, *WIDE, c=float32, swizzle=TailSplitkGemmIdentityBlockSwizzle[3, 0], cores=4),
+    "43_ascend950_basic_matmul": case(Ascend950, *WIDE, unit_flag=True),
+    "43_ascend950_basic_matmul_int8": case(Ascend950, *WIDE, a=(int8, ColumnMajor), b=int8, c=int32),
+    "62_ascend950_quant_matmul": case(
+        Ascend950, *WIDE, a=int8, b=(int8, nZ), c=half, quant="PER_TENSOR", scale=0.5, relu=True, stages={"L0C": 1}
+    ),
+    "67_ascend950_batched_matmul": case(Ascend950, *WIDE, b=(half, nZ), c=(half, zN)),
+    "68_ascend950_multi_core_splitk_matmul": case(
+        Ascend950, (256, 256, 128), (256, 256, 32), a=float32, b=float32, **SPLIT, swizzle=SplitkGemmIdentityBlockSwizzle[3, 0], cores=5
+    ),
+    "73_ascend950_matmul_full_loadA": case(Ascend950, (256, 256, 128), (256, 256, 32), unit_flag=True, bias=True, c=float32),
+}
+
+
+def example(name, problem, small=True):
+    """The block of an example for a problem, in its own tiles, or in smaller ones."""
+    e = EXAMPLES[name]
+    return block(problem, *(e.small if small else (e.l1, e.l0)), e.arch, **e.more)
+
+
+def problem_of(rng, small=True):
+    """A problem with tails: sizes around whole tiles and units, of one row and one column too."""
+    n = (100, 130, 200) if small else (300, 520, 600)
+    odd = [int(rng.integers(1, most + 1)) for most in n]
+    edge = [int(rng.choice([1, 15, 16, 17, 31, 32, 33, 64, 65, 96])) for _ in n]
+    return tuple(e if rng.random() < 0.3 else o for e, o in zip(edge, odd))
+
+
+def numbers(rng, b):
+    """Arrays for a block, and the product of them, by numpy."""
+    m, n, k = b.problem
+    x, y = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n))
+    bias = rng.integers(-9, 10, n) if b.plan.bias else None
+    wanted = x @ y + (0 if bias is None else bias)
+    if b.plan.scale is not None:
+        wanted = wanted * b.plan.scale
+    return (x, y, bias), np.maximum(wanted, 0) if b.plan.relu else wanted
+
+
+def equal_to_numpy(name, seed, small=True):
+    """The problem of a seed, if the block that an example has for it is not equal to numpy; None if it is."""
+    rng = np.random.default_rng(seed)
+    b = example(name, problem_of(rng, small), small)
+    given, wanted = numbers(rng, b)
+    found = b.execute(*given)
+    if ascend.half == b.plan.c.element:
+        wanted = wanted.astype(np.float16)
+    return None if (np.asarray(found, np.float64) == wanted).all() else b.problem

@@ -1,0 +1,204 @@
+"""Kernels of CATLASS's examples, run on a host by a stand-in for AscendC: what each core issues, as lines of JSON.
+
+CATLASS_INCLUDE names the folder `include` of CATLASS; the host stubs of its unit tests lie beside it. clang++ compiles, as the kernels specialise
+members inside of classes. What is compiled here is written from the documents: the types that an example names, and its arguments.
+"""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+#: Where the tensors of a kernel lie.
+ADDRESSES = {"A": 0x1 << 40, "B": 0x2 << 40, "C": 0x3 << 40, "Bias": 0x4 << 40, "W": 0x5 << 40, "ScaleA": 0x6 << 40, "ScaleB": 0x7 << 40}
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example: its number and name, what is compiled, and what its tensors are.
+
+    kernel    the header of the kernel;  code   the body of main: m, n, k, cores are there, and pointers A, B, C, ...
+    a, b, c   (element, tag) of each;  more   what else: "bias", "splitk"
+    """
+
+    name: str
+    arch: str
+    kernel: str
+    code: str
+    a: tuple = ("half", "RowMajor")
+    b: tuple = ("half", "RowMajor")
+    c: tuple = ("half", "RowMajor")
+    l1: tuple = (128, 256, 256)
+    l0: tuple = (128, 256, 64)
+    swizzle: str = "GemmIdentityBlockSwizzle[3, 0]"
+    more: dict = field(default_factory=dict)
+
+
+CPP = {
+    "half": "half",
+    "float": "float",
+    "bf16": "bfloat16_t",
+    "int8": "int8_t",
+    "int32": "int32_t",
+    "fp8_e4m3": "float8_e4m3_t",
+    "fp4_e2m1": "float4_e2m1x2_t",
+}
+
+
+def types(e):
+    """The element types and tags of an example, in C++."""
+    parts = [("A", e.a), ("B", e.b), ("C", e.c)]
+    return " ".join(f"using E{n} = {CPP[element]}; using L{n} = layout::{tag};" for n, (element, tag) in parts)
+
+
+def shapes(e, kind):
+    if kind == "tla":
+        return "".join(f" using {n} = tla::Shape<{', '.join(f'tla::Int<{x}>' for x in s)}>;" for n, s in (("L1", e.l1), ("L0", e.l0)))
+    return "".join(f" using {n} = GemmShape<{', '.join(map(str, s))}>;" for n, s in (("L1", e.l1), ("L0", e.l0)))
+
+
+OLD = """using AType = Gemm::GemmType<EA, LA>; using BType = Gemm::GemmType<EB, LB>; using CType = Gemm::GemmType<EC, LC>;
+using BlockMmad = Gemm::Block::BlockMmad<%(policy)s, L1, L0, AType, BType, CType%(bias)s>;
+using Kernel = Gemm::Kernel::%(kernel)s<BlockMmad, void, %(scheduler)s%(last)s>;
+"""
+NEW = """auto layoutA = tla::MakeLayout<EA, LA>(m, k); auto layoutB = tla::MakeLayout<EB, LB>(k, n); auto layoutC = tla::MakeLayout<EC, LC>(m, n);
+using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, EA, LA, EB, LB, EC, LC%(bias)s>;
+using BlockMmad = Gemm::Block::BlockMmadTla<%(policy)s, L1, L0, EA, EB, EC, %(element_bias)s, TileCopy>;
+using Kernel = Gemm::Kernel::%(kernel)s<BlockMmad, void, %(scheduler)s%(last)s>;
+"""
+RUN = "Kernel::Arguments arguments{%s}; auto params = Kernel::ToUnderlyingArguments(arguments, W); Kernel kernel; run(kernel, params);"
+RUN_PARAMS = "Kernel::Params params{%s}; Kernel kernel; run(kernel, params);"
+
+
+def old(policy, kernel, arguments, scheduler="Gemm::Block::GemmIdentityBlockSwizzle<3, 0>", bias="", last="", run=RUN):
+    made = OLD % {"policy": policy, "kernel": kernel, "scheduler": scheduler, "bias": bias, "last": last}
+    return made + run % arguments
+
+
+def new(policy, kernel, arguments, scheduler="Gemm::Block::GemmIdentityBlockSwizzle<3, 0>", bias="", element_bias="void", last="", run=RUN):
+    made = NEW % {"policy": policy, "kernel": kernel, "scheduler": scheduler, "bias": bias, "element_bias": element_bias, "last": last}
+    return made + run % arguments
+
+
+SHAPE = "GemmCoord{m, n, k}"
+ABC, TLA_ABC = f"{SHAPE}, A, B, C", f"{SHAPE}, A, layoutA, B, layoutB, C, layoutC"
+COL, NZ = ("half", "ColumnMajor"), ("half", "zN")
+PINGPONG_950 = "Gemm::MmadPingpong<Arch::Ascend950, true, false>"
+ASYNC = "Gemm::MmadAtlasA2PreloadAsync<1, 2, 4, 2, 1, true, true>"
+
+EXAMPLES = {
+    e.name.split("_")[0]: e
+    for e in (
+        Example("00_basic_matmul", "AtlasA2", "basic_matmul", old("Gemm::MmadAtlasA2Pingpong<true>", "BasicMatmul", ABC)),
+        Example("01_batched_matmul", "AtlasA2", "batched_matmul", old("Gemm::MmadAtlasA2Pingpong<true>", "BatchedMatmul", f"batch, {ABC}"), more={"batch": 3}),
+        Example("02_grouped_matmul_slice_m", "AtlasA2", "grouped_matmul_slice_m",
+            old(ASYNC, "GroupedMatmulSliceM", f"{SHAPE}, groups, list, A, B, C", "Gemm::Block::GemmIdentityBlockSwizzle<3, 1>", last=", int64_t"), b=COL, more={"slice": "m"}),
+        Example("05_grouped_matmul_slice_k", "AtlasA2", "grouped_matmul_slice_k",
+            old(ASYNC, "GroupedMatmulSliceK", f"{SHAPE}, groups, list, A, B, C", "Gemm::Block::GemmIdentityBlockSwizzle<3, 1>", last=", int64_t"), a=COL, more={"slice": "k"}),
+        Example("09_splitk_matmul", "AtlasA2", "splitk_matmul",
+            old("Gemm::MmadAtlasA2Pingpong<true>", "SplitkMatmul", f"{SHAPE}, cores, sizeof(float), A, B, C", "Gemm::Block::SplitkGemmIdentityBlockSwizzle<3, 0>",
+                last=", Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 49152>"), b=COL, c=("float", "RowMajor"), more={"splitk": True}),
+        Example("13_basic_matmul_tla", "AtlasA2", "basic_matmul_tla", new("Gemm::MmadPingpong<ArchTag, true, false>", "BasicMatmulTla", TLA_ABC)),
+        Example("20_matmul_bias", "AtlasA2", "matmul_bias",
+            old("Gemm::MmadAtlasA2PingpongBias<true>", "MatmulBias", f"{ABC}, Bias", bias=", Gemm::GemmType<half, layout::VectorLayout>"), more={"bias": "half"}),
+        Example("21_basic_matmul_preload_zN", "AtlasA2", "basic_matmul_preload", old("Gemm::MmadAtlasA2Preload<true, true>", "BasicMatmulPreload", ABC), b=NZ),
+        Example("25_matmul_full_loadA", "AtlasA2", "matmul_full_loadA", old("Gemm::MmadAtlasA2FullLoadA<true>", "MatmulFullLoadA", ABC)),
+        Example("31_small_matmul", "AtlasA2", "small_matmul",
+            old("Gemm::MmadAtlasA2Small<2, true, false>", "SmallMatmul", f"{SHAPE}, A, LA::MakeLayout<EA>(m, k), B, LB::MakeLayout<EB>(k, n), C, LC::MakeLayout<EC>(m, n)", run=RUN_PARAMS)),
+        Example("37_streamk_matmul", "AtlasA2", "streamk_matmul",
+            old("Gemm::MmadAtlasA2Streamk<true, true>", "StreamkMatmul", f"{SHAPE}, cores, A, B, C", "Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>",
+                last=", Gemm::Kernel::StreamkReduceAdd<ArchTag, Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>, float, half, 49152>"), more={"streamk": True}),
+        Example("43_ascend950_basic_matmul", "Ascend950", "basic_matmul_tla", new(PINGPONG_950, "BasicMatmulTla", TLA_ABC),
+            l1=(256, 256, 128), l0=(256, 256, 64)),
+        Example("73_ascend950_matmul_full_loadA", "Ascend950", "matmul_full_loadA_tla",
+            new("Gemm::MmadAscend950FullLoadA<ArchTag, true, false, 1, false, 1, 2, 2, 2>", "MatmulFullLoadATla", TLA_ABC), l1=(256, 256, 128), l0=(256, 256, 32)),
+        Example("68_ascend950_multi_core_splitk_matmul", "Ascend950", "multi_core_splitk_matmul_tla",
+            new(PINGPONG_950, "MultiCoreSplitkMatmulTla", f"{TLA_ABC}, cores", "Gemm::Block::SplitkGemmIdentityBlockSwizzle<3, 0>"),
+            a=("float", "RowMajor"), b=("float", "RowMajor"), c=("float", "RowMajor"), l1=(256, 256, 128), l0=(256, 256, 32), more={"splitk": True}),
+    )
+}  # fmt: skip
+
+MAIN = """
+#include "kernel_operator.h"
+#include "catlass/catlass.hpp"
+%(first)s
+#include "catlass/arch/arch.hpp"
+#include "catlass/gemm/block/block_mmad.hpp"
+#include "catlass/gemm/block/block_swizzle.hpp"
+#include "catlass/gemm/dispatch_policy.hpp"
+#include "catlass/gemm/gemm_type.hpp"
+#include "catlass/layout/layout.hpp"
+#include "tla/layout.hpp"
+#include "tla/tensor.hpp"
+using namespace Catlass;
+template <class K, class P> void run(K& kernel, P const& params)
+{
+    if constexpr (requires { kernel.template operator()<AscendC::AIC>(params); }) kernel.template operator()<AscendC::AIC>(params);
+    else kernel(params);
+}
+int main(int argc, char** argv)
+{
+    uint32_t m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]);
+    uint32_t core = atoi(argv[4]), cores = atoi(argv[5]), batch = atoi(argv[6]), groups = argc - 7;
+    tla_log::block_index() = core;
+    tla_log::block_count() = cores;
+    int64_t ends[64];
+    for (uint32_t i = 0; i < groups; ++i) ends[i] = atoi(argv[7 + i]);
+    uint8_t* list = reinterpret_cast<uint8_t*>(ends);
+    %(addresses)s
+    using ArchTag = Arch::%(arch)s;
+    %(types)s
+    %(code)s
+}
+"""
+
+
+def source(e):
+    """The C++ that is compiled for an example."""
+    addresses = " ".join(f"uint8_t* {name} = reinterpret_cast<uint8_t*>({at:#x}ull);" for name, at in ADDRESSES.items())
+    made = types(e) + shapes(e, "tla" if "BlockMmadTla" in e.code else "old")
+    first = f'#include "catlass/gemm/kernel/{e.kernel}.hpp"'
+    return MAIN % {"first": first, "addresses": addresses, "arch": e.arch, "types": made, "code": e.code}
+
+
+def available():
+    """Whether CATLASS and a compiler are there; else why not."""
+    if not os.environ.get("CATLASS_INCLUDE"):
+        return "CATLASS_INCLUDE is not set: the folder include of CATLASS"
+    return None if compiler() else "no clang++, which CATLASS's kernels need"
+
+
+def compiler():
+    return next((c for c in ("clang++", "clang++-19", "clang++-18", "clang++-17") if shutil.which(c)), None)
+
+
+def built(text, arch, folder, name):
+    """The program that a text compiles to."""
+    include = Path(os.environ["CATLASS_INCLUDE"])
+    number = {"AtlasA2": 2201, "Ascend950": 3510}[arch]
+    (folder / f"{name}.cpp").write_text(text)
+    flags = [
+        "-std=c++20",
+        "-w",
+        "-O0",
+        f"-DCATLASS_ARCH={number}",
+        f"-D__NPU_ARCH__={number}",
+        "-include",
+        str(HERE / "ascendc" / "stand_in.h"),
+    ]
+    paths = ["-I", str(include), "-I", str(include.parent / "tests" / "unittest" / "stub")]
+    made = subprocess.run(
+        [compiler(), *flags, *paths, str(folder / f"{name}.cpp"), "-o", str(folder / name)], capture_output=True, text=True
+    )
+    if made.returncode:
+        errors = "\\n".join(line for line in made.stderr.splitlines() if "error" in line)
+        raise RuntimeError(f"{name}: {errors or made.stderr}"[:3000])
+    return folder / name
+
+
+def logged(program, m, n, k, core=0, cores=1, batch=1, groups=()):
+    """The lines that a core logs."""
+    arguments = [program, *map(str, (m, n, k, core, cores, batch, *groups))]
+    return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()

@@ -1,0 +1,305 @@
+"""A block of a matrix product as one value: where its tiles lie, and the statements of the core that computes it.
+
+The loop is that of CATLASS: two or more stages of L1 are filled while one is read, L0A and L0B are filled while the
+other is multiplied, and an event for each buffer says when it may be read, and when it may be filled again.
+
+Source: CATLASS `BlockMmadTla` (block_mmad_pingpong_tla.hpp), `TileMmadTla`, `BasicMatmulTla`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.element import Element
+from ...core.errors import RangeError
+from ...core.layout import Layout, require_origin
+from ...tensors.make_tensor import MakeTensor
+from ...tensors.tensor import Tensor
+from ...tensors.views import GetTile
+from ..architecture import Architecture
+from ..schedules import Block
+from ..tags import L0C, ColumnMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
+from ..transfers import transfer
+from ..transfers.instruction import TransferInstruction
+from .check import FEW_FRACTALS
+from .mmad import MmadInstruction, mmad
+from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
+
+#: The tag that a matrix of global memory has in L1.
+L1_TAGS: dict[Tag, Tag] = {RowMajor: zN, ColumnMajor: nZ, zN: zN, nZ: nZ}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix of global memory: its element type, its tag, and its layout."""
+
+    element: Element
+    tag: Tag
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The tiles of a block, and how often each buffer is there.
+
+    l1       (m, n, k) of what L1 holds;  l0  of what L0 holds: m and n as in L1
+    stages   of L1, L0A, L0B and L0C
+    """
+
+    l1: tuple[int, int, int]
+    l0: tuple[int, int, int]
+    stages: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that decides the statements of a block: matrices, tiles, the architecture, and what is done with the result."""
+
+    arch: Architecture
+    a: Operand
+    b: Operand
+    c: Operand
+    total: Element
+    bias: bool
+    tiling: Tiling
+    unit_flag: bool
+    quant: str
+    scale: float | None
+    relu: bool
+    adds: bool
+
+    @functools.cached_property
+    def l1_layouts(self) -> tuple[Layout, Layout]:
+        """The layouts of A and B in L1: those of whole tiles."""
+        m, n, k = self.tiling.l1
+        return tuple(  # type: ignore[return-value]
+            L1_TAGS[x.tag].MakeLayout(x.element, *sizes) for x, sizes in ((self.a, (m, k)), (self.b, (k, n)))
+        )
+
+    @functools.cached_property
+    def buffers(self) -> dict[str, Buffer]:
+        """Every buffer of the core by name, each stage one of its own: A in L1, then B, then the biases; the others from 0 on."""
+        (m, n, _), (_, _, k), stages = self.tiling.l1, self.tiling.l0, self.tiling.stages
+        tag = zZ if "AtlasA" in self.arch.name else zN
+        rows = [("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"), ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1")]
+        rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
+        rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
+        rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, k, n), "L0B")]
+        rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
+        rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
+        return {b.name: b for b in _placed(rows, stages, self.arch)}
+
+    # ------------------------------------------------------------------------------------------------- tiles
+
+    def memory(self, name: str) -> Tensor:
+        """A buffer of the core as a tensor."""
+        buffer = self.buffers[name]
+        return MakeTensor(None, buffer.layout, position=buffer.position)
+
+    def _gm(self, x: Operand) -> Tensor:
+        return MakeTensor(None, x.layout, position="GM")
+
+    def load(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[TransferInstruction, ...]:
+        """The instructions that move a tile of A or B from global memory to L1."""
+        x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
+        src = GetTile(self._gm(x), start, sizes)
+        return tuple(transfer(src, MakeTensor(None, layout, position="L1"), self.arch, element=x.element))
+
+    def load_l0(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[tuple[TransferInstruction, ...], Tensor]:
+        """The instructions that move a part of a tile from L1 to L0, and the tensor there."""
+        x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
+        dst = MakeTensor(None, self._l0_layout(which, sizes), position=f"L0{which}")
+        src = GetTile(MakeTensor(None, layout, position="L1"), start, sizes)
+        return tuple(transfer(src, dst, self.arch, element=x.element)), dst
+
+    def _l0_layout(self, which: str, sizes: tuple[int, int]) -> Layout:
+        """The layout of a part in L0; of words from nZ in k of whole 16, which Mmad reads with kDirectionAlign."""
+        if which == "B":
+            return nZ.MakeLayout(self.b.element, *sizes)
+        if "AtlasA" not in self.arch.name:
+            return zN.MakeLayout(self.a.element, *sizes)
+        words = self.a.element.bits == 32 and L1_TAGS[self.a.tag] is nZ
+        return zZ.MakeLayout(self.a.element, *sizes, ld=-(-sizes[1] // 16) * 16 if words else None)
+
+    def store(self, block: Block) -> tuple[TransferInstruction, ...]:
+        """The instructions that move the accumulators of a block to global memory."""
+        m, n, _ = block.extents
+        dst = GetTile(self._gm(self.c), block.start[:2], (m, n))
+        src = MakeTensor(None, L0C(self.rows(m), n).layout, position="L0C")
+        made = transfer(src, dst, self.arch, element=self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu)
+        return tuple(self._told(i) for i in made)
+
+    def _told(self, i: TransferInstruction) -> TransferInstruction:
+        """A Fixpipe with its unit flag and its scale."""
+        settings = {**i.settings, **({"deqScalar": repr(self.scale)} if self.scale is not None else {})}
+        return replace(i, parameters={**i.parameters, **({"unitFlag": 3} if self.unit_flag else {})}, settings=settings)
+
+    def rows(self, m: int) -> int:
+        """The rows that are multiplied for m rows: of one, which Mmad would take for a vector, 16 on AtlasA2."""
+        return 16 if m == 1 and "AtlasA" in self.arch.name else m
+
+
+_Row = tuple[str, str, Element, Layout, str]
+
+
+def _placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> Iterator[Buffer]:
+    """Buffers one behind another in each memory, each as often as it has stages; RangeError where a memory is full."""
+    ends: dict[str, int] = {}
+    for name, place, element, layout, kind in rows:
+        for i in range(stages.get(kind, 1)):
+            unit = arch.alignment[place]
+            begin = -(-ends.get(place, 0) // unit) * unit
+            made = Buffer(f"{name}{i}" if kind else name, place, element, layout, begin)
+            ends[place] = made.end
+            if made.end > arch.sizes[place]:
+                what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
+                raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", "take smaller tiles, or fewer stages")
+            yield made
+
+
+class Core:
+    """The statements of one core, while they are written: which stage of each buffer comes next."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
+        self._load = functools.lru_cache(None)(plan.load)
+        self._load_l0 = functools.lru_cache(None)(plan.load_l0)
+        self._mmad = functools.lru_cache(None)(self._made)
+
+    def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
+        """The statements of all blocks, with the flags that are up before the first, and are waited for behind the last."""
+        own = [*self._own_flags()]
+        yield from (SetFlag(event, i) for event, i in own)
+        yield from ([SetAtomic(True)] if self.plan.adds else [])
+        for block in blocks:
+            if min(block.extents[:2]) > 0 and block.extents[2] > 0:
+                yield from self._block(block)
+        yield from ([SetAtomic(False)] if self.plan.adds else [])
+        yield PipeBarrier("ALL")
+        yield from (WaitFlag(event, i) for event, i in own)
+
+    def _own_flags(self) -> Iterator[tuple[str, int]]:
+        """The flags that say that a buffer may be filled: one for each of A and B in L1, in L0, and of L0C and the biases."""
+        stages = self.plan.tiling.stages
+        yield from (("MTE1_MTE2", i) for i in range(2 * stages["L1"]))
+        yield from (("M_MTE1", i) for i in range(stages["L0A"] + stages["L0B"]))
+        if not self.plan.unit_flag:
+            yield from (("FIX_M", i) for i in range(stages["L0C"]))
+        if self.plan.bias:
+            yield from self._bias_flags()
+
+    def _bias_flags(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        stages = self.plan.tiling.stages
+        return ("MTE1_MTE2", 2 * stages["L1"]), ("M_MTE1", stages["L0A"] + stages["L0B"])
+
+    def _block(self, block: Block) -> Iterator[Any]:
+        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part, and the accumulators are moved out."""
+        ahead = self.plan.tiling.stages["L1"] > 1
+        plan, depth, step = self.plan, block.extents[2], self.plan.tiling.l1[2]
+        tiles = [(at, min(step, depth - at)) for at in range(0, depth, step)]
+        yield from self._fill(block, *tiles[0], self.next["l1"])
+        if plan.bias:
+            yield from self._fill_bias(block)
+        if not plan.unit_flag:
+            yield WaitFlag("FIX_M", self.next["l0C"])
+        for number, (at, size) in enumerate(tiles):
+            following = (self.next["l1"] + 1) % plan.tiling.stages["L1"]
+            fill = [*self._fill(block, *tiles[number + 1], following)] if number + 1 < len(tiles) else []
+            yield from fill if ahead else ()
+            yield from self._multiply_tile(block, at, size, last=not fill)
+            yield from () if ahead else fill
+            self.next["l1"] = following
+        yield from self._out(block)
+
+    def _fill(self, block: Block, at: int, size: int, stage: int) -> Iterator[Any]:
+        """The loads of a tile of A and one of B into a stage of L1."""
+        (row, column, first), (m, n, _) = block.start, block.extents
+        k = first + at
+        for which, start, sizes in (("A", (row, k), (m, size)), ("B", (k, column), (size, n))):
+            flag = stage + (self.plan.tiling.stages["L1"] if which == "B" else 0)
+            name = f"l1{which}{stage}"
+            yield WaitFlag("MTE1_MTE2", flag)
+            yield _part(f"{which} to L1", name, which, self._load(which, start, sizes))
+            yield SetFlag("MTE2_MTE1", flag)
+
+    def _fill_bias(self, block: Block) -> Iterator[Any]:
+        (filled, flag), n = self._bias_flags()[0], block.extents[1]
+        plan = self.plan
+        src = MakeTensor(None, VectorLayout.MakeLayout(plan.total, require_origin("C", plan.c.layout)[1]), position="GM")
+        made = transfer(GetTile(src, (block.start[1],), (n,)), plan.memory("l1Bias"), plan.arch, element=plan.total)
+        yield WaitFlag(filled, flag)
+        yield _part("biases to L1", "l1Bias", "bias", made)
+        yield SetFlag("MTE2_MTE1", flag)
+
+    def _multiply_tile(self, block: Block, at: int, size: int, last: bool) -> Iterator[Any]:
+        """A tile of L1, part by part along k: into L0A and L0B, and multiplied."""
+        plan, step, stage = self.plan, self.plan.tiling.l0[2], self.next["l1"]
+        m, n, _ = block.extents
+        rows, l1 = plan.rows(m), plan.tiling.stages["L1"]
+        parts = [(k, min(step, size - k)) for k in range(0, size, step)]
+        for number, (k, deep) in enumerate(parts):
+            first, end = at == 0 and number == 0, number + 1 == len(parts)
+            for which, start, sizes, flag in (("A", (0, k), (rows, deep), stage), ("B", (k, 0), (deep, n), stage + l1)):
+                own = self.next[f"l0{which}"]
+                yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
+                yield from ([WaitFlag("MTE2_MTE1", flag)] if number == 0 else [])
+                made, _ = self._load_l0(which, start, sizes)
+                yield _part(f"{which} to L0", f"l0{which}{own}", f"l1{which}{stage}", made)
+                yield from ([SetFlag("MTE1_MTE2", flag)] if end else [])
+            yield from self._multiply(n, rows, deep, first, last and end)
+
+    def _multiply(self, n: int, rows: int, deep: int, first: bool, last: bool) -> Iterator[Any]:
+        """A Mmad, with the biases before the first."""
+        plan, bias = self.plan, self.plan.bias and first
+        if bias:
+            yield from self._load_bias(n)
+        yield SetFlag("MTE1_M", self.next["l0C"])
+        yield WaitFlag("MTE1_M", self.next["l0C"])
+        unit = (3 if last else 2) if plan.unit_flag else 0
+        names = [f"{name}{self.next[name]}" for name in ("l0C", "l0A", "l0B")]
+        yield Multiply(names[0], names[1], names[2], "bt" if bias else None, self._mmad(rows, n, deep, first, unit))
+        if rows // 16 * (n // 16) < FEW_FRACTALS:
+            yield PipeBarrier("M")
+        if bias:
+            yield SetFlag(*self._bias_flags()[1])
+        for which, before in (("B", plan.tiling.stages["L0A"]), ("A", 0)):
+            own = self.next[f"l0{which}"]
+            yield SetFlag("M_MTE1", own + before)
+            self.next[f"l0{which}"] = (own + 1) % plan.tiling.stages[f"L0{which}"]
+
+    def _made(self, rows: int, n: int, deep: int, first: bool, unit: int) -> MmadInstruction:
+        plan = self.plan
+        a, b = self._load_l0("A", (0, 0), (rows, deep))[1], self._load_l0("B", (0, 0), (deep, n))[1]
+        c, elements = MakeTensor(None, L0C(rows, n).layout, position="L0C"), (plan.a.element, plan.b.element)
+        bias = plan.memory("bt") if plan.bias and first else None
+        bias = GetTile(bias, (0,), (n,)) if bias is not None else None
+        return mmad(a, b, c, plan.arch, element=elements, init=first, bias=bias, unit_flag=unit)
+
+    def _load_bias(self, n: int) -> Iterator[Any]:
+        plan, ((filled, flag), (read, id_)) = self.plan, self._bias_flags()
+        made = transfer(GetTile(plan.memory("l1Bias"), (0,), (n,)), plan.memory("bt"), plan.arch, element=plan.total)
+        yield WaitFlag("MTE2_MTE1", flag)
+        yield WaitFlag(read, id_)
+        yield _part("biases to BT", "bt", "l1Bias", made)
+        yield SetFlag(filled, flag)
+
+    def _out(self, block: Block) -> Iterator[Any]:
+        """The accumulators to global memory."""
+        stage, plan = self.next["l0C"], self.plan
+        out = _part("C to GM", "C", f"l0C{stage}", plan.store(block))
+        if plan.unit_flag:
+            yield out
+            return
+        yield SetFlag("M_FIX", stage)
+        yield WaitFlag("M_FIX", stage)
+        yield out
+        yield SetFlag("FIX_M", stage)
+        self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
+
+
+def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction]) -> Part:
+    return Part(what, dst, src, tuple(Move(dst, src, i) for i in made))

@@ -1,0 +1,269 @@
+"""The instructions that a C++ kernel logged, as a program.
+
+`stand_in.h` logs each call of AscendC as a line of JSON: what is called, its types, and its arguments. A tensor is
+told by its position and its address, a struct by its fields. Text from outside is data: every call, struct, field and
+type is looked up, and what is not known is refused.
+
+Source: CATLASS tests/unittest/stub, whose structs and functions the stand-in uses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ...core import element as types
+from ...core.element import Element
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ...core.layout import Layout
+from ..architecture import Architecture, as_architecture
+from ..element import CPP_NAMES
+from ..transfers.instruction import TransferInstruction
+from .mmad import MmadInstruction
+from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .trace import PIPES, ends_of
+
+#: AscendC's TPosition by number: the memory that a local tensor lies in.
+_POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 9: "UB", 10: "UB", 11: "UB", 13: "L1", 14: "FixBuf"}
+
+#: C++'s names of element types.
+_ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_NAMES.items()} | {
+    "signed char": types.int8,
+    "unsigned char": types.uint8,
+    "short": types.int16,
+    "unsigned short": types.uint16,
+    "int": types.int32,
+    "unsigned int": types.uint32,
+    "long": types.int64,
+    "unsigned long": types.uint64,
+    "mx_fp8_e4m3_t": types.fp8_e4m3,
+    "mx_fp8_e5m2_t": types.fp8_e5m2,
+    "fp8_e4m3fn_t": types.fp8_e4m3,
+    "fp8_e5m2_t": types.fp8_e5m2,
+    "fp8_e8m0_t": types.fp8_e8m0,
+    "fp4x2_e2m1_t": types.fp4_e2m1,
+    "fp4x2_e1m2_t": types.fp4_e1m2,
+}
+
+#: Calls that move nothing and order nothing.
+_SILENT = frozenset(
+    [
+        "GetBlockNum",
+        "GetBlockIdx",
+        "GetSubBlockIdx",
+        "GetSubBlockNum",
+        "GetTaskRatio",
+        "GetDataBlockSizeInBytes",
+        "Load3DSetFMatrixCal",
+        "SetFixpipePreQuantFlag",
+        "SetFixPipeConfig",
+        "SetFixPipeClipRelu",
+        "SetHF32Mode",
+        "SetMMLayoutTransform",
+    ]
+)
+
+
+class _Tensor(NamedTuple):
+    """A tensor of a log: the memory, the byte that it begins at, and its element type."""
+
+    place: str
+    address: int
+    element: Element
+
+
+class _State:
+    """The settings of earlier calls for later ones."""
+
+    def __init__(self, arch: Architecture) -> None:
+        self.wide = arch.name == "Ascend950"
+        self.matrix: Mapping[str, int] = MappingProxyType({})
+        self.nd: tuple[int, int, int] = (1, 0, 0)
+
+
+def read_log(lines: Iterable[str], arch: Any, tensors: Iterable[Buffer]) -> Program:
+    """The program that a log tells.
+
+    lines     of JSON, as the stand-in prints them
+    arch      AtlasA2, AtlasA3, Ascend950, or a name
+    tensors   those in global memory, with the addresses that the kernel was given; and tiles elsewhere that are to be checked
+    Returns   Program: a buffer for each tensor, and one for each memory of the core
+
+    >>> from tla.ascend.programs.logs import read_log
+    >>> read_log(['{"call": "SetFlag", "event": "M_FIX", "id": 0}'], "AtlasA2", []).body
+    (SetFlag(event='M_FIX', id=0),)
+
+    Raises LeafTypeError for calls, structs and types that are not known, RangeError for addresses in no tensor.
+    """
+    arch = as_architecture(arch)
+    buffers = {b.name: b for b in tensors}
+    if taken := sorted({*buffers} & {*arch.sizes}):
+        raise LeafTypeError(f"a tensor named {taken[0]}", "a name that is no memory's", f"call it gm{taken[0]}")
+    local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
+    state = _State(arch)
+    body = [s for line in lines if line.strip() for s in _statements(_record(line), state, buffers)]
+    return Program(arch, {**buffers, **local}, tuple(body))
+
+
+def _record(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("call"), str):
+        raise LeafTypeError(f"the line {line!r:.60}", "a call in JSON, as the stand-in prints it", "include stand_in.h before AscendC")
+    return found
+
+
+def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) -> Iterator[Any]:
+    name, args = record["call"], record.get("args", [])
+    if name in _SILENT:
+        return
+    if name in ("SetFlag", "WaitFlag"):
+        ends_of(record["event"])
+        yield (SetFlag if name == "SetFlag" else WaitFlag)(record["event"], int(record["id"]))
+    elif name == "PipeBarrier":
+        if record["pipe"] not in (*PIPES, "ALL"):
+            raise LeafTypeError(f"the pipe {shown(record['pipe'])}", f"one of {', '.join(PIPES)}", "log its name")
+        yield PipeBarrier(record["pipe"])
+    elif name in ("SetAtomicAdd", "SetAtomicNone"):
+        yield SetAtomic(name == "SetAtomicAdd")
+    elif name == "SetFmatrix":
+        state.matrix = {"l1H": int(args[0]), "l1W": int(args[1])}
+    elif name == "SetFixpipeNz2ndFlag":
+        state.nd = (int(args[0]), int(args[1]), int(args[2]))
+    elif name == "Mmad":
+        yield _multiply(args, buffers)
+    elif name in ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "Fixpipe"):
+        yield _move(record, state, buffers)
+    else:
+        raise LeafTypeError(f"the call {name}", "calls of AscendC that move, multiply or order", "leave it out of the log, or check a part")
+
+
+def _tensor(argument: Any) -> _Tensor:
+    """A tensor of a log."""
+    if not isinstance(argument, dict) or "address" not in argument:
+        raise LeafTypeError(f"the argument {argument!r:.60}", "a tensor: its type, position and address", "log it with the stand-in")
+    element = _ELEMENTS.get(str(argument["type"]).rpartition("::")[2])
+    if element is None:
+        raise LeafTypeError(f"the type {argument['type']!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
+    position = int(argument["position"])
+    if position not in _POSITIONS and position != -1:
+        raise LeafTypeError(f"the position {position}", f"-1 for global memory, or one of {[*_POSITIONS]}", "log AscendC's TPosition")
+    return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
+
+
+def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, int]:
+    """The buffer that a tensor lies in, and where in it [elements of so many bits]."""
+    if t.place != "GM":
+        return t.place, t.address * 8 // bits
+    inside = [b for b in buffers.values() if b.position == "GM" and b.address <= t.address]
+    if not inside:
+        known = ", ".join(f"{b.name} at {b.address:#x}" for b in buffers.values() if b.position == "GM")
+        raise RangeError(f"the address {t.address:#x} in global memory", f"one in a tensor: {known}", "give the tensor, with its address")
+    b = max(inside, key=lambda b: b.address)
+    return b.name, (t.address - b.address) * 8 // bits
+
+
+def _multiply(args: list[Any], buffers: Mapping[str, Buffer]) -> Multiply:
+    c, a, b, *third = (_tensor(x) for x in args[:-1])
+    fields = {name: int(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
+    fields |= {name: int(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
+    (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
+    bias = _place(third[0], buffers, third[0].element.bits) if third else None
+    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, (c.element, a.element, b.element))
+    return Multiply(dst, left, right, bias[0] if bias else None, i)
+
+
+def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) -> Move:
+    dst, src, *rest = record["args"]
+    to, begin = _tensor(dst), _tensor(src)
+    fields = next((x for x in rest if isinstance(x, dict)), None)
+    kind = str(fields["struct"]).rpartition("AscendC::")[2].partition("<")[0] if fields else "count"
+    if kind not in _READ:
+        raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these")
+    name, parameters, form = _READ[kind](fields if fields is not None else {"count": rest[0]}, state, record, (to, begin))
+    element = begin.element if to.place == "Bias" else to.element
+    read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
+    (d, at), (s, start) = _place(to, buffers, written), _place(begin, buffers, read)
+    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form))
+
+
+_Ends = tuple[_Tensor, _Tensor]
+_Read = Callable[[Mapping[str, Any], _State, Mapping[str, Any], _Ends], tuple[str, dict[str, int], str]]
+
+
+def _plain(name: str, form: str = "") -> _Read:
+    """A struct whose fields are the instruction's."""
+
+    def read(fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends) -> tuple[str, dict[str, int], str]:
+        return name, {f: int(v) for f, v in fields.items() if f != "struct"}, form if state.wide or form != "wide" else ""
+
+    return read
+
+
+def _data_copy(fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
+    unit = {"Bias": 32 if state.wide else 64, "FixBuf": 64 if state.wide else 128}.get(ends[0].place, 32)
+    if "count" in fields:
+        length = -(-int(fields["count"]) * ends[1].element.bits // (8 * unit))
+        fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
+    return "DataCopy", {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}, "" if unit == 32 else str(unit)
+
+
+def _data_copy_pad(fields: Mapping[str, Any], _state: _State, record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
+    found = {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
+    if ends[0].place == "GM":
+        return "DataCopyPad", found, "to GM"
+    pad = record["args"][3]
+    return "DataCopyPad", {**found, **({"rightPadding": int(pad["rightPadding"])} if pad.get("isPad") else {})}, "to UB"
+
+
+def _load_3d(fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], _ends: _Ends) -> tuple[str, dict[str, int], str]:
+    found = {f: int(v) for f, v in fields.items() if f != "struct"}
+    own = next((x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x), {"isSetFMatrix": 1})
+    image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
+    if image.get("l1H") == found["filterW"] == found["filterH"] == found["strideW"] == found["strideH"] == 1:
+        kept = ("mExtension", "kExtension", "channelSize", "enTranspose", "fMatrixCtrl")
+        return "LoadData3D", {**{f: found[f] for f in kept}, "l1W": image["l1W"]}, ""
+    pads = {f"pad{side}": found[f"padList[{i}]"] for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
+    return "LoadData3D", {**found, **image, **pads}, ""
+
+
+def _fixpipe(name: str) -> _Read:
+    def read(fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
+        config = next((x for x in record.get("types", []) if isinstance(x, dict) and "format" in x), {"format": 1})
+        names = ("nSize", "mSize", "srcStride", "dstStride", "unitFlag", "ndNum", "srcNdStride", "dstNdStride", "dualDstCtl", "subBlockId")
+        found = {f: int(fields[f]) for f in names if f in fields}
+        split = int(fields.get("isChannelSplit", fields.get("channelSplit", 0)))
+        if name == "DataCopyCO12Dst":
+            number, source, target = state.nd if fields.get("nz2ndEn") else (1, 0, 0)
+            found |= {"ndNum": number, "srcNdStride": source, "dstNdStride": target, "nz2ndEn": int(fields["nz2ndEn"])}
+            form = "CFG_NZ_WIDE" if state.wide else ""
+        else:
+            form = "CFG_ROW_MAJOR" if int(config["format"]) == 1 else "CFG_NZ_WIDE" if state.wide else "CFG_NZ"
+            form += "_UB" if ends[0].place == "UB" and int(config["format"]) == 1 else ""
+        return name, {**found, "channelSplit": split}, form
+
+    return read
+
+
+#: AscendC's structs: how each is read.
+_READ: dict[str, _Read] = {
+    "count": _data_copy,
+    "DataCopyParams": _data_copy,
+    "DataCopyExtParams": _data_copy_pad,
+    "Nd2NzParams": _plain("Nd2Nz", "wide"),
+    "Dn2NzParams": _plain("Dn2Nz"),
+    "LoadData2DParams": _plain("LoadData2D"),
+    "LoadData2DParamsV2": _plain("LoadData2DV2"),
+    "LoadData2DMxParams": _plain("LoadData2DMx"),
+    "LoadData2dTransposeParams": _plain("LoadData2DTranspose"),
+    "LoadData3DParamsV2": _load_3d,
+    "FixpipeParamsV220": _fixpipe("Fixpipe"),
+    "FixpipeParamsArch3510": _fixpipe("FixpipeC310"),
+    "FixpipeParamsC310": _fixpipe("FixpipeC310"),
+    "DataCopyCO12DstParams": _fixpipe("DataCopyCO12Dst"),
+}

@@ -1,0 +1,218 @@
+"""The memories of a core as arrays of cells: where the places of an instruction lie in them, and who touched each last.
+
+A cell has as many bits as the narrowest elements of a program; an element is one cell, or several.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ...algebra.codomain import cosize
+from ...core.element import Element
+from ...core.errors import RangeError, Reason
+from ..transfers.instruction import TransferInstruction
+from ..transfers.proof import executed
+from .queues import Begun
+from .statements import Move, Multiply, Program, walk
+from .trace import Event
+
+#: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
+BEHIND = 1 << 16
+#: An element that an instruction writes as a zero, read from nowhere.
+NOWHERE = -1
+
+
+class Places(NamedTuple):
+    """Elements of one memory: its name, where each begins [cells], and how many cells an element has.
+
+    Source: ours.
+    """
+
+    memory: str
+    cells: Any
+    width: int
+
+    def all(self) -> Any:
+        """Every cell of them, in numpy."""
+        import numpy as np
+
+        return self.cells if self.width == 1 else (self.cells[..., None] + np.arange(self.width)).ravel()
+
+
+class Memories:
+    """The memories of a program: their sizes, and the cells of the elements that instructions name."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.bits = math.gcd(8, *(b.element.bits for b in program.buffers.values()), *_widths(program))
+        arch = program.arch
+        self.sizes = {place: size * 8 // self.bits for place, size in arch.sizes.items()}
+        self.ends = {b.name: int(cosize(b.layout)) * b.element.bits // self.bits for b in program.buffers.values() if b.position == "GM"}
+        self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
+
+    def memory_of(self, name: str) -> str:
+        """The memory that a buffer lies in: its position, or itself in global memory."""
+        buffer = self.program.buffers[name]
+        return name if buffer.position == "GM" else buffer.position
+
+    def width_at(self, name: str, element: Element) -> int:
+        """The bits of an element that an instruction of this type moves, in a buffer: of accumulators and biases 32."""
+        return 32 if self.program.buffers[name].position in ("L0C", "Bias") else element.bits
+
+    def places(self, name: str, offsets: Any, bits: int) -> Places:
+        """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside of its memory."""
+        buffer, memory = self.program.buffers[name], self.memory_of(name)
+        width = bits // self.bits
+        first = 0 if buffer.position == "GM" else buffer.address * 8 // self.bits
+        cells = first + offsets * width
+        found = Places(memory, cells, width)
+        if reason := self.outside(found, self.sizes[memory]):
+            raise RangeError(*reason)
+        return found
+
+    def outside(self, places: Places, end: int) -> Reason | None:
+        """The reason that places do not lie in a memory that ends so [cells]; None where they do."""
+        memory, cells, width = places
+        if not cells.size or (cells.min() >= 0 and cells.max() + width <= end):
+            return None
+        low, high = int(cells.min()) * self.bits // 8, (int(cells.max()) + width) * self.bits // 8
+        size = self.ends.get(memory, self.sizes[memory]) * self.bits // 8
+        what = f"bytes {low} to {high - 1} of {memory}, which has {size}"
+        return Reason(what, f"bytes 0 to {size - 1}", "make the buffer larger, or the tile smaller")
+
+
+def _widths(program: Program) -> Iterable[int]:
+    """The widths of the elements that instructions move [bits]."""
+    for statement in walk(program.body):
+        if isinstance(statement, Move):
+            yield statement.instruction.element.bits
+
+
+@functools.lru_cache(256)
+def _relative(name: str, fields: tuple[tuple[str, int], ...], element: Element, form: str) -> tuple[Any, Any]:
+    """The offsets that an instruction writes and reads, from its places on; NOWHERE for zeros."""
+    return executed(TransferInstruction(name, 0, 0, dict(fields), element, form))
+
+
+def offsets_of(i: TransferInstruction) -> tuple[Any, Any]:
+    """The offsets that an instruction writes, and those that it reads for them; NOWHERE for a zero."""
+    import numpy as np
+
+    to, begin = _relative(i.name, tuple(i.parameters.items()), i.element, i.form)
+    return i.dst + to, np.where(begin == NOWHERE, NOWHERE, i.src + begin)
+
+
+def zeros_of(i: TransferInstruction) -> Any:
+    """The offsets behind the columns of Nd2Nz and Dn2Nz, up to whole blocks of 32 bytes, which become 0."""
+    import numpy as np
+
+    p, unit = i.parameters, 2 if "pairs" in i.form else 1
+    c0 = int(i.element.C0) // unit
+    n, d = p["nValue"], p["dValue"]
+    column, row = np.arange(d, -(-d // c0) * c0), np.arange(n)[:, None]
+    at = row * p["dstNzNStride"] * c0 + column // c0 * p["dstNzC0Stride"] * c0 + column % c0
+    return i.dst + (at[..., None] * unit + np.arange(unit)).ravel()
+
+
+class Reach(NamedTuple):
+    """The places of memories that an event reads and writes.
+
+    Source: ours.
+    """
+
+    reads: tuple[Places, ...]
+    writes: tuple[Places, ...]
+
+
+def reach_of(event: Event, memories: Memories) -> Reach:
+    """The elements that an event touches; of a Mmad whole fractals."""
+    s = event.statement
+    if isinstance(s, Move):
+        i = s.instruction
+        to, begin = offsets_of(i)
+        read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
+        reads = memories.places(s.src, begin[begin != NOWHERE] if (begin == NOWHERE).any() else begin, read)
+        return Reach((reads,), (memories.places(s.dst, to, written),))
+    if isinstance(s, Multiply):
+        a, b, c, bias = mmad_offsets(s, memories)
+        return Reach((a, b, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
+    return Reach((), ())
+
+
+def starts_anew(s: Multiply) -> bool:
+    """Whether a Mmad does not add to what its accumulators hold."""
+    return bool(s.instruction.parameters["cmatrixInitVal"]) or s.bias is not None
+
+
+def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Places, Places | None]:
+    """The elements of the operands of a Mmad, in the order of their coordinates: whole fractals."""
+    import numpy as np
+
+    i, arch = s.instruction, memories.program.arch
+    total, left, right = i.elements
+    found = []
+    for name, at, layout, bits in zip((s.a, s.b, s.dst), (i.a, i.b, i.dst), i.operands(arch), (left.bits, right.bits, total.bits)):
+        sizes = tuple(int(np.prod([int(n) for n in mode])) if isinstance(mode, tuple) else int(mode) for mode in layout.shape)
+        grid = np.ogrid[tuple(slice(n) for n in sizes)]
+        found.append(memories.places(name, at + np.broadcast_to(layout(*grid), sizes), bits))
+    n = int(i.parameters["n"])
+    bias = None if s.bias is None else memories.places(s.bias, i.bias + np.arange(n), total.bits)
+    return found[0], found[1], found[2], bias
+
+
+# ------------------------------------------------------------------------------------------------------- who touched what last
+
+
+class Touched(NamedTuple):
+    """Two events that touch the same cells in no order that is known.
+
+    Source: ours.
+    """
+
+    first: Event
+    second: Event
+    memory: str
+    cell: int
+    in_pipe: bool
+
+
+class Ledger:
+    """For every cell of every memory, the last turn in which each pipe read it, and wrote it."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+        self._last: dict[tuple[str, str, str], Any] = {}
+        self._events: dict[tuple[str, int], Event] = {}
+
+    def touch(self, begun: Begun, reach: Reach) -> list[Touched]:
+        """Note what an event touches. Returns what it meets there that is not known to be done, the latest of each pipe."""
+        found = [t for places in reach.reads for t in self._met(begun, places, ("write",))]
+        found += [t for places in reach.writes for t in self._met(begun, places, ("write", "read"))]
+        self._events[begun.event.pipe, begun.turn] = begun.event
+        for kind, side in (("read", reach.reads), ("write", reach.writes)):
+            for places in side:
+                self._array(places.memory, kind, begun.event.pipe)[places.all()] = begun.turn
+        return found
+
+    def _array(self, memory: str, kind: str, pipe: str) -> Any:
+        import numpy as np
+
+        if (memory, kind, pipe) not in self._last:
+            self._last[memory, kind, pipe] = np.zeros(self._memories.sizes[memory], np.int32)
+        return self._last[memory, kind, pipe]
+
+    def _met(self, begun: Begun, places: Places, kinds: tuple[str, ...]) -> list[Touched]:
+        cells, pipe, found = places.all().ravel(), begun.event.pipe, []
+        for (memory, kind, other), turns in self._last.items():
+            if memory != places.memory or kind not in kinds or not cells.size:
+                continue
+            last = turns[cells]
+            at = int(last.argmax())
+            if last[at] > begun.done.get(other, 0):
+                found.append(Touched(self._events[other, int(last[at])], begun.event, memory, int(cells[at]), other == pipe))
+        return found

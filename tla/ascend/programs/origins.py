@@ -1,0 +1,314 @@
+"""Values as what they are made of: which element of which tensor, or which sum of products of which elements.
+
+A cell holds a number that says so. A program is right if each element of its results holds the sum that it should;
+what is wrong is told by the element that is there instead. No value is computed, so that it is right for all of them.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...core.errors import RangeError
+from ...core.layout import require_origin
+from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
+from .statements import Buffer, Move, Multiply
+from .trace import Event
+
+#: What a cell holds that nothing was written to; a zero; and what is no element and no sum.
+POISON, ZERO, GARBAGE = -1, -2, -3
+
+#: A sum of products: its number, its row and its column lie in these bits behind the one that says that it is one.
+_SUM, _BITS = 1 << 62, 20
+_MOST = 1 << _BITS
+
+
+class Term(NamedTuple):
+    """A part of a sum: products of rows of `a` by columns of `b` from `begin` to `end` of k; the biases `a` where b is None.
+
+    Source: ours.
+    """
+
+    a: str
+    b: str | None
+    begin: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.a}[:, {self.begin}:{self.end}] @ {self.b}[{self.begin}:{self.end}, :]" if self.b is not None else self.a
+
+
+Sum = tuple[Term, ...]
+
+
+class Tensor2(NamedTuple):
+    """A tensor of global memory: where its cells begin among all, which are valid, and the row and the column of elements' first cells."""
+
+    name: str
+    first: int
+    valid: Any
+    row: Any
+    column: Any
+
+
+class Origins:
+    """The memories of a program, each cell with what it holds."""
+
+    def __init__(self, memories: Memories) -> None:
+        import numpy as np
+
+        self.memories = memories
+        self.sums: list[Sum] = []
+        self._numbers: dict[Sum, int] = {}
+        self._next: dict[tuple[int, Sum], int] = {}
+        self.held = {name: np.full(size, POISON, np.int64) for name, size in memories.sizes.items()}
+        self.tensors: list[Tensor2] = []
+        first = 0
+        for buffer in memories.program.buffers.values():
+            if buffer.position == "GM":
+                self.tensors.append(_tensor(buffer, memories, first))
+                first += memories.sizes[buffer.name]
+        self._firsts = np.array([t.first for t in self.tensors] + [first])
+
+    def fill(self, name: str) -> None:
+        """Put a tensor into global memory: each valid element is itself."""
+        (t,) = (t for t in self.tensors if t.name == name)
+        self.held[name][:] = self.filled(t)
+
+    def clear(self, name: str) -> None:
+        """Put zeros into the valid elements of a tensor."""
+        import numpy as np
+
+        (t,) = (t for t in self.tensors if t.name == name)
+        self.held[name][:] = np.where(t.valid, ZERO, POISON)
+
+    def filled(self, t: Tensor2) -> Any:
+        """Tell what the cells of a tensor hold that nothing has changed."""
+        import numpy as np
+
+        return np.where(t.valid, t.first + np.arange(t.valid.size), POISON)
+
+    # ------------------------------------------------------------------------------------------------- elements
+
+    def read(self, places: Places) -> Any:
+        """Tell what elements hold; GARBAGE where the cells of one do not belong together."""
+        import numpy as np
+
+        held, first = self.held[places.memory], self.held[places.memory][places.cells]
+        ok = np.ones(first.shape, bool)
+        for k in range(1, places.width):
+            next_ = held[places.cells + k]
+            ok &= next_ == np.where((first >= 0) & (first < _SUM), first + k, first)
+        return first if places.width == 1 else np.where(ok, first, GARBAGE)
+
+    def write(self, places: Places, values: Any) -> None:
+        """Make elements hold values."""
+        import numpy as np
+
+        for k in range(places.width):
+            self.held[places.memory][places.cells + k] = np.where((values >= 0) & (values < _SUM), values + k, values)
+
+    # ------------------------------------------------------------------------------------------------- instructions
+
+    def run(self, event: Event) -> None:
+        """Do what an event does."""
+        if isinstance(event.statement, Move):
+            self._move(event.statement, event.adds)
+        elif isinstance(event.statement, Multiply):
+            self._multiply(event.statement)
+
+    def _move(self, s: Move, adds: bool) -> None:
+        import numpy as np
+
+        i = s.instruction
+        to, begin = offsets_of(i)
+        read, written = (self.memories.width_at(name, i.element) for name in (s.src, s.dst))
+        values = np.full(begin.shape, ZERO, np.int64)
+        inside = begin != NOWHERE
+        values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
+        target = self.memories.places(s.dst, to, written)
+        if adds and self.memories.program.buffers[s.dst].position == "GM":
+            values = self._added(self.read(target), values)
+        self.write(target, values)
+        if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
+            self.write(self.memories.places(s.dst, zeros, written), np.full(zeros.shape, ZERO, np.int64))
+
+    def _multiply(self, s: Multiply) -> None:
+        import numpy as np
+
+        p = s.instruction.parameters
+        m, n, k = (int(p[name]) for name in "mnk")
+        a, b, c, bias = mmad_offsets(s, self.memories)
+        if not m or not n or not k:
+            return
+        rows, left = self._lines(self.read(a)[:m, :k], along=1)
+        columns, right = self._lines(self.read(b)[:k, :n], along=0)
+        out = np.full(c.cells.shape, GARBAGE, np.int64)
+        terms = _terms(left, right)
+        if terms is not None:
+            begin = self._beginning(s, c, bias, (m, n), rows, columns)
+            sums = self._plus(begin, terms)
+            good = (rows[:, None] >= 0) & (columns[None, :] >= 0) & (sums >= 0)
+            out[:m, :n] = np.where(good, _SUM | sums << 2 * _BITS | np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0), GARBAGE)
+        self.write(c, out)
+
+    def _lines(self, held: Any, along: int) -> tuple[Any, tuple[str, Any] | None]:
+        """Return the row of each line of a, or the column of each of b, -1 where it is none; and the tensor with the places of k.
+
+        These are the same in all lines.
+        """
+        import numpy as np
+
+        lines = held if along == 1 else held.T
+        which, first, second = self._coordinates(lines)
+        own, k = (first, second) if along == 1 else (second, first)
+        good = (which >= 0).all(1) & (own == own[:, :1]).all(1) & (which == which[:, :1]).all(1)
+        if not good.any():
+            return np.full(len(lines), -1), None
+        at = int(good.argmax())
+        good &= (k == k[at]).all(1) & (which[:, 0] == which[at, 0])
+        return np.where(good, own[:, 0], -1), (self.tensors[int(which[at, 0])].name, k[at])
+
+    def _coordinates(self, held: Any) -> tuple[Any, Any, Any]:
+        """The tensor of each element, its row and its column; -1 where it is none of a tensor."""
+        import numpy as np
+
+        which = np.searchsorted(self._firsts, held, "right") - 1
+        which = np.where((held >= 0) & (held < _SUM), which, -1)
+        row, column = np.full(held.shape, -1), np.full(held.shape, -1)
+        for number, t in enumerate(self.tensors):
+            here = which == number
+            if here.any():
+                row[here], column[here] = t.row[held[here] - t.first], t.column[held[here] - t.first]
+        return np.where(row >= 0, which, -1), row, column
+
+    def _beginning(self, s: Multiply, c: Places, bias: Places | None, sizes: tuple[int, int], rows: Any, columns: Any) -> Any:
+        """The number of the sum that each accumulator begins with; -1 where that is none."""
+        import numpy as np
+
+        m, n = sizes
+        if bias is not None:
+            which, first, second = self._coordinates(self.read(bias))
+            index = np.maximum(first, second)
+            good = (which >= 0) & (which == which[0]) & (index == columns)
+            number = self._number((Term(self.tensors[int(which[0])].name, None),)) if good.any() else 0
+            return np.broadcast_to(np.where(good, number, -1), sizes)
+        if starts_anew(s):
+            return np.full(sizes, self._number(()))
+        held = self.read(c)[:m, :n]
+        row, column = held >> _BITS & (_MOST - 1), held & (_MOST - 1)
+        good = (held >= _SUM) & (row == rows[:, None]) & (column == columns[None, :])
+        return np.where(good, held >> 2 * _BITS & (_MOST - 1), -1)
+
+    # ------------------------------------------------------------------------------------------------- sums
+
+    def _number(self, s: Sum) -> int:
+        """The number of a sum."""
+        if s not in self._numbers:
+            if len(self.sums) >= _MOST:
+                raise RangeError(f"{len(self.sums)} different sums", f"less than {_MOST}", "check a smaller problem")
+            self._numbers[s] = len(self.sums)
+            self.sums.append(s)
+        return self._numbers[s]
+
+    def _plus(self, begin: Any, terms: Sum) -> Any:
+        """The numbers of sums with more terms."""
+        import numpy as np
+
+        out = np.full(begin.shape, -1)
+        for number in np.unique(begin[begin >= 0]).tolist():
+            if (number, terms) not in self._next:
+                self._next[number, terms] = self._number(joined((*self.sums[number], *terms)))
+            out[begin == number] = self._next[number, terms]
+        return out
+
+    def _added(self, held: Any, values: Any) -> Any:
+        """Sums that are added to what global memory holds, where it holds zeros or sums of the same row and column."""
+        import numpy as np
+
+        place = (1 << 2 * _BITS) - 1
+        fresh = held == ZERO
+        both = (held >= _SUM) & (values >= _SUM) & ((held & place) == (values & place))
+        out = np.where(fresh, values, GARBAGE)
+        for number in np.unique(values[both] >> 2 * _BITS & (_MOST - 1)).tolist():
+            here = both & ((values >> 2 * _BITS & (_MOST - 1)) == number)
+            sums = self._plus(held[here] >> 2 * _BITS & (_MOST - 1), self.sums[number])
+            out[here] = _SUM | sums << 2 * _BITS | (values[here] & place)
+        return out
+
+    # ------------------------------------------------------------------------------------------------- results
+
+    def sums_of(self, terms: Sum, sizes: tuple[int, ...], start: tuple[int, int] = (0, 0)) -> Any:
+        """Tell what the elements of a matrix of such sums hold, of the rows and columns from `start` on."""
+        import numpy as np
+
+        row, column = np.indices(sizes) if len(sizes) == 2 else (np.zeros(sizes, np.int64), np.arange(sizes[0]))
+        return _SUM | self._number(terms) << 2 * _BITS | (row + start[0]) << _BITS | (column + start[1])
+
+    def sum_of(self, held: int) -> tuple[int, int, Sum] | None:
+        """The row, the column and the sum that a cell holds; None where it holds none."""
+        if held < _SUM:
+            return None
+        return held >> _BITS & (_MOST - 1), held & (_MOST - 1), self.sums[held >> 2 * _BITS & (_MOST - 1)]
+
+    def told(self, held: int) -> str:
+        """Tell what a cell holds, for people."""
+        if held in _TOLD:
+            return _TOLD[held]
+        found = self.sum_of(held)
+        if found is not None:
+            row, column, terms = found
+            return f"({' + '.join(map(str, terms)) or '0'})[{row}, {column}]"
+        which, row, column = (int(x[0]) for x in self._coordinates(_array(held)))
+        return f"{self.tensors[which].name}[{row}, {column}]" if which >= 0 else "padding of a tensor"
+
+
+_TOLD = {POISON: "what nothing was written to", ZERO: "a zero", GARBAGE: "what is no element and no sum"}
+
+
+def _array(held: int) -> Any:
+    import numpy as np
+
+    return np.array([held])
+
+
+def _tensor(buffer: Buffer, memories: Memories, first: int) -> Tensor2:
+    """The rows and columns of the cells of a tensor; a vector is one row."""
+    import numpy as np
+
+    width = buffer.element.bits // memories.bits
+    row, column = (np.full(memories.sizes[buffer.name], -1) for _ in range(2))
+    valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
+    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid) * width
+    high, wide = valid if len(valid) == 2 else (1, valid[0])
+    row[at.ravel()], column[at.ravel()] = (x.ravel() for x in np.indices((high, wide)))
+    inside = np.zeros(row.size, bool)
+    for k in range(width):
+        inside[at.ravel() + k] = True
+    return Tensor2(buffer.name, first, inside, row, column)
+
+
+def _terms(left: tuple[str, Any] | None, right: tuple[str, Any] | None) -> Sum | None:
+    """The products of a Mmad: the runs of k, which a and b have in the same order; None where they have not."""
+    if left is None or right is None or not (left[1] == right[1]).all():
+        return None
+    runs: list[Term] = []
+    for k in left[1].tolist():
+        if runs and runs[-1].end == k:
+            runs[-1] = runs[-1]._replace(end=k + 1)
+        else:
+            runs.append(Term(left[0], right[0], k, k + 1))
+    return joined(runs)
+
+
+def joined(terms: Sequence[Term]) -> Sum:
+    """A sum with its terms in order, neighbours joined."""
+    found: list[Term] = []
+    for t in sorted(terms, key=lambda t: (t.a, t.b or "", t.begin, t.end)):
+        if found and t.b is not None and found[-1][:2] == t[:2] and found[-1].end == t.begin:
+            found[-1] = found[-1]._replace(end=t.end)
+        else:
+            found.append(t)
+    return tuple(found)

@@ -1,0 +1,181 @@
+"""The pipes of a core at work: when each event of a program may begin, and what is known to be done by then.
+
+Every pipe takes its events in order. A WaitFlag waits for the SetFlag of its event and id, the first for the first,
+the second for the second; a Mmad and a Fixpipe with a unit flag wait for each other, for every fractal of
+accumulators. By these an event comes after others: it knows, for each pipe, up to which event all is done. Events
+that no such order joins may run in any order, or at once.
+
+Source: AscendC SetFlag/WaitFlag, PipeBarrier, UnitFlag.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from .statements import Move, Multiply, PipeBarrier, SetFlag, WaitFlag
+from .trace import Event, ends_of
+
+#: For each pipe, how many of its events are done; one number for each pipe in the order of PIPES, as a dict.
+Clock = dict[str, int]
+
+
+class Begun(NamedTuple):
+    """An event that begins: `done` says of every pipe how many of its events are known to be done by then, of its own too; `turn` is its
+    number in its pipe."""
+
+    event: Event
+    turn: int
+    done: Clock
+
+
+class Trouble(NamedTuple):
+    """A fault of flags: the kind, and the event at which it shows."""
+
+    kind: str
+    what: str
+    event: Event | None
+
+
+class _Flag:
+    """One event and id: the sets that are not waited for yet, how many sets and waits there were, and the turn of the last wait."""
+
+    def __init__(self) -> None:
+        self.up: deque[tuple[Clock, Event]] = deque()
+        self.set = self.waited = self.turn = 0
+
+
+class Queues:
+    """Runs the events of a program pipe by pipe; iterate over it for each event as it begins.
+
+    troubles   what is wrong with flags;  early   flags that may be set again before they are waited for: fine where the hardware counts
+    """
+
+    def __init__(self, events: Iterable[Event], units: Callable[[Event], Any]) -> None:
+        """units: the fractals of L0C that an event with a unit flag works on."""
+        self.waiting: dict[str, deque[Event]] = {}
+        self.troubles: list[Trouble] = []
+        self.early: list[Trouble] = []
+        self._units_of = units
+        self._clocks: dict[str, Clock] = {}
+        self._turns: dict[str, int] = {}
+        self._flags: dict[tuple[str, int], _Flag] = {}
+        self._unit_up: dict[int, Clock] = {}
+        self._unit_down: dict[int, Clock] = {}
+        up: set[tuple[str, int]] = set()
+        for event in events:
+            self._issue(event, up)
+            for pipe in (*_ALL,) if event.pipe == "ALL" else (event.pipe,):
+                self.waiting.setdefault(pipe, deque()).append(event)
+
+    def _issue(self, event: Event, up: set[tuple[str, int]]) -> None:
+        """Note a flag that is set twice in a row."""
+        s = event.statement
+        if isinstance(s, SetFlag):
+            if (s.event, s.id) in up:
+                self.troubles.append(Trouble("twice", f"{_text(event)} twice, with no WaitFlag between", event))
+            up.add((s.event, s.id))
+        elif isinstance(s, WaitFlag):
+            up.discard((s.event, s.id))
+
+    def __iter__(self) -> Iterator[Begun]:
+        moved = True
+        while moved:
+            moved = False
+            for pipe, queue in self.waiting.items():
+                while queue and (begun := self._begin(pipe, queue)) is not None:
+                    moved = True
+                    yield from begun
+        for queue in self.waiting.values():
+            if queue and queue[0].pipe != "ALL":
+                self.troubles.append(Trouble("stuck", f"{_text(queue[0])} waits for ever", queue[0]))
+        for (name, id_), flag in self._flags.items():
+            if flag.up:
+                self.troubles.append(Trouble("left", f"SetFlag {name} {id_} is waited for by nothing", flag.up[0][1]))
+
+    def _begin(self, pipe: str, queue: deque[Event]) -> list[Begun] | None:
+        """The first event of a pipe, begun; None where it has to wait."""
+        event = queue[0]
+        if event.pipe == "ALL":
+            return self._begin_all(event)
+        clock = self._clocks.setdefault(pipe, {})
+        if not self._may_begin(event, clock):
+            return None
+        queue.popleft()
+        turn = self._turns[pipe] = self._turns.get(pipe, 0) + 1
+        begun = Begun(event, turn, dict(clock))
+        if isinstance(event.statement, PipeBarrier):
+            clock[pipe] = turn
+        self._end(event, begun)
+        return [begun]
+
+    def _begin_all(self, event: Event) -> list[Begun] | None:
+        """A barrier of all pipes, where each of them has come to it."""
+        if any(not self.waiting[pipe] or self.waiting[pipe][0] is not event for pipe in _ALL):
+            return None
+        for pipe in _ALL:
+            self.waiting[pipe].popleft()
+            self._clocks[pipe] = dict(self._turns)
+        return []
+
+    def _may_begin(self, event: Event, clock: Clock) -> bool:
+        """Whether an event need not wait; then its pipe's clock knows what it has waited for."""
+        s = event.statement
+        if isinstance(s, WaitFlag):
+            flag = self._flags.get((s.event, s.id))
+            if flag is None or not flag.up:
+                return False
+            _join(clock, flag.up.popleft()[0])
+            flag.waited += 1
+            flag.turn = self._turns.get(event.pipe, 0) + 1
+            return True
+        if unit_flag(s):
+            for unit in self._units_of(event):
+                if (unit in self._unit_up) != isinstance(s, Move):
+                    return False
+            for unit in self._units_of(event):
+                _join(clock, self._unit_up[unit] if isinstance(s, Move) else self._unit_down.get(unit, {}))
+        return True
+
+    def _end(self, event: Event, begun: Begun) -> None:
+        """The flags that an event sets."""
+        s, done = event.statement, {**begun.done, event.pipe: begun.turn}
+        if isinstance(s, SetFlag):
+            flag = self._flags.setdefault((s.event, s.id), _Flag())
+            if flag.waited < flag.set or begun.done.get(ends_of(s.event)[1], 0) < flag.turn:
+                self.early.append(Trouble("early", f"{_text(event)} may come before the one before it is waited for", event))
+            flag.set += 1
+            if not 0 <= s.id <= 7:
+                self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to 7", event))
+            flag.up.append((done, event))
+        elif unit_flag(s) == 3:
+            for unit in self._units_of(event):
+                if isinstance(s, Multiply):
+                    self._unit_up[unit] = done
+                else:
+                    del self._unit_up[unit]
+                    self._unit_down[unit] = done
+
+
+#: The pipes that a barrier of all waits for.
+_ALL = ("MTE1", "MTE2", "MTE3", "M", "FIX", "V")
+
+
+def unit_flag(statement: Any) -> int:
+    """The unit flag of an instruction: 0 where it has none."""
+    if isinstance(statement, Multiply):
+        return int(statement.instruction.parameters.get("unitFlag", 0))
+    return int(statement.instruction.parameters.get("unitFlag", 0)) if isinstance(statement, Move) else 0
+
+
+def _join(clock: Clock, other: Clock) -> None:
+    for pipe, turn in other.items():
+        clock[pipe] = max(clock.get(pipe, 0), turn)
+
+
+def _text(event: Event) -> str:
+    s = event.statement
+    if isinstance(s, (SetFlag, WaitFlag)):
+        return f"{type(s).__name__} {s.event} {s.id}"
+    return f"PipeBarrier {s.pipe}" if isinstance(s, PipeBarrier) else str(getattr(s, "instruction", s)).split("(", 1)[0]

@@ -1,0 +1,182 @@
+"""Statements of a program for one core, as plain data: instructions on named buffers, flags between pipes, loops and conditions.
+
+Numbers in them are integers, or expressions of sizes and of the variables of loops. `origins.py` and `values.py` say
+what a statement does, `queues.py` when it may begin.
+
+Source: AscendC's SetFlag, WaitFlag, PipeBarrier and SetAtomicAdd; the memory model of CATLASS's Arch::Resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Union
+
+from ...algebra.codomain import cosize
+from ...core.element import Element
+from ...core.layout import Layout
+from ...symbolic.conditions import Condition
+from ..architecture import Architecture
+from ..transfers.instruction import TransferInstruction
+from ..transfers.steps import Loop, When
+from .mmad import MmadInstruction
+
+Statement = Union["Move", "Multiply", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", Loop, When]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A named part of a memory: where a tile of a program lies, or a tensor in global memory.
+
+    name       how statements call it;  position  GM, L1, L0A ...
+    element    the type of its elements;  layout  of what it holds
+    address    where it begins [bytes]: in its memory, or in global memory
+
+    >>> from tla import MakeLayout
+    >>> from tla.ascend import Buffer, half, zN
+    >>> l1A = Buffer("l1A1", "L1", half, MakeLayout[half, zN](128, 256), address=65536)
+    >>> l1A.size, l1A.end
+    (65536, 131072)
+
+    Source: CATLASS `LocalTensorBuffer::GetBufferByByte`.
+    """
+
+    name: str
+    position: str
+    element: Element
+    layout: Layout
+    address: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes."""
+        return -(-int(cosize(self.layout)) * self.element.bits // 8)
+
+    @property
+    def end(self) -> int:
+        """The byte behind its last element."""
+        return self.address + self.size
+
+
+class Move(NamedTuple):
+    """An instruction that moves elements from one buffer to another.
+
+    dst, src      the names of the buffers
+    instruction   its places are elements behind the beginning of these
+
+    Source: ours.
+    """
+
+    dst: str
+    src: str
+    instruction: TransferInstruction
+
+
+class Multiply(NamedTuple):
+    """A Mmad of buffers.
+
+    dst, a, b     the names of the buffers;  bias   that of the biases, or None
+    instruction   its places are elements behind the beginning of these
+
+    Source: ours.
+    """
+
+    dst: str
+    a: str
+    b: str
+    bias: str | None
+    instruction: MmadInstruction
+
+
+class SetFlag(NamedTuple):
+    """SetFlag<HardEvent::event>(id): the flag is up once all that the first pipe of the event has before it is done.
+
+    event   "MTE2_MTE1": the pipe that is waited for, and the pipe that waits;  id   0 to 7
+
+    Source: AscendC `SetFlag`.
+    """
+
+    event: str
+    id: Any
+
+
+class WaitFlag(NamedTuple):
+    """WaitFlag<HardEvent::event>(id): the second pipe of the event goes on once the flag is up, and takes it down.
+
+    event   "MTE2_MTE1";  id   0 to 7
+
+    Source: AscendC `WaitFlag`.
+    """
+
+    event: str
+    id: Any
+
+
+class PipeBarrier(NamedTuple):
+    """PipeBarrier<PIPE_...>(): what follows in the pipe begins when all before it is done; of ALL in every pipe.
+
+    Source: AscendC `PipeBarrier`.
+    """
+
+    pipe: str
+
+
+class SetAtomic(NamedTuple):
+    """SetAtomicAdd, or SetAtomicNone: whether what goes to global memory from here on is added to what is there.
+
+    Source: AscendC `SetAtomicAdd`.
+    """
+
+    adds: bool
+
+
+class Part(NamedTuple):
+    """Statements that do one thing together: a transfer of a tile, or a product of tiles.
+
+    what   "A to L1": for people;  dst, src   the tiles (Tile) that the statements copy, None where they do not copy
+    body   the statements
+
+    Source: ours.
+    """
+
+    what: str
+    dst: Any
+    src: Any
+    body: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The statements of one core, with the buffers that they name.
+
+    arch         the architecture
+    buffers      by name
+    body         the statements, in the order in which they are issued
+    parameters   the sizes that have no value yet, by name
+
+    Source: ours.
+    """
+
+    arch: Architecture
+    buffers: Mapping[str, Buffer]
+    body: tuple[Any, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def children(statement: Any) -> Iterable[Any]:
+    """The statements inside of one."""
+    if isinstance(statement, When):
+        return (*statement.body, *statement.otherwise)
+    return statement.body if isinstance(statement, (Loop, Part)) else ()
+
+
+def walk(body: Iterable[Any]) -> Iterator[Any]:
+    """Every statement of a body, with those inside of it."""
+    for statement in body:
+        yield statement
+        yield from walk(children(statement))
+
+
+def condition_holds(condition: Condition, values: Mapping[str, int]) -> bool:
+    """Whether a condition holds where all sizes have values."""
+    return bool(condition.at({**values}))

@@ -1,0 +1,150 @@
+"""A program executed on numbers: every instruction does to its memories what its fields say, in the order of issue.
+
+A memory is an array of numbers, one for each cell; what nothing was written to is NaN. Accumulators are added in the
+type that the Mmad has.
+
+Source: ours; the conversions are those of AscendC's QuantMode_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.element import Element
+from ...core.errors import LeafTypeError, RangeError
+from ...core.layout import require_origin
+from ...core.values import held, require_numbers
+from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
+from .statements import Move, Multiply, Program
+from .trace import Event, events
+
+#: The numpy types of elements: those that it has. Values of others are kept as float32 has them.
+_DTYPES = {"half": "float16", "float": "float32", "int8": "int8", "uint8": "uint8", "int16": "int16", "int32": "int32"}
+
+
+def dtype_of(element: Element) -> Any:
+    """The numpy type that holds the values of an element type."""
+    import numpy as np
+
+    return np.dtype(_DTYPES.get(element.name, "float32"))
+
+
+class Values:
+    """The memories of a program, each cell with its number: an element's is in its first cell."""
+
+    def __init__(self, program: Program, tensors: Mapping[str, Any]) -> None:
+        """tensors: by name, the values of tensors in global memory, as numpy arrays of their valid shape; of others NaN."""
+        import numpy as np
+
+        self.memories = Memories(program)
+        self.held = {name: np.full(size, np.nan) for name, size in self.memories.sizes.items()}
+        for name, values in tensors.items():
+            self.put(name, values)
+
+    def put(self, name: str, values: Any) -> None:
+        """Put numbers into a tensor in global memory."""
+        import numpy as np
+
+        buffer = self.memories.program.buffers.get(name)
+        if buffer is None or buffer.position != "GM":
+            known = ", ".join(b.name for b in self.memories.program.buffers.values() if b.position == "GM")
+            raise LeafTypeError(f"values for {name}", f"tensors in global memory: {known}", "leave it out")
+        values, valid = np.asarray(values), tuple(map(int, require_origin("a tensor", buffer.layout)))
+        if values.shape != valid:
+            raise RangeError(f"{name} of the shape {values.shape}", f"{valid}", "give the whole tensor")
+        if buffer.element.name in _DTYPES:
+            require_numbers(name, values, dtype_of(buffer.element))
+        self.write(self._places(name), values)
+
+    def get(self, name: str) -> Any:
+        """The numbers of a tensor in global memory; NaN where nothing was written."""
+        return self.read(self._places(name))
+
+    def _places(self, name: str) -> Places:
+        import numpy as np
+
+        buffer = self.memories.program.buffers[name]
+        valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
+        at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid)
+        return self.memories.places(name, at, buffer.element.bits)
+
+    def read(self, places: Places) -> Any:
+        """The numbers of elements."""
+        return self.held[places.memory][places.cells]
+
+    def write(self, places: Places, values: Any) -> None:
+        """Make elements hold numbers."""
+        memory = self.held[places.memory]
+        for k in range(1, places.width):
+            memory[places.cells + k] = float("nan")
+        memory[places.cells] = values
+
+    def run(self, event: Event) -> None:
+        """Do what an event does."""
+        if isinstance(event.statement, Move):
+            self._move(event.statement, event.adds)
+        elif isinstance(event.statement, Multiply):
+            self._multiply(event.statement)
+
+    def _move(self, s: Move, adds: bool) -> None:
+        import numpy as np
+
+        i, buffers = s.instruction, self.memories.program.buffers
+        to, begin = offsets_of(i)
+        read, written = (self.memories.width_at(name, i.element) for name in (s.src, s.dst))
+        values = np.zeros(begin.shape)
+        inside = begin != NOWHERE
+        values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
+        if buffers[s.src].position == "L0C":
+            values = self._scaled(s, values)
+        target = self.memories.places(s.dst, to, written)
+        if adds and buffers[s.dst].position == "GM":
+            values = values + self.read(target)
+        self.write(target, values)
+        if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
+            self.write(self.memories.places(s.dst, zeros, written), np.zeros(zeros.shape))
+
+    def _scaled(self, s: Move, values: Any) -> Any:
+        """Accumulators as they leave L0C: scaled, negative ones cut off, rounded to the type of the destination."""
+        import numpy as np
+
+        settings = s.instruction.settings
+        if (scale := settings.get("deqScalar")) is not None:
+            values = values * float(scale)
+        if settings.get("reluEn") == "true":
+            values = np.maximum(values, 0)
+        dtype = dtype_of(s.instruction.element)
+        if dtype.kind in "iu":
+            ends = np.iinfo(dtype)
+            return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
+        return np.where(np.isnan(values), values, held("a value out of L0C", np.nan_to_num(values), dtype))
+
+    def _multiply(self, s: Multiply) -> None:
+        import numpy as np
+
+        p = s.instruction.parameters
+        m, n, k = (int(p[name]) for name in "mnk")
+        a, b, c, bias = mmad_offsets(s, self.memories)
+        left, right = self.read(a)[:m, :k], self.read(b)[:k, :n]
+        before: Any = np.zeros((m, n))
+        if bias is not None:
+            before = np.broadcast_to(self.read(bias), (m, n))
+        elif not starts_anew(s):
+            before = self.read(c)[:m, :n]
+        out = np.full(c.cells.shape, np.nan)
+        out[:m, :n] = before + left @ right
+        self.write(c, out)
+
+
+def execute_program(program: Program, tensors: Mapping[str, Any], sizes: Mapping[str, int] = {}) -> Values:
+    """Execute a program on numbers: the memories as they are at its end.
+
+    tensors   by name, the values of tensors in global memory;  sizes   those of its parameters
+
+    Raises RangeError for an instruction that reaches outside of its memory. Source: ours.
+    """
+    found = Values(program, tensors)
+    for event in events(program, sizes):
+        found.run(event)
+    return found
