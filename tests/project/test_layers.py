@@ -21,7 +21,7 @@ ROOMS = {
 }
 
 #: What may be imported inside a function: a library that is slow to load, or may not be there.
-OPTIONAL = "numpy sympy jax triton resvg_py curses".split()
+OPTIONAL = "numpy sympy jax triton resvg_py curses z3".split()
 
 
 #: What imports modules by names that it is given: only these files may.

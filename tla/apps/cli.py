@@ -145,6 +145,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "draw": (_layouts, {}),
     "emit": (_code, {"layout": LAYOUT}),
     "emit-copy": (_code, {"source": LAYOUT, "destination": "a layout of the same valid extents"}),
+    "prove": (_code, {"layout": LAYOUT}),
     "access": (_accesses, {"owners": OWNERS, "memory_layout": "where the tile lies: a layout, or '#ttg...' of shared memory"}),
     "swizzle": (_accesses, {}),
     "explore": (_page, {}),
@@ -155,7 +156,7 @@ GROUPS = {
     "see a layout": ("explore", "show", "draw", "offset"),
     "shared memory: conflicts, and what mends them": ("access", "swizzle"),
     "TPU and XLA": ("hlo", "advise", "lower", "explain", "relayout", "default", "sharding"),
-    "code": ("emit", "emit-copy"),
+    "code": ("emit", "emit-copy", "prove"),
 }
 #: What each is for, in a few words.
 WANTS = {
@@ -174,6 +175,7 @@ WANTS = {
     "sharding": "what each device holds",
     "emit": "the offset as C, CUDA, Triton, Pallas, MLIR, ...",
     "emit-copy": "a copy from one layout to another as C or CUDA",
+    "prove": "the emitted offset against the definition, by z3",
 }
 #: What a new user may type first.
 BEGIN = (
@@ -183,7 +185,7 @@ BEGIN = (
 )
 
 #: What these print is code, or an address: it is never cut.
-WHOLE = "emit", "emit-copy", "explore"
+WHOLE = "emit", "emit-copy", "prove", "explore"
 #: Of each command, what its help shows that it can be given.
 EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
@@ -208,6 +210,7 @@ EXAMPLES = {
     ],
     "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
+    "prove": ["'Sw<3,3,3> o (8,64):(64,1)' --target cuda", "'MakeLayout[half, zN](M, N)' --multiple-of M=16 N=16"],
     "access": ["ldmatrix '(64,64):(64,1)' --bits 16", "'(32,4):(4,1)' '(128):(1)' --bits 32"],
     "swizzle": [
         "--write cp.async.16 --read ldmatrix --tile 64,64 --bits 16",

@@ -1,4 +1,4 @@
-"""The commands `tla emit` and `emit-copy`."""
+"""The commands `tla emit`, `emit-copy` and `prove`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,32 @@ def emit(arguments: argparse.Namespace) -> Answer:
     options = {"integer": arguments.integer, "check": arguments.check}
     text = codegen.emit(layout, target, arguments.coords, name=arguments.name or "offset", **options)
     return {"target": target, "text": text}, _text_of
+
+
+def prove_options(prove: argparse.ArgumentParser) -> None:
+    """The options of `tla prove`."""
+    prove.add_argument("--target", default="c", help=f"one of {', '.join(codegen.READ)}; c by default")
+    prove.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j; i,j,... by default")
+    prove.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
+    prove.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
+
+
+def prove(arguments: argparse.Namespace) -> Answer:
+    """Prove by z3 that the emitted function of a layout is the layout, at every coordinate and for all sizes that its comment allows."""
+    (subject,) = _with_sizes(arguments, arguments.layout)
+    found = codegen.prove(layout_of(subject), arguments.target, arguments.coords)
+    if found.proved is not True:
+        at = f" at {', '.join(f'{n} = {v}' for n, v in found.witness.items())}" if found.witness else ""
+        raise Unproven(
+            f"{found.text}{found.how}{at}",
+            "a text that is the layout",
+            "compare it with `tla offset` there" if at else "give sizes as numbers",
+        )
+    return {"target": arguments.target, "proved": True, "how": found.how, "text": found.text}, _proved
+
+
+def _proved(value: dict[str, Any]) -> str:
+    return f"{_text_of(value)}\n\nproved {value['how']}"
 
 
 def emit_copy(arguments: argparse.Namespace) -> Answer:

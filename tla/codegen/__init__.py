@@ -4,6 +4,7 @@ expressions  what every target shares: the graph of operations, value ranges, in
 indices      the text of offsets, a file for each language
 copies       copies between two layouts, as loops and as kernels; offsets along a loop nest by additions alone
 sources      a layout as source of the system that it comes from
+proofs       emitted offsets against the layout's definition, by z3
 """
 
 from .copies.emit_copy import WRITERS as WRITERS, emit_copy
@@ -13,11 +14,13 @@ from .expressions.target import TARGETS as TARGETS, Target, register
 from .indices import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
 from .indices.emit import emit
 from .indices.guard import emit_guard
+from .proofs.prover import READ as READ, Proof, prove
 from .sources.contracts import emit_descriptor, emit_tma
 from .sources.source import SYSTEMS as SYSTEMS, source
 
 __all__ = [
     "Plan",
+    "Proof",
     "Step",
     "Target",
     "emit",
@@ -28,6 +31,7 @@ __all__ = [
     "emit_tma",
     "loop_nest",
     "plan",
+    "prove",
     "register",
     "source",
 ]

@@ -7,12 +7,12 @@ Source: ours.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
+from ...core.cache import plain_memo
 from ...core.element import Element
 from ...core.errors import RangeError, Reason
 from ..transfers.instruction import TransferInstruction
@@ -93,7 +93,7 @@ def _widths(program: Program) -> Iterable[int]:
             yield statement.instruction.element.bits
 
 
-@functools.lru_cache(256)
+@plain_memo
 def _relative(name: str, fields: tuple[tuple[str, int], ...], element: Element, form: str) -> tuple[Any, Any]:
     """The offsets that an instruction writes and reads, from its places on; NOWHERE for zeros."""
     return executed(TransferInstruction(name, 0, 0, dict(fields), element, form))

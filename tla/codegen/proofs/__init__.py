@@ -1,0 +1,1 @@
+"""Emitted text against the layout's definition, by z3."""
