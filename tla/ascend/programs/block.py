@@ -9,9 +9,9 @@ Source: CATLASS `BlockMmadTla` (block_mmad_pingpong_tla.hpp), `TileMmadTla`, `Ba
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.element import Element
 from ...core.errors import RangeError
@@ -27,6 +27,8 @@ from ..transfers.instruction import TransferInstruction
 from .check import FEW_FRACTALS
 from .mmad import MmadInstruction, mmad
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
+
+R = TypeVar("R")
 
 #: The tag that a matrix of global memory has in L1.
 L1_TAGS: dict[Tag, Tag] = {RowMajor: zN, ColumnMajor: nZ, zN: zN, nZ: nZ}
@@ -160,15 +162,27 @@ def _placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) ->
             yield made
 
 
+def _once(f: Callable[..., R]) -> Callable[..., R]:
+    """f with what it has made before, for as long as the core that holds it is written."""
+    made: dict[tuple[Any, ...], R] = {}
+
+    def kept(*arguments: Any) -> R:
+        if arguments not in made:
+            made[arguments] = f(*arguments)
+        return made[arguments]
+
+    return kept
+
+
 class Core:
     """The statements of one core, while they are written: which stage of each buffer comes next."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
-        self._load = functools.lru_cache(None)(plan.load)
-        self._load_l0 = functools.lru_cache(None)(plan.load_l0)
-        self._mmad = functools.lru_cache(None)(self._made)
+        self._load = _once(plan.load)
+        self._load_l0 = _once(plan.load_l0)
+        self._mmad = _once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
         """The statements of all blocks, with the flags that are up before the first, and are waited for behind the last."""
