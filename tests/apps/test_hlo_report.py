@@ -97,3 +97,16 @@ def test_the_capacity_of_the_chip_is_said_where_a_dump_has_it(tmp_path, capsys):
 def test_a_report_elsewhere_is_refused(options, fix, capsys):
     assert main(["hlo", str(PROGRAMS[0]), *options]) == 1
     assert fix in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given", [[], ["--by", "peak"], ["--by", "shape"], ["--by", "operation"], ["--by", "relayout"], ["--advise"], ["--json"]]
+)
+def test_no_form_of_the_command_prints_what_a_terminal_obeys(tmp_path, capsys, given):
+    """Every form: a name in the file may say to clear the screen, or set its title."""
+    file = tmp_path / "module.txt"
+    file.write_text(PROGRAMS[0].read_text().replace('op_name="', 'op_name="\033[2J\x1b]0;pwn\x07'))
+    assert "\x1b" in file.read_text()
+    assert main(["hlo", str(file), *given]) == 0
+    said = capsys.readouterr()
+    assert not {*(said.out + said.err)} & {"\x1b", "\x07"}

@@ -210,7 +210,7 @@ EXAMPLES = {
     ],
     "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
-    "prove": ["'Sw<3,3,3> o (8,64):(64,1)' --target cuda", "'MakeLayout[half, zN](M, N)' --multiple-of M=16 N=16"],
+    "prove": ["'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)' --target cuda", "'MakeLayout[half, zN](M, N)' --multiple-of M=16 N=16"],
     "access": ["ldmatrix '(64,64):(64,1)' --bits 16", "'(32,4):(4,1)' '(128):(1)' --bits 32"],
     "swizzle": [
         "--write cp.async.16 --read ldmatrix --tile 64,64 --bits 16",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .. import xla
+from ..core.errors import printable
 from ..xla.shapes.curve import in_units
 
 #: So many buffers are drawn each by itself, the largest; the others together. So many rows has the table.
@@ -218,4 +219,5 @@ def summary_text(value: dict[str, Any], width: int | None) -> str:
     ]
     lines += ["", "more: --by peak, --advise, -o report.html; --by shape adds up what is allocated"]
     room = max(width or 2**31, 20)
+    lines = [printable(line) for line in lines]  # names of the file's own may hold what a terminal obeys
     return "\n".join(line if len(line) <= room else f"{line[: room - 3]}..." for line in lines)

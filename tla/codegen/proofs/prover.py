@@ -39,6 +39,9 @@ class Proof(NamedTuple):
     how       over what it was proved, or why not
     witness   of what is refuted: coordinates and sizes by name
     text      the emitted function
+
+    >>> Proof(False, "refuted: over integers", {"i": 3}, "int offset(int i) { return i; }").witness
+    {'i': 3}
     """
 
     proved: bool | None
