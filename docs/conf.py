@@ -18,6 +18,7 @@ autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 100
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
+suppress_warnings = ["ref.python"]  # several classes have an attribute `bytes`, which is no name of the type
 
 html_theme = "furo"
 html_title = f"tla {version}"

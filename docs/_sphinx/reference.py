@@ -29,8 +29,10 @@ def directives(module, names):
             yield from values(module, group, kind)
         elif isinstance(getattr(home, kind), type):
             yield from (f".. autoclass:: {module}.{kind}", "   :members:", "")
-        else:
+        elif callable(getattr(home, kind)):
             yield from (f".. autofunction:: {module}.{kind}", "")
+        else:  # what takes its arguments in brackets
+            yield from (f".. autodata:: {module}.{kind}", "   :no-value:", "")
 
 
 def values(module, names, kind):
