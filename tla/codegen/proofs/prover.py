@@ -87,7 +87,7 @@ def prove_guard(
         (bounds, _room, place, start), least = what._guard, True
         place = with_parameters(place, dynamic, "place_")
     else:
-        is_whole = what is layout and innermost(layout)._valid is ALL  # by what it is, not by what its dynamic integers hold
+        is_whole = not isinstance(what, Tensor) and innermost(what)._valid is ALL  # by what it is, not by what its dynamic integers hold
         place, start = innermost(with_parameters(layout, dynamic)).shape, ()
         bounds = () if is_whole else require_origin("prove_guard", what)
     if isinstance(place, ComposedLayout):
