@@ -54,7 +54,7 @@ class Claim:
         self.symbolic = bool(symbols) or any(True for mode in self.extents for t in mode for _n in _names(t))
 
     def definition(self, values: Any, digits: list[list[Any]]) -> Any:
-        """What the function is to return, as a term, by the digits of the coordinates."""
+        """The value that the function is to return, as a term, by the digits of the coordinates."""
         raise NotImplementedError
 
     def names(self) -> Iterator[str]:
