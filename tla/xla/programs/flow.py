@@ -20,7 +20,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
-from .module import Module, called, entry_name, header_list, require_apart
+from .module import Module, called, entry_name, header_list, require_apart, said
 from .program import Located
 from .ranges import normalise, reuse, share_scratch
 from .targets import line_of
@@ -218,7 +218,7 @@ class _Follow:
         """A loop: its condition, its body, itself. What it carries is in one buffer from its start to its result."""
         it = line.instruction
         start = operands[0] if operands else None
-        names = {k: it.attributes.get(k, "").removeprefix("%") for k in ("condition", "body")}
+        names = {k: (said(it.tail, it.attributes, k) or "").removeprefix("%") for k in ("condition", "body")}
         tested = self.carried(self.taken(names["condition"], line), start, len(self.out.steps))
         self.computation(names["condition"], [tested], depth + 1)
         inner = self.carried(self.taken(names["body"], line), start, len(self.out.steps))
