@@ -73,6 +73,13 @@ HEADER = frozenset(
     entry_computation_layout frontend_attributes input_output_alias is_scheduled num_partitions replica_count
     """.split()  # noqa: SIM905
 )
+#: What the attribute metadata says, of the fields of OpMetadata in xla_data.proto.
+METADATA = frozenset(
+    """
+    deduplicated_name op_name op_type preserve_layout profile_info profile_type scheduling_name size_of_generated_code_in_bytes
+    size_of_memory_working_set_in_bytes source_column source_end_column source_end_line source_file source_line stack_frame_id
+    """.split()  # noqa: SIM905
+)
 #: The attributes without which an instruction says nothing, of those that are read here.
 NEEDED = {
     "fusion": ("calls",),
@@ -144,6 +151,8 @@ def _unknown(x: Located) -> Iterator[str]:
     if not is_opcode(x.instruction.opcode):
         yield f"opcode {x.instruction.opcode} is not known: its result counts as new memory"
     yield from _faults_of_attributes(x.instruction)
+    if "metadata=" in x.instruction.tail:
+        yield from (_passed_over(key, METADATA, "of metadata ") for key in x.instruction.metadata if key not in METADATA)
     for array in arrays(x.instruction.shape):
         if array.effective_layout.memory_space not in SPACES:
             yield f"memory space S({array.effective_layout.memory_space}) is not known: it counts by itself"
@@ -163,9 +172,9 @@ def _faults_of_attributes(it: Instruction) -> Iterator[str]:
     yield from (f"{it.opcode} without {key}: what that says is not known" for key in needed if key not in found)
 
 
-def _passed_over(key: str, known: Collection[str]) -> str:
+def _passed_over(key: str, known: Collection[str], of: str = "") -> str:
     meant = nearest(key, known, 0.8)
-    return f"attribute {key} is not known: it is passed over{f' (is it {meant}?)' if meant else ''}"
+    return f"attribute {of}{key} is not known: it is passed over{f' (is it {meant}?)' if meant else ''}"
 
 
 def _numbers(lines: list[int]) -> str:
