@@ -261,6 +261,15 @@ def test_the_certificate():
     assert all(memory.apply({"dim0": i, "dim1": j})["offset"] == found.layout(i, j) for i in range(8) for j in range(32))
 
 
+def test_a_bound_that_is_not_met_is_said():
+    """Three reads of which a linear layout takes 6 wavefronts and all that are searched 8: the answer claims no more than it found."""
+    twice = LinearLayout({"register": [(0, 4)], "lane": [(0, 8), (0, 16), (0, 2), (1, 0), (0, 1)], "warp": []}, {"dim0": 2, "dim1": 32})
+    once = LinearLayout({"register": [(0, 2)], "lane": [(0, 16), (0, 4), (0, 1), (0, 8), (1, 0)], "warp": []}, {"dim0": 2, "dim1": 32})
+    found = best_swizzle([], [twice, twice, once], 32)
+    assert (found.certificate.bound, found.certificate.met) == (6, found.cost == 6)
+    assert found.certificate.met or "no layout takes fewer than 6" in found.certificate.text
+
+
 @pytest.mark.parametrize(
     ("f", "says"),
     [

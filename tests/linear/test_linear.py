@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from tla import TlaError
-from tla.linear import LinearLayout, bits
+from tla import RangeError, TlaError
+from tla.linear import LinearLayout, bits, triton
 
 
 def random_layout(rng, ins=None, outs=None, largest=3):
@@ -194,3 +194,20 @@ def test_bits():
         assert len(span([*a, *bits.complement(a, n)])) == 1 << n
         assert all(bits.apply(a, x) == 0 for x in bits.kernel(a))
         assert 1 << len(bits.kernel(a)) == sum(bits.apply(a, x) == 0 for x in range(1 << len(a)))
+
+
+def test_layouts_of_no_dimensions_have_one_element():
+    """Every layout of Triton that may have rank 0: all of its inputs hold the one element, and each input is there."""
+    blocked, shared = ["register", "lane", "warp", "block"], ["offset", "block"]
+    layouts = [
+        (triton.BlockedLayout([], [], [], []), blocked),
+        (triton.SliceLayout(0, triton.BlockedLayout([1], [1], [1], [0])), blocked),
+        (triton.SwizzledSharedLayout(1, 1, 1, []), shared),
+        (triton.NVMMASharedLayout(0, 16, 0), shared),
+        (triton.NVMMASharedLayout(0, 16, 0, transposed=True), shared),
+    ]
+    for layout, inputs in layouts:
+        found = layout.linear([])
+        assert (found.get_in_dim_names(), found.get_total_in_dim_size_log2(), found.get_out_dim_names()) == (inputs, 0, []), layout
+    with pytest.raises(RangeError, match=r"a swizzle of rank 0\n  expected  rank 2 or more"):
+        triton.NVMMASharedLayout(32, 16, 0).linear([])

@@ -41,7 +41,7 @@ MAX_TILE_BITS = 16
 
 
 class Certificate(NamedTuple):
-    """The proof that no layout is better.
+    """The proof that no layout takes fewer wavefronts, or else the gap: a bound that is not met, and what was searched.
 
     bound      no layout needs fewer wavefronts: what each warp holds, in words, over the banks
     met        whether the layout needs no more
@@ -71,7 +71,7 @@ class Best:
     layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation
     cost          wavefronts of all accesses, each once
     vectors       the widths of the accesses, writes first [bits]
-    certificate   why no layout is better
+    certificate   whether no layout is better, and what was searched
     element       the width of an element, and what says it
 
     >>> from tla import parse
@@ -98,7 +98,7 @@ class Best:
 def best_swizzle(
     writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
 ) -> Best:
-    """The layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
+    """The layout of shared memory whose accesses take the fewest wavefronts of those searched, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
                     the tile's index; or names of usual accesses, as "cp.async.16", of a tile that is given
@@ -106,7 +106,8 @@ def best_swizzle(
     memory          a row of the table, or its name
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
     Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
-                    then a linear layout
+                    then a linear layout. No layout takes fewer wavefronts than certificate.bound; where it is not met, as may be
+                    of three accesses and more, one that was not searched may take fewer than cost
     Raises          RangeError for a tile that is no power of two, RankError for no accesses
 
     >>> from tla import parse

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from ..algebra.flat_modes import has_symbols
 from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import ScaledBasis
-from ..core.composed import ComposedLayout, gives_coordinates
+from ..core.cache import plain_memo
+from ..core.composed import ComposedLayout, gives_coordinates, values_between
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
 from ..core.ints import IntTupleLike
 from ..core.kinds import AnyLayout, by_kind, on
 from ..core.layout import Layout
+from ..core.swizzle import Swizzle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +24,11 @@ if TYPE_CHECKING:
 
 _LIMIT = 2**30
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+#: So many offsets are swizzled at once: a cache holds them, and the bits that are read of them.
+_PIECE = 1 << 14
 
 
+@plain_memo
 def max_axes() -> int:
     """The axes that an array of numpy has at most: 64, before its version 2 half of that."""
     import numpy as np
@@ -56,11 +62,19 @@ def offsets(layout: Layout, *, limit: int = _LIMIT) -> npt.NDArray[np.int32] | n
     if not all(extents):
         return np.empty(extents, np.int32)
     dtype = _narrowest(layout)
-    modes = [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), modes_of(layout.stride))]
-    out = np.zeros(1, dtype)
-    for mode in modes:  # a row for each offset so far, but for modes of one coordinate: there is nothing to add to them
-        out = np.add.outer(out, mode) if mode.size > 1 else out
-    return out.reshape(extents)
+    return _outer(np.add, np.zeros(1, dtype), _modes(layout, dtype)).reshape(extents)
+
+
+def _modes(layout: Layout, dtype: np.dtype[Any]) -> list[npt.NDArray[Any]]:
+    """The offsets of each mode alone."""
+    return [_mode_offsets(*mode, dtype) for mode in zip(modes_of(layout.shape), modes_of(layout.stride))]
+
+
+def _outer(combine: np.ufunc, start: npt.NDArray[Any], modes: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """The start combined with every choice of one offset of each mode: a row for each that there is so far."""
+    for mode in modes:
+        start = combine.outer(start, mode) if mode.size > 1 else start  # the one offset of a mode of extent 1 is 0
+    return start
 
 
 def _extents(layout: AnyLayout, limit: int) -> tuple[int, ...]:
@@ -84,7 +98,7 @@ def _require_known(layout: AnyLayout, numbers: object) -> None:
 
 @on(ComposedLayout, offsets)
 def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[Any]:
-    """One call with an array for each mode."""
+    """A swizzle of a layout in the narrowest type that is proved; other compositions by one call with an array for each mode."""
     import numpy as np
 
     extents = _extents(layout, limit)
@@ -92,10 +106,54 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     if not all(extents):
         return np.empty(extents, np.int32)
-    grid = np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
-    values: Any = np.asarray(layout(*grid) if grid else layout(()), np.int64)
+    between = values_between(layout)
+    fit = between is not None and INT64_MIN <= between[0] <= between[1] <= INT64_MAX
+    if between and fit and isinstance(layout.outer, Swizzle) and isinstance(layout.inner, Layout):
+        values = _swizzled(layout.outer, int(layout.offset), layout.inner, between).reshape(extents)
+        if values.dtype == np.int32:
+            return values
+    else:
+        grid = np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
+        values = np.broadcast_to(np.asarray(layout(*grid) if grid else layout(()), np.int64), extents)
     fits = values.min() >= _INT32_MIN and values.max() <= _INT32_MAX
-    return np.array(np.broadcast_to(values, extents), np.int32 if fits else np.int64)
+    return np.array(values, np.int32 if fits else np.int64)
+
+
+def _swizzled(swizzle: Swizzle, offset: int, inner: Layout, between: tuple[int, int]) -> npt.NDArray[Any]:
+    """swizzle(offset + inner(c)) of every coordinate, as one row.
+
+    between   the ends of the sums and of their images
+
+    A swizzle is linear over bits: s(a ^ b) = s(a) ^ s(b). Where no two parts of a sum share a bit, it is their xor, and so the parts
+    are swizzled, which are short, and combined in one pass. Otherwise the sums are swizzled in place, by pieces that a cache holds.
+    """
+    import numpy as np
+
+    narrow = between[0] >= _INT32_MIN and max(between[1], swizzle.reads) <= _INT32_MAX
+    start = np.full(1, offset, np.int32 if narrow else np.int64)
+    modes = _modes(inner, start.dtype)
+    if _share_no_bit([int(np.bitwise_or.reduce(x)) for x in (start, *modes)]):
+        for part in (start, *modes):
+            _swizzle_in_place(swizzle, part)
+        return _outer(np.bitwise_xor, start, modes)
+    values = _outer(np.add, start, modes).ravel()
+    for first in range(0, values.size, _PIECE):
+        _swizzle_in_place(swizzle, values[first : first + _PIECE])
+    return values
+
+
+def _share_no_bit(masks: list[int]) -> bool:
+    return not any(mask & earlier for mask, earlier in zip(masks[1:], itertools.accumulate(masks, int.__or__)))
+
+
+def _swizzle_in_place(swizzle: Swizzle, values: npt.NDArray[Any]) -> None:
+    """Swizzle offsets whose type holds the swizzle's masks."""
+    read = values & swizzle.reads
+    if swizzle.shift >= 0:
+        read >>= swizzle.shift
+    else:
+        read <<= -swizzle.shift
+    values ^= read
 
 
 def _mode_offsets(shape: IntTupleLike, stride: IntTupleLike, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

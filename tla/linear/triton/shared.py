@@ -70,15 +70,13 @@ class SwizzledSharedLayout(Parameters):
         """The linear layout of a tensor of this shape, from offset and block to its elements."""
         shape = tiles.checked_shape(self.name, shape, self.rank)
         part = _per_block(self.name, shape, self.cga_layout)
+        if self.rank < 2:
+            return tiles.combine(self.name, tiles.identity("offset", part, self.order), self.cga_layout, shape)
         names = [f"dim{d}" for d in self.order]
-        columns = part[self.order[0]]
-        rows = part[self.order[1]] if self.rank > 1 else 1
+        columns, rows = part[self.order[0]], part[self.order[1]]
         bases = [(1 << c, 0) for c in range(tiles.log2(columns))]
         bases += [(self.vec * ((1 << r) // self.per_phase % self.max_phase) % columns, 1 << r) for r in range(tiles.log2(rows))]
-        if self.rank == 1:
-            tile = identity_1d(columns, "offset", "dim0")
-        else:
-            tile = LinearLayout({"offset": bases}, {names[0]: columns, names[1]: rows})
+        tile = LinearLayout({"offset": bases}, {names[0]: columns, names[1]: rows})
         for d in self.order[2:]:
             tile = tile * identity_1d(part[d], "offset", f"dim{d}")
         return tiles.combine(self.name, tile, self.cga_layout, shape)
@@ -146,6 +144,8 @@ class NVMMASharedLayout(Parameters):
         """The linear layout of a tensor of this shape, from offset and block to its elements."""
         shape = tiles.checked_shape(self.name, shape, self.rank)
         part = _per_block(self.name, shape, self.cga_layout)
+        flat = self.swizzle_byte_width and self.rank < 2
+        tiles.require(self.name, not flat, f"a swizzle of rank {self.rank}", "rank 2 or more", "use swizzle_byte_width=0")
         box, names = self._box(part), tiles.dim_names(self.rank)
         tile = self._swizzled(box, names).transpose_outs(names) if self.swizzle_byte_width else self._plain(box, names)
         tile = tiles.not_smaller(tile, dict(zip(names, part)))
@@ -155,13 +155,12 @@ class NVMMASharedLayout(Parameters):
         """Rows without a swizzle; repeated along the last dimension first."""
         if not self.transposed:
             return tiles.identity("offset", box, tiles.matrix_order(self.rank))
-        tile = LinearLayout.empty()
+        tile = LinearLayout({"offset": ()}, {})
         for j in range(self.rank):  # Triton turns the box left and the names left again: of rank 3 and more they do not meet
             tile = tile * identity_1d(box[-j], "offset", names[(self.rank - 2 - j) % self.rank])
         return tile.transpose_outs(names[::-1])
 
     def _swizzled(self, box: Sequence[int], names: list[str]) -> LinearLayout:
-        tiles.require(self.name, self.rank >= 2, "a swizzle of rank 1", "rank 2 or more", "use swizzle_byte_width=0")
         last = math.prod(box[:-1]), box[-1]  # transposed, Triton's rows are the last dimension alone, whatever the rank
         rows, columns = last[::-1] if self.transposed else last
         tiles.require(self.name, rows >= 8, f"{rows} rows of {columns}", "at least 8", "use swizzle_byte_width=0")

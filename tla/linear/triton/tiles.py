@@ -54,7 +54,7 @@ def trivial(in_dim: str, order: Sequence[int]) -> LinearLayout:
 
 def identity(in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
     """The elements of a box, one by one, in an order of its dimensions."""
-    layout = LinearLayout.empty()
+    layout = LinearLayout({in_dim: ()}, {})
     for d in order:
         layout = layout * identity_1d(shape[d], in_dim, f"dim{d}")
     return layout
@@ -62,7 +62,7 @@ def identity(in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearL
 
 def shared_along(k: int, in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
     """As identity, but all along dimension k hold the same: each of them needs all of k."""
-    layout = LinearLayout.empty()
+    layout = LinearLayout({in_dim: ()}, {})
     for d in order:
         layout = layout * (zeros_1d if d == k else identity_1d)(shape[d], in_dim, f"dim{d}")
     return layout
