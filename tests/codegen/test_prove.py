@@ -248,10 +248,17 @@ def test_what_is_not_decided_says_so():
         ("i < 3", "another kind"),
         ("i + j * k", "k in the text"),
         ("i + j % k", "k in the text"),
+        ("(" * 500 + "i" + ")" * 500, "not read"),
+        ("i + " * 5000 + "j", "not read"),
+        ("-" * 5000 + "i", "not read"),
+        ("offset_min(" * 500 + "i" + ", j)" * 500, "not read"),
     ):
-        proof = prove(layout, "c", text=f"int offset(int i, int j) {{ return {computed}; }}")
+        smaller = "int offset_min(int a, int b) {\n  return a < b ? a : b;\n}\n"
+        proof = prove(layout, "c", text=f"{smaller}int offset(int i, int j) {{ return {computed}; }}")
         assert proof.proved is None
         assert why in proof.how
+    for text in ("int offset(int i, int j) { int i = 3; return i; }", "int offset(int i, int i) { return i; }"):
+        assert "not read" in prove(layout, "c", text=text).how
     swizzled = ComposedLayout(Swizzle[3, 0, 3](), Int[0](), MakeLayout((dim("M"), Int[64]()), (Int[64](), Int[1]())))
     assert prove(swizzled, "c").how == "sizes that are not known together with bits"
 
@@ -262,6 +269,9 @@ def test_values_past_the_bits_of_the_text_are_refuted():
     )
     assert proof.proved is False
     assert "32 bits" in proof.how
+    far, text = parse("(_8,_8):(_1,_1073741824)"), "int offset(int i, int j) { return i + j * 1073741824; }"
+    assert prove(far, "c", text=text).proved is False  # by its types, where no comment says it
+    assert prove(far, "c", text=text.replace("int", "long")).proved
 
 
 def test_the_shell_proves(capsys):

@@ -30,7 +30,8 @@ from .terms import Integers
 
 #: The targets whose text is read: those of C's family, and Python.
 READ = ("c", "cpp", "cuda", "hip", "opencl", "python")
-_BITS = re.compile(r"\bu?int(32|64):")
+_SAID = re.compile(r"\bu?int(32|64):")
+_WIDE = re.compile(r"\blong\b|\bu?int64_t\b")
 
 
 def prove(layout: AnyLayout, target: str = "c", coords: CoordLike | None = None, *, text: str | None = None, name: str = "offset") -> Proof:
@@ -131,7 +132,8 @@ def _require(what: object, kind: Any, where: str, expected: str, target: str, co
 
 def _proved(text: str, name: str, target: str, claim: Callable[[Function, int | None], Claim]) -> Proof:
     """The proof of what is claimed of the function of a text."""
-    bits = None if target == "python" else int((_BITS.search(text) or ["", "64"])[1])
+    said = _SAID.search(text)  # in the comment that emit writes; else the types say it
+    bits = None if target == "python" else int(said[1]) if said else 64 if _WIDE.search(text) else 32
     return _outcome(text, lambda: claim(read_function(text, name, python=target == "python"), bits))
 
 

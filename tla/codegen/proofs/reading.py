@@ -15,6 +15,8 @@ Tree: TypeAlias = "int | str | tuple[str, ...] | tuple[str, Tree] | tuple[str, T
 COMPARED = frozenset(("&&", "and", "<", "<=", "==", "divides", "min", "max"))
 _RELATIONS = ("<", "<=", "==", "divides")
 _BITS, _ARITHMETIC = (("|",), ("^",), ("&",)), (("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"))
+#: More operations are refused: a tree is as deep as its longest chain.
+MAX_OPERATIONS = 300
 #: A function that C's text has beside it: the smaller or the larger of two integers.
 _CHOICE = re.compile(r"\b(\w+)\([\w: ]+ a, [\w: ]+ b\) \{\s+return a < b \? (a : b|b : a);")
 
@@ -43,23 +45,32 @@ class Expression(Reader):
 
     tokens: ClassVar[str] = r"[A-Za-z_]\w*|\d+|<<|>>|<=|==|//|[-+*/%&^|(){},;:=<]"
     levels: ClassVar[tuple[tuple[str, ...], ...]] = (("and",), _RELATIONS, *_BITS, *_ARITHMETIC)
-    noun, example, max_depth = "an emitted function", "give the text that emit wrote", 200
+    noun, example, max_depth = "an emitted function", "give the text that emit wrote", 60
+    operations = 0
     choices: Mapping[str, str] = {"min": "min", "max": "max"}
 
-    def expression(self, level: int = 0) -> Tree:
-        """A chain of operations of a level, to the left."""
-        if level == len(self.levels):
-            return self.operand()
-        left = self.expression(level + 1)
-        while self.token in self.levels[level]:
-            left = (self.next(), left, self.expression(level + 1))
+    def expression(self, least: int = 0) -> Tree:
+        """A chain of operations that bind as the level `least` does, or more."""
+        left = self.operand()
+        while (level := self.level()) >= least:
+            left = (self.operation(), left, self.expression(level + 1))
             if left[0] in _RELATIONS and self.token in _RELATIONS:
                 self.unexpected("one comparison")
         return left
 
+    def operation(self) -> str:
+        self.operations += 1
+        if self.operations > MAX_OPERATIONS:
+            self.fail(f"more than {MAX_OPERATIONS} operations", "the function of one layout", "prove a simpler one")
+        return self.next()
+
+    def level(self) -> int:
+        """The level of the operation that comes next; -1 where none does."""
+        return next((k for k, level in enumerate(self.levels) if self.token in level), -1)
+
     def operand(self) -> Tree:
-        if self.take("-"):
-            return ("-", 0, self.operand())
+        if self.token == "-":
+            return (self.operation(), 0, self.operand())
         if self.token == "(":
             return self.enclosed("()", self.expression)
         if self.token[:1].isdigit():
@@ -71,22 +82,24 @@ class Expression(Reader):
         if name in ("true", "True"):
             return ("==", 0, 0)
         if name in self.choices:
-            return (self.choices[name], *self.pair(","))
+            return (self.choices[name], *self.enclosed("()", self.pair))
         if name == "ceil":  # of a quotient, which the notation writes a/b: it is -((-a)//b)
-            a, b = self.pair("/")
+            a, b = self.enclosed("()", self.quotient)
             return ("-", 0, ("//", ("-", 0, a), b))
         return name
 
-    def pair(self, between: str) -> tuple[Tree, Tree]:
-        """Two expressions in parentheses, with a token between them."""
-        self.expect("(")
-        first = self.expression(len(self.levels) if between == "/" else 0)
-        while between == "/" and self.token in ("*", "//", "%"):
-            first = (self.next(), first, self.operand())
-        self.expect(between)
-        second = self.expression(len(self.levels) if between == "/" else 0)
-        self.expect(")")
-        return first, second
+    def pair(self) -> tuple[Tree, Tree]:
+        first = self.expression()
+        self.expect(",")
+        return first, self.expression()
+
+    def quotient(self) -> tuple[Tree, Tree]:
+        """The dividend and the divisor of ceil(a/b): a product or what binds more, and what binds more than that."""
+        first = self.operand()
+        while self.token in ("*", "//", "%"):
+            first = (self.operation(), first, self.operand())
+        self.expect("/")
+        return first, self.operand()
 
     def name(self) -> str:
         if not (self.token[:1].isalpha() or self.token[:1] == "_"):
@@ -126,6 +139,8 @@ class CFunction(Expression):
             parameters.append(self.last_word(",", ")"))
             self.take(",")
         self.expect(")")
+        if len({*parameters}) < len(parameters):
+            self.fail("two parameters of one name", "each name once", "give it another name")
         self.expect(self.body)
         steps = []
         while not self.take("return"):
@@ -136,6 +151,8 @@ class CFunction(Expression):
                 self.expect(self.ends)
                 continue
             step = self.last_word("=")
+            if step in parameters or step in dict(steps):
+                self.fail(f"{step:.40} has two values", "each name once", "give it another name")
             self.expect("=")
             steps.append((step, self.expression()))
             self.take(self.ends)
