@@ -35,11 +35,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """The examples in tla/xla/jax.py and docs/jax.md need JAX; tests/xla/test_jax.py skips itself."""
-    if importlib.util.find_spec("jax") is None:
-        for item in items:
-            if item.path.name in ("jax.py", "jax.md"):
-                item.add_marker(pytest.mark.skip(reason="needs jax: pip install 'tla-layouts[jax]'"))
+    """The examples of these files need a package; the tests that do skip themselves."""
+    for package, extra, files in (("jax", "jax", ("jax.py", "jax.md")), ("z3", "prove", ("proofs.md",))):
+        if importlib.util.find_spec(package) is None:
+            for item in items:
+                if item.path.name in files:
+                    item.add_marker(pytest.mark.skip(reason=f"needs {package}: pip install 'tla-layouts[{extra}]'"))
 
 
 @pytest.hookimpl(trylast=True)

@@ -14,7 +14,8 @@ from .expressions.target import TARGETS as TARGETS, Target, register
 from .indices import affine, c, jax, latex, mlir, python, triton  # noqa: F401  # they register their targets
 from .indices.emit import emit
 from .indices.guard import emit_guard
-from .proofs.prover import READ as READ, Proof, prove
+from .proofs.claim import Proof
+from .proofs.prover import READ as READ, prove, prove_condition, prove_guard
 from .sources.contracts import emit_descriptor, emit_tma
 from .sources.source import SYSTEMS as SYSTEMS, source
 
@@ -32,6 +33,8 @@ __all__ = [
     "loop_nest",
     "plan",
     "prove",
+    "prove_condition",
+    "prove_guard",
     "register",
     "source",
 ]

@@ -1,56 +1,39 @@
-"""An emitted function against the layout's definition, proved by z3 for every coordinate, and for all sizes that its comment allows.
+"""An emitted function against its definition, proved by z3 for every coordinate, and for all sizes that the facts allow.
 
-The definition is written down here once more, from shape and stride alone: a coordinate is its digits, an offset the sum of digits
-times strides, a swizzle an exclusive or of bits. Of the text only the grammar is known. Nothing of the symbolic engine is used.
-
-Over integers where there is no exclusive or; a quotient by a size that is not known is led back to a digit by Euclid's uniqueness,
-x = d + n q with 0 <= d < n. With exclusive or as bit vectors, wide enough for every value on the way.
+The definition is written down once more in claim.py, from shape and stride alone. Of the text only the grammar is known. Over
+integers where there is no exclusive or, else as bit vectors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-from ...core.composed import ComposedLayout, gives_coordinates
+from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.coord import CoordLike
-from ...core.errors import LeafTypeError, ParseError
-from ...core.int_tuple import leaves, shown
+from ...core.errors import LeafTypeError, ParseError, RankError
+from ...core.int_tuple import leaves, modes_of, shown
 from ...core.kinds import AnyLayout
-from ...core.layout import Layout
-from ...core.swizzle import Swizzle
+from ...core.layout import require_origin
+from ...core.valid import ALL
+from ...symbolic import Condition
+from ...tensors.tensor import Tensor
 from ..expressions.signature import Parameter, with_parameters
 from ..expressions.target import TARGETS
 from ..indices.emit import emit
+from ..indices.guard import emit_guard
+from .bit_vectors import BitVectors
+from .claim import Claim, ConditionClaim, GuardClaim, OffsetClaim, Proof
 from .reading import Function, Tree, read_expression, read_function
+from .terms import Integers
 
 #: The targets whose text is read: those of C's family, and Python.
 READ = ("c", "cpp", "cuda", "hip", "opencl", "python")
-#: A proof is given up after this [milliseconds].
-PATIENCE = 3000
 _BITS = re.compile(r"\bu?int(32|64):")
 
 
-class Proof(NamedTuple):
-    """The outcome of a proof.
-
-    proved    True; False where a coordinate refutes it; None where it was not decided
-    how       over what it was proved, or why not
-    witness   of what is refuted: coordinates and sizes by name
-    text      the emitted function
-
-    >>> Proof(False, "refuted: over integers", {"i": 3}, "int offset(int i) { return i; }").witness
-    {'i': 3}
-    """
-
-    proved: bool | None
-    how: str
-    witness: dict[str, int]
-    text: str
-
-
-def prove(layout: object, target: str = "c", coords: CoordLike | None = None, *, text: str | None = None, name: str = "offset") -> Proof:
+def prove(layout: AnyLayout, target: str = "c", coords: CoordLike | None = None, *, text: str | None = None, name: str = "offset") -> Proof:
     """Prove by z3 that the emitted function of a layout is the layout, at every coordinate inside of its shape.
 
     target   one of c cpp cuda hip opencl python
@@ -62,397 +45,110 @@ def prove(layout: object, target: str = "c", coords: CoordLike | None = None, *,
     >>> prove(parse("(_8,_8):(_8,_1)"), "c", text="int offset(int i, int j) { return f(i, j); }").how.splitlines()[0]
     "the text is not read: unexpected '(', at position 35"
 
-    Raises LeafTypeError for another target, for what is no layout of offsets, and without z3.
+    Raises LeafTypeError for another target, for what is no layout of offsets, and without z3; RankError for other coordinates.
     """
-    if target not in READ:
-        known = f"one of {' '.join(READ)}"
-        raise LeafTypeError(f"prove for the target {target!r:.40}", known, "prove one of these" if target in TARGETS else f"write {known}")
-    if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"prove of a {type(layout).__name__}", "a layout", "parse a text, or lower an XLA shape")
-    if gives_coordinates(_innermost(layout)):
+    _require(layout, AnyLayout, "prove", "a layout", target, coords)
+    if gives_coordinates(innermost(layout)):
         raise LeafTypeError(f"prove of {shown(layout)}", "a layout of offsets", "take each coordinate by itself")
     text = emit(layout, target, coords, name=name) if text is None else text
+    dynamic: dict[str, Parameter] = {}
+    return _proved(text, name, target, lambda *given: OffsetClaim(with_parameters(layout, dynamic), *given))
+
+
+def prove_guard(
+    what: AnyLayout | Tensor,
+    target: str = "c",
+    coords: CoordLike | None = None,
+    *,
+    below: CoordLike | None = None,
+    text: str | None = None,
+    name: str = "is_valid",
+) -> Proof:
+    """Prove by z3 that the emitted guard of a layout or a Tensor is true where an element is valid, and nowhere else.
+
+    below   of a tensor of coordinates, the extents that they are to be below
+    what, target, coords, text, name   as emit_guard and prove have them
+
+    >>> from tla import parse
+    >>> from tla.codegen import prove_guard
+    >>> prove_guard(parse("(_8,_8):(_8,_1)"), "c", text="bool is_valid(int i, int j) { return f(i, j); }").proved is None
+    True
+
+    Raises as prove does. Source: TLA `origin_shape`; CuTe `elem_less` of an identity tensor.
+    """
+    _require(what, (AnyLayout, Tensor), "prove_guard", "a layout or a Tensor", target, coords)
+    text = emit_guard(what, target, coords, below=below, name=name) if text is None else text
+    layout: Any = what.layout if isinstance(what, Tensor) else what
+    dynamic: dict[str, Parameter] = {}
+    least = False
+    if below is not None:
+        place, start, bounds = with_parameters(layout, dynamic), what.offset if isinstance(what, Tensor) else (), tuple(leaves(below))
+    elif isinstance(what, Tensor) and what._guard.place is not None:
+        (bounds, _room, place, start), least = what._guard, True
+        place = with_parameters(place, dynamic, "place_")
+    else:
+        is_whole = not isinstance(what, Tensor) and innermost(what)._valid is ALL  # by what it is, not by what its dynamic integers hold
+        place, start = innermost(with_parameters(layout, dynamic)).shape, ()
+        bounds = () if is_whole else require_origin("prove_guard", what)
+    if isinstance(place, ComposedLayout):
+        return Proof(None, f"the layout of coordinates {shown(place)}", {}, text)
+    return _proved(text, name, target, lambda *given: GuardClaim(place, start, modes_of(bounds), least, *given))
+
+
+def prove_condition(condition: object, *, text: str | None = None) -> Proof:
+    """Prove by z3 that a condition holds for all sizes that meet their facts: what `tla.prove` says, by another prover.
+
+    text   the condition in tla's notation, as it was before it was simplified; by default str(condition)
+
+    >>> from tla import dim
+    >>> from tla.codegen import prove_condition
+    >>> prove_condition(dim("N") <= 8, text="N +").how.splitlines()[0]
+    'the text is not read: the text ends, at position 3'
+
+    Raises LeafTypeError for anything else, and without z3.
+    """
+    if not isinstance(condition, Condition):
+        raise LeafTypeError(f"prove_condition of a {type(condition).__name__}", "a condition such as i < N", "compare sizes: i*N + j < M*N")
+    text = str(condition) if text is None else text
+    names = tuple(sorted(n.name for n in condition.a.scope | condition.b.scope))
+    return _outcome(text, lambda: ConditionClaim(condition, Function(names, (), read_expression(text))))
+
+
+def _require(what: object, kind: Any, where: str, expected: str, target: str, coords: CoordLike | None) -> None:
+    if target not in READ:
+        known = f"one of {' '.join(READ)}"
+        raise LeafTypeError(
+            f"{where} for the target {target!r:.40}", known, "prove one of these" if target in TARGETS else f"write {known}"
+        )
+    if not isinstance(what, kind):
+        raise LeafTypeError(f"{where} of a {type(what).__name__}", expected, "parse a text, or lower an XLA shape")
+    layout: Any = what.layout if isinstance(what, Tensor) else what
+    names = coords.replace(" ", "").split(",") if isinstance(coords, str) else modes_of(coords) if coords is not None else ()
+    rank = len(modes_of(layout.shape))
+    if coords is not None and (len(names) != rank or not all(isinstance(n, str) and n.isidentifier() for n in names)):
+        raise RankError(f"{where} with the coordinates {shown(coords)}", f"{rank} names", "give one name for each top-level mode")
+
+
+def _proved(text: str, name: str, target: str, claim: Callable[[Function, int | None], Claim]) -> Proof:
+    """The proof of what is claimed of the function of a text."""
+    bits = None if target == "python" else int((_BITS.search(text) or ["", "64"])[1])
+    return _outcome(text, lambda: claim(read_function(text, name, python=target == "python"), bits))
+
+
+def _outcome(text: str, claimed: Callable[[], Claim]) -> Proof:
+    """The proof of a claim; None of what is not read, or has operations that these terms have not."""
     try:
-        function = read_function(text, name, python=target == "python")
+        claim = claimed()
+        function = claim.function
+        bitwise = any(map(_has_bits, [*(t for _name, t in function.steps), function.value])) or claim.has_bits
+        if bitwise and claim.symbolic:
+            return Proof(None, "sizes that are not known together with bits", {}, text)
+        return (BitVectors if bitwise else Integers)(claim).proof(text)
     except ParseError as error:
         return Proof(None, f"the text is not read: {error.reason.what}", {}, text)
-    bits = 64 if target == "python" else int((_BITS.search(text) or ["", "64"])[1])
-    return _Claim(layout, function, bits, exact=target == "python").proof(text)
-
-
-class _Claim:
-    """The claim that a function is a layout.
-
-    exact   whether the language's integers have no end, and its quotients are rounded down
-    """
-
-    def __init__(self, layout: Any, function: Function, bits: int, exact: bool) -> None:
-        dynamic: dict[str, Parameter] = {}
-        self.layout, self.function, self.bits, self.exact = with_parameters(layout, dynamic), function, bits, exact
-        inner = _innermost(self.layout)
-        self.extents = [[*map(_tree, leaves(m))] for m in (inner.shape if isinstance(inner.shape, tuple) else (inner.shape,))]
-        strides = inner.stride if isinstance(inner.shape, tuple) else (inner.stride,)
-        self.strides = [[*map(_tree, leaves(m))] for m in strides]
-        sizes = {n for x in (self.extents, self.strides) for mode in x for n in mode if not isinstance(n, int)}
-        self.symbolic = bool(sizes) or any(not isinstance(n, int) for n in map(_tree, _starts(self.layout)))
-
-    def proof(self, text: str) -> Proof:
-        values = [t for _name, t in self.function.steps] + [self.function.value]
-        bitwise = self.layout is not _innermost(self.layout) or any(map(_has_bits, values))
-        if bitwise and self.symbolic:
-            return Proof(None, "sizes that are not known together with bits", {}, text)
-        try:
-            return (_BitVectors if bitwise else _Integers)(self).proof(text)
-        except KeyError as error:
-            return Proof(None, f"{error.args[0]} in the text", {}, text)
-
-
-def _tree(n: Any) -> Tree:
-    """A leaf of a layout: a number, or the text of a symbolic integer, read."""
-    return int(n) if not hasattr(n, "symbols") else read_expression(str(n))
-
-
-def _innermost(layout: Any) -> Layout:
-    while isinstance(layout, ComposedLayout):
-        layout = layout.inner
-    found: Layout = layout
-    return found
-
-
-def _starts(layout: Any) -> Iterator[Any]:
-    while isinstance(layout, ComposedLayout):
-        yield layout.offset
-        layout = layout.inner
+    except KeyError as error:
+        return Proof(None, f"{error.args[0]} in the text", {}, text)
 
 
 def _has_bits(t: Tree) -> bool:
     return isinstance(t, tuple) and (t[0] in ("^", "|") or any(_has_bits(x) for x in t[1:]))
-
-
-class _Values:
-    """The values of trees as terms of z3, and the claim in them."""
-
-    def __init__(self, claim: _Claim) -> None:
-        try:
-            import z3  # type: ignore[import-untyped,unused-ignore]
-        except ImportError:
-            raise LeafTypeError("prove without z3", "the package z3-solver", "pip install 'tla-layouts[prove]'") from None
-
-        self.z3, self.claim, self.names, self.seen = z3, claim, dict[str, Any](), list[Any]()
-        self.solver = z3.Solver()
-        self.solver.set("timeout", PATIENCE)
-        self.digits: dict[str, int | None] = {}
-
-    def value(self, t: Tree) -> Any:
-        if isinstance(t, int):
-            return self.number(t)
-        if isinstance(t, str):
-            return self.names[t]
-        found = self.operation(t[0], *map(self.value, t[1:]))
-        self.seen.append(found)
-        return found
-
-    def number(self, n: int) -> Any:
-        raise NotImplementedError
-
-    def operation(self, operation: str, x: Any, y: Any) -> Any:
-        raise NotImplementedError
-
-    def returned(self) -> Any:
-        """The value that the function returns; KeyError for a name that it has not."""
-        for name, t in self.claim.function.steps:
-            self.names[name] = self.value(t)
-        return self.value(self.claim.function.value)
-
-    def coordinates(self) -> list[list[Any]]:
-        """The digits of each coordinate as variables, and the coordinates by the names of the parameters."""
-        out = []
-        for k, extents in enumerate(self.claim.extents):
-            values = [self.value(n) for n in extents]
-            digits = [self.digit(f"d{k}_{m}", n) for m, n in enumerate(values)]
-            out.append(digits)
-            if k < len(self.claim.function.parameters):
-                self.names[self.claim.function.parameters[k]] = self.chained(digits, values)
-        return out
-
-    def digit(self, name: str, n: Any) -> Any:
-        raise NotImplementedError
-
-    def chained(self, digits: Sequence[Any], extents: Sequence[Any]) -> Any:
-        total = digits[-1]
-        for d, n in zip(reversed(digits[:-1]), reversed(extents[:-1])):
-            total = d + n * total
-        return total
-
-    def offset(self, digits: list[list[Any]]) -> Any:
-        """The definition: digits times strides, and what stands around them."""
-        pairs = [(d, self.value(t)) for mode, strides in zip(digits, self.claim.strides) for d, t in zip(mode, strides)]
-        return self.around(self.claim.layout, sum((d * t for d, t in pairs), self.number(0)))
-
-    def around(self, layout: Any, offset: Any) -> Any:
-        if not isinstance(layout, ComposedLayout):
-            return offset
-        return self.through(layout.outer, self.value(_tree(layout.offset)) + self.around(layout.inner, offset))
-
-    def through(self, outer: Any, offset: Any) -> Any:
-        raise KeyError(f"{outer} outside of a layout")
-
-    def refuted(self, goal: Any) -> dict[str, int] | None:
-        """None where a goal holds; else a model of its opposite; TimeoutError where that is not decided."""
-        self.solver.push()
-        self.solver.add(self.z3.Not(goal))
-        found = self.solver.check()
-        model = self.solver.model() if found == self.z3.sat else None
-        self.solver.pop()
-        if found == self.z3.unknown:
-            raise TimeoutError
-        return None if model is None else self.witness(model)
-
-    def witness(self, model: Any) -> dict[str, int]:
-        wanted = {n: v for n, v in self.names.items() if n in self.claim.function.parameters}
-        return {n: int(model.eval(v, model_completion=True).as_long()) for n, v in wanted.items()}
-
-    def proof(self, text: str) -> Proof:
-        raise NotImplementedError
-
-    def outcome(self, text: str, goals: Sequence[tuple[str, Any]]) -> Proof:
-        """The proof of goals in turn; each with what is proved by it."""
-        how = []
-        for said, goal in goals:
-            try:
-                witness = self.refuted(goal)
-            except TimeoutError:
-                return Proof(None, f"not decided in {PATIENCE / 1000:g} s: {said}", {}, text)
-            if witness is not None:
-                return Proof(False, f"refuted: {said}", witness, text)
-            how.append(said)
-        return Proof(True, ", ".join(how), {}, text)
-
-
-class _Integers(_Values):
-    """Terms over integers without end."""
-
-    def __init__(self, claim: _Claim) -> None:
-        super().__init__(claim)
-        self.euclid: list[tuple[Any, Any, Any]] = []  # x = d + n q with 0 <= d < n: (x, n, q), of coordinates
-        self.signs: list[Any] = []
-
-    def number(self, n: int) -> Any:
-        return self.z3.IntVal(n)
-
-    def digit(self, name: str, n: Any) -> Any:
-        d = self.z3.Int(name)
-        self.solver.add(d >= 0, d < n)
-        return d
-
-    def chained(self, digits: Sequence[Any], extents: Sequence[Any]) -> Any:
-        """The coordinate; every place at which its digits can be cut is a quotient that is known."""
-        z3, whole, extent = self.z3, super().chained(digits, extents), self.number(1)
-        for k, n in enumerate(extents[:-1]):
-            extent = extent * n
-            self.euclid.append((whole, extent, super().chained(digits[k + 1 :], extents[k + 1 :])))
-            self.euclid.append((super().chained(digits[k:], extents[k:]), n, self.euclid[-1][2]))
-            low = super().chained(digits[: k + 1], extents[: k + 1])
-            self.solver.add(low >= 0, low < extent)  # digits below extents: by induction over them
-        return z3.simplify(whole)
-
-    def operation(self, operation: str, x: Any, y: Any) -> Any:
-        if operation in ("+", "-", "*"):
-            return x + y if operation == "+" else x - y if operation == "-" else x * y
-        n = self.z3.simplify(y)
-        known = n.as_long() if self.z3.is_int_value(n) else None
-        if operation in ("/", "%", "//"):
-            if operation != "//" and not self.claim.exact:
-                self.signs.append(x >= 0)  # C rounds to 0: the same where nothing is below 0
-            q = self.quotient(x, n)
-            return x - q * n if operation == "%" else q
-        if known is None or known < 0:
-            raise KeyError(f"{operation} by what is not known")
-        if operation in ("<<", ">>"):
-            return x * 2**known if operation == "<<" else self.quotient(x, self.number(2**known))
-        below = known & -known
-        above = known + below
-        if operation == "&" and known and above & known == 0:  # a mask of bits side by side: what is left of x in between
-            return self.quotient(x, self.number(below)) * below - self.quotient(x, self.number(above)) * above
-        raise KeyError(f"{operation} of bits")
-
-    def quotient(self, x: Any, n: Any) -> Any:
-        """A quotient that is rounded down: a digit's, where x is a coordinate that is cut there; by a size else one that is named."""
-        z3 = self.z3
-        for whole, extent, q in self.euclid:
-            if _same(z3, x, whole) and _same(z3, n, extent):
-                return q
-        if z3.is_int_value(n):
-            return x / n
-        q = z3.FreshInt("q")
-        self.solver.add(z3.Implies(n > 0, z3.And(q * n <= x, x < q * n + n)))
-        return q
-
-    def proof(self, text: str) -> Proof:
-        claim, z3 = self.claim, self.z3
-        self.names |= {n: z3.Int(n) for n in self.sizes()}
-        for relation, a, b in claim.function.requires:
-            if relation == "divides" and isinstance(b, str):  # a size in units of what divides it
-                self.names[b] = self.value(a) * z3.Int(f"{b} in {a}")
-        for relation, a, b in claim.function.requires:
-            x, y = self.value(a), self.value(b)
-            self.solver.add(x <= y if relation == "<=" else y == x * z3.FreshInt("q"))
-        digits = self.coordinates()
-        self.seen.clear()
-        definition, value = self.offset(digits), None
-        self.seen.clear()
-        value = self.returned()
-        goals = [("quotients of what is not below 0", z3.And(*self.signs))] if self.signs else []
-        equal = z3.simplify(definition - value, som=True, som_blowup=1000)
-        goals.append(("over integers", equal == 0))
-        if not claim.symbolic and not claim.exact:
-            end = 2 ** (claim.bits - 1)
-            goals.append((f"in {claim.bits} bits", z3.And(*[z3.And(-end <= x, x < end) for x in self.seen])))
-        done = self.outcome(text, goals)
-        return done._replace(how=done.how.replace("quotients of what is not below 0, ", "")) if done.proved else done
-
-    def sizes(self) -> Iterator[str]:
-        """The names that are no coordinates: of the function, and of the layout where the function has no need of them."""
-        yield from self.claim.function.parameters
-        for x in (*self.claim.extents, *self.claim.strides, [*map(_tree, _starts(self.claim.layout))]):
-            for t in x:
-                yield from _names(t)
-        for _relation, a, b in self.claim.function.requires:
-            yield from _names(a)
-            yield from _names(b)
-
-
-def _names(t: Tree) -> Iterator[str]:
-    if isinstance(t, str):
-        yield t
-    elif isinstance(t, tuple):
-        for x in t[1:]:
-            yield from _names(x)
-
-
-def _same(z3: Any, x: Any, y: Any) -> bool:
-    return bool(z3.is_int_value(d := z3.simplify(x - y, som=True)) and d.as_long() == 0)
-
-
-class _BitVectors(_Values):
-    """Terms of bits, as many as no value on the way leaves: each term comes with its range."""
-
-    def __init__(self, claim: _Claim) -> None:
-        super().__init__(claim)
-        self.width = 0  # first ranges alone, to know how many bits; then terms
-
-    def number(self, n: int) -> Any:
-        return _Bits(self, self.z3.BitVecVal(n, self.width) if self.width else None, n, n)
-
-    def digit(self, name: str, n: Any) -> Any:
-        term: Any = self.z3.BitVec(name, self.width) if self.width else None
-        if self.width:
-            self.solver.add(term >= 0, term < n.term)
-        return _Bits(self, term, 0, max(n.high - 1, 0))
-
-    def operation(self, operation: str, x: Any, y: Any) -> Any:
-        return _OPERATIONS[operation](x, y)
-
-    def through(self, outer: Any, offset: Any) -> Any:
-        if not isinstance(outer, Swizzle):
-            return super().through(outer, offset)
-        read = offset & self.number(outer.reads)
-        return offset ^ (read >> self.number(outer.shift) if outer.shift >= 0 else read << self.number(-outer.shift))
-
-    def witness(self, model: Any) -> dict[str, int]:
-        wanted = {n: v for n, v in self.names.items() if n in self.claim.function.parameters}
-        return {n: int(model.eval(v.term, model_completion=True).as_signed_long()) for n, v in wanted.items()}
-
-    def both(self) -> tuple[Any, Any]:
-        self.seen.clear()
-        definition = self.offset(self.coordinates())
-        kept = self.seen[:]
-        self.seen.clear()
-        value = self.returned()
-        self.ranges = [definition, value, *kept, *self.seen]
-        return definition, value
-
-    def proof(self, text: str) -> Proof:
-        self.both()
-        most = max(max(abs(x.low), abs(x.high)) for x in (*self.ranges, *self.names.values()))
-        self.width = max(most, 2).bit_length() + 2
-        definition, value = self.both()
-        goals = [(f"in bit vectors of {self.width} bits", definition.term == value.term)]
-        if not self.claim.exact:
-            end = 2 ** (self.claim.bits - 1)
-            goals.append((f"in {self.claim.bits} bits", self.z3.And(*[x.within(-end, end) for x in self.seen])))
-        return self.outcome(text, goals)
-
-
-class _Bits(NamedTuple):
-    """A term of bits, and the range of its values."""
-
-    home: _BitVectors
-    term: Any
-    low: int
-    high: int
-
-    def _with(self, make: Callable[..., Any], other: Any, *ends: int) -> _Bits:
-        made = _Bits(self.home, make(self.term, other.term) if self.home.width else None, min(ends), max(ends))
-        self.home.seen.append(made)
-        return made
-
-    def within(self, low: int, high: int) -> Any:
-        return self.home.z3.BoolVal(True) if low <= self.low and self.high < high else self.home.z3.And(self.term >= low, self.term < high)
-
-    def __add__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x + y, other, self.low + other.low, self.high + other.high)
-
-    def __sub__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x - y, other, self.low - other.high, self.high - other.low)
-
-    def __mul__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x * y, other, *[a * b for a in (self.low, self.high) for b in (other.low, other.high)])
-
-    def __and__(self, other: Any) -> _Bits:
-        if self.low >= 0 or other.low >= 0:
-            return self._with(lambda x, y: x & y, other, 0, max(self.high, other.high, 0) if self.low < 0 or other.low < 0 else self.high)
-        return self._with(lambda x, y: x & y, other, *_around(self, other))
-
-    def __xor__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x ^ y, other, *_around(self, other))
-
-    def __or__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x | y, other, *_around(self, other))
-
-    def __lshift__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x << y, other, self.low << other.high, self.high << other.high, self.low, self.high)
-
-    def __rshift__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x >> y, other, self.low >> other.low, self.high >> other.low)
-
-    def __floordiv__(self, other: Any) -> _Bits:
-        if self.low < 0 or other.low != other.high or other.low <= 0:
-            raise KeyError("a quotient of what may be below 0")
-        return self._with(self.home.z3.UDiv, other, self.low // other.low, self.high // other.low)
-
-    def __mod__(self, other: Any) -> _Bits:
-        if self.low < 0 or other.low != other.high or other.low <= 0:
-            raise KeyError("a remainder of what may be below 0")
-        return self._with(self.home.z3.URem, other, 0, min(self.high, other.high - 1))
-
-
-def _around(x: _Bits, y: _Bits) -> tuple[int, int]:
-    """The ends of what bits of two values can make."""
-    bits = max(n.bit_length() for n in (x.low, x.high, y.low, y.high))
-    return (0 if x.low >= 0 and y.low >= 0 else -(1 << bits)), (1 << bits) - 1
-
-
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "/": lambda x, y: x // y,
-    "//": lambda x, y: x // y,
-    "%": lambda x, y: x % y,
-    "&": lambda x, y: x & y,
-    "^": lambda x, y: x ^ y,
-    "|": lambda x, y: x | y,
-    "<<": lambda x, y: x << y,
-    ">>": lambda x, y: x >> y,
-}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from ...core.reader import Reader
@@ -10,8 +11,12 @@ from ...core.reader import Reader
 #: An integer, a name, or (operation, operand, ...).
 Tree: TypeAlias = "int | str | tuple[str, ...] | tuple[str, Tree] | tuple[str, Tree, Tree]"
 
-#: The operations of two operands, those that bind least first, in both languages.
-_LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"))
+#: The operations of two operands that are no arithmetic: with values that are true or false, or chosen.
+COMPARED = frozenset(("&&", "and", "<", "<=", "==", "divides", "min", "max"))
+_RELATIONS = ("<", "<=", "==", "divides")
+_BITS, _ARITHMETIC = (("|",), ("^",), ("&",)), (("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"))
+#: A function that C's text has beside it: the smaller or the larger of two integers.
+_CHOICE = re.compile(r"\b(\w+)\([\w: ]+ a, [\w: ]+ b\) \{\s+return a < b \? (a : b|b : a);")
 
 
 class Function(NamedTuple):
@@ -30,18 +35,26 @@ class Function(NamedTuple):
 
 
 class Expression(Reader):
-    """The grammar of an expression of integers, as both languages have it."""
+    """The grammar of an expression of integers, as Python and tla's notation have it; comparisons in it, and their conjunctions.
 
-    tokens: ClassVar[str] = r"[A-Za-z_]\w*|\d+|<<|>>|<=|//|[-+*/%&^|(){},;:=<]"
+    levels    the operations of two operands, those that bind least first
+    choices   functions of two integers, by name: min or max
+    """
+
+    tokens: ClassVar[str] = r"[A-Za-z_]\w*|\d+|<<|>>|<=|==|//|[-+*/%&^|(){},;:=<]"
+    levels: ClassVar[tuple[tuple[str, ...], ...]] = (("and",), _RELATIONS, *_BITS, *_ARITHMETIC)
     noun, example, max_depth = "an emitted function", "give the text that emit wrote", 200
+    choices: Mapping[str, str] = {"min": "min", "max": "max"}
 
     def expression(self, level: int = 0) -> Tree:
         """A chain of operations of a level, to the left."""
-        if level == len(_LEVELS):
+        if level == len(self.levels):
             return self.operand()
         left = self.expression(level + 1)
-        while self.token in _LEVELS[level]:
+        while self.token in self.levels[level]:
             left = (self.next(), left, self.expression(level + 1))
+            if left[0] in _RELATIONS and self.token in _RELATIONS:
+                self.unexpected("one comparison")
         return left
 
     def operand(self) -> Tree:
@@ -54,7 +67,26 @@ class Expression(Reader):
             if self.token in ("LL", "L", "ll", "l", "u", "ull"):
                 self.advance()
             return number
-        return self.name()
+        name = self.name()
+        if name in ("true", "True"):
+            return ("==", 0, 0)
+        if name in self.choices:
+            return (self.choices[name], *self.pair(","))
+        if name == "ceil":  # of a quotient, which the notation writes a/b: it is -((-a)//b)
+            a, b = self.pair("/")
+            return ("-", 0, ("//", ("-", 0, a), b))
+        return name
+
+    def pair(self, between: str) -> tuple[Tree, Tree]:
+        """Two expressions in parentheses, with a token between them."""
+        self.expect("(")
+        first = self.expression(len(self.levels) if between == "/" else 0)
+        while between == "/" and self.token in ("*", "//", "%"):
+            first = (self.next(), first, self.operand())
+        self.expect(between)
+        second = self.expression(len(self.levels) if between == "/" else 0)
+        self.expect(")")
+        return first, second
 
     def name(self) -> str:
         if not (self.token[:1].isalpha() or self.token[:1] == "_"):
@@ -67,10 +99,11 @@ class Requirements(Expression):
 
     def conditions(self) -> Iterator[tuple[str, Tree, Tree]]:
         while self.token:
-            left, relation = self.expression(), self.next()
-            if relation not in ("<=", "divides"):
-                self.unexpected("<= or divides")
-            yield relation, left, self.expression()
+            match self.expression():
+                case ("<=" | "divides" as relation, left, right):
+                    yield relation, left, right
+                case _:
+                    self.unexpected("<= or divides")
             self.take(",")
 
 
@@ -78,7 +111,8 @@ class CFunction(Expression):
     """The grammar of a function in C, C++, CUDA, HIP or OpenCL."""
 
     blank = r"(?:[ \t\r\n]|//[^\n]*\n|#[^\n]*\n)*"
-    tokens = r"[A-Za-z_]\w*(?:::\w+)*|\d+|<<|>>|<=|/(?!/)|[-+*%&^|(){},;:=<]"
+    tokens = r"[A-Za-z_]\w*(?:::\w+)*|\d+|<<|>>|<=|==|&&|/(?!/)|[-+*%&^|(){},;:=<?]"
+    levels: ClassVar[tuple[tuple[str, ...], ...]] = (("&&",), *_BITS, ("==",), ("<", "<="), *_ARITHMETIC)
     body, ends = "{", ";"
 
     def function(self, name: str) -> Function:
@@ -95,6 +129,12 @@ class CFunction(Expression):
         self.expect(self.body)
         steps = []
         while not self.take("return"):
+            if self.take("("):  # (void)j; of a parameter that is not used
+                self.expect("void")
+                self.expect(")")
+                self.name()
+                self.expect(self.ends)
+                continue
             step = self.last_word("=")
             self.expect("=")
             steps.append((step, self.expression()))
@@ -119,7 +159,7 @@ class PythonFunction(CFunction):
     """The grammar of a function in Python."""
 
     blank, tokens = r"(?:[ \t\r\n]|#[^\n]*\n)*", Expression.tokens
-    body, ends = ":", ""
+    body, ends, levels = ":", "", Expression.levels
 
 
 def read_function(text: str, name: str, python: bool) -> Function:
@@ -131,12 +171,15 @@ def read_function(text: str, name: str, python: bool) -> Function:
     >>> print(f.parameters, f.value)
     ('i', 'j') ('-', ('+', ('*', 'i', 24), 'j'), ('*', ('/', 'i', 3), 65))
 
-    Raises ParseError for anything else: calls, comparisons, branches.
+    Raises ParseError for anything else: calls other than of min and max, branches.
     """
     mark = "# " if python else "// "
     said = [line.removeprefix(f"{mark}requires ") for line in text.splitlines() if line.startswith(f"{mark}requires ")]
     requires = tuple(c for line in said for c in Requirements(line).conditions())
-    return (PythonFunction if python else CFunction)(text).function(name)._replace(requires=requires)
+    reader = (PythonFunction if python else CFunction)(text)
+    if not python:
+        reader.choices = {m[1]: "min" if m[2] == "a : b" else "max" for m in _CHOICE.finditer(text)}
+    return reader.function(name)._replace(requires=requires)
 
 
 def read_expression(text: str) -> Tree:
