@@ -142,7 +142,7 @@ class CFunction(Expression):
         if len({*parameters}) < len(parameters):
             self.fail("two parameters of one name", "each name once", "give it another name")
         self.expect(self.body)
-        steps = []
+        steps: list[tuple[str, Tree]] = []
         while not self.take("return"):
             if self.take("("):  # (void)j; of a parameter that is not used
                 self.expect("void")
