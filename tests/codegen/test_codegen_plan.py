@@ -796,3 +796,11 @@ def test_checks_are_about_sizes_alone():
     with tla.assuming() as conditions:
         x = tla.safe_div(i, 16)
     assert "offset_requires" not in emit(x, "c", "i", conditions=conditions, check="function")
+
+
+@pytest.mark.parametrize("target", ["c", "numpy", "python", "jax"])
+def test_dynamic_strides_whose_offsets_no_integer_holds(target):
+    """What a dynamic stride may be is taken to fit; the one that is given is known."""
+    with pytest.raises(RangeError, match=r"offsets from 0 to 18446744065119617024 of \(_2147483648\):\(8589934592\)"):
+        emit(parse("(_2147483648):(8589934592)"), target)
+    assert "stride_0" in emit(parse("(_2147483648):(4294967295)"), target)

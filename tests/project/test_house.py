@@ -46,3 +46,77 @@ def test_docstrings_begin_with_what_the_thing_is():
     assert len(texts) > 3000
     found = [(path.name, text.split("\n")[0]) for path, text in texts if clause.match(text)]
     assert not found
+
+
+#: The doors: arithmetic with arrays, and casts of their values.
+ARITHMETIC, CASTS = "core/arrays.py", ("core/arrays.py", "core/values.py")
+#: Kinds of parameters that may be arrays of users, and functions that give such arrays.
+ARRAY_KINDS = re.compile(r"\b(CoordLike|NDArray|ArrayLike|ndarray)\b")
+GIVE_ARRAYS = {"coord_leaf", "seen", "as_int64", "as_unbounded", "computed"}
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.BitXor, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
+#: The function whose array is ours, in a type that is proved to hold every result.
+OWN_ARRAYS = {"tensors/offsets.py: _swizzle_in_place"}
+
+
+def inside(path):
+    return path.relative_to(FILES[0].parent).as_posix()
+
+
+def arrays_of(function):
+    """The names of a function that are arrays of users: by the annotation of a parameter, or by the call that gives them."""
+    a = function.args
+    given = {x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs) if x.annotation and ARRAY_KINDS.search(ast.unparse(x.annotation))}
+    for node in ast.walk(function):
+        called = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.func
+        if isinstance(called, ast.Name) and called.id in GIVE_ARRAYS:
+            given |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return given
+
+
+def operands(node):
+    """The names that an operator of + - * ** ^ // % << >> is applied to, subscripts of them included."""
+    if not isinstance(node, (ast.BinOp, ast.AugAssign)) or not isinstance(node.op, OPERATORS):
+        return set()
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+    names = [side.value if isinstance(side, ast.Subscript) else side for side in sides]
+    return {name.id for name in names if isinstance(name, ast.Name)}
+
+
+def computed_outside(function):
+    """The operators of a function whose operand is an array of a user."""
+    arrays = arrays_of(function)
+    return [node for node in ast.walk(function) if arrays and operands(node) & arrays]
+
+
+def cast_outside(node):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "astype"
+
+
+def test_arrays_of_users_compute_in_one_place():
+    """Numpy and JAX wrap silently: an operator stands in core/arrays.py, with the proof of its range, and nowhere else."""
+    found = {
+        f"{inside(path)}: {f.name}": ast.unparse(n)
+        for path, f in of_kind(*FUNCTIONS)
+        if inside(path) != ARITHMETIC
+        for n in computed_outside(f)
+    }
+    assert {*found} == OWN_ARRAYS, f"use computed(operator..., a, b): {found}"
+
+
+def test_arrays_are_cast_in_one_place():
+    """A cast drops what its type does not hold: it stands behind a question, `held` or `converted`, or is `rounded` as hardware has it."""
+    found = [(inside(path), ast.unparse(n)) for path, n in of_kind(ast.Call) if cast_outside(n) and inside(path) not in CASTS]
+    assert not found, f"use held, converted or rounded of core/values.py: {found}"
+
+
+def test_the_rules_of_arrays_see_what_once_was_wrong():
+    """The forms of finding 3 and 4 of an attack: a swizzle, an index of padding, an in-place sum, a cast."""
+    wrong = [
+        "def f(offset: CoordLike) -> Offset:\n    return offset + offset // 32 * 4",
+        "def f(offset: Any) -> Any:\n    x = coord_leaf(offset)\n    return x ^ 7",
+        "def f(at: tuple[CoordLike, ...]) -> Any:\n    return at[0] << 3",
+        "def f(x: npt.NDArray[Any]) -> Any:\n    x *= 300\n    return x",
+    ]
+    assert all(computed_outside(ast.parse(text).body[0]) for text in wrong)
+    assert not computed_outside(ast.parse("def f(x: CoordLike, n: int) -> Any:\n    return computed(operator.add, x, n * 2)").body[0])
+    assert any(map(cast_outside, ast.walk(ast.parse("x.astype('int8')"))))

@@ -82,7 +82,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             module = xla.read_module(file, errors.append)
             moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
-            _say([*xla.unknown_names(x for lines in module.computations.values() for x in lines), *xla.contradictions(module)])
+            _say([*xla.unknown_names(module), *xla.contradictions(module)])
             return _moves(moves, arguments, least, space)
         lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
@@ -95,7 +95,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     module = _module.module_of(lines, around)
     if module.header and not arguments.interiors:
         _module.entry_name(module)  # which refuses a file that is cut
-    warnings = [*xla.unknown_names(lines)]
+    warnings = [*_vocabulary.unknown_in_header(module.header), *xla.unknown_names(lines)]
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
     _say([*warnings, *xla.contradictions(module)])
     return _totals(found, arguments, least)

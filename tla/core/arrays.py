@@ -74,7 +74,12 @@ def as_int64(x: Any) -> Any:
     import numpy as np
 
     fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
-    return x.astype(np.int64 if fits else object)
+    return x.astype(np.int64) if fits else as_unbounded(x)
+
+
+def as_unbounded(x: Any) -> Any:
+    """A numpy array of integers as one of Python's, which never wrap."""
+    return x.astype(object)
 
 
 def seen(x: Any) -> Any:
@@ -134,7 +139,7 @@ def _exact(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """operation(a, b) of integers and arrays of them, of which one is an array."""
     a, b = (int(x) if isinstance(x, int) else x if x.dtype in ("int64", object) else as_int64(x) for x in (a, b))
     if object not in (getattr(a, "dtype", None), getattr(b, "dtype", None)) and not _fits(operation, a, b):
-        a, b = (x if isinstance(x, int) else x.astype(object) for x in (a, b))
+        a, b = (x if isinstance(x, int) else as_unbounded(x) for x in (a, b))
     return operation(a, b)
 
 

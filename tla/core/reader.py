@@ -200,7 +200,7 @@ class Reader:
         at = self.at if at is None else at
         found = self.token if at == self.at else ""
         found = found or getattr(compiled(_STRAY).match(self.text, at), "group", str)()
-        self.fail(f"unexpected {found[:24]!r}" if found else "the text ends", expected, fix, at)
+        self.fail(f"unexpected {found[:40]!r}" if found else "the text ends", expected, fix, at)
 
 
 def nearest(word: str, known: Collection[str], least: float = 0.6) -> str:

@@ -11,7 +11,7 @@ import math
 import operator
 from typing import Any
 
-from .arrays import INT64_MAX, as_int64, computed
+from .arrays import INT64_MAX, as_int64, as_unbounded, computed
 from .errors import LeafTypeError, RangeError
 from .values import converted, format_of
 
@@ -55,7 +55,7 @@ def matmul(what: str, a: Any, b: Any) -> Any:
         if format_of(x.dtype) is None:
             raise LeafTypeError(f"{what} of {x.dtype}", "numbers", "convert them to numpy.float32")
     if a.dtype.kind in "iO" and not _bound(a) * _bound(b) * a.shape[-1] <= INT64_MAX:
-        a, b = a.astype(object), b.astype(object)
+        a, b = as_unbounded(a), as_unbounded(b)
     with np.errstate(over="ignore", invalid="ignore"):
         return finite(what, a @ b, a, b)
 
@@ -85,7 +85,7 @@ def reduced(what: str, operation: Any, values: Any, axes: tuple[int, ...]) -> An
     import numpy as np
 
     if values.dtype == np.int64 and operation.__name__ in _GROWING and not _stays(operation, values, axes):
-        values = values.astype(object)
+        values = as_unbounded(values)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.asarray(operation.reduce(values, axis=axes))

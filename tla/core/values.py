@@ -236,6 +236,21 @@ def held(what: str, values: Any, dtype: Any) -> Any:
     return values.astype(dtype, copy=False)
 
 
+def rounded(values: Any, dtype: Any) -> Any:
+    """An array or tracer as one of another type, as hardware stores it: floats are rounded, past the largest one is infinity.
+
+    Nothing is asked: it is for integers that are known to fit. Numbers that a user gives go through held or converted.
+
+    >>> import numpy
+    >>> rounded(numpy.array([1.2, 1e9]), numpy.dtype("float16"))
+    array([1.2, inf], dtype=float16)
+    """
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return values.astype(dtype)
+
+
 def converted(what: str, values: Any, dtype: Any) -> Any:
     """An array as one of another type, as `held`: integers have to fit by value, whatever else their type has; 0 and 1 as truth values.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, TlaError
+from ..core.values import rounded
 from .jax import element_type, jax_module
 from .programs.alternatives import alternatives
 from .programs.memory import Memory, memory
@@ -234,7 +235,7 @@ class _Bench:
             restore[k] = self.structs[k]
 
         def call(*leaves: Any) -> Any:
-            back = {k: leaves[k].reshape(old.shape).astype(old.dtype) for k, old in restore.items()}
+            back = {k: rounded(leaves[k].reshape(old.shape), old.dtype) for k, old in restore.items()}
             return self.function(*(back.get(k, x) for k, x in enumerate(leaves)))
 
         formats = tuple(_format(s.sharding, change.layouts[k]) if k in change.layouts else s.sharding for k, s in enumerate(structs))

@@ -183,6 +183,9 @@ def width_of(name: str, brackets: list[Any], given: Width | None) -> Width | Non
 def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
     """The arguments by place, those with names too where they have one, and the others by name."""
     signature = inspect.signature(operation)
+    names = [key for key, _x in given if key]
+    if twice := next((key for key in names if names.count(key) > 1), None):
+        raise RankError(f"{name} with {twice:.40} twice", "each argument once", f"leave one {twice:.40} out")
     try:
         bound = signature.bind(*(x for key, x in given if not key), **{key: x for key, x in given if key})
     except TypeError as error:

@@ -15,6 +15,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
+from ...core.values import rounded
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
 from ..recognize import recognize
@@ -122,7 +123,7 @@ class MatmulBlock:
         dtype = dtype_of(self.plan.c.element)
         if dtype.kind in "iu" and np.isnan(result).any():
             raise RangeError(f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why")
-        return np.asarray(result).astype(dtype)
+        return rounded(np.asarray(result), dtype)
 
 
 def _merged(before: Any, after: Any, adds: bool) -> Any:

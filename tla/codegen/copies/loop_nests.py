@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...core.composed import innermost
-from ...core.coord import CoordLike
 from ...core.digits import merged_together
 from ...core.int_tuple import leaves, modes_of
 from ...core.ints import IntLike, is_constant, known
@@ -196,7 +195,7 @@ def _common_digits(n: IntLike, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]
     return [_Digit(ceil_div(n, p) if q is None else q // p, p, (_step(a, p), _step(b, p))) for p, q in zip(places, ends)]
 
 
-def _step(digits: list[tuple[Any, Any]], place: CoordLike) -> Any:
+def _step(digits: list[tuple[Any, Any]], place: IntLike) -> Any:
     """The length of one step at a place: the digit below it is the last that divides it."""
     at, stride = [(p, d) for p, d in digits if _typical(p) <= _typical(place)][-1]
     return place // at * stride

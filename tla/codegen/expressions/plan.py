@@ -9,8 +9,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...core.composed import values_between
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...core.kinds import AnyLayout
 from ...symbolic import Condition, SymInt
 from ...symbolic.facts import symbols_in, whole
 from ...symbolic.forms import best
@@ -105,6 +107,7 @@ def plan(
     coordinates = [n for p in arguments.coordinates for n in symbols_in(p.symbol.poly)]
     for h in ranges:
         require_fits(h, chosen, coordinates, asked=wanted is not None or chosen.bits == 32)
+    _require_offsets(what, Integer(max(widths), signed))
     conditions = tuple(conditions)  # those of the integers among them, if they are the list that assuming() writes to
     parameters = _parameters(arguments, results, conditions)
     taken = {p.name for p in parameters}
@@ -113,6 +116,14 @@ def plan(
     count = len(arguments.coordinates)
     requires = requirements((p.symbol for p in parameters[count:]), conditions, RULES if bits else ())
     return Plan(name, arguments.what, parameters, count, temporaries, results, chosen, why, requires)
+
+
+def _require_offsets(what: object, widest: Integer) -> None:
+    """RangeError for a layout whose dynamic numbers, as they are now, give offsets that the widest integers do not hold."""
+    ends = values_between(what) if isinstance(what, AnyLayout) else None
+    if ends and not widest.low <= ends[0] <= ends[1] <= widest.high:
+        given = f"offsets from {ends[0]} to {ends[1]} of {shown(what)} in {widest}"
+        raise RangeError(given, f"{widest.low} to {widest.high}", "use smaller strides, or a tile")
 
 
 def _forms(results: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:

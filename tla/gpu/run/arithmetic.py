@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.arrays import INT64_MAX
 from ...core.errors import LeafTypeError, RangeError
+from ...core.values import rounded
 from ..instructions.atom import MMAAtom
 from ..tiled.fragments import numpy_type
 
@@ -33,8 +34,7 @@ def multiplied(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> 
     wide = _wide(atom, dtype)
     left, right = _parts(atom, left, right)
     product = np.matmul(_signed(left, atom.arithmetic.negate_A, wide), _signed(right, atom.arithmetic.negate_B, wide).swapaxes(-1, -2))
-    with np.errstate(over="ignore"):  # past the largest number is infinity, as in hardware
-        return (total.astype(wide) / 2**atom.arithmetic.shift_C + product).astype(dtype)
+    return rounded(rounded(total, wide) / 2**atom.arithmetic.shift_C + product, dtype)
 
 
 def require_accumulator(atom: MMAAtom, dtype: Any) -> None:
@@ -55,7 +55,7 @@ def _wide(atom: MMAAtom, dtype: Any) -> Any:
 
 
 def _signed(x: Any, negated: bool, wide: Any) -> Any:
-    return -x.astype(wide) if negated else x.astype(wide)
+    return -rounded(x, wide) if negated else rounded(x, wide)
 
 
 def _parts(atom: MMAAtom, left: Any, right: Any) -> tuple[Any, Any]:
@@ -73,20 +73,20 @@ def _integers(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> A
 
     bound = _largest(left) * _largest(right) * left.shape[-1] * 2 + _largest(total)
     exact = np.float64 if bound < _EXACT else np.int64 if bound <= INT64_MAX else object
-    a, b = left.astype(exact), right.astype(exact).swapaxes(-1, -2)
+    a, b = rounded(left, exact), rounded(right, exact).swapaxes(-1, -2)
     found = np.matmul(a, b)
     if atom.arithmetic.combine == "xor":  # of bits, a xor b is a + b - 2 * a * b
         found = a.sum(-1, keepdims=True) + b.sum(-2, keepdims=True) - 2 * found
-    found = total.astype(exact) + found
+    found = rounded(total, exact) + found
     ends = np.iinfo(dtype)
     if atom.arithmetic.saturate:
-        return np.clip(found, ends.min, ends.max).astype(dtype)
+        return rounded(np.clip(found, ends.min, ends.max), dtype)
     if str(dtype) == numpy_type(atom.val_D):
-        return _wrapped(found, ends).astype(dtype)
+        return rounded(_wrapped(found, ends), dtype)
     if found.size and not ends.min <= found.min() <= found.max() <= ends.max:
         what = f"gemm by {atom.name}: sums from {int(found.min())} to {int(found.max())} in {dtype}"
         raise RangeError(what, f"{ends.min} to {ends.max}", "use smaller numbers, or accumulators of the atom's own type, which wrap")
-    return found.astype(dtype)
+    return rounded(found, dtype)
 
 
 def _largest(x: Any) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.int_tuple import size
+from ...core.values import rounded
 from ..instructions.atom import MMAAtom
 from ..tiled.sparse import expanded
 from ..tiled.tiled_mma import MODES, TiledMMA
@@ -85,7 +86,7 @@ def _product(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> An
 def _factor(atom: MMAAtom, side: str, matrices: Mapping[str, Any]) -> Any:
     """The matrices of A or B as they are multiplied: a sparse A is expanded, and scale factors are multiplied in."""
     whole = expanded(atom, matrices["A"], matrices["E"]) if side == "A" and "E" in matrices else matrices[side]
-    return whole.astype(float) * matrices[f"SF{side}"].astype(float) if atom.val_SF else whole  # exact in 64 bits
+    return rounded(whole, float) * rounded(matrices[f"SF{side}"], float) if atom.val_SF else whole  # exact in 64 bits
 
 
 def _operand(step: MmaStep, name: str) -> Any:

@@ -12,13 +12,13 @@ Source: the printer of Triton 3.8's dialects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NoReturn
 
 from ...core.cache import compiled
 from ...core.element import Width
 from ...core.errors import LeafTypeError, TlaError
-from ...core.reader import Reader, nearest, write_nearest
+from ...core.reader import Reader, write_nearest
 from ..arguments import checked
 from .forms import FORMS, Attributes
 from .parameters import Parameters
@@ -131,17 +131,26 @@ class TritonReader(Reader):
         try:
             layout = FORMS[name].read(given)
         except KeyError as missing:
+            self.refuse_misspelt(name, given)
             key = missing.args[0]
-            near = nearest(key, [word for word, *_ in given.unknown()])
-            self.fail(f"#{name} without {key}", f"{key} = ...", f"write {key} for {near}" if near else f"add {key} = ...", start)
-        except (TypeError, IndexError, AttributeError) as error:
-            if isinstance(error, TlaError):
-                raise
+            self.fail(f"#{name} without {key}", f"{key} = ...", f"add {key} = ...", start)
+        except TlaError:  # it may be of the value that stands where an attribute is misspelt
+            self.refuse_misspelt(name, given)
+            raise
+        except (TypeError, IndexError, AttributeError):
             self.fail(f"#{name} with a value of another kind", "the values that Triton prints", "write them as Triton prints them", start)
         for word, at, asked in given.unknown():
-            fix = write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out"
-            self.fail(f"#{name}: the attribute {word:.40} is not known", f"attributes among {', '.join(asked) or 'none'}", fix, at)
+            self.not_known(name, word, at, asked, write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out")
         return layout
+
+    def refuse_misspelt(self, name: str, given: Attributes) -> None:
+        """Refuse an attribute that is nearly one which was asked for and is not there."""
+        for word, at, asked in given.unknown():
+            if fix := write_nearest(word, [x for x in asked if x not in given.places]):
+                self.not_known(name, word, at, asked, f"{fix} for {word:.40}")
+
+    def not_known(self, name: str, word: str, at: int, asked: Collection[str], fix: str) -> NoReturn:
+        self.fail(f"#{name}: the attribute {word:.40} is not known", f"attributes among {', '.join(asked) or 'none'}", fix, at)
 
     def item(self, given: Attributes) -> None:
         """A pair, or pairs in braces; before these may stand the paddings of a padded layout."""

@@ -20,7 +20,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
-from .module import Module, called, entry_name, header_list, require_apart
+from .module import Module, called, entry_name, header_list, require_apart, said
 from .program import Located
 from .ranges import normalise, reuse, share_scratch
 from .targets import line_of
@@ -218,7 +218,7 @@ class _Follow:
         """A loop: its condition, its body, itself. What it carries is in one buffer from its start to its result."""
         it = line.instruction
         start = operands[0] if operands else None
-        names = {k: it.attributes.get(k, "").removeprefix("%") for k in ("condition", "body")}
+        names = {k: self.callee(line, k, said(it.tail, it.attributes, k)) for k in ("condition", "body")}
         tested = self.carried(self.taken(names["condition"], line), start, len(self.out.steps))
         self.computation(names["condition"], [tested], depth + 1)
         inner = self.carried(self.taken(names["body"], line), start, len(self.out.steps))
@@ -237,6 +237,13 @@ class _Follow:
                 self.out.share(given, last)
         self.keep(result, now)
         return result
+
+    def callee(self, line: Located, key: str, name: str | None) -> str:
+        """The computation that an instruction runs; LoweringError where it names none."""
+        if not name:
+            what = f"line {line.line}: {line.instruction.name} is a {line.instruction.opcode} without {key}"
+            raise LoweringError(what, f"{key}=%name", f"write {key}, or dump the whole module")
+        return name.removeprefix("%")
 
     def taken(self, name: str, line: Located) -> Located:
         """The parameter of a computation; `line` where it has none."""
@@ -257,8 +264,7 @@ class _Follow:
         return number
 
     def call(self, line: Located, operands: list[Tree], depth: int) -> Tree:
-        names = called(line.instruction)
-        result = self.computation(names[0] if names else "", operands, depth + 1)
+        result = self.computation(self.callee(line, "to_apply", next(iter(called(line.instruction)), None)), operands, depth + 1)
         now = self.step(line)
         for operand in operands:
             self.use(operand, now)

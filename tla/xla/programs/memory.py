@@ -163,7 +163,7 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module, target)
     unread = [error.reason.what.splitlines()[0] for error in errors]
-    unknown = unknown_names(x for lines in module.computations.values() for x in lines)
+    unknown = unknown_names(module)
     return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)), target)
 
 

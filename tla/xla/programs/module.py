@@ -60,8 +60,8 @@ class Module:
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether the order of the instructions is the order in which they run."""
-        return "is_scheduled=true" in self.header
+        """Whether the order of the instructions is the order in which they run. ParseError for a header that cannot be read."""
+        return header_list(self.header, "is_scheduled") == "true"
 
     def frames(self, instruction: Instruction) -> Iterator[SourceLine]:
         """The lines of the user's program that an instruction is from, the innermost call first."""
@@ -176,8 +176,13 @@ def header_list(header: str, key: str) -> str | None:
 
     Raises ParseError for a header that is cut, an attribute that is given twice, and one whose name is nearly `key`.
     """
+    return said(header, header_attributes(header), key)
+
+
+def header_attributes(header: str) -> dict[str, str]:
+    """The attributes of a header. ParseError for one that is cut, and for an attribute that is given twice."""
     found = _HEADER.match(header)
-    return said(header, attributes_of(header, found.end() if found else 0), key)
+    return attributes_of(header, found.end() if found else 0)
 
 
 def said(text: str, attributes: Mapping[str, str], key: str) -> str | None:

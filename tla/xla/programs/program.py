@@ -112,6 +112,8 @@ def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callab
     place = _Place(functools.partial(text_file.report, on_error), around)
     number = 0
     for number, line in text_lines(file, on_error):
+        if place.is_plain and not line:
+            continue
         if place.is_plain and (found := printed_instruction(line)):
             yield _located((found, place.computation, place.is_entry, number))
         else:

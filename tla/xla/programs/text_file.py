@@ -85,6 +85,9 @@ def _head(file: IO[Any]) -> bytes:
 def _first(lines: Iterator[tuple[int, str | bytes]]) -> Iterator[tuple[int, str | bytes]]:
     """The lines up to the first one that says something; if it is another language's, that is refused by its name."""
     for number, raw in lines:
+        if raw.isspace():
+            yield number, raw
+            continue
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         if isinstance(raw, bytes) and raw.startswith(_BYTECODE):
             raise ParseError("", 0, "the file is MLIR bytecode, as StableHLO is stored", "HLO text", _COMPILE)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ...core.errors import LeafTypeError
 from ...core.reader import nearest
 from ..shapes.values import arrays
 from .instruction import Instruction, attribute_spans
+from .module import Module, header_attributes
 from .program import Located
 
 #: The memory spaces of a TPU, by the number n of S(n). Those of a SparseCore by what libtpu keeps there for an asynchronous operation: sync
@@ -65,6 +66,20 @@ ATTRIBUTES = frozenset(
     update_window_dims use_global_device_ids window
     """.split()  # noqa: SIM905
 )
+#: The attributes of a module, in its header.
+HEADER = frozenset(
+    """
+    alias_passthrough_params allow_spmd_sharding_propagation_to_output allow_spmd_sharding_propagation_to_parameters buffer_donor
+    entry_computation_layout frontend_attributes input_output_alias is_scheduled num_partitions replica_count
+    """.split()  # noqa: SIM905
+)
+#: What the attribute metadata says, of the fields of OpMetadata in xla_data.proto.
+METADATA = frozenset(
+    """
+    deduplicated_name op_name op_type preserve_layout profile_info profile_type scheduling_name size_of_generated_code_in_bytes
+    size_of_memory_working_set_in_bytes source_column source_end_column source_end_line source_file source_line stack_frame_id
+    """.split()  # noqa: SIM905
+)
 #: The attributes without which an instruction says nothing, of those that are read here.
 NEEDED = {
     "fusion": ("calls",),
@@ -94,13 +109,14 @@ def space_name(space: int) -> str:
     return SPACES.get(space, f"S({space})")
 
 
-def unknown_names(lines: Iterable[Located]) -> tuple[str, ...]:
+def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     """The opcodes, attributes and memory spaces of a program that are not known, each with its lines and how it is counted.
 
-    So are attributes that an instruction lacks, or has twice: none is left out in silence.
+    So are attributes that an instruction lacks, or has twice: none is left out in silence. They are no errors: XLA adds attributes
+    with each release.
 
-    lines    as read_hlo gives them
-    Raises   LeafTypeError for anything else
+    lines    as read_hlo gives them; or a module, of which the attributes of its header are looked at too
+    Raises   LeafTypeError for anything else, ParseError for a header that cannot be read
 
     >>> import io
     >>> from tla.xla import read_hlo
@@ -109,6 +125,8 @@ def unknown_names(lines: Iterable[Located]) -> tuple[str, ...]:
 
     Source: XLA xla/hlo/ir/hlo_opcode.h.
     """
+    if isinstance(lines, Module):
+        return unknown_in_header(lines.header) + unknown_names(x for body in lines.computations.values() for x in body)
     found: dict[str, dict[int, None]] = defaultdict(dict)
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
@@ -120,10 +138,21 @@ def unknown_names(lines: Iterable[Located]) -> tuple[str, ...]:
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
 
 
+def unknown_in_header(header: str) -> tuple[str, ...]:
+    """The attributes of a module's header that are not known.
+
+    >>> unknown_in_header("HloModule m, is_scheduled=true, num_partition=2")
+    ('header: attribute num_partition is not known: it is passed over (is it num_partitions?)',)
+    """
+    return tuple(f"header: {_passed_over(key, HEADER)}" for key in header_attributes(header) if key not in HEADER)
+
+
 def _unknown(x: Located) -> Iterator[str]:
     if not is_opcode(x.instruction.opcode):
         yield f"opcode {x.instruction.opcode} is not known: its result counts as new memory"
     yield from _faults_of_attributes(x.instruction)
+    if "metadata=" in x.instruction.tail:
+        yield from (_passed_over(key, METADATA, "of metadata ") for key in x.instruction.metadata if key not in METADATA)
     for array in arrays(x.instruction.shape):
         if array.effective_layout.memory_space not in SPACES:
             yield f"memory space S({array.effective_layout.memory_space}) is not known: it counts by itself"
@@ -137,11 +166,15 @@ def _faults_of_attributes(it: Instruction) -> Iterator[str]:
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets
     for key in dict.fromkeys(found):
         if key not in ATTRIBUTES:
-            meant = nearest(key, ATTRIBUTES, 0.8)
-            yield f"attribute {key} is not known: it is passed over{f' (is it {meant}?)' if meant else ''}"
+            yield _passed_over(key, ATTRIBUTES)
         if found.count(key) > 1:
             yield f"attribute {key} is given twice"
     yield from (f"{it.opcode} without {key}: what that says is not known" for key in needed if key not in found)
+
+
+def _passed_over(key: str, known: Collection[str], of: str = "") -> str:
+    meant = nearest(key, known, 0.8)
+    return f"attribute {of}{key} is not known: it is passed over{f' (is it {meant}?)' if meant else ''}"
 
 
 def _numbers(lines: list[int]) -> str:
