@@ -39,6 +39,7 @@ from tla.gpu import (
     gemm,
     half,
     make_cotiled_copy,
+    make_fragment_like,
     make_tiled_copy,
     make_tiled_copy_C_atom,
     make_tiled_copy_S,
@@ -154,6 +155,54 @@ def test_instructions_of_a_warp_move_every_element(instruction, values, orders):
         a, b = (np.zeros(extents, np.float16, order=order) for order in wrong)
         with pytest.raises(DivisibilityError, match=r"[82] contiguous elements at a multiple of (16|4) bytes"):
             copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"])
+@pytest.mark.parametrize("static", [False, True])
+def test_plain_copies_go_by_index_as_cutes(dtype, static):
+    """Without a tiled copy: (4,6) into (24) and into (6,4), the first mode fastest; by a predicate element by element."""
+    a = rng.integers(0, 2, (4, 6)).astype(dtype)
+    texts = ("(_4,_6):(_6,_1)", "_24:_1", "(_6,_4):(_4,_1)") if static else ("(4,6):(6,1)", "24:1", "(6,4):(4,1)")
+    source = MakeTensor(a.ravel(), parse(texts[0]))
+    for text, wanted in zip(texts[1:], (a.ravel("F"), a.reshape((6, 4), order="F").ravel())):
+        out = np.zeros(24, dtype)
+        copy(source, MakeTensor(out, parse(text)))
+        assert (out == wanted).all()
+    out = np.zeros((4, 6), dtype)
+    copy_if((a == 1)[None], source, MakeTensor(out))
+    assert (out == a).all()
+
+
+def test_plain_copies_of_threads_are_their_own():
+    """Global memory to registers and back, and to shared memory, of all threads, as CuTe's sgemm_1 has it; a predicate of each."""
+    tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (4, 2), (1, 2)), np.arange(8)
+    a, b = rng.random((8, 8)).astype(np.float32), np.zeros((8, 8), np.float32)
+    source, target = tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b))
+    registers = make_fragment_like(source)
+    copy(source, registers)
+    copy(registers, target)
+    assert (a == b).all()
+    b[:] = 0
+    i, _j = values_of(tiled[t].partition_S(make_identity_tensor((8, 8))))
+    copy_if(i < 5, source, target)
+    assert (b[:5] == a[:5]).all()
+    assert not b[5:].any()
+
+
+def test_plain_copies_of_static_layouts_begin_at_what_cute_takes_them_to():
+    """CuTe assumes 128 bits of static layouts, and nothing of dynamic ones."""
+    data, out = np.arange(16, dtype=np.float32), np.zeros(8, np.float32)
+    with pytest.raises(DivisibilityError, match="begin"):
+        copy(MakeTensor(data[1:9], parse("_8:_1")), MakeTensor(out, parse("_8:_1"), alignment=16))
+    copy(MakeTensor(data[1:9], parse("8:1")), MakeTensor(out, parse("8:1")))
+    assert (out == data[1:9]).all()
+
+
+@pytest.mark.parametrize("call", [copy, copy_if])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_copies_of_other_counts_of_operands_are_refused(call, count):
+    with pytest.raises(TlaError, match=f"of {count} operands\n.*\n  fix +write {call.__name__}[(].*source, target[)]"):
+        call(*[ONES] * count)
 
 
 def test_predicates_keep_a_copy_inside():

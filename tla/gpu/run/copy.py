@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.errors import RankError
 from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, require_data
 from ..instructions.atom import CopyAtom
-from .copy_facts import CopyStep, copy_facts, require_whole_instructions
+from .copy_facts import CopyStep, copy_facts, plain_copy, require_whole_instructions
 from .values import extents_of, read, thread_values, write
 
 
-def copy(tiled_copy: Any, source: Any, target: Any) -> None:
-    """Copy what all threads read to where they write, by the layouts of a copy's atom.
+def copy(*operands: Any) -> None:
+    """Copy what all threads read to where they write, by the layouts of a copy's atom: `copy(tiled_copy, source, target)`.
 
-    tiled_copy   a TiledCopy, or a CopyAtom with its element type
+    tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread copies by itself,
+                 in the order of one index and in accesses as wide as static layouts allow, as CuTe's `copy(src, dst)`
     source       partition_S, or registers that retile_S made fit: ((V, atoms), RestM, RestN, ...), for all threads
     target       partition_D, or registers
     Raises       RankError where the two do not fit, RangeError for elements that are not valid or threads that are no whole
@@ -26,20 +28,28 @@ def copy(tiled_copy: Any, source: Any, target: Any) -> None:
 
     >>> import numpy as np
     >>> from tla import MakeTensor
-    >>> from tla.gpu import Copy_Atom, UniversalCopy, copy, float, make_tiled_copy
+    >>> from tla.gpu import Copy_Atom, UniversalCopy, copy, float, make_fragment_like, make_tiled_copy
     >>> tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (4, 2), (1, 2)), np.arange(8)
     >>> a, b = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros((4, 4), np.float32)
     >>> copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
     >>> bool((a == b).all())
     True
+    >>> registers = make_fragment_like(tiled[t].partition_S(MakeTensor(a)))
+    >>> copy(tiled[t].partition_S(MakeTensor(a)), registers)
+    >>> registers.data[:4].tolist()
+    [0.0, 1.0, 4.0, 5.0]
 
-    Source: CuTe `copy(TiledCopy, src, dst)`. `tla.copy(source, target)` copies whole tensors.
+    Source: CuTe `copy(TiledCopy, src, dst)`, `copy(src, dst)`. `tla.copy(source, target)` copies whole tensors of one shape.
     """
-    run_copy(copy_facts(tiled_copy, _with_data("copy", source), _with_data("copy", target)))
+    *given, source, target = _operands("copy", operands, "source, target")
+    source, target = _with_data("copy", source), _with_data("copy", target)
+    run_copy(copy_facts(given[0] if given else plain_copy(source, target), source, target))
 
 
-def copy_if(tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
-    """As copy, where a predicate is true; where it is not, the target stays, but for atoms that fill zeros (ZFILL).
+def copy_if(*operands: Any) -> None:
+    """As copy, where a predicate is true: `copy_if(tiled_copy, predicate, source, target)`, or without the tiled copy.
+
+    Where it is not, the target stays, but for atoms that fill zeros (ZFILL). Without a tiled copy each thread copies element by element.
 
     predicate   a tensor of truth values or an array of them, for all threads: of every value, or of the modes behind the
                 first, for which one value stands; or a function of values_of(identity partition)
@@ -55,7 +65,17 @@ def copy_if(tiled_copy: Any, predicate: Any, source: Any, target: Any) -> None:
 
     Raises what copy raises. Source: CuTe `copy_if`.
     """
-    run_copy(copy_facts(tiled_copy, _with_data("copy_if", source), _with_data("copy_if", target), predicate))
+    *given, predicate, source, target = _operands("copy_if", operands, "predicate, source, target")
+    source, target = _with_data("copy_if", source), _with_data("copy_if", target)
+    run_copy(copy_facts(given[0] if given else plain_copy(source, target, predicated=True), source, target, predicate))
+
+
+def _operands(where: str, given: tuple[Any, ...], names: str) -> tuple[Any, ...]:
+    """The operands of a copy, the tiled copy first or left out; RankError for more or fewer."""
+    least = names.count(",") + 1
+    if len(given) not in (least, least + 1):
+        raise RankError(f"{where} of {len(given)} operands", f"tiled_copy, {names}, or {names}", f"write {where}({names})")
+    return given
 
 
 def _with_data(where: str, x: Any) -> Tensor:

@@ -30,6 +30,8 @@ from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
 from ..descriptors.vectors import Vectors
 from ..instructions.atom import CopyAtom, CopySide
+from ..instructions.elements import element_of
+from ..instructions.names import Copy_Atom, entry
 from ..tiled.fragments import numpy_has
 from ..tiled.tiled_copy import TiledCopy
 from .sides import Side, are_moved_as_they_lie, first_mode, memory_of, threads_of
@@ -113,6 +115,14 @@ def copy_facts(tiled_copy: Any, source: Any, target: Any, predicate: Any = None)
 
 
 # ------------------------------------------------------------------------------------------------- what is copied
+
+
+def plain_copy(source: Tensor, target: Tensor, *, predicated: bool = False) -> CopyAtom:
+    """The atom of CuTe's `copy(src, dst)`, which takes static layouts to begin at 16 bytes; of `copy_if(pred, src, dst)` by elements."""
+    element = element_of("copy", source, None)
+    bits = element.bits if predicated else 128 if is_static(source.layout) and is_static(target.layout) else 8
+    made: CopyAtom = Copy_Atom[entry("AutoVectorizingCopyWithAssumedAlignment")[bits], element]
+    return made
 
 
 def _atom(where: str, tiled_copy: Any) -> CopyAtom:
