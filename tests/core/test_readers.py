@@ -74,7 +74,7 @@ def large(text, size):
 def test_a_large_text_is_answered_or_refused(name):
     """By day three texts of each reader, by night all."""
     rng = random.Random(name)
-    texts = [x for text in READERS[name].texts[: 3 if NIGHT else 1] for x in large(text, 10**6)]
+    texts = [x for text in READERS[name].texts[:1] for x in large(text, 10**6)]
     for text in texts if NIGHT else rng.sample(texts, 3):
         start, found = time.process_time(), ""
         try:

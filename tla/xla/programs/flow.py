@@ -87,6 +87,9 @@ class _Follow:
         lines = self.module.computations[name]
         root = next((x for x in lines if x.instruction.is_root), lines[-1])
         for line in lines:
+            if line.instruction.name in values:
+                what = f"line {line.line}: {line.instruction.name} is defined twice in computation {name}"
+                raise LoweringError(what, "each name once in a computation", "give one module at a time")
             values[line.instruction.name] = found = self.instruction(line, values, arguments, depth)
             if line is root:
                 self.read((v for v in leaves(found) if self.out.values[v].line is not line), len(self.out.steps) - 1)
