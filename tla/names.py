@@ -84,6 +84,7 @@ from .core.cache import cache_clear
 from .core.composed import ComposedLayout
 from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
 from .core.coord import Coord, MakeCoord
+from .core.each_leaf import dynamic, static
 from .core.errors import (
     DivisibilityError,
     InjectivityError,
@@ -261,6 +262,7 @@ __all__ = [
     "domain_distribute",
     "domain_offset",
     "downcast",
+    "dynamic",
     "elem_geq",
     "elem_gtr",
     "elem_leq",
@@ -359,6 +361,7 @@ __all__ = [
     "size",
     "slice_",
     "slice_and_offset",
+    "static",
     "stride",
     "take",
     "tile_to_shape",

@@ -131,7 +131,9 @@ def left_inverse(layout: Layout) -> Layout:
         return f"left_inverse of {shown(layout)}"
 
     if any(type(d) is int for _s, d, _place in modes):
-        raise Unproven(f"{where()}: the order of its strides is not static", "static strides", "write them as Int[N]()")
+        raise Unproven(
+            f"{where()}: the order of its strides is not static", "static strides", "write static(layout), which makes its integers known"
+        )
     if not modes:
         return coalesce(layout)
     modes = by_stride(modes, where)

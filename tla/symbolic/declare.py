@@ -45,7 +45,7 @@ def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
     >>> print(M // 128 * 128 * N, K % 64)
     M*N 0
 
-    Source: docs/symbolic.md.
+    Of one name too it is a tuple: `N, = dims("N")`, or `N = dim("N")`. Source: docs/symbolic.md.
     """
     if not isinstance(names, str):
         raise LeafTypeError(f"dims({names!r})", "names in one text", "write dims('M N K')")

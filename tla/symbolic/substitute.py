@@ -10,12 +10,9 @@ from typing import Any
 
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
-from ..core.errors import LeafTypeError
-from ..core.int_tuple import IntTuple, Underscore
-from ..core.ints import as_static, is_leaf, is_static
-from ..core.kinds import layout_fix
+from ..core.each_leaf import each_leaf
+from ..core.ints import as_static, is_static
 from ..core.layout import Layout
-from ..core.swizzle import Swizzle
 from .symint import SymInt, given_values, require_names
 
 
@@ -37,7 +34,7 @@ def at(x: object, values: Mapping[str, Any] = {}, **named: object) -> Any:
     given = given_values(values, named)
     if named:
         require_names(named, *_sizes(x))
-    return _at(x, given)
+    return each_leaf("at", x, lambda n: _valued(n, given))
 
 
 def _sizes(x: object) -> Iterator[SymInt]:
@@ -55,22 +52,10 @@ def _sizes(x: object) -> Iterator[SymInt]:
             yield from _sizes(m)
 
 
-def _at(x: Any, given: Mapping[str, Any]) -> Any:
-    """x with its sizes at these values; what came of static values alone is static."""
-    if isinstance(x, SymInt):
-        used = [n for name, n in given.items() if name in map(str, x.symbols)]
-        value = x.at(given)
-        return as_static(value) if used and is_static(tuple(used)) else value
-    if isinstance(x, Layout):
-        origin = ... if x.origin_shape is None else _at(x.origin_shape, given)
-        return Layout(_at(x.shape, given), _at(x.stride, given), origin)
-    if isinstance(x, ComposedLayout):
-        return ComposedLayout(*(_at(part, given) for part in (x.outer, x.offset, x.inner)))
-    if isinstance(x, tuple):
-        parts = [_at(n, given) for n in x]
-        return type(x)(*parts) if isinstance(x, IntTuple) else tuple(parts)
-    if isinstance(x, ScaledBasis):
-        return ScaledBasis(_at(x.value, given), x.path)
-    if is_leaf(x) or isinstance(x, (Swizzle, Underscore)):
-        return x
-    raise LeafTypeError(f"at of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_fix(x))
+def _valued(n: Any, given: Mapping[str, Any]) -> Any:
+    """A leaf with its sizes at these values; what came of static values alone is static."""
+    if not isinstance(n, SymInt):
+        return n
+    used = [value for name, value in given.items() if name in map(str, n.symbols)]
+    value = n.at(given)
+    return as_static(value) if used and is_static(tuple(used)) else value
