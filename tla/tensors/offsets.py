@@ -132,7 +132,8 @@ def _swizzled(swizzle: Swizzle, offset: int, inner: Layout, between: tuple[int, 
     narrow = between[0] >= _INT32_MIN and max(between[1], swizzle.reads) <= _INT32_MAX
     start = np.full(1, offset, np.int32 if narrow else np.int64)
     modes = _modes(inner, start.dtype)
-    if _share_no_bit([int(np.bitwise_or.reduce(x)) for x in (start, *modes)]):
+    union: Any = np.bitwise_or.reduce  # numpy 2.5 types it for arrays of a known type alone
+    if _share_no_bit([int(union(x)) for x in (start, *modes)]):
         for part in (start, *modes):
             _swizzle_in_place(swizzle, part)
         return _outer(np.bitwise_xor, start, modes)
