@@ -84,7 +84,6 @@ from .core.cache import cache_clear
 from .core.composed import ComposedLayout
 from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
 from .core.coord import Coord, MakeCoord
-from .core.each_leaf import dynamic, static
 from .core.errors import (
     DivisibilityError,
     InjectivityError,
@@ -150,6 +149,7 @@ if TYPE_CHECKING:
         RoundUp,
         tuple_size,
     )
+    from .core.each_leaf import dynamic, static
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
     from .viz.print_layout import print_layout, print_tensor
@@ -160,6 +160,7 @@ _ON_DEMAND = {
         *("MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"),
         *("MakeTuple", "RoundDown", "RoundUp", "tuple_size"),
     ],
+    "tla.core.each_leaf": ["dynamic", "static"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
