@@ -23,7 +23,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from page import NPM, Folder, Page, chromium, firefox, served
+from page import NPM, Folder, Page, chromium, firefox, may_evaluate, served
 
 CUTE = json.loads((Path(__file__).parent.parent / "data" / "cute" / "prints.json").read_text())["rows"]
 BROWSERS = {"chromium": (chromium, "chromedriver"), "firefox": (firefox, "geckodriver")}
@@ -40,6 +40,8 @@ def page(request, tmp_path_factory):
         pytest.skip(f"needs a browser: {browser} and {driver}")
     folder = tmp_path_factory.mktemp("saved")
     with contextlib.ExitStack() as stack:
+        if browser == "firefox":
+            may_evaluate(stack.enter_context(pytest.MonkeyPatch.context()))
         if host == "site":
             if not (NPM / "pyodide").is_dir():
                 pytest.skip("needs Pyodide: npm install pyodide, and its folder node_modules in TLA_NPM")
@@ -225,3 +227,21 @@ def test_j_words_complete_with_the_keyboard_alone(page):
         "return performance.now() - start; }).sort((a, b) => a - b)"
     )
     assert times[15] < 100
+
+
+def test_k_the_site_opens_again_without_a_network(page):
+    """From what the browser keeps, with the server gone; the last test, for it ends the server."""
+    if not page.is_site:
+        pytest.skip("a server keeps nothing")
+    page.driver.execute_async_script("navigator.serviceWorker.ready.then(arguments[0])")
+    page.server.shutdown()
+    page.server.server_close()
+    page.driver.get("about:blank")  # Firefox's refresh passes by what is kept
+    start = time.perf_counter()
+    page.driver.get(page.server.url())
+    page.settle(60)
+    if file := os.environ.get("TLA_TIMES"):
+        with open(file, "a") as out:
+            print(f"again, without a network [{page.name}] {time.perf_counter() - start:.2f}", file=out)
+    page.paste("(2,3):(3,1)")
+    assert page.text("value") == "(2,3):(3,1)"
