@@ -1,9 +1,10 @@
 """Linear layouts of memory with given vectors whose banks the accesses meet least.
 
-A layout is a basis of the indices of a tile: the vectors, then what tells banks apart, then segments, in which the words of one bank differ.
-An access asks each bank 2^d times, d the dimension of its words' meeting with the segments. Let words of each access fill all banks at
-most. Then two accesses never need to meet the segments: as long as segments are missing, what they and either access span is no whole space,
-and two such spaces do not cover it, so a further segment is outside of both. Of three and more a search says it: complete where it ends
+A layout is a basis of the indices of a tile: the vectors, then what tells banks apart, then segments, in which words of
+one bank differ. An access asks a bank 2^d times for its words at once, d the dimension of what these words and the
+segments have in common. Let the words fill all banks at most. Then two accesses have nothing in common with the segments:
+as long as segments are missing, those found and either access do not span all indices, and two such spaces do not cover
+them, so that a further segment is outside of both. Of three accesses and more a search says it, complete where it ends
 within its budget.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..linear import bits
-from .spaces import Taken, Vectors, costs, independent, word_bits
+from .spaces import Taken, Vectors, along, costs, independent, low_bits, word_bits
 
 #: Sums of more vectors than this are no candidates for a segment: two suffice to be outside of two spaces.
 _MOST_SUMMANDS = 4
@@ -29,7 +30,7 @@ class Found(NamedTuple):
 
 
 class Budget:
-    """How many steps a search may still take."""
+    """The steps that a search may still take."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
@@ -60,7 +61,7 @@ def _as_found(taken: Sequence[Taken], vectors: Vectors, basis: list[int], n: int
 
 
 class _Space(NamedTuple):
-    """What a search for segments knows.
+    """The givens of a search for segments.
 
     n            of the space of indices
     vectors      the elements within the longest vector, and those of a word
@@ -88,16 +89,18 @@ class _Space(NamedTuple):
         word = min(n, word_bits(taken[0]))
         units = [1 << k for k in range(n)]
         basis = [*vectors.basis]
-        room = _room(taken, basis, n)
-        if room is None:
+        low = low_bits(taken, basis, n)
+        if low is None:
             return None
-        is_free = len(room) == n and len(basis) >= word
+        room = _room(low[0], n)
+        is_free = len(basis) >= word and (len(room) == n or low[1])
         if len(basis) < word:  # no access has whole words: they are of what its lanes touch together
             basis = independent([*basis, *itertools.chain.from_iterable(lanes), *units])[:word]
-        phases = [x.phase(step) for x, step in zip(taken, vectors.steps)]
+        banks = [x.bank_bits(step) for x, step in zip(taken, vectors.steps)]
         touched = [[*basis[:step], *own] for step, own in zip(vectors.steps, lanes)]
+        phases = [x.phase(step) for x, step in zip(taken, vectors.steps)]
         weights = [x.instructions(step) * p.groups for x, step, p in zip(taken, vectors.steps, phases) if p]
-        return _Space(n, basis, word, room, touched, [bits.log2(p.banks) for p in phases if p], weights, is_free)
+        return _Space(n, basis, word, room, touched, banks, weights, is_free)
 
     @property
     def has_one_number_of_banks(self) -> bool:
@@ -139,26 +142,9 @@ class _Space(NamedTuple):
         return [*self.vectors, *banks, *segments[cut:], *segments[:cut]]
 
 
-def _room(taken: Sequence[Taken], basis: list[int], n: int) -> list[int] | None:
-    """A basis of the indices whose offsets are whole vectors of the accesses in sequence; None where there is no such space.
-
-    For bit j of an offset there must be a sum of bits of the index that is 1 for basis[j], 0 for the rest of the vectors and for all that
-    accesses whose vectors have bit j need apart.
-    """
-    units = [1 << k for k in range(n)]
-    forms = []
-    for j in range(max(len(x.sequence) for x in taken)):
-        apart = [*basis[:j], *basis[j + 1 :], *(o for x in taken if len(x.sequence) > j for o in x.others)]
-        whole = independent([*apart, basis[j], *units])
-        if basis[j] not in whole or bits.Echelon(apart).spans(basis[j]):
-            return None
-        inverse = bits.inverse(whole, n) or []
-        place = whole.index(basis[j])
-        forms.append(sum(1 << k for k, column in enumerate(inverse) if column >> place & 1))
-    if not forms:
-        return units
-    columns = [sum(1 << j for j, form in enumerate(forms) if form >> k & 1) for k in range(n)]
-    return bits.kernel(columns)
+def _room(forms: Sequence[int], n: int) -> list[int]:
+    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: where all their low bits are 0."""
+    return bits.kernel([along(forms, 1 << k) for k in range(n)]) if forms else [1 << k for k in range(n)]
 
 
 def _in_fewest(spaces: Sequence[bits.Echelon], taken: bits.Echelon, room: Sequence[int]) -> int:
@@ -193,9 +179,9 @@ def _xor(vectors: Sequence[int]) -> int:
 def _least_met(space: _Space, budget: Budget) -> tuple[list[int] | None, bool]:
     """The segments among what the accesses touch that cost least, and whether all were searched.
 
-    All else that accesses do not touch may be segments without any cost. So of what they touch, of rank t beyond a word, just as many
-    segments are needed as are not bits of banks. Each space of these has one basis in which the highest bits differ, the lowest first, and no
-    vector has the highest bit of another: those are gone through.
+    What no access touches may be segments without any cost. Of what they touch, of rank t beyond a word, as many segments
+    are needed as are not bits of banks. Each space of these has one basis whose highest bits differ, the lowest first, of
+    which no vector has the highest bit of another: those bases are gone through.
     """
     word = space.vectors[: space.word]
     together = independent([*word, *space.vectors, *itertools.chain.from_iterable(space.touched)])
@@ -205,7 +191,7 @@ def _least_met(space: _Space, budget: Budget) -> tuple[list[int] | None, bool]:
     least = 1 << 62
 
     def extended(chosen: list[int], spaces: list[list[int]], costs: list[int], pivots: int) -> bool:
-        """Whether all was searched that could be better."""
+        """Add a vector in all ways; whether all was searched that could be better."""
         nonlocal best, least
         if len(chosen) == missing:
             best, least = chosen, sum(costs)

@@ -1,10 +1,10 @@
-"""The best layout of shared memory for given accesses: a bound that no layout passes, and a search that says how far it is complete.
+"""The best layout of shared memory for given accesses: a bound that no layout passes, and the first layout that meets it.
 
-The bound is of the vectors that accesses can share (tla.access.spaces). Of plain layouts, all Swizzle<B,M,S> of them, those of permuted bits
-and linear layouts (tla.access.bank_search) the first is taken that meets it. As two proper subspaces never are all of a space over bits,
-one write and one read always meet it; of more accesses paddings and rotations are counted where it is not met.
+The bound is of the vectors that accesses can share (tla.access.spaces). Layouts are tried from the plainest on: plain,
+Swizzle<B,M,S>, of permuted bits, linear (tla.access.bank_search). A linear layout of one write and one read always meets
+the bound; of more accesses rotated and padded layouts are counted too where it is not met.
 
-Source: Linear Layouts, arXiv 2505.23819, section 5.4, of vectors that both accesses share; here accesses may end at different ones.
+Source: Linear Layouts, arXiv 2505.23819, section 5.4, of vectors that both accesses share; here one may end before the other.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _COUNTED = 1 << 18
 class Certificate(NamedTuple):
     """The proof that no layout takes fewer wavefronts, or else the gap: a bound that is not met, and what was searched.
 
-    bound      no layout, linear or not, needs fewer wavefronts: those of the vectors that accesses can share, each instruction once
-               for each group of lanes
+    bound      no layout, linear, padded or rotated, takes fewer wavefronts: with the vectors that accesses can share, each
+               instruction takes one for each group of lanes
     met        whether the layout needs no more
     searched   how many layouts were counted
     text       the same in words
@@ -101,16 +101,18 @@ class Best:
 def best_swizzle(
     writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
 ) -> Best:
-    """The layout of shared memory whose accesses take the fewest wavefronts of those searched, then have the longest vectors.
+    """Find the layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
                     the tile's index; or names of usual accesses, as "cp.async.16", of a tile that is given
     element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
-    memory          a row of the table, or its name
+    memory          a row of the table, or its name; or a pair of these, that writes and that reads are counted by
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
-    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
-                    then a linear layout. No layout takes fewer wavefronts than certificate.bound; where it is not met, as may be
-                    of three accesses and more, one that was not searched may take fewer than cost
+    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then one of a layout
+                    of permuted bits, then a linear layout. No layout at all, swizzled, rotated or padded, takes fewer
+                    wavefronts than certificate.bound. One write and one read meet it, but where both must have elements in
+                    sequence; of more accesses a rotated or padded layout is the answer where it takes fewer, and
+                    certificate.gap is what may be left
     Raises          RangeError for a tile that is no power of two, RankError for no accesses
 
     >>> from tla import parse
@@ -153,7 +155,7 @@ class _Search:
         self.asked, self.shape, self.element = asked, shape, element
         self.taken = [a.over_bits(element.bits) for a in asked]
         self.n = sum(map(bits.log2, shape))
-        self.choices = vectors(self.taken)
+        self.choices = vectors(self.taken, self.n)
         if not self.choices:
             raise _no_vectors(asked, element.bits)
         self.is_exact = is_exact(self.taken)
@@ -184,7 +186,8 @@ class _Search:
         text = f"the bound of {bound} wavefronts is met"
         if not met:
             of_linear = "no linear layout takes fewer" if complete else "not all linear layouts were searched"
-            text = f"the least of {self.searched} layouts, swizzled, linear, rotated and padded: {of_linear}; no layout takes fewer than {bound}"
+            text = f"the least of {self.searched} layouts, swizzled, linear, rotated and padded: {of_linear}"
+            text += f"; no layout takes fewer than {bound}"
         longest = -widths == max(v.bits for v in self.choices)
         return Certificate(bound, met, self.searched, text, longest, met or complete, cost - bound)
 
@@ -253,7 +256,9 @@ def _no_vectors(asked: Sequence[_Asked], width: int) -> RangeError:
     what = f"best_swizzle of elements of {width} bits: in no layout has every lane whole vectors of {least} bits"
     if any(a.vector for a in asked):
         what = "best_swizzle: no layout has the vectors of all these accesses, one element after the other"
-    return RangeError(what, f"lanes that hold {max(2, least // width)} elements which one vector can have", "let all accesses hold the same pairs")
+    return RangeError(
+        what, f"lanes that hold {max(2, least // width)} elements which one vector can have", "let all accesses hold the same pairs"
+    )
 
 
 def _accessed(layout: Any, asked: Sequence[_Asked], element: Width) -> list[Access]:
@@ -262,7 +267,12 @@ def _accessed(layout: Any, asked: Sequence[_Asked], element: Width) -> list[Acce
 
 
 class _Asked(NamedTuple):
-    """An access: its owners over bits, what a lane takes at once, None for the widest that there is, and the memory that it is counted by."""
+    """An access.
+
+    owners   who holds what, over bits
+    vector   what a lane takes at once; None for the widest that there is
+    memory   the row that it is counted by
+    """
 
     owners: LinearLayout
     vector: Asked | None
@@ -270,7 +280,7 @@ class _Asked(NamedTuple):
 
     def over_bits(self, element_bits: int) -> Taken:
         register, lane, warp = ByBits.of(self.owners)
-        return Taken(tuple(register), tuple(lane), len(warp), self.memory, element_bits, self.vector and self.vector.width)
+        return Taken(tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width)
 
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> _Asked:
