@@ -214,6 +214,14 @@ def test_partitions_of_shared_memory_and_their_descriptors(case):
     assert getattr(mma[0], f"make_fragment_{operand}")(part) == part  # a descriptor: no registers are made
 
 
+def test_steps_of_a_buffer_need_no_element():
+    layout = parse("((_64,(_8,_2)),_2,_8):((_8,(_1,_1024)),_512,_2048)")
+    tensor = MakeTensor(np.zeros(2**14, np.float16), layout)
+    assert str(descriptor_steps(tensor)) == str(descriptor_steps(layout, half)) == "(_1,_2,_8):(_0,_64,_256)"
+    with pytest.raises(TlaError, match="element"):
+        descriptor_steps(layout)
+
+
 def test_an_order_of_plain_integers_counts():
     atom_ = GMMA.K_SW128[half]
     shape = (Int[128](), Int[128]())

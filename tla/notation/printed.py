@@ -45,7 +45,7 @@ _TYPE = r"\s*(?:(?:const|class|struct|typename)\s+)*(?:cute::|(?:Composed)?Layou
 _ROW = r"[-=\s][-+=|\s\d.,()_einaf]*\Z"
 _DATA = r"[-+einaf\d\s.,()\[\]]*\)\s*"
 _POINTER = r"_?(?:(?:gmem|smem|rmem|trans)_)*(?:sub)?ptr_?|_?tmem_"
-_ELEMENT = r"[A-Za-z]+?(1|2|4|6|8|16|32|64|128)(?:E\d+M\d+[A-Z0-9]*)?"
+_ELEMENT = r"[A-Za-z]+?(1|2|4|6|8|16|32|64|128)(?:E\d+M\d[A-Z0-9]*)?"
 _SPACES = ("generic", "gmem", "smem", "rmem", "tmem", "dsmem", "cmem")
 
 #: More sizes that a print does not tell are refused.

@@ -27,7 +27,7 @@ _ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
 _LABEL = re.compile(r"(\s*)([A-Za-z_][\w.]*(?:\[\w*\])?)(\s*:)(?=\s*[^\s:])")
 _EMPTY = re.compile(r"\{\s*\}")
 _ELEMENT = re.compile(r"\b\w+_t\b")
-_TOKEN = re.compile(r"([A-Za-z_]\w*)\s*([<(])|[<>()]")
+_TOKEN = re.compile(r"\b([A-Za-z_]\w*)\s*([<(])|[<>()]")
 _QUOTED = re.compile(r"(\s*)([\"'`])(.*)\2(\s*;?\s*)", re.DOTALL)
 #: What has arguments in <> or (): how its name is written here, and the brackets.
 _OPENED: dict[tuple[str, str], tuple[str, str]] = {

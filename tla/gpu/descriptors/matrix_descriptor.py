@@ -23,7 +23,7 @@ from ...core.profiles import congruent
 from ...core.questions import require
 from ...tensors.tensor import Tensor
 from ..instructions.atom import Major
-from ..instructions.elements import as_element, element_of, require_number
+from ..instructions.elements import element_of, require_number
 from .canonical import ROWS, UNIT_BITS, Mode, Swizzled, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 
@@ -228,11 +228,14 @@ def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityEr
     )
 
 
-def descriptor_steps(partition: Tensor | Layout, element: Any) -> Layout:
+def descriptor_steps(partition: Tensor | Layout, element: Any = None) -> Layout:
     """The steps of descriptors over an operand's partition (MMA, MMA_M, MMA_K, ...), in 16 bytes: what a kernel adds for each MMA.
 
-    Raises RankError, LeafTypeError; DivisibilityError for steps of no whole 16 bytes; of symbols that is proved, or recorded by
-    assuming().
+    element   the element type; of a tensor with a buffer, that of its dtype
+    Raises    RankError, LeafTypeError; DivisibilityError for steps of no whole 16 bytes; of symbols that is proved, or recorded
+              by assuming()
+
+    The steps are the same for both majors, so there is no `major` here.
 
     >>> from tla import parse
     >>> from tla.gpu import descriptor_steps, half
@@ -241,11 +244,11 @@ def descriptor_steps(partition: Tensor | Layout, element: Any) -> Layout:
 
     Source: CuTe `make_fragment_A` of `UMMA::smem_desc`.
     """
-    layout = partition.layout if isinstance(partition, Tensor) else partition
-    parts = taken_apart(layout, as_element(element))
+    element = element_of("descriptor_steps(partition, half)", partition, element)
+    parts = taken_apart(partition.layout if isinstance(partition, Tensor) else partition, element)
     if isinstance(parts, Reason):
         raise DivisibilityError(f"descriptor_steps: {parts.what}", parts.expected, parts.fix)
-    units = UNIT_BITS // as_element(element).bits
+    units = UNIT_BITS // element.bits
     if rank(parts.inner) < 2 or not isinstance(parts.inner.shape, tuple):
         raise RankError(
             f"descriptor_steps of {shown(parts.inner)}", "a partition (MMA, MMA_M, MMA_K, ...)", "take mma[0].partition_A(smem)"

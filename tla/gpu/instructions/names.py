@@ -101,7 +101,7 @@ def _parsed(text: str) -> tuple[str, list[Any]]:
     if (amds := re.match(r"\s*(v_\w+)(?=\s|$)", text)) and len(text) <= 1000:
         modifiers = text[amds.end() :]
         return amds[1], [*amd.read_modifiers(amds[1], modifiers)] if modifiers.strip() else []
-    match = re.fullmatch(r"\s*([A-Za-z_][\w:]*?)\s*(?:<(.*)>)?\s*(?:\{\})?", text, re.DOTALL)
+    match = re.fullmatch(r"\s*([A-Za-z_][\w:]*)\s*(?:<(.*)>\s*)?(?:\{\})?", text, re.DOTALL)
     if match is None or len(text) > 1000:
         raise ParseError(text[:1000], 0, "no name of an instruction", "a name, or name<argument, ...>", "write it as the source does")
     return _plain_name(match[1]), [_argument(part) for part in split(match[2] or "") if part]

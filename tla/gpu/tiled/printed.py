@@ -59,7 +59,7 @@ from .tiled_copy import TiledCopy
 from .tiled_mma import TiledMMA, make_tiled_mma
 
 _HEADER = re.compile(r"\s*(Tiled|MMA|Copy|Thr)[_ ]?(MMA|Copy|Atom)\s*", re.ASCII)
-_LINE = re.compile(r"\s*([A-Za-z][A-Za-z_ ]*?)\s*:\s*(\S.*?)\s*", re.ASCII)
+_LINE = re.compile(r"\s*([A-Za-z](?:[A-Za-z_ ]*[A-Za-z_])?)\s*:\s*(\S.*)", re.ASCII)
 #: What the keys of C++ and of the DSL mean, without blanks and underscores.
 _KEYS = {
     "thrlayoutvmnk": "vmnk",
@@ -164,7 +164,7 @@ def _section(text: str, end: int, kind: str, found: dict[str, Any]) -> Iterator[
 
 def _line(text: str, at: int, line: str) -> tuple[str, Any]:
     """The meaning of a line's key, and its value."""
-    match = _LINE.fullmatch(line)
+    match = _LINE.fullmatch(line.rstrip())
     key = _KEYS.get(match[1].replace("_", "").replace(" ", "").lower()) if match else None
     if match is None or key is None:
         expected = "a line such as ThrID: _32:_1, with a key that CuTe prints"

@@ -134,7 +134,7 @@ class Instruction:
         return {key: unquoted(text) for key, text in _ENTRY.findall(self.attributes.get("metadata", "")[1:-1])}
 
 
-_ENTRY = re.compile(r'([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
+_ENTRY = re.compile(r'\b([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
 
 
 def parse_instruction(line: str) -> Instruction:

@@ -19,7 +19,7 @@ from .text_file import OnError
 _HEADER = re.compile(r"HloModule\s+([^\s,]+)")
 _TITLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
 _ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
-_FIELD = re.compile(r"(\w+)=(-?[0-9]+)")
+_FIELD = re.compile(r"\b(\w+)=(-?[0-9]+)")
 _CALLED = re.compile(r"\b(?:to_apply|calls|body|condition|true_computation|false_computation)=%?([\w.-]+)")
 _LIST = re.compile(r"\b(?:branch_computations|called_computations)=\{([^{}]*)\}")
 

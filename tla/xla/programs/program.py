@@ -23,7 +23,7 @@ from .text_file import OnError, text_lines
 #: Instructions inside of each other, deeper than this, are no part of those around them.
 MAX_DEPTH = 64
 
-_OPENS = re.compile(r"\s*(ENTRY\b\s*)?%?([A-Za-z_0-9][\w.-]*|)\s*(?=[({])")  # XLA's fingerprint print has no names
+_OPENS = re.compile(r"\s*(ENTRY\b\s*)?(?:%\s*|%?([A-Za-z_0-9][\w.-]*)\s*)?(?=[({])")  # XLA's fingerprint print has no names
 _CLOSES = re.compile(r"\s*\}\s*(,|$)")
 _NOTHING = re.compile(r"\s*(//|$)")
 _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
@@ -200,7 +200,7 @@ class _Place:
         if self.calls and not (opens and opens[2]):
             return self.inside(number, line)
         if opens:
-            self.open(number, line, opens[2], opens[1] is not None)
+            self.open(number, line, opens[2] or "", opens[1] is not None)
         elif self.computation is None and _AROUND.match(line):
             if self.around:
                 self.around(line)
