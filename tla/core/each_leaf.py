@@ -6,8 +6,7 @@ Source: CuTe `Int<N>`; ours for whole values, and for a block of a program.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from .basis import ScaledBasis
 from .composed import ComposedLayout
@@ -18,6 +17,9 @@ from .kinds import layout_fix
 from .layout import Layout
 from .plain_ints import as_written, plain_ints
 from .swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from contextlib import _GeneratorContextManager as Block  # a block of `with`, and a decorator
 
 #: What `static()` has for the value that is not given.
 _NOTHING = object()
@@ -51,7 +53,7 @@ def _named(name: str, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @overload
-def static() -> AbstractContextManager[None]: ...
+def static() -> Block[None]: ...
 @overload
 def static(x: object) -> Any: ...
 def static(x: object = _NOTHING) -> Any:
@@ -81,7 +83,7 @@ def static(x: object = _NOTHING) -> Any:
 
 
 @overload
-def dynamic() -> AbstractContextManager[None]: ...
+def dynamic() -> Block[None]: ...
 @overload
 def dynamic(x: object) -> Any: ...
 def dynamic(x: object = _NOTHING) -> Any:

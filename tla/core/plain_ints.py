@@ -1,4 +1,4 @@
-"""How a plain integer is read: as a run-time value, which is CuTe's rule, or as known, inside `with static():`.
+"""The reading of plain integers: as run-time values, which is CuTe's rule, or as known, inside `with static():`.
 
 Source: ours.
 """
