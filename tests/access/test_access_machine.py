@@ -1,0 +1,113 @@
+"""Conversions as machine code: NVRTC compiles them, their PTX is executed and its accesses counted, the machine code's instructions too."""
+
+import random
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tla import parse
+from tla.access import Load, Store, access, convert
+from tla.linear import LinearLayout, triton
+
+import hip
+import nvrtc
+import ptx
+from conversions import held, kernel, pair, registers, threads, usual
+from night import amount
+
+#: More words than this in a thread leave too few of its 255 registers.
+MOST_WORDS = 64
+
+
+def values(layout, count, element_bits):
+    """An array [register, thread] of bytes that differ between elements."""
+    index = held(layout).reshape(count, -1).T.astype(np.uint64)
+    parts = [(index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(7 + k) for k in range(-(-element_bits // 64))]
+    return np.stack([p.astype(f"u{min(8, element_bits // 8)}") for p in parts], -1)
+
+
+def require_true(plan, folder):
+    """The compiled code does what the definition says, with the instructions and the wavefronts that the plan states."""
+    text, cubin = nvrtc.compiled(kernel(plan, plan.cuda("f")))
+    wanted = values(plan.dst, threads(plan), plan.element_bits)
+    block = ptx.Block(threads(plan), values(plan.src, threads(plan), plan.element_bits), wanted.nbytes)
+    assert block.run(text).tobytes() == wanted.tobytes(), plan
+    assert block.wavefronts == plan.wavefronts, plan
+    found = nvrtc.opcodes(cubin, folder)
+    counts = {name: sum(n for op, n in found.items() if op.split(".")[0] in ops) for name, ops in COUNTED.items()}
+    assert counts == {"shuffles": plan.shuffles, "memory": plan.instructions - plan.shuffles, "local": 0}, (counts, plan)
+
+
+COUNTED = {"shuffles": ["SHFL"], "memory": ["LDS", "STS"], "local": ["LDL", "STL"]}
+
+
+def small(plan):
+    return max(registers(plan.src), registers(plan.dst)) * max(32, plan.element_bits) <= 32 * MOST_WORDS
+
+
+def plans(rng, count, machine="sm_90", wave=32):
+    kinds = {"registers": 0, "shuffles": 0, "shared memory": 0}
+    while sum(kinds.values()) < count:
+        src, dst = usual(rng, wave) if rng.random() < 0.7 else pair(rng, rng.random() < 0.4, 5 if wave == 32 else 6)
+        plan = convert(src, dst, rng.choice([8, 16, 32, 64]), machine)
+        if small(plan) and kinds[plan.kind] <= count // 2:
+            kinds[plan.kind] += 1
+            yield plan
+
+
+def test_the_machine_code_is_the_plan(tmp_path):
+    for plan in plans(random.Random(41), amount(12, 500)):
+        require_true(plan, tmp_path)
+
+
+def test_an_epilogue_takes_what_it_states(tmp_path):
+    """An accumulator of 128 by 64 halves to rows of 16 bytes: it took 2,048 wavefronts for 256."""
+    acc = triton.NVMMADistributedLayout([2, 0], [2, 2], [16, 8]).linear([128, 64])
+    plan = convert(acc, triton.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]).linear([128, 64]), 16)
+    assert (plan.wavefronts, plan.instructions) == (256, 16)
+    require_true(plan, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("layout", "vector", "element_bits"),
+    [
+        ("Sw<2,0,4> o 0 o (_32,_16):(_16,_1)", 4, 16),  # lanes have the values of a vector in other orders
+        ("Sw<3,0,4> o 0 o (_32,_16):(_16,_1)", 8, 8),
+        ("Sw<1,0,4> o 0 o (_32,_16):(_16,_1)", 2, 64),
+        ("(_32,_16):(_20,_1)", 4, 32),  # padding: a sum of what thread and register say
+        ("(_32,_16):(_17,_1)", 1, 16),
+    ],
+)
+def test_memory_as_it_is_given(tmp_path, layout, vector, element_bits):
+    last, warp = ((0, 4), (16, 0)) if vector == 8 else ((16, 0), (0, 4))  # vectors that lie together are joined by the compiler
+    owners = LinearLayout(
+        {"register": [(0, 1), (0, 2), last], "lane": [(1, 0), (2, 0), (4, 0), (8, 0), (0, 8)], "warp": [warp]}, {"dim0": 32, "dim1": 16}
+    )
+    memory = parse(layout)
+    found = access(owners, memory, element_bits, vector * element_bits)
+    plan = convert(owners, owners, element_bits)
+    steps = Store(memory, vector), Load(memory, vector)
+    size = 32 * 20 * element_bits // 8
+    counts = {"wavefronts": 2 * found.total, "instructions": found.instructions}  # of two warps, to and fro
+    require_true(replace(plan, kind="shared memory", steps=steps, bytes=size, shuffles=0, **counts), tmp_path)
+
+
+def test_wide_values(tmp_path):
+    src, dst = pair(random.Random(5), spread=False)
+    plan = convert(src, dst, 128)
+    assert plan.shuffles % 4 == 0
+    require_true(plan, tmp_path)
+
+
+@pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx1100", 32), ("gfx1200", 32)])
+def test_hip_has_the_instructions_that_are_planned(tmp_path, arch, wave):
+    """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts of its own."""
+    for plan in plans(random.Random(43), amount(3, 125), arch, wave):
+        found = hip.opcodes(kernel(plan, plan.hip("f")), arch, tmp_path)
+        lds = {op: n for op, n in found.items() if op.startswith("ds_")}
+        shuffles = lds.pop("ds_bpermute_b32", 0)
+        accesses = sum(n * (2 if re.search("read2|write2|2addr", op) else 1) for op, n in lds.items())
+        assert (shuffles, accesses) == (plan.shuffles, plan.instructions - plan.shuffles), (lds, plan)
+        assert not any(op.startswith("scratch_") for op in found), plan
