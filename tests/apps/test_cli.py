@@ -528,8 +528,8 @@ def test_as_a_process():
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
     ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 54),
-    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 70),
-    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 70),
+    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 71),
+    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 71),
     ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 59),
     ("relayout", "f32[16,32]{1,0:T(8,16)}", "f32[16,32]{0,1}"): ("core algebra xla", 61),
     ("default", "bf16[8,300]"): ("core xla", 45),
