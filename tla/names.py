@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         gpu as gpu,
         linear as linear,
         symbolic as symbolic,
+        ttgir as ttgir,
         viz as viz,
         xla as xla,
     )
@@ -371,6 +372,7 @@ __all__ = [
     "to_python",
     "transpose",
     "tuple_size",
+    "ttgir",
     "unflatten",
     "upcast",
     "viz",

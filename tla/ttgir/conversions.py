@@ -9,6 +9,7 @@ Source: Linear Layouts, arXiv 2505.23819, section 5; the rules of Triton 3.9 for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -113,7 +114,7 @@ class _Buffer(NamedTuple):
     segment: list[int]
     rounds: list[int]
     conflicts: int
-    matrices: tuple[bool, bool] = (True, True)
+    matrices: bool = True
 
 
 def _through_memory(src: ByBits, dst: ByBits, element: Width, machine: Machine) -> Conversion:
@@ -121,9 +122,11 @@ def _through_memory(src: ByBits, dst: ByBits, element: Width, machine: Machine) 
     found = _buffer(src, dst, wide.bits, machine)
     columns = [*found.vector, *found.bank, *found.segment, *found.rounds]
     places = bits.inverse(columns, len(columns)) or []
-    write = moved_by_bits(src.through(places), wide, machine, True, matrices=found.matrices[0])
-    read = moved_by_bits(dst.through(places), wide, machine, False, matrices=found.matrices[1])
-    size = (wide.bits << (len(columns) - len(found.rounds))) // 8
+    count = 1 << (len(columns) - len(found.rounds))
+    by_matrices, widest = count if found.matrices else 0, wide.bits << len(found.vector)
+    write = moved_by_bits(src.through(places), wide, machine, True, by_matrices, widest)
+    read = moved_by_bits(dst.through(places), wide, machine, False, by_matrices, widest)
+    size = wide.bits * count // 8
     return Conversion("shared memory", 0, size, 1 << len(found.rounds), write, read)
 
 
@@ -229,15 +232,23 @@ def _narrow(src: ByBits, dst: ByBits, width: int) -> _Buffer:
     drop = bits.log2(max(1, (width << len(vector)) // _BANK))  # of wider vectors fewer lanes go together
     writes, reads = ([x for x in owners.lane[: len(owners.lane) - drop] if x not in vector] for owners in (src, dst))
     found = _laid_out(src, dst, vector, writes, reads, width)
-    return found._replace(matrices=(False, False))
+    return found._replace(matrices=False)
 
 
 def _short_vector(src: ByBits, dst: ByBits, width: int) -> list[int]:
-    """The vector of such a buffer: what the registers of both have in common, and more of one side's to fill a word of a bank."""
+    """The vector of such a buffer: what the registers of both have in common, and warps to fill a word of a bank.
+
+    Of these first those that are registers of the other side: what fills the word is a vector there, and no conflict here.
+    """
     vector = _common(src.register, dst.register)[: bits.log2(_WIDEST // width)]
-    per_bank = bits.log2(_BANK // width) if width <= _BANK else 0
-    if len(vector) >= per_bank:
-        return vector
-    sides = [[*vector, *(r for r in x.register if r not in vector)] for x in (src, dst)]
-    further = [[r for r in x[per_bank:] if r in other.lane] for x, other in zip(sides, (dst, src))]
-    return sides[0][:per_bank] if further[0] >= further[1] else sides[1][:per_bank]
+    missing = max(0, bits.log2(max(1, _BANK // width)) - len(vector))
+    left = [[r for r in x.register if r not in vector] for x in (src, dst)]
+    by_src, by_dst = _common(left[0], dst.warp), _common(left[1], src.warp)
+    longest = max(by_src, by_dst, key=lambda x: (len(x), -min(x, default=0)))
+    vector = [*vector, *longest[:missing]]
+    full = len(vector) + missing - len(longest[:missing])
+    in_turn = [w for pair in itertools.zip_longest(src.warp, dst.warp) for w in pair]
+    for w in (*_common(src.warp, dst.warp), *in_turn):
+        if len(vector) < full and w and w not in vector:
+            vector.append(w)
+    return vector

@@ -202,13 +202,24 @@ class Costs:
         typed, shared = self.program.typed(source), self.program.typed(allocated(target))
         element = Width(max(_BYTE, pointee_bits(source)), typed.element)
         at = by_bits(typed.linear, placed(shared), self.machine.write.lanes)
-        most = max(1, op.integer("contiguity") or 1)
-        while most > 1 and at is not None and not at.has_vectors(most):
+        proved = vector_of(self.program, self.alignment, op.operands[0], source, element.bits, _mask(op, False))
+        most = max(proved, op.integer("contiguity") or 1)
+        while most > 1 and at is not None and not at.in_sequence(most):
             most //= 2
         part = self._sectors(op, source, name, False, most)
-        there = access(without_copies(typed.linear), placed(shared), element, part.vector, self.machine.write)
+        row = self.machine.write if part.vector in self.machine.write.phases else self.machine.read
+        there = access(without_copies(typed.linear), placed(shared), element, part.vector, row)
         inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
         return Cost(op, times, (part, inside), shared=shared)
+
+    def buffered(self, op: Op, times: IntLike, store: bool) -> Cost:
+        """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""
+        typed = self.program.typed(op.result_types[0])
+        registers, bits = without_copies(typed.linear).get_in_dim_size("register"), wide(typed).bits
+        count = min(op.integer("contiguity") or 1, registers, max(1, 128 // bits))
+        size = math.prod(typed.shape) * bits // 8
+        name = "buffer_store" if store else "buffer_load"
+        return Cost(op, times, (Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size),))
 
     def bulk(self, op: Op, times: IntLike) -> Cost:
         """A copy of a tile by the TMA: bytes, and whether it is legal."""
@@ -288,6 +299,8 @@ _COUNTED: dict[str, Callable[[Costs, Op, IntLike], Cost]] = {
     "tt.load": lambda c, op, n: c.memory(op, n, False),
     "tt.store": lambda c, op, n: c.memory(op, n, True),
     "ttg.async_copy_global_to_local": lambda c, op, n: c.copied(op, n),
+    "amdg.buffer_load": lambda c, op, n: c.buffered(op, n, False),
+    "amdg.buffer_store": lambda c, op, n: c.buffered(op, n, True),
     "ttng.async_tma_copy_global_to_local": lambda c, op, n: c.bulk(op, n),
     "ttng.async_tma_copy_local_to_global": lambda c, op, n: c.bulk(op, n),
 }

@@ -56,9 +56,14 @@ def moved(owners: LinearLayout, memory: Any, element: Width, machine: Machine, s
     return Moved("store" if store else "load", counted.instructions // _warps(owners), counted)
 
 
-def moved_by_bits(at: ByBits, element: Width, machine: Machine, store: bool, matrices: bool = True) -> Moved:
-    """The same of owners whose offsets are known by bits. matrices: whether matrix instructions may move them."""
-    return (_matrices(at, element, machine, store) if matrices else None) or _vectors(at, element, machine, store)
+def moved_by_bits(at: ByBits, element: Width, machine: Machine, store: bool, together: int = 1 << 30, most: int = _ROW) -> Moved:
+    """The same of owners whose offsets are known by bits.
+
+    together   one matrix instruction moves offsets below that; 0 for none
+    most       the widest access of a lane [bits]
+    """
+    found = _matrices(at, element, machine, store, together) if together else None
+    return found or _vectors(at, element, machine, store, most)
 
 
 def _warps(owners: LinearLayout) -> int:
@@ -78,11 +83,11 @@ def _with_widths(row: Memory, machine: Machine) -> Memory:
     return row if {8, 16, 32, 64, 128} <= {*row.phases} else machine.read
 
 
-def _vectors(at: ByBits, element: Width, machine: Machine, store: bool) -> Moved:
-    """Instructions of vectors: the widest of which each step is one bit of the register's number."""
+def _vectors(at: ByBits, element: Width, machine: Machine, store: bool, most: int) -> Moved:
+    """Instructions of vectors: the widest of which each step is one bit of the register's number, and all else a whole vector."""
     at = at._replace(register=[c for c in at.register if c])
-    widths = (w for w in machine.read.widths if w % element.bits == 0 and bits.is_power_of_two(w // element.bits))
-    width = next((w for w in widths if at.walks(w // element.bits)), None)
+    widths = (w for w in machine.read.widths if w <= most and w % element.bits == 0 and bits.is_power_of_two(w // element.bits))
+    width = next((w for w in widths if _is_whole(at, w // element.bits)), None)
     row = machine.write if store and width in machine.write.phases else machine.read
     found = None if width is None else counted_by_bits(at, element, Asked(width), row)
     if found is None:
@@ -90,7 +95,13 @@ def _vectors(at: ByBits, element: Width, machine: Machine, store: bool) -> Moved
     return Moved("store" if store else "load", found.instructions >> len(at.warp), found)
 
 
-def _matrices(at: ByBits, element: Width, machine: Machine, store: bool) -> Moved | None:
+def _is_whole(at: ByBits, count: int) -> bool:
+    """Whether registers step through vectors of so many elements, in one order in every lane."""
+    rest = [c for c in at.register if c >= count or not bits.is_power_of_two(c)]
+    return at.walks(count) and all(c % count == 0 for c in (*rest, *at.lane, *at.warp))
+
+
+def _matrices(at: ByBits, element: Width, machine: Machine, store: bool, limit: int) -> Moved | None:
     """The same by matrix instructions; None where the machine has none, or the layout is none of theirs."""
     if not (machine.stmatrix if store else machine.ldmatrix) or element.bits not in (8, 16, 32) or len(at.lane) != 5:
         return None
@@ -99,17 +110,20 @@ def _matrices(at: ByBits, element: Width, machine: Machine, store: bool) -> Move
     plain = {1 << k for k in range(word)} <= {*registers} and at.lane[: row - word] == [1 << k for k in range(word, row)]
     if plain:
         rest = [c for c in registers if c >= 1 << word]
-        return _by_rows(at, rest, at.lane[row - word :], "", element, machine, store)
+        return _by_rows(at, rest, at.lane[row - word :], "", element, machine, store, limit)
     transposed = element.bits == 16 or (element.bits == 8 and machine.narrow and not store)
     if transposed and row == _ROWS and at.lane[5 - row :] == [1 << k for k in range(row)] and registers:
-        return _by_rows(at, registers[1:], [registers[0], *at.lane[: 5 - row]], ".trans", element, machine, store)
+        return _by_rows(at, registers[1:], [registers[0], *at.lane[: 5 - row]], ".trans", element, machine, store, limit)
     return None
 
 
-def _by_rows(at: ByBits, rest: list[int], rows: list[int], form: str, element: Width, machine: Machine, store: bool) -> Moved | None:
+def _by_rows(
+    at: ByBits, rest: list[int], rows: list[int], form: str, element: Width, machine: Machine, store: bool, limit: int
+) -> Moved | None:
     """Matrix instructions whose rows begin where bits `rows` say, of as many matrices at once as the rest of the registers has."""
     per_row = _ROW // element.bits
-    together, further = rest[:_MATRICES], rest[_MATRICES:]
+    together = [c for c in rest if c < limit][:_MATRICES]
+    further = [c for c in rest if c not in together]
     if any(c % per_row for c in (*rows, *rest, *at.warp)):
         return None
     by_row = ByBits([*(1 << k for k in range(bits.log2(per_row))), *further], [*rows, *together], at.warp)
