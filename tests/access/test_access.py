@@ -24,6 +24,7 @@ from tla.access import (
     best_swizzle,
     convert,
 )
+from tla.access.counting import _instructions
 from tla.access.memories import MEMORIES
 from tla.linear import LinearLayout, triton
 
@@ -317,3 +318,9 @@ def test_more_lanes_than_a_warp_has(bases, call):
 def test_a_warp_of_the_memory_may_have_less():
     for lanes, memory in ((32, "NVIDIA_SHARED"), (16, "NVIDIA_SHARED"), (64, "AMD_LDS_GFX942_READ")):
         assert access(LinearLayout({"lane": LANES[: lanes.bit_length() - 1]}, {"dim0": lanes}), parse(f"{lanes}:1"), 32, memory=memory)
+
+
+def test_lanes_whose_vectors_come_in_other_orders():
+    """Two lanes, of which one repeats its vector: the k-th instruction has each lane's k-th vector, or its last."""
+    assert _instructions([[0, 0, 16, 16], [32, 48, 32, 64]]) == [(0, [0, 32]), (1, [16, 48]), (2, [16, 64])]
+    assert _instructions([[0, 0, 16, 16], [32, 32, 48, 48]]) == [(0, [0, 32]), (2, [16, 48])]

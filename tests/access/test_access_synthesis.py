@@ -226,7 +226,12 @@ def test_the_c_of_what_is_found(tmp_path):
     for _ in range(4):
         accesses = [random_owners(rng, 5).reshape_outs({"dim0": 4, "dim1": 8}) for _ in range(3)]
         found.append(best_swizzle(accesses[:1], accesses[1:], 32, SMALL))
-    assert {str(f.layout).count("Sw<") for f in found} >= {0, 1, 2}
+    written_, operand = (
+        triton.BlockedLayout([2, 1], [8, 4], [2, 2], [0, 1]),
+        triton.DotOperandLayout(1, triton.NVMMADistributedLayout([2, 0], [1, 4], [16, 8]), 1),
+    )
+    found.append(best_swizzle([written_.linear([32, 32])], [operand.linear([32, 32])], 32))
+    assert {min(2, str(f.layout).count("Sw<")) for f in found} == {0, 1, 2}
     cases = []
     for k, f in enumerate(found):
         layout, name = f.layout, f"f{k}"
@@ -247,7 +252,7 @@ def test_elements_narrower_than_any_access():
     found = best_swizzle([columns], [], 4)
     assert (str(found.layout), found.vectors) == ("(_2,_32):(_1,_2)", (8,))
     rows = LinearLayout({"register": [(0, 1)], "lane": [(0, 2), (0, 4), (0, 8), (0, 16), (1, 0)]}, {"dim0": 2, "dim1": 32})
-    with pytest.raises(TlaError, match=r"in none of \d+ layouts has every lane whole vectors of 8 bits"):
+    with pytest.raises(TlaError, match="in no layout has every lane whole vectors of 8 bits"):
         best_swizzle([columns], [rows], 4)
 
 
@@ -259,15 +264,6 @@ def test_the_certificate():
     found = best_swizzle([triton.BlockedLayout([1, 8], [8, 4], [1, 1], [1, 0]).linear([8, 32])], [], 16)
     memory = found.triton.linear([8, 32]).invert()
     assert all(memory.apply({"dim0": i, "dim1": j})["offset"] == found.layout(i, j) for i in range(8) for j in range(32))
-
-
-def test_a_bound_that_is_not_met_is_said():
-    """Three reads of which a linear layout takes 6 wavefronts and all that are searched 8: the answer claims no more than it found."""
-    twice = LinearLayout({"register": [(0, 4)], "lane": [(0, 8), (0, 16), (0, 2), (1, 0), (0, 1)], "warp": []}, {"dim0": 2, "dim1": 32})
-    once = LinearLayout({"register": [(0, 2)], "lane": [(0, 16), (0, 4), (0, 1), (0, 8), (1, 0)], "warp": []}, {"dim0": 2, "dim1": 32})
-    found = best_swizzle([], [twice, twice, once], 32)
-    assert (found.certificate.bound, found.certificate.met) == (6, found.cost == 6)
-    assert found.certificate.met or "no layout takes fewer than 6" in found.certificate.text
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from tla.apps.explore.files import FORMATS
 from tla.apps.explore.grammar import EXAMPLE, MAX_CALLS, MAX_SIZES, MAX_TEXT, Misread, read
 from tla.apps.explore.operations import OPERATIONS, constants, module_of
 from tla.apps.explore.question import VIEWS
-from tla.apps.explore.server import HOST, MAX_BODY, SCRIPTS, Server
+from tla.apps.explore.server import HOST, MAX_BODY, MAX_PROGRAM, SCRIPTS, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
 from tla.core.int_tuple import shown
 from tla.linear import triton
@@ -583,6 +583,16 @@ def test_the_page_and_its_answers(server):
     assert headers["Server"].strip() == "tla"
 
 
+def test_a_program_may_be_longer_than_a_question(server):
+    lines = "\n".join(f"  p{k} = f32[256]{{0}} parameter({k})" for k in range(3000))
+    text = f"HloModule m, is_scheduled=true\nENTRY e {{\n{lines}\n  ROOT n = f32[256]{{0}} negate(p0)\n}}"
+    status, _headers, body = asked(server, path="/report", body=json.dumps({"text": text}).encode())
+    assert status == 200
+    assert f"{3001 * 1024:,}" in json.loads(body)["text"]
+    for wrong in ("4:1", "", "HloModule m"):
+        assert json.loads(asked(server, path="/report", body=json.dumps({"text": wrong}).encode())[2])["error"]["fix"]
+
+
 OTHERS = {
     "another host, as of a name bound to this machine": (403, {"Host": "evil.example:{port}"}),
     "a host without a port": (403, {"Host": "127.0.0.1"}),
@@ -601,6 +611,7 @@ OTHERS = {
     "a length that is none": (411, {"Content_Length": "-5"}),
     "a length of other digits": (400, {"body": b"{}", "Content_Length": "2"}),
     "a huge body": (413, {"Content_Length": str(MAX_BODY + 1), "body": b""}),
+    "a huge program": (413, {"path": "/report", "Content_Length": str(MAX_PROGRAM + 1), "body": b""}),
     "a body of a length beyond all": (413, {"Content_Length": "9" * 50, "body": b""}),
     "no JSON": (400, {"body": b"4:1"}),
     "no UTF-8": (400, {"body": b'{"text": "\xff"}'}),

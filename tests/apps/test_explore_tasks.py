@@ -9,10 +9,10 @@ import json
 import os
 import shutil
 import time
-from pathlib import Path
 
 import pytest
 
+from tla import xla
 from tla.apps.explore.server import Server
 from tla.apps.explore.site import build
 
@@ -23,13 +23,18 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from page import NPM, Folder, Page, chromium, firefox, served
+from page import NPM, Folder, Page, chromium, firefox, may_evaluate, served
+from truth import DATA
 
-CUTE = json.loads((Path(__file__).parent.parent / "data" / "cute" / "prints.json").read_text())["rows"]
+CUTE = json.loads((DATA / "cute" / "prints.json").read_text())["rows"]
 BROWSERS = {"chromium": (chromium, "chromedriver"), "firefox": (firefox, "geckodriver")}
 PLACES = [("chromium", "server")]
 if NIGHT or os.environ.get("TLA_TIMES"):
     PLACES += [("chromium", "site"), ("firefox", "server"), ("firefox", "site")]
+#: Drop a text with a file's name on the page.
+DROP = """const dropped = new DataTransfer();
+dropped.items.add(new File([arguments[0]], arguments[1]));
+document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, bubbles: true, cancelable: true }))"""
 
 
 @pytest.fixture(scope="module", params=PLACES, ids="-".join)
@@ -40,6 +45,8 @@ def page(request, tmp_path_factory):
         pytest.skip(f"needs a browser: {browser} and {driver}")
     folder = tmp_path_factory.mktemp("saved")
     with contextlib.ExitStack() as stack:
+        if browser == "firefox":
+            may_evaluate(stack.enter_context(pytest.MonkeyPatch.context()))
         if host == "site":
             if not (NPM / "pyodide").is_dir():
                 pytest.skip("needs Pyodide: npm install pyodide, and its folder node_modules in TLA_NPM")
@@ -225,3 +232,41 @@ def test_j_words_complete_with_the_keyboard_alone(page):
         "return performance.now() - start; }).sort((a, b) => a - b)"
     )
     assert times[15] < 100
+
+
+def test_k_the_memory_of_a_program_dropped_on_the_page(page):
+    file = DATA / "hlo" / "fp8_matmul__tpu7x.txt"
+    memory = xla.memory(file)
+    page.run(DROP, file.read_text(), "module.txt")
+    wait(page, lambda: page.at("save-report").is_displayed())
+    assert page.text("program-title") == "Memory of module.txt"
+    assert f"{memory.peak[0].bytes:,}" in page.text("report")
+    name = memory.peak[0].buffers[0].name
+    link = next(x for x in page.at("report").find_elements(By.CSS_SELECTOR, "a") if name in x.get_attribute("textContent"))
+    page.run("arguments[0].dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))", link)
+    assert name in page.at("report").find_element(By.CSS_SELECTOR, "tr.main").text
+    button(page, "Save the report").click()
+    wait(page, lambda: (page.saved / "report.html").exists())
+    page.run(DROP, "no program", "notes.txt")
+    wait(page, lambda: "HLO" in page.text("report"))
+    assert not page.at("save-report").is_displayed()
+    page.type(Keys.ESCAPE)
+    assert not page.at("program").is_displayed()
+
+
+def test_l_the_site_opens_again_without_a_network(page):
+    """From what the browser keeps, with the server gone; the last test, for it ends the server."""
+    if not page.is_site:
+        pytest.skip("a server keeps nothing")
+    page.driver.execute_async_script("navigator.serviceWorker.ready.then(arguments[0])")
+    page.server.shutdown()
+    page.server.server_close()
+    page.driver.get("about:blank")  # Firefox's refresh passes by what is kept
+    start = time.perf_counter()
+    page.driver.get(page.server.url())
+    page.settle(60)
+    if file := os.environ.get("TLA_TIMES"):
+        with open(file, "a") as out:
+            print(f"again, without a network [{page.name}] {time.perf_counter() - start:.2f}", file=out)
+    page.paste("(2,3):(3,1)")
+    assert page.text("value") == "(2,3):(3,1)"

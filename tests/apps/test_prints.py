@@ -11,6 +11,7 @@ from tla import parse, size
 from tla.apps.explore.answer import answer
 from tla.apps.explore.grammar import read
 from tla.apps.explore.prints import GLUON
+from tla.gpu import from_print
 from tla.linear import LinearLayout
 
 DATA = Path(__file__).parent.parent / "data"
@@ -85,3 +86,8 @@ def test_mosaic():
     assert str(value("memref<16x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>>")) == str(value("lower(bf16[16,256]{1,0:T(8,128)(2,1)})"))
     for row in json.loads((DATA / "linear" / "mosaic.json").read_text())[::7]:
         assert isinstance(value(row["text"]), LinearLayout)
+
+
+def test_a_shape_alone_is_a_layout_of_stride_1():
+    text = next(r["text"] for r in CUTE if r["text"].startswith("MMA_Atom\n  ThrID:      _32:_1"))
+    assert from_print(text.replace("_32:_1\n", "_32\n")) == from_print(text)

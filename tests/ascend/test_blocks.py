@@ -1,5 +1,7 @@
 """Blocks of matrix products: proved, executed against numpy for the examples of CATLASS, and equal to what its kernels issue."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
@@ -8,6 +10,8 @@ from catlass_logs import ELEMENTS, LOGS, tensors_of
 from tla import MakeLayout, ascend
 from tla.ascend import Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, zZ
 from tla.ascend.programs import Multiply, SetFlag
+from tla.ascend.programs.mmad import _require_aligned
+from tla.ascend.programs.values import Values
 from tla.core.errors import LeafTypeError, RangeError, TlaError
 
 from night import amount
@@ -177,3 +181,17 @@ def test_flags_are_set_for_every_stage():
 def test_splitting_k_by_a_swizzle_that_does_not_is_refused():
     with pytest.raises(LeafTypeError, match="SplitkGemmIdentityBlockSwizzle"):
         make(splitkFactor=2, c=float32)
+
+
+def test_biases_begin_at_64_bytes():
+    _require_aligned("Bias", SimpleNamespace(at=16, element=float32))
+    for at in (8, 15, 17):
+        with pytest.raises(RangeError, match="64 bytes"):
+            _require_aligned("Bias", SimpleNamespace(at=at, element=float32))
+
+
+def test_values_are_put_into_global_memory_alone():
+    program = make().programs[0]
+    local = next(b for b in program.buffers.values() if b.position != "GM")
+    with pytest.raises(LeafTypeError, match=f"values for {local.name}"):
+        Values(program, {local.name: np.zeros(4)})

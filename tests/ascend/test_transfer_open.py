@@ -8,6 +8,7 @@ from tla import GetTile, InjectivityError, Int, MakeLayout, MakeTensor, RangeErr
 from tla.ascend import L0C, RowMajor, float as f32, half, int8, transfer, zN
 from tla.ascend.architecture import ARCHITECTURES
 from tla.ascend.transfers import open_proof
+from tla.ascend.transfers.digits import Axis, Digit, Given, merged
 from tla.ascend.transfers.side import side_of
 from tla.ascend.transfers.steps import Loop, When, steps_at
 
@@ -228,3 +229,22 @@ def test_a_wrong_field_is_not_proved():
             if 0 not in a.origin_shape and transfer(a, b, way[4], element=element):
                 require_copied(a, b, [*steps_at(wrong, values)])
     assert refused > 5 * accepted
+
+
+def test_what_is_given_proves_no_more_than_it_says():
+    """M < N, of sizes of 1 to 9: whatever is said to be proved holds for all of them, and what the condition says is proved."""
+    m, n = dim("M"), dim("N")
+    given = Given([m < n])
+    assert [given.at_most(a, n) for a in (m, m + 1)] == [True, True]
+    for a, b in itertools.product((m - 1, m, m + 1, m + 2, n, n + 1, 2 * m, m + n), (m, n, n - 1, n - 2, m + 1, 2 * n)):
+        holds = [int(a.at(M=i, N=j)) <= int(b.at(M=i, N=j)) for i in range(1, 10) for j in range(i + 1, 10)]
+        assert given.at_most(a, b) is not True or all(holds), (a, b)
+        assert given.at_most(a, b) is not False or not any(holds), (a, b)
+
+
+def test_an_axis_that_ends_before_its_last_digit_begins():
+    """Digits of 4 and 3 places: of 12 and of 8 all blocks are whole, of 3 the first has 3, of 6 a part stays."""
+    digits = Digit(4, 1, 1), Digit(3, 16, 4)
+    for limit, whole, parts in ((12, [(4, 1, 1), (3, 16, 4)], 0), (8, [(4, 1, 1), (2, 16, 4)], 0), (3, [(3, 1, 1)], 0), (6, [], 1)):
+        found, left = merged([Axis(digits, limit)], Given())
+        assert ([tuple(d) for d in found], len(left)) == (whole, parts)

@@ -247,6 +247,8 @@ def test_what_is_not_decided_says_so():
         ("i < 3 ? i : j", "not read"),
         ("i < 3", "another kind"),
         ("i + j * k", "k in the text"),
+        ("(i ^ j) + (i - 4) / 2", "a quotient of what may be below 0"),
+        ("(i ^ j) + (i - 4) % 2", "a remainder of what may be below 0"),
         ("i + j % k", "k in the text"),
         ("(" * 500 + "i" + ")" * 500, "not read"),
         ("i + " * 5000 + "j", "not read"),

@@ -9,6 +9,7 @@ import pytest
 import tla
 from tla import Layout, RangeError, TlaError, ascend, parse, xla
 from tla.codegen import emit_copy, emit_guard, source
+from tla.core.valid import first
 
 import oracle
 
@@ -241,3 +242,12 @@ def test_what_of_symbols_is_valid_asks_for_nothing():
                     operation(a)
                 recorded.append([*map(str, conditions)])
             assert recorded[0] == recorded[1]
+
+
+def test_the_first_coordinates_of_a_box():
+    """How many coordinates a box has, where they are the first ones; by counting."""
+    for extents in itertools.product((1, 2, 3), repeat=3):
+        for counts in itertools.product(*(range(1, n + 1) for n in extents)):
+            places = sorted(i + extents[0] * (j + extents[1] * k) for i, j, k in itertools.product(*map(range, counts)))
+            expected = len(places) if places == [*range(len(places))] else None
+            assert first(extents, counts) == expected, (extents, counts)

@@ -303,3 +303,9 @@ def test_packed_elements_too(kind):
     if kind != "fp4_e2m1":
         with pytest.raises(LeafTypeError):
             t[1] = 1.5
+
+
+def test_the_4_bits_of_ascend_have_no_infinity():
+    """e1m2: 0, 0.25, ... 1.75 and their negatives, in steps of 1/4; its codes are all numbers."""
+    found = format_of(element.fp4_e1m2)
+    assert (found.low, found.high, found.infinite, found.nan) == (Fraction(-7, 4), Fraction(7, 4), False, False)

@@ -10,6 +10,7 @@ import pytest
 from tla import Layout, MakeTensor, TlaError
 from tla.gpu import MMAAtom, atom, atoms, compress, gemm, make_tiled_mma
 from tla.gpu.instructions.elements import CODES
+from tla.gpu.run.arithmetic import _integers
 from tla.gpu.tiled.fragments import numpy_type
 
 import operands
@@ -255,3 +256,15 @@ def test_types_of_ml_dtypes():
     parts = [(own.partition(x, MakeTensor(t)), own.partition(f"SF{x}", s)) for x, t, s in (("A", a, sfa), ("B", b, sfb))]
     gemm(mma, *parts, own.partition_C(MakeTensor(c)))
     assert (c == 16 * (a.astype(int) @ b.astype(int).T)).all()
+
+
+@pytest.mark.parametrize(("sum_", "fits"), [(-128, True), (127, True), (-129, False), (128, False)])
+def test_sums_up_to_the_ends_of_an_accumulator_of_another_type(sum_, fits):
+    """Of an accumulator that is not the atom's own: its ends are held, what is past them is refused."""
+    found = atom("SM80_16x8x32_S32S8S8S32_TN")
+    one, total = np.ones((1, 1), np.int64), np.zeros((1, 1), np.int64)
+    if fits:
+        assert _integers(found, one * sum_, one, total, np.dtype(np.int8)) == sum_
+    else:
+        with pytest.raises(TlaError, match=f"{sum_} in int8"):
+            _integers(found, one * sum_, one, total, np.dtype(np.int8))

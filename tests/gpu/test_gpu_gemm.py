@@ -102,7 +102,8 @@ REFUSED = [
     (lambda: OWN.partition_E(METADATA), "one of A, B, C"),
     (lambda: OWN.partition("Q", METADATA), "the operand Q of"),
     (lambda: compress(DENSE.atom, A), "a sparse instruction"),
-    (lambda: compress(atom(SPARSE), A), "1: 8 elements|2 of 4"),
+    (lambda: compress(atom(SPARSE), A), "group 0 of row 0 has 4 elements"),
+    (lambda: compress(atom(SPARSE), np.array([[1, 1, 0, 0] * 2, [0, 0, 1, 1, 1, 0, 1, 1]])), "group 1 of row 1 has 3 elements"),
     (lambda: compress(atom(SPARSE), np.ones((2, 12))), "multiples of 8"),
     (
         lambda: gemm(DENSE, PARTS[0], OWN.partition_B(MakeTensor(np.ones((8, 16), np.float16))), PARTS[2]),

@@ -50,6 +50,7 @@ from tla.gpu import (
     partition_shape_C,
     transform,
     uint8,
+    uint64,
     uint128,
     values_of,
 )
@@ -280,6 +281,8 @@ REFUSED = [
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (0, 2)), "write 1 for a mode"),
     (lambda: make_tiled_copy_S(Copy_Atom[UniversalCopy[half], half], None), "write make_tiled_copy(...)"),
     (lambda: make_tiled_copy_C_atom(Copy_Atom[UniversalCopy[half], half], "x"), "write make_tiled_mma(...)"),
+    (lambda: make_tiled_copy(UniversalCopy, (2, 2), (1, 1)), "with its arguments"),
+    (lambda: make_tiled_copy("x", (2, 2), (1, 1)), "write Copy_Atom"),
     (lambda: atoms(arch="sm75", kind="x"), "MMAAtom or CopyAtom"),
     (lambda: atoms(arch="sm75", shape_mnk=-1), "write (16, 8, 16)"),
     (lambda: atom("SM80_16x8x16_F32F16F16F32_TN", np.ones(3)), "write 'sm80'"),
@@ -409,3 +412,14 @@ def test_shapes_of_parts():
         assert f(MMA, (64, 96)) == MMA[5].partition(side, tile).shape
     total = partition_fragment_C(MMA, (64, 96))
     assert (total.shape, values_of(total).shape) == (MMA[5].partition_C(tile).shape, (128, 4, 2, 6))
+
+
+@pytest.mark.parametrize("tile", [(32, 16, 16), (32, 64, 16), (64, 16, 16)])
+def test_the_smallest_copy_of_accumulators_in_tiles_that_are_not_square(tile):
+    """Each thread's values of the copy are its first ones of C."""
+    mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), tile)
+    made = make_tiled_copy_C_atom(Copy_Atom[UniversalCopy[uint64], float], mma)
+    where = make_identity_tensor(tile[:2])
+    for t in (0, 1, 37, 127):
+        c, d = mma[t].partition_C(where), made[t].partition_S(where)
+        assert [d[(v, 0), 0, 0] for v in range(2)] == [c[(v, 0), 0, 0] for v in range(2)]

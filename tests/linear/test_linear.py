@@ -211,3 +211,15 @@ def test_layouts_of_no_dimensions_have_one_element():
         assert (found.get_in_dim_names(), found.get_total_in_dim_size_log2(), found.get_out_dim_names()) == (inputs, 0, []), layout
     with pytest.raises(RangeError, match=r"a swizzle of rank 0\n  expected  rank 2 or more"):
         triton.NVMMASharedLayout(32, 16, 0).linear([])
+
+
+def test_every_sum_of_columns_is_found():
+    """All sets of columns of 4 bits: what they span, and of which columns each sum is."""
+    for columns in itertools.chain.from_iterable(itertools.product(range(1, 16), repeat=n) for n in (1, 2, 3)):
+        sums = {bits.apply(columns, mask) for mask in range(1 << len(columns))}
+        echelon = bits.Echelon(columns)
+        assert 1 << echelon.rank == len(sums)
+        for target in range(16):
+            found = echelon.solve(target)
+            assert (found is not None) == (target in sums) == echelon.spans(target)
+            assert found is None or bits.apply(columns, found) == target

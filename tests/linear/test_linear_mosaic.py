@@ -106,6 +106,7 @@ def test_the_way_back_finds_all_there_are():
         (lambda: to_text(3), "a TiledLayout"),
         (lambda: tiled_layout(3), "a LinearLayout"),
         (lambda: tiled_layout(LinearLayout({"register": [(1,)]}, {"dim0": 2})), "of a warpgroup"),
+        (lambda: tiled_layout(LinearLayout({"lane": [(1 << k,) for k in range(6)], "warp": [(64,), (128,)]}, {"dim0": 256})), "64 lanes"),
         (lambda: from_text(to_text(NAMED_LAYOUTS["WGMMA_LAYOUT"]).replace("-7", "#mosaic_gpu.Replicated<times = 3>")), "a power of two"),
     ],
 )

@@ -197,3 +197,10 @@ def test_the_widest_table_and_cells_of_one_width(capsys):
     assert capsys.readouterr().out.splitlines()[3].split("|")[1:-1] == ["  0 ", " -9 "]
     tla.print_layout(parse("(1,2):(1@0,10@1)"))
     assert capsys.readouterr().out.splitlines()[3] == " 0  |  (0,0) | (0,10) |"
+
+
+def test_a_table_has_no_row_of_words():
+    table = "(2,2):(1,2)\n      0   1\n    +---+---+\n 0  | 0 | 2 |\n    +---+---+\n 1  | 1 | 3 |\n    +---+---+"
+    assert str(parse(table)) == "(2,2):(1,2)"
+    with pytest.raises(ParseError):
+        parse(table + "\nand words")

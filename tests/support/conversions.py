@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tla.linear import LinearLayout, bits
+from tla.linear import LinearLayout, bits, triton
 
 
 def held(layout):
@@ -34,3 +34,30 @@ def pair(rng, spread):
         parts = {"register": register, "lane": lane, "warp": warp}
         made.append(LinearLayout({d: [(c,) for c in cs] for d, cs in parts.items()}, {"dim0": 1 << n}))
     return made
+
+
+def usual(rng):
+    """Two layouts of Triton's of one tile: blocks, accumulators, operands; some values have several owners."""
+    shape, warps = rng.choice([(16, 16), (32, 32), (64, 16), (16, 64), (64, 64), (32, 128), (128, 32)]), rng.choice([1, 2, 4])
+    return tuple(_usual(rng, shape, warps) for _ in range(2))
+
+
+def _usual(rng, shape, warps):
+    rows = rng.choice([n for n in (1, 2, 4) if n <= warps])
+    split, kind = [rows, warps // rows], rng.randrange(4)
+    if kind < 2:
+        lanes = rng.choice([1, 2, 4, 8, 16, 32])
+        held = [rng.choice([1, 2, 4]), rng.choice([1, 2, 4, 8])]
+        return triton.BlockedLayout(held, [lanes, 32 // lanes], split, rng.choice([[0, 1], [1, 0]])).linear(shape)
+    accumulator = triton.NVMMADistributedLayout([2, 0], split, [16, 8])
+    if kind == 2:
+        return accumulator.linear(shape)
+    return triton.DotOperandLayout(rng.randrange(2), accumulator, rng.choice([1, 2, 4])).linear(shape)
+
+
+def registers(layout):
+    return layout.get_in_dim_size("register")
+
+
+def threads(plan):
+    return plan.src.get_in_dim_size("lane") * plan.src.get_in_dim_size("warp")

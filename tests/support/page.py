@@ -3,6 +3,7 @@
 import base64
 import functools
 import http.server
+import json
 import os
 import shutil
 import threading
@@ -10,6 +11,8 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
+
+from tla.apps.explore import server, site
 
 pytest.importorskip("selenium", reason="needs selenium: pip install selenium")
 from selenium import webdriver
@@ -44,18 +47,38 @@ def chromium(folder=None):
     return driver
 
 
+class _Firefox(webdriver.Firefox):
+    """Firefox, whose scripts run beside a page: they see nothing that it declares by const. Those of the tests are evaluated in the page."""
+
+    def execute_script(self, script, *given):
+        return super().execute_script(f"return window.eval({json.dumps(f'(function () {{ {script} }})')}).apply(null, arguments)", *given)
+
+    def execute_async_script(self, script, *given):
+        return super().execute_async_script(f"window.eval({json.dumps(f'(function () {{ {script} }})')}).apply(null, arguments)", *given)
+
+
 def firefox(folder):
-    """Firefox; what it saves goes into a folder."""
+    """Firefox; what it saves goes into a folder. Its pages need `may_evaluate`."""
     options = webdriver.FirefoxOptions()
     options.binary_location = shutil.which("firefox-esr") or shutil.which("firefox") or ""
     options.add_argument("-headless")
     kept = {"browser.download.folderList": 2, "browser.download.dir": str(folder), "browser.download.useDownloadDir": True}
     for name, value in {**kept, "browser.helperApps.neverAsk.saveToDisk": "image/svg+xml,text/csv,text/html,text/plain,image/png"}.items():
         options.set_preference(name, value)
-    driver = webdriver.Firefox(options=options, service=webdriver.FirefoxService(shutil.which("geckodriver")))
+    driver = _Firefox(options=options, service=webdriver.FirefoxService(shutil.which("geckodriver")))
     driver.set_window_size(1440, 900)
     driver.set_script_timeout(20)
     return driver
+
+
+def may_evaluate(patch):
+    """Serve pages whose policy lets a test evaluate its scripts in them; with Chromium the policy stays as it is."""
+
+    def wider(policy):
+        return policy.replace("script-src 'self'", "script-src 'self' 'unsafe-eval'")
+
+    patch.setattr(site, "POLICY", wider(site.POLICY))
+    patch.setitem(server._HEADERS, "Content-Security-Policy", wider(server._HEADERS["Content-Security-Policy"]))
 
 
 class Folder(http.server.ThreadingHTTPServer):

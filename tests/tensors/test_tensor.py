@@ -445,3 +445,9 @@ def test_a_slice_past_the_end_of_a_threads_part_is_empty():
     for read in (lambda: padded[3, tla._][0], lambda: padded[4, tla._], lambda: padded[-1, tla._]):
         with pytest.raises(tla.RangeError):
             read()
+
+
+@pytest.mark.parametrize(("name", "instead"), [("originShape", "origin_shape"), ("tensor", "t.data"), ("dat", "")])
+def test_names_of_others_are_told(name, instead):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'.*{instead}"):
+        getattr(MakeTensor(None, parse("4:1")), name)

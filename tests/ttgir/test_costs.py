@@ -19,12 +19,10 @@ from places import DATA
 PROGRAMS = {path.name.removesuffix(".ttgir.gz"): path for path in sorted((DATA / "ttgir").glob("*.ttgir.gz"))}
 TRUTH = json.loads(gzip.decompress((DATA / "ttgir" / "instructions.json.gz").read_bytes()))
 #: The class of an instruction, by how its name begins. An AMD instruction of two addresses is two.
-CLASSES = {
-    **{name: name for name in ("ld.shared", "st.shared", "ldmatrix", "stmatrix", "shfl", "ld.global", "st.global", "cp.async.bulk", "cp.async")},
-    **{"ds_read": "ds_read", "ds_load": "ds_read", "ds_write": "ds_write", "ds_store": "ds_write"},
-    **{"buffer_load": "buffer_load", "buffer_store": "buffer_store"},
-    **{"global_load_lds": "load to LDS", "global_load": "ld.global", "global_store": "st.global"},
-}
+CLASSES = {name: name for name in "ld.shared st.shared ldmatrix stmatrix shfl ld.global st.global cp.async.bulk cp.async".split()}
+CLASSES |= {"ds_read": "ds_read", "ds_load": "ds_read", "ds_write": "ds_write", "ds_store": "ds_write"}
+CLASSES |= {"buffer_load": "buffer_load", "buffer_store": "buffer_store", "global_load_lds": "load to LDS"}
+CLASSES |= {"global_load": "ld.global", "global_store": "st.global"}
 #: What is not that of Triton: program -> class -> (Triton's, ours).
 DIFFERENT = {
     # LLVM peels the loop of a pipelined kernel: three copies of its loads where TTGIR has two
@@ -47,7 +45,11 @@ def program(name):
 
 def emitted(name, found):
     """What Triton's text has of each class: without reductions and barriers, which are not counted here."""
-    left_out = {f"{op.sources[0].line}:{op.sources[0].column}" for op in found.ops if op.name in ("tt.reduce", "ttng.tensormap_create") and op.sources}
+    left_out = {
+        f"{op.sources[0].line}:{op.sources[0].column}"
+        for op in found.ops
+        if op.name in ("tt.reduce", "ttng.tensormap_create") and op.sources
+    }
     counted = Counter()
     for place, instructions in TRUTH[name].items():
         for instruction, count in instructions.items() if place not in left_out else ():

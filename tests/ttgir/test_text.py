@@ -23,7 +23,7 @@ def test_programs_are_read_whole(name):
     """Every operation of the text is in the table, with a type for each result that has one, and every layout is known but one."""
     found, text = program_of(TEXTS[name]), TEXTS[name]
     lines = [line.strip() for line in text.splitlines()]
-    operations = [line for line in lines if line[:1] in ("%", '"') or line.split(" ")[0].count(".") and line[:1].isalpha()]
+    operations = [line for line in lines if line[:1] in ("%", '"') or (line.split(" ")[0].count(".") and line[:1].isalpha())]
     assert len(found.ops) == len([line for line in operations if not line.startswith("tt.func")])
     for op in found.ops:
         assert not op.results or len(op.results) == len(op.result_types) or op.name.startswith(("ttg.async", "arith.constant"))
@@ -33,7 +33,9 @@ def test_programs_are_read_whole(name):
                     found.typed(type_)
                 except ParseError as error:
                     assert "amd_rotating_shared" in str(error)
-    assert found.warps in (1, 4, 8) and found.lanes in (32, 64) and found.target
+    assert found.warps in (1, 4, 8)
+    assert found.lanes in (32, 64)
+    assert found.target
     assert all(op.source for op in found.ops if op.name in ("tt.load", "tt.store", "tt.dot"))
 
 
@@ -42,7 +44,9 @@ def test_names_of_other_regions_are_other_values():
     found = program_of(TEXTS["layernorm_sm80"])
     names = [name for op in found.ops for name in op.results]
     assert len(names) == len({*names})
-    assert all(name in {*names, *(a.name for a in found.arguments), *(b for op in found.ops for b in op.begins)} or "%" in name for name in names)
+    assert all(
+        name in {*names, *(a.name for a in found.arguments), *(b for op in found.ops for b in op.begins)} or "%" in name for name in names
+    )
 
 
 def test_trip_counts():
@@ -119,7 +123,7 @@ def test_mutants_are_read_or_refused():
     for _ in range(amount(60, 20_000)):
         text = list(TEXTS[choose.choice(["transpose_f16_sm80", "softmax_1024_sm80", "matmul_tma_sm90", "matmul_f16_sm80"])])
         for _ in range(choose.randrange(1, 8)):
-            text[choose.randrange(len(text))] = choose.choice("%#<>(){}[]:=,-> 0x9\n\"at")
+            text[choose.randrange(len(text))] = choose.choice('%#<>(){}[]:=,-> 0x9\n"at')
         try:
             found = costs(program_of("".join(text)))
         except TlaError:
@@ -127,7 +131,9 @@ def test_mutants_are_read_or_refused():
         found.totals()
 
 
-@pytest.mark.parametrize("unit", ["(", "%a = ", "{a = ", "<", '"', "%x, ", "a.b ", "loc(", "#a = loc(", "- > ", "\\", "%a = a.b %b : tensor<4x"])
+@pytest.mark.parametrize(
+    "unit", ["(", "%a = ", "{a = ", "<", '"', "%x, ", "a.b ", "loc(", "#a = loc(", "- > ", "\\", "%a = a.b %b : tensor<4x"]
+)
 def test_a_megabyte_is_answered_soon(unit):
     for text in (unit * (2**20 // len(unit)), "\n".join([unit] * (2**20 // (len(unit) + 1)))):
         start = time.monotonic()

@@ -102,6 +102,9 @@ ENTRY %main (a: (s32[], f32[256])) -> (s32[], f32[256]) {
 """
     (found,) = xla.collectives(io.StringIO(loop))
     assert (found.opcode, found.read, found.bytes, found.groups) == ("all-reduce", 1024, 5120, "[1,4]<=[4]")
+    one, two = (xla.memory(io.BytesIO(text.encode())) for text in (loop, loop.replace("[256]", "[512]").replace("f32[]", "f32[]")))
+    (change,) = xla.difference(one, two).collectives
+    assert (change.kind, change.name, change.before, change.after) == ("larger", "all-reduce", 5120, 10240)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from .counting import access
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .places import offsets, owned, require_lanes
 from .plan import ConversionPlan
-from .rounds import within_warps
+from .rounds import BYTE_BITS, WORD_BITS, within_warps
 from .steps import Load, Move, Shuffle, Store
 from .synthesis import best_swizzle
 
@@ -47,7 +47,8 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
     if steps is None:
         return _through_memory(src, dst, width, row)
     kind = "registers" if isinstance(steps[0], Move) else "shuffles"
-    return ConversionPlan(kind, steps, sum(isinstance(s, Shuffle) and s.crosses for s in steps), 0, 0, width, src, dst)
+    shuffles = sum(isinstance(s, Shuffle) and s.crosses for s in steps) * -(-width // WORD_BITS)
+    return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, width, src, dst)
 
 
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
@@ -82,8 +83,11 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
     return full[0], full[1]
 
 
-def _through_memory(src: LinearLayout, dst: LinearLayout, width: int, row: Memory) -> ConversionPlan:
-    best = best_swizzle([src], [dst], width, row)
-    size = (max(offsets(owned(src, row.lanes), best.layout).of) + 1) * width // 8
-    cost = sum(access(x, best.layout, width, memory=row).total for x in (src, dst))
-    return ConversionPlan("shared memory", (Store(best.layout), Load(best.layout)), 0, size, cost, width, src, dst)
+def _through_memory(src: LinearLayout, dst: LinearLayout, element_bits: int, row: Memory) -> ConversionPlan:
+    width = max(BYTE_BITS, element_bits)
+    layout = best_swizzle([src], [dst], width, row).layout
+    size = (max(offsets(owned(src, row.lanes), layout).of) + 1) * width // 8
+    write, read = (access(x, layout, width, memory=row) for x in (src, dst))
+    steps = Store(layout, write.vector // width), Load(layout, read.vector // width)
+    instructions = (write.instructions + read.instructions) // src.get_in_dim_size("warp")
+    return ConversionPlan("shared memory", steps, 0, size, write.total + read.total, instructions, element_bits, src, dst)

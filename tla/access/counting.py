@@ -147,7 +147,8 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
 
     memory_layout is a layout from the coordinates or the index of the tile to offsets; or a LinearLayout from `offset` to the
     tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or an array of integers, the
-    offset of each element of the tile; or None where owners are a partition of the memory itself. It may have an open size in its strides: what is counted then holds for all its values.
+    offset of each element of the tile; or None where owners are a partition of the memory itself. It may have an open size in its
+    strides: what is counted then holds for all its values.
 
     Vectors are what a lane holds as a set, as Triton counts them: a swizzle of single elements may give each lane its registers in another
     order, which it puts right by itself. A usual access moves memory in order: there the elements of a vector follow on one another.

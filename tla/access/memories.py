@@ -165,3 +165,11 @@ def as_memory(x: Any) -> Memory:
             f"the memory {x!r:.40}", f"one of {', '.join(MEMORIES)}", "use one of these, or make a Memory of what you measured"
         )
     raise LeafTypeError(f"a {type(x).__name__} as a memory", "a Memory, or its name", "write NVIDIA_SHARED")
+
+
+def as_memories(x: Any) -> tuple[Memory, Memory]:
+    """The rows that writes and that reads are counted by: a pair of rows or names, or one for both."""
+    if isinstance(x, (tuple, list)) and len(x) == 2:
+        return as_memory(x[0]), as_memory(x[1])
+    row = as_memory(x)
+    return row, row

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import RankError
 from ..linear import LinearLayout
 from ..linear.arguments import checked
+from .device_text import CUDA, device_function
+from .gluon_text import gluon_function
 from .places import offsets, owned
-from .plan_text import cuda_function, gluon_function
+from .rounds import stays_in_warps
 from .steps import Move, Shuffle, Spread, Step, Store
 
 if TYPE_CHECKING:
@@ -22,9 +24,10 @@ class ConversionPlan:
 
     kind           "registers", "shuffles" or "shared memory"
     steps          Move, Shuffle, Spread, Store and Load, in order
-    shuffles       rounds that move values between lanes
+    shuffles       shuffle instructions of each warp: one for each word of 32 bits, so two for a value of 64
     bytes          of shared memory
     wavefronts     of all warps' stores and loads
+    instructions   of each warp: shuffles, stores and loads
     element_bits   of an element [bits]
     src, dst       the layouts
 
@@ -41,9 +44,15 @@ class ConversionPlan:
     shuffles: int
     bytes: int
     wavefronts: int
+    instructions: int
     element_bits: int
     src: LinearLayout = field(repr=False)
     dst: LinearLayout = field(repr=False)
+
+    @property
+    def alone(self) -> bool:
+        """Whether each warp holds all that it needs before: then it waits for no other."""
+        return stays_in_warps(self.src, self.dst)
 
     def run(self, values: Any) -> npt.NDArray[Any]:
         """The plan executed on an array [warp, lane, register]: the array that the destination holds.
@@ -84,21 +93,23 @@ class ConversionPlan:
         """The plan as a CUDA device function: `src` and `dst` are a thread's registers, `smem` shared memory of the block.
 
         T has the plan's element_bits, or a byte for narrower elements. Threads are in order of lane, then warp, from threadIdx.x 0
-        on; a block with shared memory has all of the layout's threads.
+        on; a block with shared memory has all of the layout's threads. `smem` is aligned to 16 bytes, and nobody reads it any more.
+        Registers are indexed by constants only, shared memory is accessed in the plan's vectors: where the arrays are a kernel's own,
+        they are registers, and the machine code has the plan's instructions.
 
-        Raises     RangeError for warps of more than 32 lanes, and for a layout of memory that neither xors nor adds what lane,
-                   warp and register say
+        Raises     RangeError for warps of more than 32 lanes, for shuffles of values that no register has, and for a layout of memory
+                   that neither xors nor adds what lane, warp and register say
 
         >>> from tla.access import convert
         >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
         >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
         >>> print(convert(a, b).cuda())
         template <class T>
-        __device__ void convert(const T* src, T* dst) {
+        __device__ __forceinline__ void convert(const T* src, T* dst) {
           dst[0] = src[0]; dst[1] = src[2]; dst[2] = src[1]; dst[3] = src[3];
         }
         """
-        return cuda_function(name, self.steps, self.src, self.dst)
+        return device_function(CUDA, name, self.steps, self.src, self.dst, self.element_bits, self.alone)
 
     @checked
     def gluon(self, name: str = "convert") -> str:
@@ -125,5 +136,5 @@ def _sizes(layout: LinearLayout) -> tuple[int, int, int]:
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
     """One round on all warps."""
     for lane, (source, into) in enumerate(zip(step.source, step.into)):
-        for sent, kept in zip(step.sends, step.keeps) if into >= 0 else ():
+        for sent, kept in zip(step.sends, step.keeps):
             found[:, lane, into ^ kept] = given[:, source, step.send[source] ^ sent]

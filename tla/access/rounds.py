@@ -17,7 +17,6 @@ Source: Linear Layouts, arXiv 2505.23819, section 5, intra-warp data exchange.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -32,7 +31,7 @@ Sources = list[int]
 
 
 def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tuple[Move | Shuffle | Spread, ...] | None:
-    """The steps between layouts of register, lane and warp, of one order of outputs; None where a value leaves its warp."""
+    """The steps between layouts of register, lane and warp; None where a value leaves its warp, or no rounds are found."""
     if src.bases["warp"] != dst.bases["warp"]:
         return None
     single = Words.of(src, dst, 0)
@@ -46,6 +45,11 @@ def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tup
     by_word = words.sources()
     assert by_word is not None  # what single values reach, words do
     return words.rounds(by_word)
+
+
+def stays_in_warps(src: LinearLayout, dst: LinearLayout) -> bool:
+    """Whether each warp holds before all that it holds after."""
+    return src.bases["warp"] == dst.bases["warp"] and Words.of(src, dst, 0).sources() is not None
 
 
 class Words(NamedTuple):
@@ -110,16 +114,17 @@ class Words(NamedTuple):
             return None
         return tuple(bits.apply(moved[:count], r) for r in range(1 << count))
 
-    def rounds(self, moved: Sources) -> tuple[Shuffle | Spread, ...]:
-        """Rounds by cosets of a common complement; where copies leave none, by what fits."""
+    def rounds(self, moved: Sources) -> tuple[Shuffle | Spread, ...] | None:
+        """Rounds by cosets of a common complement; None where copies leave none."""
         count = len(self.into)
         chosen = self._complement(moved)
         if chosen is None:
-            return tuple(self._in_registers(*found) for found in _greedy(moved, count, self.lanes, self.words))
+            return None
         first: dict[int, int] = {}  # of words that hold the same, one
         table = [first.setdefault(bits.apply(moved, r), r) for r in range(1 << count)]
         once = sorted({*table})
-        found = [self._in_registers(*self._round(moved, r, chosen, table)) for r in once]
+        sends = self._sent(chosen[1])
+        found = [self._in_registers(*self._round(moved, r, chosen, table, sends)) for r in once]
         return tuple(found) if len(once) == len(table) else (*found, self._spread(once))
 
     def _complement(self, moved: Sources) -> Graph | None:
@@ -157,23 +162,28 @@ class Words(NamedTuple):
         yield from bits.kernel([c >> self.words ^ (1 << k >> count) for k, c in enumerate(moved)])
         yield from sorted(range(1, 1 << n), key=lambda x: (x.bit_count(), x)) if n <= 12 else _light(n)
 
-    def _round(self, moved: Sources, word: int, chosen: Graph, table: Sequence[int]) -> Round:
-        mask, start = (1 << self.words) - 1, bits.apply(moved, word)
-        into = [table[word ^ bits.apply(chosen[0], lane)] for lane in range(1 << self.lanes)]
-        found = [start ^ bits.apply(chosen[1], lane) for lane in range(1 << self.lanes)]
-        send = [0] * (1 << self.lanes)
-        for f in found:
-            send[f >> self.words] = f & mask
-        return send, [f >> self.words for f in found], into
+    def _sent(self, reads: Sequence[int]) -> list[int]:
+        """For each lane bit, what it changes of the word that a lane sends: where nobody reads a lane, nothing."""
+        mask = (1 << self.words) - 1
+        words = [x & mask for x in reads]
+        lanes = [x >> self.words for x in reads]
+        unread = bits.complement(lanes, self.lanes)
+        known = bits.Echelon([*lanes, *unread])
+        assert all(not bits.apply(words, k) for k in bits.kernel(lanes))  # who reads one lane wants one word
+        return [bits.apply([*words, *([0] * len(unread))], known.solve(1 << k) or 0) for k in range(self.lanes)]
+
+    def _round(self, moved: Sources, word: int, chosen: Graph, table: Sequence[int], sends: Sequence[int]) -> Round:
+        start = bits.apply(moved, word)
+        lane, sent = start >> self.words, start & (1 << self.words) - 1
+        lanes = range(1 << self.lanes)
+        reads = [lane ^ bits.apply(chosen[1], k) >> self.words for k in lanes]
+        return [sent ^ bits.apply(sends, k ^ lane) for k in lanes], reads, [table[word ^ bits.apply(chosen[0], k)] for k in lanes]
 
     def _in_registers(self, send: Sequence[int], source: Sequence[int], into: Sequence[int]) -> Shuffle:
         """A round of words as one of registers; a lane keeps a word from that register on that holds what the word begins with."""
         order, kept = bits.Echelon(self.together), []
         sent = [bits.apply(self.first, word) for word in send]
         for lane, (place, word) in enumerate(zip(source, into)):
-            if word < 0:
-                kept.append(-1)
-                continue
             register = bits.apply(self.into, word)
             begins = bits.apply(self.held["register"], sent[place]) ^ bits.apply(self.held["lane"], place)
             mine = bits.apply(self.wanted["register"], register) ^ bits.apply(self.wanted["lane"], lane)
@@ -208,20 +218,3 @@ def _light(n: int) -> list[int]:
     single = [1 << k for k in range(n)]
     pairs = [a | b for i, a in enumerate(single) for b in single[:i]]
     return [*single, *pairs, *(a | p for a in single for p in pairs if a > p)]
-
-
-def _greedy(moved: Sources, count: int, lanes: int, words: int) -> Iterator[Round]:
-    """Rounds one by one: each source lane sends the word that most lanes still want."""
-    mask = (1 << words) - 1
-    wanted = {(lane, r): bits.apply(moved, r | lane << count) for lane in range(1 << lanes) for r in range(1 << count)}
-    while wanted:
-        asked: dict[int, Counter[int]] = {}
-        for f in wanted.values():
-            asked.setdefault(f >> words, Counter())[f & mask] += 1
-        send = [asked[s].most_common(1)[0][0] if s in asked else 0 for s in range(1 << lanes)]
-        into, source = [-1] * (1 << lanes), [*range(1 << lanes)]
-        for (lane, r), f in [*wanted.items()]:
-            if into[lane] < 0 and send[f >> words] == f & mask:
-                into[lane], source[lane] = r, f >> words
-                del wanted[lane, r]
-        yield send, source, into

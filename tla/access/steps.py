@@ -23,7 +23,7 @@ class Shuffle(NamedTuple):
     """One round in each warp: each lane sends a word, reads one lane's, and keeps what it holds in registers.
 
     send, source, into   one for each lane: the register that its word begins with, the lane that it reads, the register that keeps
-                         the beginning of what it reads; into is -1 where a lane keeps nothing
+                         the beginning of what it reads; each is a constant xored with what each bit of the lane's number changes
     sends, keeps         value s of a word is that of register send ^ sends[s], and is kept in register into ^ keeps[s]
 
     A word has several values where elements are narrower than 32 bits and both layouts have them together in registers.
@@ -45,7 +45,7 @@ class Shuffle(NamedTuple):
     @property
     def crosses(self) -> bool:
         """Whether any value leaves its lane: else it is a copy in registers, chosen by lane."""
-        return any(i >= 0 and s != lane for lane, (s, i) in enumerate(zip(self.source, self.into)))
+        return any(s != lane for lane, s in enumerate(self.source))
 
 
 class Spread(NamedTuple):
@@ -63,27 +63,29 @@ class Spread(NamedTuple):
 
 
 class Store(NamedTuple):
-    """All registers written to shared memory of a layout from elements to offsets.
+    """All registers written to shared memory: to a layout from elements to offsets, in vectors of so many elements.
 
     >>> from tla.access import convert
     >>> from tla.linear import LinearLayout
     >>> a = LinearLayout({"register": [], "lane": [(1,)], "warp": [(2,)]}, {"dim0": 4})
     >>> b = LinearLayout({"register": [], "lane": [(2,)], "warp": [(1,)]}, {"dim0": 4})
     >>> convert(a, b).steps
-    (Store(layout=parse('_4:_1')), Load(layout=parse('_4:_1')))
+    (Store(layout=parse('_4:_1'), vector=1), Load(layout=parse('_4:_1'), vector=1))
     """
 
     layout: Any
+    vector: int = 1
 
 
 class Load(NamedTuple):
-    """All registers read from shared memory, after a barrier.
+    """All registers read from shared memory, after a barrier, in vectors of so many elements.
 
     >>> Load("the layout that was stored to").layout
     'the layout that was stored to'
     """
 
     layout: Any
+    vector: int = 1
 
 
 Step = Move | Shuffle | Spread | Store | Load

@@ -1,9 +1,10 @@
-"""The best layout of shared memory for given accesses: a search that is complete, a construction, and a bound.
+"""The best layout of shared memory for given accesses: a bound that no layout passes, and the first layout that meets it.
 
-Candidates are the plain layouts of the tile, all Swizzle<B,M,S> of them, all paddings, and one linear layout by the construction
-of the Linear Layouts paper: offsets are vectors, banks and segments; the vectors are what registers of all accesses share, the
-segments a space that meets the lanes of no access. In the space over bits two proper subspaces never are all of it, so that
-for one write and one read each step finds a vector outside of both.
+The bound is of the vectors that accesses can share (tla.access.spaces). Layouts are tried from the plainest on: plain,
+Swizzle<B,M,S>, of permuted bits, linear (tla.access.bank_search). A linear layout of one write and one read always meets
+the bound; of more accesses rotated and padded layouts are counted too where it is not met.
+
+Source: Linear Layouts, arXiv 2505.23819, section 5.4, of vectors that both accesses share; here one may end before the other.
 """
 
 from __future__ import annotations
@@ -11,47 +12,50 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..algebra.codomain import cosize
-from ..core.composed import ComposedLayout
 from ..core.element import Width
 from ..core.errors import RangeError, RankError
-from ..core.int_tuple import size
-from ..core.ints import Int, static
-from ..core.layout import Layout
-from ..core.swizzle import make_swizzle
-from ..linear import LinearLayout, bits, layout_of, linear
+from ..linear import LinearLayout, bits, linear
 from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
 from ..linear.value import power_of_two
 from ..notation.width import element_width
-from .by_bits import ByBits, are_powers
-from .counting import Access, Asked, access, counted_by_bits
-from .memories import NVIDIA_SHARED, Memory, as_memory
+from .bank_search import Budget, best_banks
+from .by_bits import ByBits
+from .candidates import Candidate, as_layout, padded, permuted, plain, rotated, swizzled
+from .counting import Access, Asked, access
+from .memories import NVIDIA_SHARED, Memory, as_memories
 from .pattern import Pattern, require_pattern
 from .places import Owned, owned, require_lanes, xors
+from .spaces import Taken, costs, is_exact, vectors
 
-_0 = Int[0]()
-#: Of more accesses the longest vectors are those of each alone.
-MAX_TOGETHER = 10
 #: Tiles of more bits are refused: their candidates are too many.
 MAX_TILE_BITS = 16
+#: Of so many vectors that are as good layouts of permuted bits are tried.
+_PERMUTED = 4
+#: Steps of the search for linear layouts of three accesses and more, and how many the first layout of given vectors takes.
+_BUDGET, _STEPS_OF_A_LAYOUT = 100_000, 400
+#: Values counted one by one in rotated and padded layouts, where the bound is not met.
+_COUNTED = 1 << 18
 
 
 class Certificate(NamedTuple):
     """The proof that no layout takes fewer wavefronts, or else the gap: a bound that is not met, and what was searched.
 
-    bound      no layout needs fewer wavefronts: what each warp holds, in words, over the banks
+    bound      no layout, linear, padded or rotated, takes fewer wavefronts: with the vectors that accesses can share, each
+               instruction takes one for each group of lanes
     met        whether the layout needs no more
     searched   how many layouts were counted
     text       the same in words
-    longest    whether no linear or padded layout has longer vectors, of all accesses together
+    longest    whether no layout has longer vectors, of all accesses together
+    complete   whether no linear layout takes fewer: the bound is met, or all of them were searched
+    gap        wavefronts above the bound
 
     >>> from tla import parse
     >>> best_swizzle([parse("(32,1):(1,0)")], [], 32).certificate
-    Certificate(bound=1, met=True, searched=1, text='the bound of 1 wavefronts is met', longest=True)
+    Certificate(bound=1, met=True, searched=1, text='the bound of 1 wavefronts is met', longest=True, complete=True, gap=0)
     """
 
     bound: int
@@ -59,9 +63,8 @@ class Certificate(NamedTuple):
     searched: int
     text: str
     longest: bool
-
-
-_UNSEARCHED = Certificate(0, False, 0, "", False)
+    complete: bool
+    gap: int
 
 
 @dataclass(frozen=True)
@@ -98,16 +101,18 @@ class Best:
 def best_swizzle(
     writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
 ) -> Best:
-    """The layout of shared memory whose accesses take the fewest wavefronts of those searched, then have the longest vectors.
+    """Find the layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
                     the tile's index; or names of usual accesses, as "cp.async.16", of a tile that is given
     element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
-    memory          a row of the table, or its name
+    memory          a row of the table, or its name; or a pair of these, that writes and that reads are counted by
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
-    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then the least padding,
-                    then a linear layout. No layout takes fewer wavefronts than certificate.bound; where it is not met, as may be
-                    of three accesses and more, one that was not searched may take fewer than cost
+    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then one of a layout
+                    of permuted bits, then a linear layout. No layout at all, swizzled, rotated or padded, takes fewer
+                    wavefronts than certificate.bound. One write and one read meet it, but where both must have elements in
+                    sequence; of more accesses a rotated or padded layout is the answer where it takes fewer, and
+                    certificate.gap is what may be left
     Raises          RangeError for a tile that is no power of two, RankError for no accesses
 
     >>> from tla import parse
@@ -118,118 +123,164 @@ def best_swizzle(
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.4.
     """
-    row, element = as_memory(memory), element_width(*writes, *reads, bits=element_bits)
-    width = element.bits
-    if not row.banks:
-        raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
-    if all(n % width for n in row.widths):
-        widths = ", ".join(map(str, row.widths))
-        raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
-    asked = [_asked(x, row, tile, width) for x in (*writes, *reads)]
+    rows, element = as_memories(memory), element_width(*writes, *reads, bits=element_bits)
+    _require_memories(rows, element.bits)
+    given = [(x, rows[0]) for x in writes] + [(x, rows[1]) for x in reads]
+    asked = [_asked(x, row, tile, element.bits) for x, row in given]
     if not asked:
         raise RankError("best_swizzle of no accesses", "a write or a read at least", "give who writes, or who reads")
-    accesses = [a.owners for a in asked]
-    shape = accesses[0].out_dims
-    if any(a.out_dims != shape for a in accesses):
+    shape = asked[0].owners.out_dims
+    if any(a.owners.out_dims != shape for a in asked):
         raise RankError("best_swizzle of accesses to different tiles", f"all of {shape}", "give layouts of one tile")
     if sum(map(bits.log2, shape.values())) > MAX_TILE_BITS:
         raise RangeError(
             f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
         )
-    bound = sum(_least(a, width, row) for a in asked)
-    registers = [frozenset(_columns(a, "register")) - {0} for a in accesses]
-    most = [_vector_bits(width, row) if a.vector is None else bits.log2(a.vector.width // width) for a in asked]
-    longest = width * _longest(registers, most)
-    best: Best | None = None
-    searched = 0
-    for layout in itertools.chain(_swizzles([*shape.values()]), _constructed(accesses, width, row)):
-        if best and best.cost == bound and width * _vectors(layout, registers, most) <= sum(best.vectors):
-            continue
-        searched += 1
-        best = _better(best, layout, asked, element, row)
-        if best and (best.cost, sum(best.vectors)) == (bound, longest):
-            break
-    if best is None or best.cost > bound:
-        for layout in _paddings([*shape.values()], width, row):
-            searched += 1
-            best = _better(best, layout, asked, element, row)
-    if best is None:
-        least = min(row.widths)
-        what = f"best_swizzle of elements of {width} bits: in none of {searched} layouts has every lane whole vectors of {least} bits"
-        raise RangeError(
-            what, f"lanes that hold {least // width} elements which one vector can have", "let all accesses hold the same pairs"
-        )
-    return replace(best, certificate=_certificate(bound, best, searched, longest))
+    return _Search(asked, [*shape.values()], element).best()
 
 
-def _certificate(bound: int, best: Best, searched: int, longest: int) -> Certificate:
-    met = best.cost == bound
-    text = f"the bound of {bound} wavefronts is met"
-    if not met:
-        text = f"the least of {searched} layouts: all swizzles and paddings of the tile, and linear layouts whose segments meet no lanes"
-        text += f"; no layout takes fewer than {bound}"
-    return Certificate(bound, met, searched, text, sum(best.vectors) == longest)
+def _require_memories(rows: Sequence[Memory], width: int) -> None:
+    for row in rows:
+        if not row.banks:
+            raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
+        if all(n % width for n in row.widths):
+            widths = ", ".join(map(str, row.widths))
+            raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
 
 
-def _better(best: Best | None, layout: Any, asked: Sequence[_Asked], element: Width, row: Memory) -> Best | None:
-    """The better of two: fewer wavefronts, then longer vectors; the one before where they are equal, or no access can read the other."""
-    try:
-        found = _accessed(layout, asked, element, row)
-    except RangeError:  # elements narrower than the memory's words, of which some lane has no whole vector
-        return best
-    cost, vectors = sum(f.total for f in found), tuple(f.vector for f in found)
-    if best is None or (cost, -sum(vectors)) < (best.cost, -sum(best.vectors)):
-        return Best(layout, cost, vectors, _UNSEARCHED, element)
-    return best
+class _Search:
+    """The search of best_swizzle: the best layout so far, what it costs, and how many were counted."""
+
+    def __init__(self, asked: Sequence[_Asked], shape: Sequence[int], element: Width) -> None:
+        self.asked, self.shape, self.element = asked, shape, element
+        self.taken = [a.over_bits(element.bits) for a in asked]
+        self.n = sum(map(bits.log2, shape))
+        self.choices = vectors(self.taken, self.n)
+        if not self.choices:
+            raise _no_vectors(asked, element.bits)
+        self.is_exact = is_exact(self.taken)
+        self.found: Candidate | Any = None
+        self.merit: tuple[int, int] = (1 << 62, 0)
+        self.searched = 0
+
+    def best(self) -> Best:
+        """The best layout, counted access by access, with its certificate."""
+        bound = self.choices[0].least
+        self._try(plain(self.shape))
+        self._try(swizzled(plain(self.shape), self.n))
+        self._try(self._permuted())
+        complete = self._linear() if self.is_exact else False
+        if self.merit[0] > bound:
+            self._count(itertools.chain(rotated(self.shape, self._line), padded(self.shape, self._line)))
+        if self.found is None:
+            raise _no_vectors(self.asked, self.element.bits)
+        layout = self.found.built() if isinstance(self.found, Candidate) else self.found
+        accesses = _accessed(layout, self.asked, self.element)
+        cost, widths = sum(a.total for a in accesses), tuple(a.vector for a in accesses)
+        assert (cost, -sum(widths)) == self.merit
+        return Best(layout, cost, widths, self._certificate(bound, complete), self.element)
+
+    def _certificate(self, bound: int, complete: bool) -> Certificate:
+        cost, widths = self.merit
+        met = cost == bound
+        text = f"the bound of {bound} wavefronts is met"
+        if not met:
+            of_linear = "no linear layout takes fewer" if complete else "not all linear layouts were searched"
+            text = f"the least of {self.searched} layouts, swizzled, linear, rotated and padded: {of_linear}"
+            text += f"; no layout takes fewer than {bound}"
+        longest = -widths == max(v.bits for v in self.choices)
+        return Certificate(bound, met, self.searched, text, longest, met or complete, cost - bound)
+
+    @property
+    def _line(self) -> int:
+        """Elements of one word of each bank: more padding is the same again."""
+        row = self.asked[0].memory
+        return max(1, row.banks * row.word_bits // self.element.bits)
+
+    @property
+    def _is_done(self) -> bool:
+        return self.merit == self.choices[0].merit
+
+    def _try(self, candidates: Iterable[Candidate]) -> None:
+        """Take the first of the best candidates, up to one that has what no layout exceeds."""
+        for c in () if self._is_done else candidates:
+            self.searched += 1
+            merit = costs(self.taken, c.columns) if self.is_exact else self._counted(c.built())
+            if merit is not None and merit < self.merit:
+                self.found, self.merit = c, merit
+                if self._is_done:
+                    return
+
+    def _permuted(self) -> Iterator[Candidate]:
+        """Layouts that begin with the best vectors, and all swizzles of them."""
+        for v in self.choices[:_PERMUTED]:
+            if v.merit == self.choices[0].merit:
+                begun = [*permuted(self.shape, v.basis)]
+                yield from itertools.chain(begun, swizzled(begun, self.n))
+
+    def _linear(self) -> bool:
+        """Try linear layouts of all vectors that might be better; whether no linear layout takes fewer wavefronts than the best."""
+        budget, open_choices = Budget(_BUDGET), []
+        for v in self.choices:
+            if v.merit >= self.merit:
+                break
+            found = best_banks(self.taken, v, self.n, budget) if budget.spend(_STEPS_OF_A_LAYOUT) else None
+            if found:
+                self.searched += 1
+                if found.merit < self.merit:
+                    columns = bits.inverse(found.basis, self.n) or []
+                    self.found, self.merit = Candidate(columns, as_layout(columns, self.shape)), found.merit
+            if not (found and found.complete):
+                open_choices.append(v)
+        return all(v.least >= self.merit[0] for v in open_choices)
+
+    def _count(self, layouts: Iterable[Any]) -> None:
+        """Try layouts that are not linear over bits, a few that are counted one by one."""
+        values = sum(1 << len(a.owners.columns) for a in self.asked)
+        for layout in itertools.islice(layouts, max(1, _COUNTED // values)):
+            self.searched += 1
+            merit = self._counted(layout)
+            if merit is not None and merit < self.merit:
+                self.found, self.merit = layout, merit
+
+    def _counted(self, layout: Any) -> tuple[int, int] | None:
+        try:
+            found = _accessed(layout, self.asked, self.element)
+        except RangeError:  # some lane has no whole vector
+            return None
+        return sum(f.total for f in found), -sum(f.vector for f in found)
 
 
-def _accessed(layout: Any, asked: Sequence[_Asked], element: Width, row: Memory) -> list[Access]:
+def _no_vectors(asked: Sequence[_Asked], width: int) -> RangeError:
+    least = max(min(a.memory.widths) for a in asked)
+    what = f"best_swizzle of elements of {width} bits: in no layout has every lane whole vectors of {least} bits"
+    if any(a.vector for a in asked):
+        what = "best_swizzle: no layout has the vectors of all these accesses, one element after the other"
+    return RangeError(
+        what, f"lanes that hold {max(2, least // width)} elements which one vector can have", "let all accesses hold the same pairs"
+    )
+
+
+def _accessed(layout: Any, asked: Sequence[_Asked], element: Width) -> list[Access]:
     """The accesses of a layout, counted."""
-    columns = None if _is_padded(layout) or not are_powers(row, element.bits) else linear(layout).columns
-    found = []
-    for a in asked:
-        at = None if columns is None else counted_by_bits(ByBits.of(a.owners).through(columns), element, a.vector, row)
-        found.append(at or access(a.owners, layout, element, a.vector, row))
-    return found
-
-
-def _is_padded(layout: Any) -> bool:
-    return isinstance(layout, Layout) and cosize(layout) > size(layout)
-
-
-def _longest(registers: Sequence[frozenset[int]], most: Sequence[int]) -> int:
-    """The greatest sum of vectors [elements] that a layout can give accesses of these registers.
-
-    Offsets 1, 2, 4, ... within a vector are bits of the register's number, of the same elements for all accesses. So these go
-    together as far as their registers have bits in common; the vectors of one end there, the others go on.
-    """
-    if len(registers) > MAX_TOGETHER:
-        return sum(1 << min(n, len(own)) for n, own in zip(most, registers))
-    best = {frozenset[int](): 0}  # of accesses that go on together, fewer before more
-    for count in range(1, len(registers) + 1):
-        for going_on in map(frozenset, itertools.combinations(range(len(registers)), count)):
-            shared = frozenset.intersection(*(registers[a] for a in going_on))
-            best[going_on] = max((1 << min(most[a], len(shared))) + best[going_on - {a}] for a in going_on)
-    return best[frozenset(range(len(registers)))]
-
-
-def _vector_bits(width: int, row: Memory) -> int:
-    """The number of bits of an offset within the widest vector of a memory."""
-    return bits.log2(max(1, max(row.widths) // width))
-
-
-def _vectors(layout: Any, registers: Sequence[frozenset[int]], most: Sequence[int]) -> int:
-    """The sum of vectors [elements] that a linear layout gives accesses of these registers."""
-    columns = linear(layout).columns
-    steps = bits.inverse(columns, len(columns)) or []
-    return sum(1 << len([*itertools.takewhile(own.__contains__, steps[:n])]) for n, own in zip(most, registers))
+    return [access(a.owners, layout, element, a.vector, a.memory) for a in asked]
 
 
 class _Asked(NamedTuple):
-    """An access: its owners over bits, and what a lane takes at once; None for the widest that there is."""
+    """An access.
+
+    owners   who holds what, over bits
+    vector   what a lane takes at once; None for the widest that there is
+    memory   the row that it is counted by
+    """
 
     owners: LinearLayout
     vector: Asked | None
+    memory: Memory
+
+    def over_bits(self, element_bits: int) -> Taken:
+        register, lane, warp = ByBits.of(self.owners)
+        return Taken(tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width)
 
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> _Asked:
@@ -237,7 +288,7 @@ def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: i
     if usual and tile is None:
         raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
     held = usual.owners(tile or (), element_bits) if usual else owners
-    return _Asked(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True))
+    return _Asked(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True), row)
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
@@ -273,128 +324,3 @@ def _over_bits(held: Owned) -> LinearLayout:
         at = f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register {register}"
         raise RangeError(f"{what}: element {index.of[wrong]}", at, "use strides that are powers of two")
     return LinearLayout._of_columns(counts, outs, columns)
-
-
-def _least(asked: _Asked, width: int, row: Memory) -> int:
-    """Wavefronts that no layout avoids: each serves one word of each bank, and an instruction has one of each group of lanes."""
-    held = owned(asked.owners, row.lanes)
-    index = held.placed(held.index)
-    words = [len({x for lane in index.warp(warp) for x in lane}) * width for warp in range(index.warps)]
-    least = sum(max(1, -(-n // (row.banks * row.word_bits))) for n in words)
-    if asked.vector is None:
-        return least
-    vectors = index.warps << max(0, bits.rank(_columns(asked.owners, "register")) - bits.log2(asked.vector.width // width))
-    return max(least, vectors * len(row.groups(asked.vector.width, index.lanes)[1]))
-
-
-# ------------------------------------------------------------------------------------------------- candidates
-
-
-def _orders(rank: int) -> list[tuple[int, ...]]:
-    """Orders of the dimensions, fastest first: the last first, as in C, then the first."""
-    return [*itertools.permutations(range(rank))][::-1] if rank <= 3 else [tuple(range(rank))[::-1], tuple(range(rank))]
-
-
-def _compact(shape: Sequence[int], order: Sequence[int], pad: int = 0) -> Layout:
-    """The tile in an order of its dimensions, so many elements of padding after each run of the fastest."""
-    strides, step = [0] * len(shape), 1
-    for k, d in enumerate(order):
-        strides[d] = step
-        step = step * shape[d] + (pad if k == 0 else 0)
-    if len(shape) == 1:
-        return Layout(static(shape[0]), static(strides[0]))
-    return Layout(tuple(map(static, shape)), tuple(map(static, strides)))
-
-
-def _swizzles(shape: Sequence[int]) -> Iterator[Any]:
-    """The plain layouts of a tile, then all swizzles of them, of fewer bits first."""
-    n = sum(map(bits.log2, shape))
-    plain = [_compact(shape, order) for order in _orders(len(shape))]
-    yield from plain
-    for count in range(1, n // 2 + 1):
-        for base in range(n - 2 * count, -1, -1):
-            for shift in range(count, n - base - count + 1):
-                yield from (ComposedLayout(make_swizzle(count, base, shift), _0, layout) for layout in plain)
-
-
-def _paddings(shape: Sequence[int], width: int, row: Memory) -> Iterator[Any]:
-    """The plain layouts with each padding of up to one word of each bank."""
-    if len(shape) > 1:
-        for pad in range(1, max(2, row.banks * row.word_bits // width + 1)):
-            yield from (_compact(shape, order, pad) for order in _orders(len(shape)))
-
-
-def _constructed(accesses: Sequence[LinearLayout], width: int, row: Memory) -> Iterator[Any]:
-    """Linear layouts with vectors of each possible width, and segments that meet as few lanes as can be."""
-    outs = tuple(accesses[0].out_dims.items())
-    n = accesses[0].get_total_out_dim_size_log2()
-    registers = [_columns(a, "register") for a in accesses]
-    shared = _independent(c for c in registers[0] if all(c in r for r in registers))
-    longest = _vector_bits(width, row)
-    for count in range(min(longest, len(shared)), -1, -1):
-        vector = shared[:count]
-        for own in range(len(accesses)) if count == len(shared) else range(1):
-            more = [c for c in registers[own] if c not in vector] if count == len(shared) else []
-            columns = _offsets(accesses, _independent([*vector, *more])[:longest], n, width, row)
-            names = [(f"dim{k}", bits.log2(size)) for k, (_, size) in enumerate(outs)]
-            memory = LinearLayout._of_columns(names, (("offset", 1 << n),), bits.inverse(columns, n) or [])
-            yield layout_of(memory)
-
-
-def _independent(columns: Iterable[int]) -> list[int]:
-    """The columns that are no sums of those before them."""
-    found = bits.Echelon()
-    return [c for c in columns if found.add(c)]
-
-
-def _columns(layout: LinearLayout, name: str) -> list[int]:
-    return [layout.pack(v) for v in layout.bases.get(name, ())]
-
-
-def _offsets(accesses: Sequence[LinearLayout], vector: Sequence[int], n: int, width: int, row: Memory) -> list[int]:
-    """The parts of an offset that its bits number: the vector, then the banks, then the segments."""
-    word = max(0, bits.log2(max(1, row.banks * row.word_bits // width)) - len(vector))
-    free = max(0, n - len(vector) - word)
-    lanes = [bits.Echelon([*vector, *_together(a, len(vector), width, row)]) for a in accesses]
-    segments: list[int] = []
-    for _ in range(free):
-        x = _outside(lanes, [*vector, *segments], n)
-        segments.append(x)
-        for space in lanes:
-            space.add(x)
-    banks: list[int] = []
-    found = bits.Echelon([*vector, *segments])
-    candidates = [c for a in accesses for c in _together(a, len(vector), width, row)]
-    for c in (*candidates, *(1 << k for k in range(n))):
-        if c and found.add(c):
-            banks.append(c)
-    return [*vector, *banks, *segments]
-
-
-def _together(owners: LinearLayout, vector: int, width: int, row: Memory) -> list[int]:
-    """The lanes' bits that go together in a wavefront of vectors of this width."""
-    bits_wide = min(max(row.widths), width << vector)
-    count = len(row.phases[bits_wide][1][0]) if bits_wide in row.phases else row.lanes
-    return _columns(owners, "lane")[: bits.log2(count)]
-
-
-def _outside(spaces: Sequence[bits.Echelon], taken: Sequence[int], n: int) -> int:
-    """A vector independent of those taken, in as few of the spaces as there can be; of these the lowest sum of few unit vectors."""
-    basis = bits.Echelon(taken)
-    best, least = 0, len(spaces) + 1
-    for x in _by_weight(n):
-        if basis.spans(x):
-            continue
-        inside = sum(space.spans(x) for space in spaces)
-        if inside < least:
-            best, least = x, inside
-        if not least:
-            break
-    return best
-
-
-def _by_weight(n: int) -> Iterator[int]:
-    """All vectors of n bits but 0, those of few bits first; of more than 12 bits, sums of up to 4 unit vectors."""
-    for weight in range(1, (n if n <= 12 else 4) + 1):
-        for places in itertools.combinations(range(n), weight):
-            yield sum(1 << k for k in places)

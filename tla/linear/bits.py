@@ -42,12 +42,7 @@ class Echelon:
         if not left:
             self.free.append(self.count - 1)
             return False
-        high = left.bit_length() - 1
-        # every row is kept free of the other rows' highest bits: then one pass reduces, in any order
-        for other, (row, used) in self._rows.items():
-            if row >> high & 1:
-                self._rows[other] = row ^ left, used ^ mask
-        self._rows[high] = left, mask
+        self._rows[left.bit_length() - 1] = left, mask  # free of the highest bits of the rows before it: one pass reduces, in this order
         return True
 
     def solve(self, target: int) -> int | None:

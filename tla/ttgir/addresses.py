@@ -1,7 +1,8 @@
 """The addresses of global accesses: the integer operations of a program, worked out for one instance and the first iteration.
 
-The instance is the second along each axis. Sizes that are not known get a value that they may have: an odd multiple of what is known to divide them. Buffers begin at multiples of 128
-bytes. So what is counted of these addresses is an example; what a load from memory decides has no address here.
+The instance is the second along each axis. Sizes that are not known get a value that they may have: an odd multiple of what is known
+to divide them. Buffers begin at multiples of 128 bytes. So what is counted of these addresses is an example; what a load from memory
+decides has no address here.
 """
 
 from __future__ import annotations
@@ -21,15 +22,32 @@ ODD = 257
 #: Operations deeper than this have no addresses, nor have tensors of more elements.
 MAX_DEPTH, MAX_ELEMENTS = 200, 2**20
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    **{"eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge},
-    **{"ult": operator.lt, "ule": operator.le, "ugt": operator.gt, "uge": operator.ge},
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+    "ult": operator.lt,
+    "ule": operator.le,
+    "ugt": operator.gt,
+    "uge": operator.ge,
 }
 _KEPT = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout", "tt.bitcast")
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    **{"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul},
-    **{"arith.divsi": operator.floordiv, "arith.divui": operator.floordiv, "arith.remsi": operator.mod, "arith.remui": operator.mod},
-    **{"arith.andi": operator.and_, "arith.ori": operator.or_, "arith.xori": operator.xor},
-    **{"arith.shli": operator.lshift, "arith.shrsi": operator.rshift, "arith.shrui": operator.rshift},
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divsi": operator.floordiv,
+    "arith.divui": operator.floordiv,
+    "arith.remsi": operator.mod,
+    "arith.remui": operator.mod,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.shli": operator.lshift,
+    "arith.shrsi": operator.rshift,
+    "arith.shrui": operator.rshift,
 }
 _OF_NONNEGATIVE = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.shrui")
 _PROGRAM = "tt.get_program_id"

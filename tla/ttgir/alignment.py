@@ -1,7 +1,7 @@
 """What is known of the values of a tensor along each dimension: runs that count up, powers of two that divide, runs that are equal.
 
-The rules by which Triton chooses the width of a global access: one at most as wide as the run of addresses that it can prove, aligned by what
-it can prove to divide them, as many elements as a thread has in a row, and within runs of equal masks.
+The rules by which Triton chooses the width of a global access: one at most as wide as the run of addresses that it can prove, aligned
+by what it can prove to divide them, as many elements as a thread has in a row, and within runs of equal masks.
 
 Source: Triton 3.9, the analysis of axis information and its use for loads and stores.
 """
@@ -104,7 +104,7 @@ class Alignment:
         if a is None or len(a.counts) != len(b.counts):
             return b
         value = a.value if a.value == b.value else None
-        return Runs(*(_each(math.gcd, x, y) for x, y in zip(a[:3], b[:3])), value)
+        return Runs(_each(math.gcd, a.counts, b.counts), _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal), value)
 
     def _worked_out(self, op: Op) -> Runs:
         name, short = op.results[0], op.name.partition(".")[2]
@@ -138,8 +138,8 @@ class Alignment:
         for count, d in zip(one.counts, one.divides):
             divides = math.gcd(divides, 1 if count > 1 else d)
         divides = _power(one.value) if one.value is not None else divides
-        put = [(*x[:at], n, *x[at:]) for x, n in ((one.counts, 1), (one.divides, divides), (one.equal, 1))]
-        return Runs(*put, one.value)
+        counts, firsts, equal = ((*x[:at], n, *x[at:]) for x, n in ((one.counts, 1), (one.divides, divides), (one.equal, 1)))
+        return Runs(counts, firsts, equal, one.value)
 
     def _broadcast(self, op: Op, given: list[Runs]) -> Runs:
         one, before, after = given[0], self._shape(op.operands[0]), self._shape(op.results[0])
@@ -151,7 +151,8 @@ class Alignment:
         order = [int(n) for n in compiled(r"[0-9]+").findall(op.attributes.get("order", "").partition(":")[2])]
         if sorted(order) != [*range(len(given[0].counts))]:
             return self._nothing(op.results[0])
-        return Runs(*(tuple(x[k] for k in order) for x in given[0][:3]), given[0].value)
+        counts, divides, equal = (tuple(x[k] for k in order) for x in (given[0].counts, given[0].divides, given[0].equal))
+        return Runs(counts, divides, equal, given[0].value)
 
     def _addi(self, op: Op, given: list[Runs], scale: int = 1) -> Runs:
         a, b = given
@@ -172,9 +173,7 @@ class Alignment:
     def _muli(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
         counts = tuple(x if b.value == 1 else y if a.value == 1 else 1 for x, y in zip(a.counts, b.counts))
-        firsts = [
-            tuple(1 if n > 1 and other.value != 1 else d for n, d in zip(own.counts, own.divides)) for own, other in ((a, b), (b, a))
-        ]
+        firsts = [tuple(1 if n > 1 and other.value != 1 else d for n, d in zip(own.counts, own.divides)) for own, other in ((a, b), (b, a))]
         divides = _each(lambda x, y: min(x * y, _ALL), *firsts)
         value = None if a.value is None or b.value is None else a.value * b.value
         return Runs(counts, divides, _each(math.gcd, a.equal, b.equal), value)
@@ -213,7 +212,7 @@ class Alignment:
         found = self._met(given[1], given[2])
         if len(given[0].equal) != len(found.equal):  # a condition of one bit for all
             return found
-        return Runs(*(_each(math.gcd, given[0].equal, x) if x is found.counts else x for x in found[:3]), found.value)
+        return found._replace(counts=_each(math.gcd, given[0].equal, found.counts))
 
 
 #: Operations that leave what is known as it is.

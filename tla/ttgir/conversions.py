@@ -1,8 +1,9 @@
 """Conversions of layouts as Triton 3.9 lowers them: copies of registers, shuffles, or a buffer of shared memory and its instructions.
 
-The buffer's layout is built of columns over bits, which say what element each bit of an offset is. The first bits are the vector: elements that
-both sides have in registers, or that a matrix instruction has in its lanes. The last are segments, which no two lanes of one phase differ in, as
-far as that can be; between them are the banks. What both sides have in registers besides goes through the buffer one part after the other.
+The buffer's layout is built of columns over bits, which say what element each bit of an offset is. The first bits are the vector:
+elements that both sides have in registers, or that a matrix instruction has in its lanes. The last are segments, which no two lanes
+of one phase differ in, as far as that can be; between them are the banks. What both sides have in registers besides goes through
+the buffer one part after the other.
 
 Source: Linear Layouts, arXiv 2505.23819, section 5; the rules of Triton 3.9 for which way is taken.
 """
@@ -131,7 +132,7 @@ def _through_memory(src: ByBits, dst: ByBits, element: Width, machine: Machine) 
 
 
 def _buffer(src: ByBits, dst: ByBits, width: int, machine: Machine) -> _Buffer:
-    """The buffer with the fewest conflicts of those that a pair of instructions allows, then the smallest; else one for narrower vectors."""
+    """The buffer with the fewest conflicts that a pair of instructions allows, then the smallest; else one for narrower vectors."""
     found = []
     for write in _forms(machine, width, machine.stmatrix and machine.nvidia):
         for read in _forms(machine, width, machine.ldmatrix):

@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 
 from ..access.by_bits import by_bits
 from ..access.counting import Access, access
-from ..access.memories import NVIDIA_GLOBAL, NVIDIA_SHARED
+from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
 from ..core.element import Width
 from ..core.errors import TlaError
-from ..core.ints import IntLike
 from ..linear import LinearLayout
 from ..linear.triton import PaddedSharedLayout, Typed
 from .addresses import Addresses, pointee_bits
 from .alignment import Alignment, extents, vector_of
 from .conversions import conversion
-from .loops import Loops
+from .loops import Loops, Size
 from .machines import Machine, machine
 from .program import Op, Program
 from .shared import Moved, moved
@@ -68,7 +67,7 @@ class Cost:
     """
 
     op: Op
-    times: IntLike
+    times: Size
     parts: tuple[Part, ...]
     kind: str = ""
     shared: Typed | None = None
@@ -92,7 +91,7 @@ def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
     ... }'''
     >>> row = costs(program_of(text)).rows[0]
     >>> row.op.name, row.parts[0].instruction, row.parts[0].instructions, row.parts[0].cost, row.parts[0].least
-    ('ttg.local_alloc', 'st.shared', 16, 64, 16)
+    ('ttg.local_alloc', 'st.shared', 16, 128, 16)
 
     Source: Triton 3.9's lowering of each operation; the memories of tla.access.
     """
@@ -125,15 +124,15 @@ class Costs:
         except TlaError as error:
             return Cost(op, times, (), refused=error.reason.what.splitlines()[0])
 
-    def totals(self) -> dict[str, IntLike]:
+    def totals(self) -> dict[str, Size]:
         """What all operations cost together, each as often as it runs: by unit.
 
         What is not known is left out: Cost.parts say which.
         """
-        found: dict[str, IntLike] = {}
+        found: dict[str, Size] = {}
         for row in self.rows:
             for part in row.parts:
-                cost: IntLike = 0 if part.cost is None else part.cost
+                cost: Size = 0 if part.cost is None else part.cost
                 found[part.unit] = found.get(part.unit, 0) + row.times * cost
         return found
 
@@ -145,15 +144,13 @@ class Costs:
             self._moved[key] = count()
         return self._moved[key]
 
-    def local(self, op: Op, times: IntLike, registers: str, memory: str, store: bool) -> Cost:
+    def local(self, op: Op, times: Size, registers: str, memory: str, store: bool) -> Cost:
         """A load or a store between registers and shared memory."""
         typed, shared = self.program.typed(registers), self.program.typed(allocated(memory))
-        found: Moved = self._once(
-            (registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store)
-        )
+        found: Moved = self._once((registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store))
         return Cost(op, times, (_part(found, self.machine, store),), shared=shared)
 
-    def convert(self, op: Op, times: IntLike) -> Cost:
+    def convert(self, op: Op, times: Size) -> Cost:
         """A conversion between two layouts of registers."""
         types = op.operand_types[0], op.result_types[0]
         src, dst = map(self.program.typed, types)
@@ -166,7 +163,7 @@ class Costs:
 
     # ---------------------------------------------------------------------------------------------- global memory
 
-    def memory(self, op: Op, times: IntLike, store: bool) -> Cost:
+    def memory(self, op: Op, times: Size, store: bool) -> Cost:
         """A load or a store of global memory by each thread."""
         type_ = op.operand_types[0]
         if not extents(type_):
@@ -193,7 +190,7 @@ class Costs:
         lines = None if found is None else found.total
         return Part("sectors", name, registers // count, count * bits, lines, max(1, -(-size // 32)), 1, size)
 
-    def copied(self, op: Op, times: IntLike) -> Cost:
+    def copied(self, op: Op, times: Size) -> Cost:
         """A copy from global memory to shared memory, by each thread."""
         source, target = op.operand_types[0], op.result_types[-1]
         if not extents(source):  # buffer_load_to_local: a pointer and offsets
@@ -212,7 +209,7 @@ class Costs:
         inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
         return Cost(op, times, (part, inside), shared=shared)
 
-    def buffered(self, op: Op, times: IntLike, store: bool) -> Cost:
+    def buffered(self, op: Op, times: Size, store: bool) -> Cost:
         """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""
         typed = self.program.typed(op.result_types[0])
         registers, bits = without_copies(typed.linear).get_in_dim_size("register"), wide(typed).bits
@@ -221,7 +218,7 @@ class Costs:
         name = "buffer_store" if store else "buffer_load"
         return Cost(op, times, (Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size),))
 
-    def bulk(self, op: Op, times: IntLike) -> Cost:
+    def bulk(self, op: Op, times: Size) -> Cost:
         """A copy of a tile by the TMA: bytes, and whether it is legal."""
         memory = next(t for t in (*op.result_types, *reversed(op.operand_types)) if "memdesc" in t and "xi64" not in t)
         shared = self.program.typed(allocated(memory))
@@ -238,7 +235,9 @@ def _part(found: Moved, machine: Machine, store: bool) -> Part:
     cost = found.access
     lanes = cost.memory.lanes
     size = cost.instructions * lanes * cost.vector // 8
-    return Part("wavefronts", names.get(found.name, found.name), found.instructions, cost.vector, cost.total, _least(cost), cost.degree, size)
+    return Part(
+        "wavefronts", names.get(found.name, found.name), found.instructions, cost.vector, cost.total, _least(cost), cost.degree, size
+    )
 
 
 def _least(cost: Access) -> int:
@@ -277,8 +276,11 @@ def allocated(memory: str) -> str:
     >>> allocated("!ttg.memdesc<64x16xf16, #shared, #smem, mutable, 64x32>")
     '!ttg.memdesc<64x32xf16, #shared, #smem, mutable>'
     """
-    found = compiled(r"!ttg\.memdesc<(?:[0-9]+x)+([^,]*,.*), ((?:[0-9]+x)*[0-9]+)>").fullmatch(memory)
-    return f"!ttg.memdesc<{found[2]}x{found[1]}>" if found else memory
+    start, _, whole = memory.removesuffix(">").rpartition(", ")
+    if not all(n.isdecimal() for n in whole.split("x")):
+        return memory
+    part = compiled(r"!ttg\.memdesc<(?:[0-9]{1,9}x)+").match(start)
+    return f"!ttg.memdesc<{whole}x{start[part.end() :]}>" if part else memory
 
 
 def illegal(shared: Typed) -> str:
@@ -291,7 +293,7 @@ def illegal(shared: Typed) -> str:
     return ""
 
 
-_COUNTED: dict[str, Callable[[Costs, Op, IntLike], Cost]] = {
+_COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "ttg.local_load": lambda c, op, n: c.local(op, n, op.result_types[0], op.operand_types[0], False),
     "ttg.local_store": lambda c, op, n: c.local(op, n, op.operand_types[0], op.result_types[0], True),
     "ttg.local_alloc": lambda c, op, n: c.local(op, n, op.operand_types[0], op.result_types[0], True),

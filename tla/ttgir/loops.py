@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from ..algebra.divide import ceil_div
 from ..core.errors import TlaError
-from ..core.ints import IntLike, known
-from ..symbolic import dim
+from ..core.ints import known
+from ..symbolic import SymInt, dim
 from .program import Op, Program
 
+#: A number, or a formula of sizes that have names.
+Size: TypeAlias = int | SymInt
 #: An integer that is worked out of more operations than this is not known.
 MAX_STEPS = 200
 _KEPT = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast")
-_SUMS: dict[str, Callable[[IntLike, IntLike], IntLike]] = {
+_SUMS: dict[str, Callable[[Size, Size], Size]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
     "arith.muli": lambda a, b: a * b,
 }
-_QUOTIENTS: dict[str, Callable[[IntLike, IntLike], IntLike]] = {
+_QUOTIENTS: dict[str, Callable[[Size, Size], Size]] = {
     "arith.divsi": lambda a, b: a // b,
     "arith.divui": lambda a, b: a // b,
     "arith.remsi": lambda a, b: a % b,
@@ -50,29 +53,29 @@ class Loops:
     def __init__(self, program: Program, sizes: Mapping[str, int] | None = None) -> None:
         self.program, self.sizes = program, dict(sizes or {})
         self.arguments = {argument.name: argument for argument in program.arguments}
-        self._known: dict[str, IntLike | None] = {}
+        self._known: dict[str, Size | None] = {}
         self._steps = 0
 
-    def times(self, op: Op) -> IntLike:
+    def times(self, op: Op) -> Size:
         """How often an operation runs in one program: what is in a branch counts as if the branch were taken.
 
         A loop whose count is not known is a size of its own, named after its line, such as loop87.
         """
-        found: IntLike = 1
+        found: Size = 1
         for around in self.program.around(op):
             if around.name in ("scf.for", "scf.while"):
                 found = found * self._trips(around)
         return found
 
-    def _trips(self, loop: Op) -> IntLike:
+    def _trips(self, loop: Op) -> Size:
         trips = self._counted(loop) if loop.name == "scf.for" else None
         name = f"loop{loop.line}"
         return self._named(name, 1) if trips is None else trips
 
-    def _named(self, name: str, divisor: int) -> IntLike:
+    def _named(self, name: str, divisor: int) -> Size:
         return self.sizes.get(name) or dim(name, multiple_of=divisor, at_least=1)
 
-    def _counted(self, loop: Op) -> IntLike | None:
+    def _counted(self, loop: Op) -> Size | None:
         """The trip count of a loop from, to and by integers that are known; None where it is not known to be 0 or more."""
         low, high, step = (self.integer(name) for name in (*loop.operands, "", "", "")[:3])
         if low is None or high is None or step is None or not _at_least(step, 1):
@@ -83,7 +86,7 @@ class Loops:
         found = ceil_div(reach, step)
         return found if _at_least(found, 0) else None
 
-    def integer(self, name: str) -> IntLike | None:
+    def integer(self, name: str) -> Size | None:
         """The value of a scalar: a number, a formula of arguments, or None."""
         if name not in self._known:
             self._known[name] = None  # of one that needs itself, too
@@ -93,7 +96,7 @@ class Loops:
                 self._steps -= 1
         return self._known[name]
 
-    def _worked_out(self, name: str) -> IntLike | None:
+    def _worked_out(self, name: str) -> Size | None:
         if (argument := self.arguments.get(name)) is not None:
             is_integer = argument.type.startswith("i") and argument.type[1:].isdecimal()
             return self._named(name[1:], argument.divisibility) if is_integer else None
@@ -130,7 +133,7 @@ def constant(op: Op) -> int | None:
     return int(word) if word.removeprefix("-").isdecimal() and len(word) < 20 else None
 
 
-def _at_least(n: IntLike, least: int) -> bool:
+def _at_least(n: Size, least: int) -> bool:
     """Whether an integer is proved to be this or more."""
     try:
         return bool(n >= least)

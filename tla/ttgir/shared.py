@@ -1,8 +1,9 @@
 """Loads and stores of shared memory: the instruction that Triton takes for a layout of registers, and its wavefronts.
 
-A matrix instruction (ldmatrix, stmatrix) moves matrices of 8 rows of 16 bytes: lane l of a warp holds word l % 4 of row l / 4. So bits 0 and
-1 of the lane are the words of a row, behind the elements of a word, which are registers; bits 2 to 4 are rows, at any addresses of whole
-rows. Transposed, bits 2 to 4 are the elements of a row. Its addresses are those of a 128-bit access by the rows' lanes: 8 go together.
+A matrix instruction (ldmatrix, stmatrix) moves matrices of 8 rows of 16 bytes: lane l of a warp holds word l % 4 of row l / 4. So
+bits 0 and 1 of the lane are the words of a row, behind the elements of a word, which are registers; bits 2 to 4 are rows, at any
+addresses of whole rows. Transposed, bits 2 to 4 are the elements of a row. Its addresses are those of a 128-bit access by the rows'
+lanes, of which 8 go together.
 
 Source: the PTX manual, ldmatrix and stmatrix; Triton 3.9, lib/Conversion/TritonGPUToLLVM.
 """

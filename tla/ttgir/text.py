@@ -29,8 +29,6 @@ _VALUE = r"%[A-Za-z0-9_$.-]+(?:#[0-9]+)?"
 _TOKEN = r'"(?:[^"\\]|\\.)*"|->|[][(){}<>]|[^][(){}<>"-]+|.'
 _HEAD = rf'\s*(?:({_VALUE}(?::[0-9]+)?(?:\s*,\s*{_VALUE}(?::[0-9]+)?)*)\s*=\s*)?("?)([a-z_][a-z0-9_]*(?:\.[a-zA-Z0-9_$]+)+)\2'
 _ALIAS = r"#([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)"
-_PAIR = r'"?([A-Za-z_][A-Za-z0-9_.-]*)"?\s*=\s*((?:"(?:[^"\\]|\\.)*"|[^,{}"<>]|<[^<>]*>)+)'
-_ARGUMENT = rf"({_VALUE})\s*:\s*([^,{{}}()]+?)\s*(?:\{{([^{{}}]*)\}})?\s*(?=,|\)|loc\()"
 _BEGIN = rf"({_VALUE})\s*=\s*({_VALUE})"
 _COUNTER = rf"\s*({_VALUE})\s*=\s*({_VALUE})\s+to\b"
 _REGION = r"(?:default|partition[0-9]+)\b.*\{"
@@ -169,7 +167,7 @@ class _ProgramReader:
         rest = line.text[after:].rstrip("({ \t") if opens else line.text[after:]
         colon = self.last_colon(line, rest)
         body, types = rest[:colon], rest[colon:]
-        begins = {}
+        begins = dict[str, str]()
         if opens and "->" in body:  # of a loop or a condition the results stand before the type of its counter
             body, _, types = body.rpartition("->")
             types = f"-> {types}"
@@ -182,7 +180,7 @@ class _ProgramReader:
         if not results and values:
             results = _unsaid(name, operands, len(written))
         parent = next((op for op in reversed(self.open) if op is not None), None)
-        read = tuple(self.names.get(v, v) for v in compiled(_VALUE).findall(body) if v not in begins)
+        read = tuple(self.names.get(v, v) for v in map(str, compiled(_VALUE).findall(body)) if v not in begins)
         begins = {argument: self.names.get(begin, begin) for argument, begin in begins.items()}
         begins = {self.defined(argument, line): begin for argument, begin in begins.items()}
         names = tuple(self.defined(value, line) for value in written)
@@ -263,14 +261,21 @@ def _ungrouped(text: str) -> list[str]:
     """The types of a list in parentheses, or the one type."""
     if not text.startswith("(") or not text.endswith(")"):
         return [f"!ttg.memdesc{text}" if text.startswith("<") else text]
-    found, depth, start = list[str](), 0, 1
-    for at, c in enumerate(text[1:-1], 1):
-        depth += (c in _OPENING) - (c in _CLOSING and text[at - 1 : at + 1] != "->")
-        if c == "," and not depth:
-            found.append(text[start:at].strip())
-            start = at + 1
-    last = text[start:-1].strip()
-    return [*found, last] if last else found
+    return _parts(text[1:-1])
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of a text between commas outside of brackets."""
+    found, current, depth = list[str](), list[str](), 0
+    for token in compiled(_TOKEN).findall(text):
+        depth += (token in _OPENING) - (token in _CLOSING)
+        if depth or "," not in token or token[0] == '"':
+            current.append(token)
+            continue
+        first, *middle, last = token.split(",")
+        found += ["".join([*current, first]), *middle]
+        current = [last]
+    return [part for part in map(str.strip, (*found, "".join(current))) if part]
 
 
 def _unsaid(name: str, operands: tuple[str, ...], count: int) -> tuple[str, ...]:
@@ -283,8 +288,9 @@ def _unsaid(name: str, operands: tuple[str, ...], count: int) -> tuple[str, ...]
 
 def _pairs(text: str) -> dict[str, str]:
     """The attributes of a text: name = value in braces."""
-    at = text.find("{")
-    return {name: value.strip() for name, value in compiled(_PAIR).findall(text[at:])} if at >= 0 else {}
+    inside = text[text.find("{") + 1 : text.rfind("}")] if "{" in text else ""
+    pairs = (part.partition("=") for part in _parts(inside))
+    return {name.strip().strip('"'): value.strip() for name, _, value in pairs}
 
 
 def _results(values: str) -> tuple[str, ...]:
@@ -299,7 +305,10 @@ def _results(values: str) -> tuple[str, ...]:
 def _arguments(text: str) -> list[Argument]:
     """The arguments of a function, each with what is known to divide it."""
     found = list[Argument]()
-    for name, type_, attributes in compiled(_ARGUMENT).findall(text):
-        divisibility = compiled(r"tt\.divisibility\s*=\s*([0-9]{1,9})").search(attributes)
-        found.append(Argument(name, type_.strip(), max(1, int(divisibility[1])) if divisibility else 1))
+    for part in _parts(text[text.find("(") + 1 : text.rfind(")")]):
+        name, _, rest = part.partition(":")
+        if name.startswith("%"):
+            divisor = _pairs(rest).get("tt.divisibility", "").partition(":")[0].strip()
+            type_ = rest.partition("{")[0].partition(" loc(")[0].strip()
+            found.append(Argument(name.strip(), type_, max(1, int(divisor)) if divisor.isdecimal() and len(divisor) < 10 else 1))
     return found

@@ -27,10 +27,17 @@ _LOC = re.compile(r"\s*\.loc\s+\d+ (\d+) (\d+)")
 
 def matmul(kind="fp16", out="fp16", tile=(64, 64, 32), major="nn", warps=4, stages=3, **target):
     strides = {"sak": 1, "scn": 1, **({"sbn": 1} if major == "nn" else {"sbk": 1} if major == "nt" else {})}
-    kinds = {"a": f"*{kind}", "b": f"*{kind}", "c": f"*{out}", **dict.fromkeys(("M", "N", "K", "sam", "sak", "sbk", "sbn", "scm", "scn"), "i32")}
+    kinds = {
+        "a": f"*{kind}",
+        "b": f"*{kind}",
+        "c": f"*{out}",
+        **dict.fromkeys(("M", "N", "K", "sam", "sak", "sbk", "sbn", "scm", "scn"), "i32"),
+    }
     if major == "strided":
         strides = {}
-    return dict(fn="matmul", kinds=kinds, constants={**strides, **dict(zip(("BM", "BN", "BK"), tile))}, warps=warps, stages=stages, **target)
+    return dict(
+        fn="matmul", kinds=kinds, constants={**strides, **dict(zip(("BM", "BN", "BK"), tile))}, warps=warps, stages=stages, **target
+    )
 
 
 def matmul_tma(tile, **target):
@@ -39,14 +46,16 @@ def matmul_tma(tile, **target):
 
 
 def attention(tile, kind="fp16", warps=4, stages=2, **target):
-    kinds = {**{p: f"*{kind}" for p in "qkvo"}, "sm": "fp32", "T": "i32"}
+    kinds = {**dict.fromkeys("qkvo", f"*{kind}"), "sm": "fp32", "T": "i32"}
     return dict(fn="attention", kinds=kinds, constants=dict(zip(("BM", "BN", "D"), tile)), warps=warps, stages=stages, **target)
 
 
 def simple(fn, kinds, warps=4, plain=(), **rest):
     """A kernel of pointers, integers and constants. plain: the arguments that nothing divides."""
     constants = {k: v for k, v in rest.items() if k.isupper() or k[:1].isupper()}
-    return dict(fn=fn, kinds=kinds, constants=constants, warps=warps, stages=2, plain=plain, **{k: v for k, v in rest.items() if k not in constants})
+    return dict(
+        fn=fn, kinds=kinds, constants=constants, warps=warps, stages=2, plain=plain, **{k: v for k, v in rest.items() if k not in constants}
+    )
 
 
 SM80, SM90, SM100 = {"cuda": 80}, {"cuda": 90}, {"cuda": 100}

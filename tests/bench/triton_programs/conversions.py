@@ -88,7 +88,7 @@ def drawn(choose):
     forms = [blocked, blocked, mma, operand, *([wgmma] if target == 90 else [])]
     a, b = (choose.choice(forms)(choose, warps, element) for _ in range(2))
     m, n = choose.choice([16, 32, 64, 128]), choose.choice([16, 32, 64])
-    return dict(a=a, b=b, warps=warps, target=target, kind=kind, m=m, n=n)
+    return {"a": a, "b": b, "warps": warps, "target": target, "kind": kind, "m": m, "n": n}
 
 
 def compiled(given, folder):

@@ -31,6 +31,7 @@ from .tilings import subjects
 from .views import has_threads, memory, threads
 
 _words = OnDemand("tla.apps.explore.words")  # with all atoms, which no answer needs
+_program = OnDemand("tla.apps.explore.program")
 
 _FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
 
@@ -153,7 +154,13 @@ def listed(_question: Question) -> dict[str, Any]:
     return {"words": _words.words()}
 
 
-ANSWERS |= {"/answer": _answer, "/mend": mend, "/file": file, "/code": code, "/words": listed}
+def reported(question: Question) -> dict[str, Any]:
+    """The use of memory of a program of XLA."""
+    found: dict[str, Any] = _program.report(question)
+    return found
+
+
+ANSWERS |= {"/answer": _answer, "/mend": mend, "/file": file, "/code": code, "/words": listed, "/report": reported}
 
 
 def _layout_of(x: Any) -> Any:

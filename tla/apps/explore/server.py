@@ -26,9 +26,11 @@ from .workers import Workers
 HOST = "127.0.0.1"
 #: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is left [seconds].
 MAX_BODY, TIMEOUT = 2**16, 10.0
+#: The text of a program may be longer [bytes]: it is escaped, as JSON has it.
+MAX_PROGRAM = 2**25
 
 #: The scripts of the page, in the order in which they run.
-SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js"
+SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js", "program.js"
 #: path -> a file of the page, and its type
 _FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {f"/{x}": (x, "text/javascript") for x in SCRIPTS}
 _HEADERS = {
@@ -156,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         if not (length.isascii() and length.isdigit()):
             return HTTPStatus.LENGTH_REQUIRED
-        if len(length) > 9 or int(length) > MAX_BODY:
+        if len(length) > 9 or int(length) > (MAX_PROGRAM if self.path == "/report" else MAX_BODY):
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         try:
             body = json.loads(self.rfile.read(int(length)))

@@ -1,0 +1,357 @@
+"""The plan of a conversion as a device function of CUDA or HIP: its registers are indexed by constants only.
+
+Values go in words of 32 bits. Where a lane's number says which register is meant, it is xored to it: all registers are permuted
+first, by one exchange of pairs for each bit, so that each of them is a constant index after.
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..core.errors import LeafTypeError, RangeError
+from ..linear import LinearLayout, bits
+from .bit_text import Packing, linear_text, outer_products, pairs, parity_text
+from .places import Placed, offsets, owned
+from .steps import Load, Move, Shuffle, Spread, Step, Store
+
+WORD_BITS = 32
+#: The widths of values that a register of C has [bits]; narrower ones are carried as bytes.
+VALUE_BITS = (8, 16, 32, 64, 128)
+#: The type of one access, of so many bits.
+_ACCESS = {16: "unsigned short", 32: "unsigned", 64: "uint2", 128: "uint4"}
+
+
+class Dialect(NamedTuple):
+    """The words of a language that differ.
+
+    lanes          of the greatest warp
+    shuffle        a format of a value, the lane that it is of, and ", width" of a smaller warp
+    permute        a format of a word and a selector of its bytes
+    select         the selector that keeps the bytes of a word, and what it changes for each byte that is exchanged
+    warp_barrier   what makes a warp's stores be seen by its lanes
+    store, load    of a width [bits] the statement that moves `v` to smem + at, or back
+    """
+
+    name: str
+    lanes: int
+    shuffle: str
+    permute: str
+    select: tuple[int, int]
+    warp_barrier: str
+    store: Callable[[int], str]
+    load: Callable[[int], str]
+
+
+def _cuda_store(width: int) -> str:
+    """PTX for vectors: a struct of several words is stored word by word where the compiler does not see that they lie together."""
+    if width <= WORD_BITS:
+        return f"*reinterpret_cast<{_ACCESS[width]}*>(smem + at) = v[0];"
+    words = range(width // WORD_BITS)
+    values = ", ".join(f'"r"(v[{k}])' for k in words)
+    names = ", ".join(f"%{k + 1}" for k in words)
+    return f'asm volatile("st.shared.v{len(words)}.b32 [%0], {{{names}}};" :: {_SHARED}, {values} : "memory");'
+
+
+def _cuda_load(width: int) -> str:
+    if width <= WORD_BITS:
+        return f"v[0] = *reinterpret_cast<const {_ACCESS[width]}*>(smem + at);"
+    words = range(width // WORD_BITS)
+    values = ", ".join(f'"=r"(v[{k}])' for k in words)
+    names = ", ".join(f"%{k}" for k in words)
+    return f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");'
+
+
+_SHARED = '"r"(unsigned(__cvta_generic_to_shared(smem + at)))'
+CUDA = Dialect(
+    "cuda",
+    32,
+    "__shfl_sync(0xffffffffu, {}, {}{})",
+    "__byte_perm({}, 0u, {})",
+    (0x3210, 0x1111),
+    "__syncwarp();",
+    _cuda_store,
+    _cuda_load,
+)
+
+
+class _Function(NamedTuple):
+    """The facts that all steps of one function share.
+
+    width      of a value [bits], a byte at least
+    alone      whether no value leaves its warp: then a warp waits for itself only
+    """
+
+    dialect: Dialect
+    src: LinearLayout
+    dst: LinearLayout
+    width: int
+    alone: bool
+
+    @property
+    def lanes(self) -> int:
+        return self.src.get_in_dim_size("lane")
+
+    @property
+    def parts(self) -> int:
+        """The words of one value."""
+        return -(-self.width // WORD_BITS)
+
+
+def device_function(
+    dialect: Dialect, name: str, steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int, alone: bool
+) -> str:
+    """A device function of these steps, from the registers of a thread in `src` to those in `dst`."""
+    require_name(dialect.name, name)
+    function = _Function(dialect, src, dst, max(8, width), alone)
+    if function.lanes > dialect.lanes:
+        raise RangeError(
+            f"{dialect.name} of warps of {function.lanes} lanes", f"{dialect.lanes} at most", "use plan.steps, or plan.gluon()"
+        )
+    body = [*_body(function, steps)]
+    smem = ", T* smem" if any(isinstance(step, Store) for step in steps) else ""
+    lines = [*_helpers(function, body), *body]
+    head = ["template <class T>", f"__device__ __forceinline__ void {name}(const T* src, T* dst{smem}) {{"]
+    return "\n".join([*head, *(f"  {x}" for x in lines), "}"])
+
+
+def require_name(where: str, name: str) -> None:
+    if not (name.isascii() and name.isidentifier() and not keyword.iskeyword(name)):
+        raise LeafTypeError(f"{where}: the name {name!r:.40}", "a name of a function", "write letters, digits and underscores")
+
+
+def _helpers(function: _Function, body: Sequence[str]) -> Iterator[str]:
+    text = "\n".join(body)
+    if re.search(r"\blane\b", text):
+        yield f"const unsigned lane = threadIdx.x & {function.lanes - 1};"
+    if re.search(r"\bthread\b", text):
+        yield f"const unsigned thread = threadIdx.x & {function.lanes * function.src.get_in_dim_size('warp') - 1};"
+    if "exchange(" in text:
+        yield "const auto exchange = [](bool yes, unsigned& a, unsigned& b) {"
+        yield "  const unsigned c = yes ? b : a;"
+        yield "  b = yes ? a : b;"
+        yield "  a = c;"
+        yield "};"
+
+
+def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
+    rounds = [step for step in steps if isinstance(step, Shuffle)]
+    if rounds:
+        yield from _shuffles(function, rounds)
+    for step in steps:
+        if isinstance(step, Move):
+            yield " ".join(f"dst[{r}] = src[{s}];" for r, s in enumerate(step.table))
+        elif isinstance(step, Spread):
+            yield " ".join(f"dst[{r}] = dst[{s}];" for r, s in enumerate(step.table) if r != s)
+        elif isinstance(step, (Store, Load)):
+            yield from _accesses(function, step)
+
+
+# ------------------------------------------------------------------------------------------------- shuffles
+
+
+def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
+    """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read permuted by lane."""
+    _require_value(function)
+    out, into = (_slots(table) for table in (rounds[0].sends, rounds[0].keeps))
+    src = Packing.of(out, bits.log2(function.src.get_in_dim_size("register")))
+    dst = Packing.of(into, bits.log2(function.dst.get_in_dim_size("register")))
+    parts = function.parts
+    yield f"unsigned word[{parts << len(src.words)}] = {{}}, got[{parts * len(rounds)}];"
+    for k in range(1 << len(src.words)):
+        yield _packed([f"src[{r}]" for r in src.word(k)], f"word + {k * parts}" if k else "word", function.width)
+    for u, mask in outer_products([src.split(c)[0] for c in _changes(rounds[0].send)]):
+        yield from _exchanges(pairs(1 << len(src.words), u), "word", parts, parity_text(mask, "lane"))
+    source = linear_text(_changes(rounds[0].source), "lane")
+    if any(step.crosses for step in rounds) and source != "lane":
+        yield f"const unsigned from = {source};"
+    kept = [dst.split(step.into[0]) for step in rounds]
+    changes = [dst.split(c) for c in _changes(rounds[0].into)]
+    if any(slot for _, slot in changes):
+        yield f"const unsigned bytes = {_selector(function, [slot for _, slot in changes], 'lane')};"
+    for k, step in enumerate(rounds):
+        yield from _round(function, k, src.split(step.send[0])[0], step, "lane" if source == "lane" else "from")
+        yield from _rotated(function, k, kept[k][1], any(slot for _, slot in changes))
+    number = {word: k for k, (word, _) in enumerate(kept)}
+    for u, mask in outer_products([word for word, _ in changes]):
+        both = [(number[a], number[a ^ u]) for a in number if a < a ^ u]
+        yield from _exchanges(both, "got", parts, parity_text(mask, "lane"))
+    for k, (word, _) in enumerate(kept):
+        yield _unpacked([f"dst[{r}]" for r in dst.word(word)], f"got + {k * parts}" if k else "got", function.width)
+
+
+def _slots(table: Sequence[int]) -> list[int]:
+    return [table[1 << k] for k in range(bits.log2(len(table)))]
+
+
+def _changes(table: Sequence[int]) -> list[int]:
+    """For each bit of a lane's number, what it changes in a table by lane: a constant, xored with a linear map."""
+    return [table[0] ^ table[1 << k] for k in range(bits.log2(len(table)))]
+
+
+def _round(function: _Function, k: int, word: int, step: Shuffle, source: str) -> Iterator[str]:
+    start = step.source[0]
+    lane = f"{source} ^ {start}" if start else source
+    width = f", {function.lanes}" if function.lanes < function.dialect.lanes else ""
+    for part in range(function.parts):
+        got, sent = f"got[{k * function.parts + part}]", f"word[{word * function.parts + part}]"
+        yield f"{got} = {function.dialect.shuffle.format(sent, lane, width) if step.crosses else sent};"
+
+
+def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condition: str) -> Iterator[str]:
+    """Words exchanged where a condition holds."""
+    both = [(a * parts + p, b * parts + p) for a, b in numbers for p in range(parts)]
+    yield " ".join(f"exchange({condition}, {name}[{a}], {name}[{b}]);" for a, b in both)
+
+
+def _selector(function: _Function, columns: Sequence[int], name: str) -> str:
+    """The bytes of a word permuted by lane or thread: each bit of its number changes the place of a value in the word."""
+    keep, step = function.dialect.select
+    return f"{keep:#x}u ^ {linear_text([c * (function.width // 8) for c in columns], name)} * {step:#x}u"
+
+
+def _rotated(function: _Function, k: int, slot: int, by_lane: bool) -> Iterator[str]:
+    """The values of the word that round k read, brought to their slots: one permute of bytes, if they are not there."""
+    keep, step = function.dialect.select
+    change = slot * (function.width // 8) * step
+    if by_lane or slot:
+        selector = (f"bytes ^ {change:#x}u" if change else "bytes") if by_lane else f"{keep ^ change:#x}u"
+        yield f"got[{k}] = {function.dialect.permute.format(f'got[{k}]', selector)};"
+
+
+def _packed(values: Sequence[str], to: str, width: int) -> str:
+    """Values copied to words."""
+    size = len(values) * width // 8
+    if len(values) == 1:
+        return f"memcpy({to}, &{values[0]}, {size});"
+    return f"{{ const T part[] = {{{', '.join(values)}}}; memcpy({to}, part, {size}); }}"
+
+
+def _unpacked(registers: Sequence[str], source: str, width: int) -> str:
+    size = len(registers) * width // 8
+    if len(registers) == 1:
+        return f"memcpy(&{registers[0]}, {source}, {size});"
+    taken = " ".join(f"{r} = part[{s}];" for s, r in enumerate(registers))
+    return f"{{ T part[{len(registers)}]; memcpy(part, {source}, {size}); {taken} }}"
+
+
+def _require_value(function: _Function) -> None:
+    if function.width not in VALUE_BITS:
+        what = f"{function.dialect.name} of values of {function.width} bits"
+        raise RangeError(what, f"{', '.join(map(str, VALUE_BITS))} bits", "convert each of the words that a value has")
+
+
+# ------------------------------------------------------------------------------------------------- memory
+
+
+class _Vector(NamedTuple):
+    """One access: where it begins, from where the thread begins, and the registers of each of its values."""
+
+    at: int
+    registers: list[list[int]]
+
+
+def _accesses(function: _Function, step: Store | Load) -> Iterator[str]:
+    """All registers of `src` stored, or of `dst` loaded, in vectors."""
+    store = isinstance(step, Store)
+    name, layout = ("src", function.src) if store else ("dst", function.dst)
+    at = offsets(owned(layout, function.lanes), step.layout)
+    sign = _joined(at)
+    if sign is None:
+        what = f"{function.dialect.name} of a layout of memory that neither xors nor adds"
+        raise RangeError(what, "a swizzle, or padding", "use plan.steps and a table")
+    if not store:
+        yield function.dialect.warp_barrier if function.alone else "__syncthreads();"
+    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))] + [at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))]
+    starts = [c - c % step.vector for c in columns]
+    yield f"const unsigned {name}_at = {_sum_text(starts) if sign == '+' else linear_text(starts, 'thread')};"
+    if step.vector > 1:
+        yield from _mover(function, name, [c % step.vector for c in columns], step.vector)
+    for vector in _vectors(at, step.vector):
+        yield (_stored if store else _loaded)(vector, _place(f"{name}_at", vector.at, starts, sign))
+
+
+def _vectors(at: Placed, size: int) -> list[_Vector]:
+    found: dict[int, list[list[int]]] = {}
+    for r in range(at.registers):
+        place = at.at(0, 0, r)
+        found.setdefault(place // size, [[] for _ in range(size)])[place % size].append(r)
+    assert all(all(v) for v in found.values()), "a vector that is not whole"
+    return [_Vector(k * size, registers) for k, registers in found.items()]
+
+
+def _stored(vector: _Vector, place: str) -> str:
+    values = [f"src[{registers[0]}]" for registers in vector.registers]
+    return f"store({place}, {{{', '.join(values)}}});" if len(values) > 1 else f"smem[{place}] = {values[0]};"
+
+
+def _loaded(vector: _Vector, place: str) -> str:
+    size = len(vector.registers)
+    if size == 1:
+        first, *others = vector.registers[0]
+        return " ".join([f"dst[{first}] = smem[{place}];", *(f"dst[{r}] = dst[{first}];" for r in others)])
+    taken = " ".join(f"dst[{r}] = part[{s}];" for s, registers in enumerate(vector.registers) for r in registers)
+    return f"{{ T part[{size}]; load({place}, part); {taken} }}"
+
+
+def _place(start: str, at: int, columns: Sequence[int], sign: str) -> str:
+    """A place in memory: bits that no thread has are added, which is part of the instruction."""
+    free = at if sign == "+" else at & ~functools.reduce(operator.or_, columns, 0)
+    start = f"({start} ^ {at ^ free}u)" if at ^ free else start
+    return f"{start} + {free}" if free else start
+
+
+def _sum_text(columns: Sequence[int]) -> str:
+    """The sum of what each bit of the thread's number adds: bits in a row of which each adds twice the one before are one factor."""
+    terms, k = [], 0
+    while k < len(columns):
+        end = k + 1
+        while end < len(columns) and columns[end] == 2 * columns[end - 1]:
+            end += 1
+        terms.append(f"(thread >> {k} & {(1 << end - k) - 1}u) * {columns[k]}u")
+        k = end
+    return " + ".join(t for t in terms if not t.endswith("* 0u")) or "0u"
+
+
+def _mover(function: _Function, name: str, columns: Sequence[int], size: int) -> Iterator[str]:
+    """The function that stores, or loads, one vector of `part`; its values are permuted by thread where `columns` change its places."""
+    width, together = size * function.width, max(1, WORD_BITS // function.width)
+    words = -(-width // WORD_BITS)
+    turns = [
+        line
+        for u, mask in outer_products([c // together for c in columns])
+        for line in _exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
+    ]
+    rotated = [c % together for c in columns]
+    if any(rotated):
+        yield f"const unsigned {name}_bytes = {_selector(function, rotated, 'thread')};"
+        turns += [f"v[{k}] = {function.dialect.permute.format(f'v[{k}]', f'{name}_bytes')};" for k in range(words)]
+    store = name == "src"
+    access = (function.dialect.store if store else function.dialect.load)(width)
+    yield f"const auto {'store' if store else 'load'} = [&](unsigned at, {'const ' if store else ''}T (&part)[{size}]) {{"
+    yield f"  unsigned v[{words}] = {{}};"
+    copy = f"memcpy(v, part, {width // 8});" if store else f"memcpy(part, v, {width // 8});"
+    yield from (f"  {line}" for line in ([copy, *turns, access] if store else [access, *turns, copy]))
+    yield "};"
+
+
+def _joined(at: Placed) -> str | None:
+    """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum, or by neither."""
+    warps, lanes = [at.at(w, 0, 0) for w in range(at.warps)], [at.at(0, k, 0) for k in range(at.lanes)]
+    registers = at.of[: at.registers]
+    for sign, join in (("^", operator.xor), ("+", operator.add)):
+        joined = [join(join(w, k), r) for w in warps for k in lanes for r in registers]
+        if joined == at.of and _by_bit(warps, sign) and _by_bit(lanes, sign):
+            return sign
+    return None
+
+
+def _by_bit(table: Sequence[int], sign: str) -> bool:
+    images = [table[1 << k] for k in range(bits.log2(len(table)))]
+    if sign == "^":
+        return all(n == bits.apply(images, k) for k, n in enumerate(table))
+    return all(n == sum(images[b] for b in bits.ones(k)) for k, n in enumerate(table))

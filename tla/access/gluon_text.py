@@ -1,0 +1,35 @@
+"""The plan of a conversion as a function of Triton's Gluon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.errors import RangeError, TlaError
+from ..core.int_tuple import shown
+from ..linear import LinearLayout, linear
+from .device_text import require_name
+from .steps import Step, Store
+
+
+def gluon_function(name: str, steps: Sequence[Step], dst: LinearLayout) -> str:
+    """A function of Gluon that gives a tensor in the layout `dst`."""
+    require_name("gluon", name)
+    names = dst.get_out_dim_names()
+    order = sorted(range(len(names)), key=lambda k: (len(names[k]), names[k]))  # dim0, dim1, ...: Gluon's dimensions have no names
+    owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]
+    layout = ", ".join(map(str, [*owners, [], [dst.out_dims[names[k]] for k in order]]))
+    lines = ["@gluon.jit", f"def {name}(x):", f"    layout: gl.constexpr = gl.DistributedLinearLayout({layout})"]
+    stored = next((step.layout for step in steps if isinstance(step, Store)), None)
+    if stored is None:
+        return "\n".join([*lines, "    return gl.convert_layout(x, layout)"])
+    try:
+        bases = linear(stored).invert().bases["offset"]
+    except TlaError as not_linear:
+        raise RangeError(f"gluon of the memory layout {shown(stored)}", "swizzles, without padding", "use plan.cuda()") from not_linear
+    lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
+    lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory, x)", "    return smem.load(layout)"]
+    return "\n".join(lines)
+
+
+def _vectors(bases: Sequence[Sequence[int]], order: Sequence[int]) -> list[list[int]]:
+    return [[v[k] for k in order] for v in bases]
