@@ -1,4 +1,4 @@
-"""What is known of the values of a tensor along each dimension: runs that count up, powers of two that divide, runs that are equal.
+"""Facts of the values of a tensor along each dimension: runs that count up, powers of two that divide, runs that are equal.
 
 The rules by which Triton chooses the width of a global access: one at most as wide as the run of addresses that it can prove, aligned
 by what it can prove to divide them, as many elements as a thread has in a row, and within runs of equal masks.
@@ -25,7 +25,7 @@ Vector = tuple[int, ...]
 
 
 class Runs(NamedTuple):
-    """What is known of a tensor, or of a scalar, which has one dimension here.
+    """The facts of a tensor, or of a scalar, which has one dimension here.
 
     counts    along each dimension the elements after one another that each are one more than the one before
     divides   a power of two that divides the first of each such run
@@ -49,7 +49,7 @@ def _each(f: Callable[[int, int], int], a: Vector, b: Vector) -> Vector:
 
 
 class Alignment:
-    """What is known of a program's values.
+    """The facts of a program's values.
 
     >>> from tla.ttgir.text import program_of
     >>> text = "%r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>"
@@ -69,7 +69,7 @@ class Alignment:
                 break
 
     def of(self, name: str) -> Runs:
-        """What is known of a value; nothing of one that is not in the program."""
+        """The facts of a value; none of one that is not in the program."""
         return self._known.get(name) or self._nothing(name)
 
     def _nothing(self, name: str) -> Runs:
@@ -100,7 +100,7 @@ class Alignment:
                 self._known[target] = self._met(self._known.get(target), value)
 
     def _met(self, a: Runs | None, b: Runs) -> Runs:
-        """What is known of a value that is one or the other."""
+        """The facts of a value that is one or the other."""
         if a is None or len(a.counts) != len(b.counts):
             return b
         value = a.value if a.value == b.value else None

@@ -95,7 +95,7 @@ def _exchanged(src: LinearLayout, dst: LinearLayout) -> int:
 
 
 class _Form(NamedTuple):
-    """What an instruction wants of lanes: those whose elements lie in one row, and those whose rows go together."""
+    """The lanes of an instruction: those whose elements lie in one row, and those whose rows go together."""
 
     together: tuple[int, ...]
     rows: tuple[int, ...]

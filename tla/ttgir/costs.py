@@ -55,7 +55,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """What an operation costs.
+    """The cost of an operation.
 
     op        the operation
     times     how often it runs in one instance of the program: a number, or a formula
@@ -76,7 +76,7 @@ class Cost:
 
 
 def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
-    """What each operation of a program costs that moves data.
+    """Count what each operation of a program costs that moves data.
 
     sizes      values of the kernel's arguments, and of loops whose count is not known: name -> value
     Raises     RangeError for a machine whose shared memory is not known
@@ -114,7 +114,7 @@ class Costs:
 
     @functools.cached_property
     def alignment(self) -> Alignment:
-        """What is known of pointers and masks."""
+        """The analysis of pointers and masks."""
         return Alignment(self.program)
 
     def _cost(self, op: Op) -> Cost:
@@ -125,7 +125,7 @@ class Costs:
             return Cost(op, times, (), refused=error.reason.what.splitlines()[0])
 
     def totals(self) -> dict[str, Size]:
-        """What all operations cost together, each as often as it runs: by unit.
+        """The cost of all operations together, each as often as it runs: by unit.
 
         What is not known is left out: Cost.parts say which.
         """

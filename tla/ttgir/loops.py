@@ -1,4 +1,4 @@
-"""How often an operation runs: the trip counts of the loops around it, numbers or formulas in the kernel's arguments."""
+"""Repeats of an operation: the trip counts of the loops around it, numbers or formulas in the kernel's arguments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Loops:
         self._steps = 0
 
     def times(self, op: Op) -> Size:
-        """How often an operation runs in one program: what is in a branch counts as if the branch were taken.
+        """Count the runs of an operation in one program: what is in a branch counts as if the branch were taken.
 
         A loop whose count is not known is a size of its own, named after its line, such as loop87.
         """

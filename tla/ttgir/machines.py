@@ -1,4 +1,4 @@
-"""What a target's warps have to move data with: the memories that count, and matrix loads and stores."""
+"""Targets: the memories whose accesses are counted, and whether warps have matrix loads and stores."""
 
 from __future__ import annotations
 

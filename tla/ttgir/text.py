@@ -12,6 +12,7 @@ Source: the printers of MLIR and of Triton 3.9's dialects.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 from typing import IO, NamedTuple, NoReturn
 
@@ -22,6 +23,8 @@ from .program import Argument, Op, Program
 
 #: A longer text is refused [characters]; so are more regions inside of each other, and more brackets in a line.
 MAX_TEXT, MAX_DEPTH, MAX_BRACKETS = 2**24, 64, 64
+MAX_LINES = 2**17
+_GZIP = b"\x1f\x8b"
 _EXPECTED = "the TTGIR of a kernel, as Triton prints it"
 _FIX = "write kernel.asm['ttgir'] of a compiled kernel to a file, or take NAME.ttgir of Triton's cache"
 
@@ -36,7 +39,7 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 
 
 def read_program(source: str | os.PathLike[str] | IO[bytes]) -> Program:
-    """The program of a file of TTGIR: a path, or an open file of bytes.
+    """The program of a file of TTGIR, which may be gzipped: a path, or an open file of bytes.
 
     Raises     ParseError with the line for what is no TTGIR, for a text that is cut off, and where it is too large or too deep
 
@@ -47,12 +50,21 @@ def read_program(source: str | os.PathLike[str] | IO[bytes]) -> Program:
     """
     if isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:
-            data = file.read(MAX_TEXT + 1)
-    else:
-        data = source.read(MAX_TEXT + 1)
+            return read_program(file)
+    data = source.read(MAX_TEXT + 1)
     if not isinstance(data, bytes):
         raise LeafTypeError("read_program of a file of text", "a path, or a file of bytes", "open it with mode 'rb'")
+    if data.startswith(_GZIP):
+        data = _unpacked(data)
     return program_of(data.decode("utf-8", "replace"))
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The text of a gzipped file, as far as a text may go."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, MAX_TEXT + 1)
+    except zlib.error as error:
+        raise ParseError("", 0, f"a gzipped file that is broken: {error}", "a whole file", _FIX) from error
 
 
 def program_of(text: str) -> Program:
@@ -104,6 +116,8 @@ class _ProgramReader:
         """The lines that say something; the location that stands at the end of each apart from it."""
         at = 0
         for number, raw in enumerate(self.text.split("\n"), 1):
+            if number > MAX_LINES:
+                self.fail(at, f"more than {MAX_LINES:,} lines", "the TTGIR of one kernel", "give one kernel")
             start, at = at, at + len(raw) + 1
             text = raw.strip()
             if text and not text.startswith("//"):
