@@ -41,6 +41,9 @@ class Part(NamedTuple):
     cost, least   of all warps; least is what so many accesses need without conflicts, or with no byte unused. None where it is not known
     degree        how many lanes want one bank at once, at most
     bytes         that all warps move
+
+    >>> Part("wavefronts", "ldmatrix.x4", 2, 128, 32, 32, 1, 4096).cost
+    32
     """
 
     unit: str
@@ -64,6 +67,11 @@ class Cost:
     shared    the layout of shared memory; None where there is none
     buffer    bytes of shared memory that a conversion uses meanwhile
     refused   why it is not counted; nothing where it is
+
+    >>> from tla.ttgir import program_of
+    >>> text = "%m = ttg.local_alloc %x : (tensor<8xf16, #no>) -> !ttg.memdesc<8xf16, #no, #ttg.shared_memory>"
+    >>> Costs(program_of(f'module attributes {{ttg.target = "cuda:80"}} {{\\n{text}\\n}}')).rows[0].refused
+    '#no is a name, at position 14'
     """
 
     op: Op
@@ -103,6 +111,10 @@ class Costs:
 
     sizes   values of the kernel's arguments, and of loops whose count is not known
     rows    a Cost for each operation that moves data, in the order of the text
+
+    >>> from tla.ttgir import program_of
+    >>> Costs(program_of('module attributes {ttg.target = "cuda:80"} {\\n}')).totals()
+    {}
     """
 
     def __init__(self, program: Program, sizes: Mapping[str, int] | None = None) -> None:
@@ -284,7 +296,7 @@ def allocated(memory: str) -> str:
 
 
 def illegal(shared: Typed) -> str:
-    """Why the TMA does not take a tile of this layout; nothing where it does."""
+    """The reason that the TMA does not take a tile of this layout; nothing where it does."""
     row = shared.shape[-1] * (shared.bits or _BYTE) // 8
     if getattr(shared.layout, "transposed", False):
         row = shared.shape[0] * (shared.bits or _BYTE) // 8

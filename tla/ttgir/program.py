@@ -39,6 +39,11 @@ class Op(NamedTuple):
     sources         places in the kernel's source, the innermost function first; none where the text does not say it
     parent          the operation that it is inside of, as its place in the program's table; None at the top
     begins          of a loop, what its arguments are in the first iteration: argument -> name
+
+    >>> from tla.ttgir import program_of
+    >>> op = program_of("%c = arith.addi %a, %b : i32").ops[0]
+    >>> op.name, op.results, op.operands, op.result_types
+    ('arith.addi', ('%c',), ('%a', '%b'), ('i32',))
     """
 
     name: str
@@ -65,7 +70,12 @@ class Op(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """An argument of a kernel: its name, the text of its type, and what is known to divide it."""
+    """An argument of a kernel: its name, the text of its type, and what is known to divide it.
+
+    >>> from tla.ttgir import program_of
+    >>> program_of("tt.func @f(%N: i32 {tt.divisibility = 16 : i32})").arguments
+    (Argument(name='%N', type='i32', divisibility=16),)
+    """
 
     name: str
     type: str
@@ -73,12 +83,17 @@ class Argument(NamedTuple):
 
 
 class Program:
-    """A program of TTGIR.
+    """A compiled program, as TTGIR says it.
 
     ops         its operations in the order of the text
     arguments   of its kernel; of several functions those of all
     attributes  of the module, such as ttg.num-warps -> 4 : i32
     aliases     the names of layouts that stand before it, and their texts
+
+    >>> from tla.ttgir import program_of
+    >>> program = program_of('module attributes {"ttg.num-warps" = 8 : i32, ttg.target = "cuda:90"} {\\n}')
+    >>> program.target, program.warps, program.lanes
+    ('cuda:90', 8, 32)
     """
 
     def __init__(

@@ -107,7 +107,7 @@ class _ProgramReader:
             self.read(line)
         if self.open:
             self.fail(len(self.text), "the text ends inside a region", "a '}' for each '{'", "give the whole text: it is cut off")
-        if not self.modules and not self.ops:
+        if not (self.modules or self.ops or self.arguments):
             self.fail(0, "no operation and no module", _EXPECTED, _FIX)
         ops = (op._replace(sources=self.locations.resolved(place)) for op, place in zip(self.ops, self.places))
         return Program(tuple(ops), tuple(self.arguments), self.attributes, self.aliases)
