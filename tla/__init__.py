@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         swizzled as swizzled,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "ttgir", "viz", "xla")
 

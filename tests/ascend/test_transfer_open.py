@@ -234,10 +234,10 @@ def test_a_wrong_field_is_not_proved():
 def test_what_is_given_proves_no_more_than_it_says():
     """M < N, of sizes of 1 to 9: whatever is said to be proved holds for all of them, and what the condition says is proved."""
     m, n = dim("M"), dim("N")
-    given = Given([m < n])
+    given, every = Given([m < n]), [{"M": i, "N": j} for i in range(1, 10) for j in range(i + 1, 10)]
     assert [given.at_most(a, n) for a in (m, m + 1)] == [True, True]
     for a, b in itertools.product((m - 1, m, m + 1, m + 2, n, n + 1, 2 * m, m + n), (m, n, n - 1, n - 2, m + 1, 2 * n)):
-        holds = [int(a.at(M=i, N=j)) <= int(b.at(M=i, N=j)) for i in range(1, 10) for j in range(i + 1, 10)]
+        holds = [int(a.at(sizes)) <= int(b.at(sizes)) for sizes in every]
         assert given.at_most(a, b) is not True or all(holds), (a, b)
         assert given.at_most(a, b) is not False or not any(holds), (a, b)
 

@@ -28,8 +28,7 @@ DIFFERENT = {
     # LLVM peels the loop of a pipelined kernel: three copies of its loads where TTGIR has two
     "matmul_bf16_gfx942": {"ds_read": (72, 48), "ds_write": (15, 10), "ld.global": (9, 6)},
     "matmul_f16_gfx942": {"ds_read": (60, 40), "ds_write": (9, 6), "ld.global": (6, 4)},
-    # and the memory of B is #ttg.amd_rotating_shared, which is refused
-    "matmul_f16_gfx1100": {"ds_read": (48, 16), "ds_write": (30, 4), "ld.global": (12, 8)},
+    "matmul_f16_gfx1100": {"ds_read": (48, 32), "ds_write": (30, 20), "ld.global": (12, 8)},
     # gfx950 transposes in its loads (ds_read_b64_tr_b16), and exchanges lanes by v_permlane
     "matmul_f16_gfx950": {"ds_read": (12, 36), "shfl": (0, 4)},
     # where tensor memory begins, and the first thread that issues its instructions
