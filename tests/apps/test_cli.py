@@ -726,6 +726,7 @@ SESSIONS = {
     "sharding": ["'{devices=[8,8]<=[64]}' 'f32[16,128]'"],
     "explore": ["--help"],
     "advise": ["--help"],
+    "ttgir": [f"{DATA}/ttgir/matmul_f16_sm80.ttgir.gz {more}" for more in ("", "--size K=4096")],
 }
 
 
