@@ -535,7 +535,7 @@ LOADS = {
     ("default", "bf16[8,300]"): ("core xla", 45),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
     ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
-    ("--help",): ("core notation xla", 51),
+    ("--help",): ("core notation xla", 52),
 }
 
 #: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.
@@ -726,6 +726,7 @@ SESSIONS = {
     "sharding": ["'{devices=[8,8]<=[64]}' 'f32[16,128]'"],
     "explore": ["--help"],
     "advise": ["--help"],
+    "ttgir": [f"{DATA}/ttgir/matmul_f16_sm80.ttgir.gz {more}" for more in ("", "--size K=4096")],
 }
 
 
