@@ -1,6 +1,7 @@
 """Conversions as machine code: NVRTC compiles them, their PTX is executed and its accesses counted, the machine code's instructions too."""
 
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,32 +11,14 @@ from tla import parse
 from tla.access import Load, Store, access, convert
 from tla.linear import LinearLayout, triton
 
+import hip
 import nvrtc
 import ptx
-from conversions import held, pair, registers, threads, usual
+from conversions import held, kernel, pair, registers, threads, usual
 from night import amount
 
-TYPES = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned long long", 128: "Wide"}
 #: More words than this in a thread leave too few of its 255 registers.
 MOST_WORDS = 64
-
-
-def kernel(plan):
-    """A kernel that loads each thread's registers, converts them, and stores what it has then."""
-    kind, given, wanted, n = TYPES[plan.element_bits], registers(plan.src), registers(plan.dst), threads(plan)
-    memory = f"__shared__ __align__(16) {kind} smem[{plan.bytes * 8 // plan.element_bits}];" if plan.bytes else ""
-    return f"""struct alignas(16) Wide {{ unsigned x, y, z, w; }};
-{plan.cuda("f")}
-extern "C" __global__ void kernel_main(const {kind}* a, {kind}* b) {{
-  {memory}
-  {kind} src[{given}], dst[{wanted}];
-  #pragma unroll
-  for (int r = 0; r < {given}; ++r) src[r] = a[r * {n} + threadIdx.x];
-  f(src, dst{", smem" if memory else ""});
-  #pragma unroll
-  for (int r = 0; r < {wanted}; ++r) b[r * {n} + threadIdx.x] = dst[r];
-}}
-"""
 
 
 def values(layout, count, element_bits):
@@ -47,7 +30,7 @@ def values(layout, count, element_bits):
 
 def require_true(plan, folder):
     """The compiled code does what the definition says, with the instructions and the wavefronts that the plan states."""
-    text, cubin = nvrtc.compiled(kernel(plan))
+    text, cubin = nvrtc.compiled(kernel(plan, plan.cuda("f")))
     wanted = values(plan.dst, threads(plan), plan.element_bits)
     block = ptx.Block(threads(plan), values(plan.src, threads(plan), plan.element_bits), wanted.nbytes)
     assert block.run(text).tobytes() == wanted.tobytes(), plan
@@ -64,11 +47,11 @@ def small(plan):
     return max(registers(plan.src), registers(plan.dst)) * max(32, plan.element_bits) <= 32 * MOST_WORDS
 
 
-def plans(rng, count):
+def plans(rng, count, machine="sm_90", wave=32):
     kinds = {"registers": 0, "shuffles": 0, "shared memory": 0}
     while sum(kinds.values()) < count:
-        src, dst = usual(rng) if rng.random() < 0.7 else pair(rng, spread=rng.random() < 0.4)
-        plan = convert(src, dst, rng.choice([8, 16, 32, 64]))
+        src, dst = usual(rng, wave) if rng.random() < 0.7 else pair(rng, rng.random() < 0.4, 5 if wave == 32 else 6)
+        plan = convert(src, dst, rng.choice([8, 16, 32, 64]), machine)
         if small(plan) and kinds[plan.kind] <= count // 2:
             kinds[plan.kind] += 1
             yield plan
@@ -116,3 +99,15 @@ def test_wide_values(tmp_path):
     plan = convert(src, dst, 128)
     assert plan.shuffles % 4 == 0
     require_true(plan, tmp_path)
+
+
+@pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx1100", 32), ("gfx1200", 32)])
+def test_hip_has_the_instructions_that_are_planned(tmp_path, arch, wave):
+    """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts of its own."""
+    for plan in plans(random.Random(43), amount(3, 125), arch, wave):
+        found = hip.opcodes(kernel(plan, plan.hip("f")), arch, tmp_path)
+        lds = {op: n for op, n in found.items() if op.startswith("ds_")}
+        shuffles = lds.pop("ds_bpermute_b32", 0)
+        accesses = sum(n * (2 if re.search("read2|write2|2addr", op) else 1) for op, n in lds.items())
+        assert (shuffles, accesses) == (plan.shuffles, plan.instructions - plan.shuffles), (lds, plan)
+        assert not any(op.startswith("scratch_") for op in found), plan

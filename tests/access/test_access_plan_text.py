@@ -14,7 +14,7 @@ from tla.access import Load, Store, convert
 from tla.linear import LinearLayout, triton
 
 import compiled
-from conversions import held, pair, threads
+from conversions import held, pair, threads, usual
 
 #: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached, until none is left.
 WARP = """
@@ -37,13 +37,27 @@ static struct { ThreadIdx x; } threadIdx;
     return out;
 }
 using std::memcpy;
-static unsigned __shfl_sync(unsigned, unsigned value, int source, int width = 32) {
+#define address_space(n)
+#define __builtin_amdgcn_fence(...) (void)0
+[[maybe_unused]] static unsigned __builtin_amdgcn_perm(unsigned a, unsigned b, unsigned which) {  // ISA manual: the bytes of b are 0 to 3
+    uint64_t both = b | uint64_t(a) << 32;
+    unsigned out = 0;
+    for (int k = 0; k < 4; ++k) out |= unsigned(both >> 8 * (which >> 8 * k & 7) & 255) << 8 * k;
+    return out;
+}
+[[maybe_unused]] static int __builtin_amdgcn_ds_bpermute(int address, int value) {  // waves of 64 lanes
+    unsigned k = step_++;
+    if (k == pass_) { sent_[k][thread_] = value; throw Stop(); }
+    return sent_[k][(thread_ & ~63u) | (address >> 2 & 63)];
+}
+[[maybe_unused]] static unsigned __shfl_sync(unsigned, unsigned value, int source, int width = 32) {
     unsigned k = step_++;
     if (k == pass_) { sent_[k][thread_] = value; throw Stop(); }
     return sent_[k][(thread_ & ~(width - 1)) | (source & (width - 1))];
 }
 static void __syncthreads() { if (step_++ == pass_) throw Stop(); }
 [[maybe_unused]] static void __syncwarp() { __syncthreads(); }
+[[maybe_unused]] static void __builtin_amdgcn_wave_barrier() { __syncthreads(); }
 template <class F> static void run(unsigned threads, F f) {
     sent_.clear();
     for (pass_ = 0;; ++pass_) {
@@ -85,27 +99,39 @@ def on_the_host(text):
     return text
 
 
-def program(chosen):
+def program(texts):
+    """One function of C++ for each plan and the text of its function `f`."""
     text = WARP
-    for k, plan in enumerate(chosen):
-        kind, memory = TYPES[plan.element_bits], bool(plan.bytes)
+    for k, (plan, function) in enumerate(texts):
+        kind, smem = TYPES[plan.element_bits], bool(plan.bytes)
         sizes = plan.src.get_in_dim_size("register"), plan.dst.get_in_dim_size("register")
-        text += on_the_host(plan.cuda(f"f{k}")) + "\n"
-        text += f'extern "C" void call{k}(const {kind}* src, {kind}* dst{f", {kind}* smem" if memory else ""}) {{\n'
-        smem = ", smem" if memory else ""
-        text += f"    run({threads(plan)}, [&](unsigned t) {{ f{k}(src + t * {sizes[0]}, dst + t * {sizes[1]}{smem}); }});\n}}\n"
+        text += f"namespace n{k} {{\n{on_the_host(function)}\n}}\n"
+        text += f'extern "C" void call{k}(const {kind}* src, {kind}* dst{f", {kind}* smem" if smem else ""}) {{\n'
+        memory = ", smem" if smem else ""
+        text += f"    run({threads(plan)}, [&](unsigned t) {{ n{k}::f(src + t * {sizes[0]}, dst + t * {sizes[1]}{memory}); }});\n}}\n"
     return text
 
 
-def test_run_thread_by_thread(tmp_path):
-    chosen = plans()
+@functools.cache
+def waves():
+    """Conversions of waves of 64 lanes."""
+    rng = random.Random(32)
+    pairs = [pair(rng, spread=k % 3 == 0, most_lanes=6) for k in range(6)] + [usual(rng, wave=64) for _ in range(6)]
+    return [convert(src, dst, rng.choice([8, 16, 32, 64]), "gfx942") for src, dst in pairs]
+
+
+@pytest.mark.parametrize("language", ["cuda", "hip"])
+def test_run_thread_by_thread(tmp_path, language):
+    chosen = [*plans(), *(waves() if language == "hip" else [])]
     assert {plan.kind for plan in chosen} == {"registers", "shuffles", "shared memory"}
-    library = compiled.build(tmp_path, program(chosen), "-Wno-unknown-pragmas", language="c++")
+    texts = [(plan, getattr(plan, language)("f")) for plan in chosen]
+    library = compiled.build(tmp_path, program(texts), "-Wno-unknown-pragmas", language="c++")
     rng = np.random.default_rng(1)
     for k, plan in enumerate(chosen):
         kind = np.dtype(f"uint{plan.element_bits}")
-        given = rng.integers(0, np.iinfo(kind).max, held(plan.src).shape, kind, endpoint=True)
-        wanted = plan.run(given)
+        elements = rng.integers(0, np.iinfo(kind).max, held(plan.src).max() + 1, kind, endpoint=True)
+        given, wanted = elements[held(plan.src)], elements[held(plan.dst)]
+        assert np.array_equal(plan.run(given), wanted)
         found, memory = np.zeros_like(wanted), compiled.aligned(plan.bytes, np.uint8)
         buffers = [given, found, memory][: 3 if plan.bytes else 2]
         getattr(library, f"call{k}")(*map(compiled.pointer, buffers))

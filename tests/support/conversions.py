@@ -16,10 +16,10 @@ def held(layout):
     return out
 
 
-def pair(rng, spread):
+def pair(rng, spread, most_lanes=5):
     """Two owners of 2^n elements in the same warps; with `spread`, some values have several owners."""
     n = rng.randrange(3, 9)
-    lanes, warps = rng.choice([2, 3, 5]), rng.choice([0, 0, 1])
+    lanes, warps = rng.choice([2, 3, most_lanes]), rng.choice([0, 0, 1])
     count = max(n, lanes + warps) + (rng.randrange(3) if spread else 0)
     columns = [1 << k for k in range(n)] + [rng.randrange(1 << n) if spread else 0 for _ in range(count - n)]
     rng.shuffle(columns)
@@ -36,23 +36,26 @@ def pair(rng, spread):
     return made
 
 
-def usual(rng):
+def usual(rng, wave=32):
     """Two layouts of Triton's of one tile: blocks, accumulators, operands; some values have several owners."""
     shape, warps = rng.choice([(16, 16), (32, 32), (64, 16), (16, 64), (64, 64), (32, 128), (128, 32)]), rng.choice([1, 2, 4])
-    return tuple(_usual(rng, shape, warps) for _ in range(2))
+    return tuple(_usual(rng, shape, warps, wave) for _ in range(2))
 
 
-def _usual(rng, shape, warps):
+def _usual(rng, shape, warps, wave):
     rows = rng.choice([n for n in (1, 2, 4) if n <= warps])
     split, kind = [rows, warps // rows], rng.randrange(4)
     if kind < 2:
-        lanes = rng.choice([1, 2, 4, 8, 16, 32])
+        lanes = rng.choice([n for n in (1, 2, 4, 8, 16, 32, 64) if n <= wave])
         held = [rng.choice([1, 2, 4]), rng.choice([1, 2, 4, 8])]
-        return triton.BlockedLayout(held, [lanes, 32 // lanes], split, rng.choice([[0, 1], [1, 0]])).linear(shape)
-    accumulator = triton.NVMMADistributedLayout([2, 0], split, [16, 8])
+        return triton.BlockedLayout(held, [lanes, wave // lanes], split, rng.choice([[0, 1], [1, 0]])).linear(shape)
+    if wave == 32:
+        accumulator = triton.NVMMADistributedLayout([2, 0], split, [16, 8])
+    else:
+        accumulator = triton.AMDMFMALayout(3, rng.choice([[16, 16, 16], [32, 32, 8]]), rng.random() < 0.5, split)
     if kind == 2:
         return accumulator.linear(shape)
-    return triton.DotOperandLayout(rng.randrange(2), accumulator, rng.choice([1, 2, 4])).linear(shape)
+    return triton.DotOperandLayout(rng.randrange(2), accumulator, rng.choice([1, 2, 4] if wave == 32 else [4, 8])).linear(shape)
 
 
 def registers(layout):
@@ -61,3 +64,24 @@ def registers(layout):
 
 def threads(plan):
     return plan.src.get_in_dim_size("lane") * plan.src.get_in_dim_size("warp")
+
+
+TYPES = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned long long", 128: "Wide"}
+
+
+def kernel(plan, text):
+    """A kernel of CUDA or HIP that loads each thread's registers, converts them by the function `f`, and stores what it has then."""
+    kind, given, wanted, n = TYPES[plan.element_bits], registers(plan.src), registers(plan.dst), threads(plan)
+    memory = f"__shared__ __align__(16) {kind} smem[{plan.bytes * 8 // plan.element_bits}];" if plan.bytes else ""
+    return f"""struct alignas(16) Wide {{ unsigned x, y, z, w; }};
+{text}
+extern "C" __global__ void kernel_main(const {kind}* a, {kind}* b) {{
+  {memory}
+  {kind} src[{given}], dst[{wanted}];
+  #pragma unroll
+  for (int r = 0; r < {given}; ++r) src[r] = a[r * {n} + threadIdx.x];
+  f(src, dst{", smem" if memory else ""});
+  #pragma unroll
+  for (int r = 0; r < {wanted}; ++r) b[r * {n} + threadIdx.x] = dst[r];
+}}
+"""

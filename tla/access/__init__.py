@@ -4,6 +4,7 @@ from ..core.element import Width
 from ..notation.width import element_width
 from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts
+from .machines import Machine
 from .memories import (
     AMD_LDS_GFX11_READ,
     AMD_LDS_GFX12_READ,
@@ -39,6 +40,7 @@ __all__ = [
     "Certificate",
     "ConversionPlan",
     "Load",
+    "Machine",
     "Memory",
     "Move",
     "Pattern",

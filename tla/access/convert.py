@@ -8,7 +8,8 @@ from ..core.errors import RangeError, RankError
 from ..linear import LinearLayout, bits
 from ..linear.value import integer
 from .counting import access
-from .memories import NVIDIA_SHARED, Memory, as_memory
+from .machines import Machine, as_machine
+from .memories import NVIDIA_SHARED
 from .places import offsets, owned, require_lanes
 from .plan import ConversionPlan
 from .rounds import BYTE_BITS, WORD_BITS, within_warps
@@ -25,7 +26,8 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
 
     src, dst       linear layouts of register, lane and warp onto one tile
     element_bits   of an element [bits]: narrow ones are shuffled as words of 32 bits, where both layouts have them together
-    memory         a row of the table, or its name; best_swizzle chooses the layout in it
+    memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name;
+                   best_swizzle chooses the layout for its reads
     Returns        ConversionPlan
     Raises         RankError for different tiles, RangeError for different warps, or elements that the source does not hold
 
@@ -37,15 +39,15 @@ def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.
     """
-    row, width = as_memory(memory), integer("convert: element_bits", element_bits)
+    machine, width = as_machine(memory), integer("convert: element_bits", element_bits)
     if not width:
         raise RangeError("convert: elements of 0 bits", "1 or more", "give the width of an element, such as 16")
     for layout in (src, dst):
-        require_lanes("convert", layout, row)
+        require_lanes("convert", layout, machine.read)
     src, dst = _checked(src, dst)
     steps = within_warps(src, dst, width)
     if steps is None:
-        return _through_memory(src, dst, width, row)
+        return _through_memory(src, dst, width, machine)
     kind = "registers" if isinstance(steps[0], Move) else "shuffles"
     shuffles = sum(isinstance(s, Shuffle) and s.crosses for s in steps) * -(-width // WORD_BITS)
     return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, width, src, dst)
@@ -83,11 +85,11 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
     return full[0], full[1]
 
 
-def _through_memory(src: LinearLayout, dst: LinearLayout, element_bits: int, row: Memory) -> ConversionPlan:
+def _through_memory(src: LinearLayout, dst: LinearLayout, element_bits: int, machine: Machine) -> ConversionPlan:
     width = max(BYTE_BITS, element_bits)
-    layout = best_swizzle([src], [dst], width, row).layout
-    size = (max(offsets(owned(src, row.lanes), layout).of) + 1) * width // 8
-    write, read = (access(x, layout, width, memory=row) for x in (src, dst))
+    layout = best_swizzle([src], [dst], width, machine.read).layout
+    size = (max(offsets(owned(src, machine.read.lanes), layout).of) + 1) * width // 8
+    write, read = access(src, layout, width, memory=machine.write), access(dst, layout, width, memory=machine.read)
     steps = Store(layout, write.vector // width), Load(layout, read.vector // width)
     instructions = (write.instructions + read.instructions) // src.get_in_dim_size("warp")
     return ConversionPlan("shared memory", steps, 0, size, write.total + read.total, instructions, element_bits, src, dst)

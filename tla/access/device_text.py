@@ -10,73 +10,18 @@ import functools
 import keyword
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..linear import LinearLayout, bits
 from .bit_text import Packing, linear_text, outer_products, pairs, parity_text
+from .dialects import WORD_BITS, Dialect
 from .places import Placed, offsets, owned
 from .steps import Load, Move, Shuffle, Spread, Step, Store
 
-WORD_BITS = 32
 #: The widths of values that a register of C has [bits]; narrower ones are carried as bytes.
 VALUE_BITS = (8, 16, 32, 64, 128)
-#: The type of one access, of so many bits.
-_ACCESS = {16: "unsigned short", 32: "unsigned", 64: "uint2", 128: "uint4"}
-
-
-class Dialect(NamedTuple):
-    """The words of a language that differ.
-
-    lanes          of the greatest warp
-    shuffle        a format of a value, the lane that it is of, and ", width" of a smaller warp
-    permute        a format of a word and a selector of its bytes
-    select         the selector that keeps the bytes of a word, and what it changes for each byte that is exchanged
-    warp_barrier   what makes a warp's stores be seen by its lanes
-    store, load    of a width [bits] the statement that moves `v` to smem + at, or back
-    """
-
-    name: str
-    lanes: int
-    shuffle: str
-    permute: str
-    select: tuple[int, int]
-    warp_barrier: str
-    store: Callable[[int], str]
-    load: Callable[[int], str]
-
-
-def _cuda_store(width: int) -> str:
-    """PTX for vectors: a struct of several words is stored word by word where the compiler does not see that they lie together."""
-    if width <= WORD_BITS:
-        return f"*reinterpret_cast<{_ACCESS[width]}*>(smem + at) = v[0];"
-    words = range(width // WORD_BITS)
-    values = ", ".join(f'"r"(v[{k}])' for k in words)
-    names = ", ".join(f"%{k + 1}" for k in words)
-    return f'asm volatile("st.shared.v{len(words)}.b32 [%0], {{{names}}};" :: {_SHARED}, {values} : "memory");'
-
-
-def _cuda_load(width: int) -> str:
-    if width <= WORD_BITS:
-        return f"v[0] = *reinterpret_cast<const {_ACCESS[width]}*>(smem + at);"
-    words = range(width // WORD_BITS)
-    values = ", ".join(f'"=r"(v[{k}])' for k in words)
-    names = ", ".join(f"%{k}" for k in words)
-    return f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");'
-
-
-_SHARED = '"r"(unsigned(__cvta_generic_to_shared(smem + at)))'
-CUDA = Dialect(
-    "cuda",
-    32,
-    "__shfl_sync(0xffffffffu, {}, {}{})",
-    "__byte_perm({}, 0u, {})",
-    (0x3210, 0x1111),
-    "__syncwarp();",
-    _cuda_store,
-    _cuda_load,
-)
 
 
 class _Function(NamedTuple):
@@ -196,10 +141,9 @@ def _changes(table: Sequence[int]) -> list[int]:
 def _round(function: _Function, k: int, word: int, step: Shuffle, source: str) -> Iterator[str]:
     start = step.source[0]
     lane = f"{source} ^ {start}" if start else source
-    width = f", {function.lanes}" if function.lanes < function.dialect.lanes else ""
     for part in range(function.parts):
         got, sent = f"got[{k * function.parts + part}]", f"word[{word * function.parts + part}]"
-        yield f"{got} = {function.dialect.shuffle.format(sent, lane, width) if step.crosses else sent};"
+        yield f"{got} = {function.dialect.shuffle(sent, lane, function.lanes) if step.crosses else sent};"
 
 
 def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condition: str) -> Iterator[str]:
@@ -335,7 +279,7 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
     yield f"const auto {'store' if store else 'load'} = [&](unsigned at, {'const ' if store else ''}T (&part)[{size}]) {{"
     yield f"  unsigned v[{words}] = {{}};"
     copy = f"memcpy(v, part, {width // 8});" if store else f"memcpy(part, v, {width // 8});"
-    yield from (f"  {line}" for line in ([copy, *turns, access] if store else [access, *turns, copy]))
+    yield from (f"  {line}" for line in ([copy, *turns, *access] if store else [*access, *turns, copy]))
     yield "};"
 
 

@@ -300,6 +300,9 @@ def _linear_offsets(held: Owned, memory: LinearLayout) -> Placed:
 
 def to_offsets(memory: LinearLayout) -> LinearLayout:
     """A linear layout of memory from the tensor's coordinates to the offset."""
+    if memory.has_in_dim("partition"):
+        count = memory.get_in_dim_size("partition")
+        raise RankError(f"a memory of {count} allocations", "offsets in one", "give the partition_layout, of the owners of a piece")
     if memory.has_in_dim("offset"):
         return memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
     if memory.has_out_dim("offset"):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import RankError
 from ..linear import LinearLayout
 from ..linear.arguments import checked
-from .device_text import CUDA, device_function
+from .device_text import device_function
+from .dialects import CUDA, HIP, Dialect
 from .gluon_text import gluon_function
 from .places import offsets, owned
 from .rounds import stays_in_warps
@@ -109,7 +110,27 @@ class ConversionPlan:
           dst[0] = src[0]; dst[1] = src[2]; dst[2] = src[1]; dst[3] = src[3];
         }
         """
-        return device_function(CUDA, name, self.steps, self.src, self.dst, self.element_bits, self.alone)
+        return self._text(CUDA, name)
+
+    @checked
+    def hip(self, name: str = "convert") -> str:
+        """The plan as a HIP device function, as cuda() has it: for warps of up to 64 lanes, shuffles by ds_bpermute_b32.
+
+        Raises     as cuda() does
+
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+        >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
+        >>> print(convert(a, b, memory="gfx942").hip())
+        template <class T>
+        __device__ __forceinline__ void convert(const T* src, T* dst) {
+          dst[0] = src[0]; dst[1] = src[2]; dst[2] = src[1]; dst[3] = src[3];
+        }
+        """
+        return self._text(HIP, name)
+
+    def _text(self, dialect: Dialect, name: str) -> str:
+        return device_function(dialect, name, self.steps, self.src, self.dst, self.element_bits, self.alone)
 
     @checked
     def gluon(self, name: str = "convert") -> str:

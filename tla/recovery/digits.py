@@ -52,7 +52,7 @@ def digits(table: Table) -> Digits | Counterexample:
     >>> digits(np.array([[5, 6, 13, 14], [7, 8, 15, 16]]))
     Digits(offset=5, axes=(((2, 2),), ((2, 1), (2, 8))))
     >>> print(digits(np.array([0, 1, 2, 9])).why)
-    (3) lies at 9: a run of 3 with the step 1 ends there, and 3 does not divide 4
+    (3) lies at 9: 3 steps of 1 end there, and 3 does not divide 4
     """
     start = int(table.flat[0])
     alone = [table[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] - start for a in range(table.ndim)]
@@ -68,7 +68,7 @@ def digits(table: Table) -> Digits | Counterexample:
 
 
 class _Break(NamedTuple):
-    """Where an axis is no layout: a run of steps that ends unevenly (its place and length), or two places that do not add up."""
+    """The place where an axis is no layout: a run of steps that ends unevenly (its place and length), or two places that do not add up."""
 
     first: int
     second: int
@@ -100,7 +100,7 @@ def _broken(table: Table, axis: int, place: int, run: int) -> Counterexample:
     where, second = _coordinate(table, axis, place * run), _coordinate(table, axis, place)
     step = int(table[second]) - int(table.flat[0])
     return Counterexample(
-        f"{_shown(where)} lies at {int(table[where])}: a run of {run} with the step {step} ends there,"
+        f"{_shown(where)} lies at {int(table[where])}: {run} steps of {step} end there,"
         f" and {run} does not divide {table.shape[axis] // place}"
     )
 

@@ -37,7 +37,7 @@ def layout_of(x: Any, shape: int | tuple[int, ...] | None = None) -> Layout | Co
     Sw<0,0,0> o _48 o (_4,_8,_2):(_-16,_1,_8)
     >>> layout_of([0, 1, 2, 3, 8, 9])
     Traceback (most recent call last):
-    tla.core.errors.RangeError: offsets of no layout of shape:stride: (4) lies at 8: a run of 4 with the step 1 ends there, and 4 does not divide 6
+    tla.core.errors.RangeError: offsets of no layout of shape:stride: (4) lies at 8: 4 steps of 1 end there, and 4 does not divide 6
       expected  a layout, a swizzle of one, or offsets that are linear over bits
       fix       take a part of it that is one, or cut it at that coordinate
 

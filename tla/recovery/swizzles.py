@@ -6,11 +6,11 @@ that the table's bits allow; a chain is found by elimination over bits, where th
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.cache import plain_memo
 from ..core.swizzle import Swizzle, make_swizzle
 from ..linear import bits
 from ..linear.bridge import eliminated
@@ -42,7 +42,7 @@ class Candidates(NamedTuple):
         return Candidates(tuple(s for s, k in zip(self.swizzles, which) if k), self.reads[which], self.right[which], self.left[which])
 
 
-@functools.cache
+@plain_memo
 def candidates(rows: int) -> Candidates:
     """The swizzles that permute offsets of `rows` bits."""
     import numpy as np
@@ -129,7 +129,7 @@ def _chain(table: Table, rows: int) -> tuple[tuple[Swizzle, ...], Digits] | None
 
 
 def columns_of(table: Table) -> list[list[int]]:
-    """What each bit of each coordinate changes, as xor."""
+    """The xor that each bit of each coordinate makes."""
     start = int(table.flat[0])
     alone = [table[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] for a in range(table.ndim)]
     return [[int(values[1 << k]) ^ start for k in range((len(values) - 1).bit_length())] for values in alone]

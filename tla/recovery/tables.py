@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..core.arrays import as_int64
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.layout import Layout
 from ..linear import LinearLayout
@@ -39,7 +40,7 @@ def as_table(given: Any, shape: tuple[int, ...] | None = None) -> Table:
         if table.ndim > 1 or int(np.prod(shape)) != table.size:
             raise RankError(f"shape={shape} of a table of shape {table.shape}", "its shape", "leave shape= out, or give one axis for all")
         table = table.reshape(shape, order="F")
-    return table.astype(np.int64)
+    return as_int64(table)  # type: ignore[no-any-return]
 
 
 def layout_of_table(table: Table) -> Layout | ComposedLayout:
@@ -47,9 +48,9 @@ def layout_of_table(table: Table) -> Layout | ComposedLayout:
 
     Raises RangeError with the smallest counterexample.
     """
-    found: Layout | ComposedLayout = _found(table)
+    found = _found(table)
     assert (offsets(found).reshape(table.shape, order="F") == table).all()
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def _found(table: Table) -> Any:

@@ -1,0 +1,49 @@
+"""HIP compiled by clang's amdgcn backend where it is there: the instructions of the machine code. No ROCm, no GPU."""
+
+import collections
+import functools
+import re
+import shutil
+import subprocess
+
+import pytest
+
+#: What HIP's headers say, as far as conversions need it.
+HEADER = """
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define memcpy __builtin_memcpy
+#define __popc __builtin_popcount
+struct Thread { __device__ operator unsigned() const { return __builtin_amdgcn_workitem_id_x(); } };
+struct Index { Thread x; };
+static __device__ const Index threadIdx = {};
+__device__ inline void __syncthreads() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+"""
+
+
+@functools.cache
+def compiler():
+    """A clang with the amdgcn backend; the test is skipped without one."""
+    for name in ("clang++", "clang++-20", "clang++-19", "clang++-18"):
+        if shutil.which(name):
+            targets = subprocess.run([name, "--print-targets"], capture_output=True, text=True, check=False).stdout
+            if "amdgcn" in targets:
+                return name
+    pytest.skip("needs clang with the amdgcn backend")
+
+
+def opcodes(source, arch, folder):
+    """How often each instruction stands in the assembly of a source."""
+    path = folder / "kernel.hip"
+    path.write_text(HEADER + source)
+    words = ["-x", "hip", "--offload-device-only", f"--offload-arch={arch}", "-nogpuinc", "-nogpulib", "-O3", "-S", "-o", "-", str(path)]
+    done = subprocess.run([compiler(), *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+    return collections.Counter(re.findall(r"^\t([a-z]\w+)", done.stdout, re.M))

@@ -1,0 +1,70 @@
+"""Machines as rows of a table: how they write and read shared memory, and what a shuffle takes of the same pipe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..core.errors import RangeError
+from .memories import (
+    AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX942_WRITE,
+    AMD_LDS_GFX950_READ,
+    AMD_LDS_GFX950_WRITE,
+    MEMORIES,
+    NVIDIA_SHARED,
+    Memory,
+    as_memory,
+)
+
+
+class Machine(NamedTuple):
+    """A machine as what conversions cost on it, in cycles of the pipe that serves shared memory and shuffles.
+
+    name          the name that it is called by
+    write, read   rows of its shared memory; a wavefront is one cycle
+    shuffle       cycles of one shuffle of a whole warp
+    source        where that is known from
+
+    >>> MACHINES["gfx942"].shuffle, MACHINES["sm_90"].write.name
+    (2, 'NVIDIA_SHARED')
+    """
+
+    name: str
+    write: Memory
+    read: Memory
+    shuffle: int
+    source: str
+
+
+def _written(write: Memory, read: Memory) -> Memory:
+    """A row of writes; widths that nobody has measured are written as they are read."""
+    return replace(write, phases={**read.phases, **write.phases})
+
+
+_GUIDE = "CUDA C++ Programming Guide, arithmetic instructions: 32 results of warp shuffles a cycle; predicted, not measured"
+_CROSSBAR = "ds_bpermute_b32 goes through the crossbar of LDS, 32 lanes a cycle; predicted, not measured"
+_NVIDIA = Machine("sm_80", NVIDIA_SHARED, NVIDIA_SHARED, 1, _GUIDE)
+_ROWS = (
+    *(_NVIDIA._replace(name=f"sm_{n}") for n in (70, 75, 80, 86, 89, 90, 100, 103, 120)),
+    Machine("gfx942", _written(AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ), AMD_LDS_GFX942_READ, 2, _CROSSBAR),
+    Machine("gfx950", _written(AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ), AMD_LDS_GFX950_READ, 2, _CROSSBAR),
+    Machine("gfx1100", AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ, 1, _CROSSBAR),
+    Machine("gfx1200", AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ, 1, _CROSSBAR),
+)
+#: name -> the row.
+MACHINES = {machine.name: machine for machine in _ROWS}
+
+
+def as_machine(x: Any) -> Machine:
+    """A machine by itself or by its name; a memory, or its name, is that of a machine with it."""
+    if isinstance(x, Machine):
+        return x
+    if isinstance(x, str) and x in MACHINES:
+        return MACHINES[x]
+    if isinstance(x, str) and x not in MEMORIES:
+        raise RangeError(f"the machine {x!r:.40}", f"one of {', '.join([*MACHINES, *MEMORIES])}", "use one of these, or make a Machine")
+    row = as_memory(x)
+    return Machine(row.name, row, row, max(1, row.lanes // row.banks) if row.banks else 1, row.source)
