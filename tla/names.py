@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         gpu as gpu,
         linear as linear,
         symbolic as symbolic,
+        ttgir as ttgir,
         viz as viz,
         xla as xla,
     )
@@ -373,6 +374,7 @@ __all__ = [
     "tiled_product",
     "to_python",
     "transpose",
+    "ttgir",
     "tuple_size",
     "unflatten",
     "upcast",
