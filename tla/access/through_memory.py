@@ -83,7 +83,7 @@ def _in_rounds(src: LinearLayout, dst: LinearLayout, width: int, machine: Machin
 
 
 def _shared(src: LinearLayout, dst: LinearLayout) -> list[int]:
-    """What lanes and warps change of the element, in both layouts."""
+    """The changes of the element by bits of lanes and warps, in both layouts."""
     return [x.pack(v) for x in (src, dst) for name in ("lane", "warp") for v in x.bases[name]]
 
 
