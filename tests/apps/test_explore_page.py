@@ -26,6 +26,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from page import NPM, SCHEMES, WIDTHS, Folder, Page, chromium, served
+from truth import DATA
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs a browser: apt-get install chromium chromium-driver"
@@ -388,6 +389,14 @@ STATES = {  # what is open -> a text, and what else is chosen
 
 @pytest.mark.skipif(AXE is None, reason="needs axe: npm install axe-core, and its folder node_modules in TLA_NPM")
 def test_axe_finds_nothing_and_no_width_scrolls(page):
+    def judge(name):
+        page.run(AXE.read_text())
+        run = "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
+        found = page.driver.execute_async_script(run)
+        assert [(x["id"], x["impact"], [n["html"][:200] for n in x["nodes"]]) for x in found] == [], name
+        assert page.run("return document.documentElement.scrollWidth - innerWidth") <= 0, name
+        page.shot(name.replace(" ", "_"))
+
     for name, text in STATES.items():
         if name == "an error after an answer":
             page.open(SEED)
@@ -395,12 +404,11 @@ def test_axe_finds_nothing_and_no_width_scrolls(page):
         else:
             page.open(text.partition("&")[0], "".join(text.partition("&")[1:]))
         page.run("at('codes').scrollIntoView(); scrollTo(0, 0)")
-        page.run(AXE.read_text())
-        run = "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
-        found = page.driver.execute_async_script(run)
-        assert [(x["id"], x["impact"], [n["html"][:200] for n in x["nodes"]]) for x in found] == [], name
-        assert page.run("return document.documentElement.scrollWidth - innerWidth") <= 0, name
-        page.shot(name.replace(" ", "_"))
+        judge(name)
+    page.run("program(new File([arguments[0]], 'module.txt'))", (DATA / "hlo" / "fp8_matmul__tpu7x.txt").read_text())
+    WebDriverWait(page.driver, 20).until(lambda _: page.at("save-report").is_displayed())
+    judge("the memory of a program")
+    page.type(Keys.ESCAPE)
 
 
 def test_two_cells_of_one_offset_are_shown(page):

@@ -23,7 +23,7 @@ from .instruction import Cost, cost_of, moved
 from .memories import NVIDIA_SHARED, Memory, as_memory
 from .open_sizes import for_all_sizes, is_open
 from .pattern import Pattern, has_columns, require_pattern
-from .places import Placed, extents_of, in_memory, offsets, owned, require_lanes
+from .places import Placed, extents_of, in_memory, is_table, offsets, owned, require_lanes
 
 
 class Witness(NamedTuple):
@@ -146,8 +146,9 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
                     says that
 
     memory_layout is a layout from the coordinates or the index of the tile to offsets; or a LinearLayout from `offset` to the
-    tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or None where owners are a
-    partition of the memory itself. It may have an open size in its strides: what is counted then holds for all its values.
+    tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or an array of integers, the
+    offset of each element of the tile; or None where owners are a partition of the memory itself. It may have an open size in its
+    strides: what is counted then holds for all its values.
 
     Vectors are what a lane holds as a set, as Triton counts them: a swizzle of single elements may give each lane its registers in another
     order, which it puts right by itself. A usual access moves memory in order: there the elements of a vector follow on one another.
@@ -168,7 +169,7 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
 
     Source: the table of memories, each row of which says its own.
     """
-    element = element_width(owners, memory_layout, bits=element_bits)
+    element = element_width(owners, None if is_table(memory_layout) else memory_layout, bits=element_bits)
     bits = element.bits
     asked = width if width is None or isinstance(width, Asked) else Asked(integer("access: width", width))
     layout, start = in_memory(memory_layout)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core.errors import RangeError
 from .memories import (
     AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
     AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
     AMD_LDS_GFX942_READ,
     AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
@@ -16,7 +17,7 @@ from .memories import (
     MEMORIES,
     NVIDIA_SHARED,
     Memory,
-    as_memories,
+    as_memory,
 )
 
 
@@ -41,20 +42,15 @@ class Machine(NamedTuple):
     source: str
 
 
-def _written(write: Memory, read: Memory) -> Memory:
-    """A row of writes; widths that nobody has measured are written as they are read."""
-    return replace(write, phases={**read.phases, **write.phases})
-
-
 _GUIDE = "CUDA C++ Programming Guide, arithmetic instructions: a multiprocessor has 32 results of warp shuffles a cycle, 64 of selects"
 _CROSSBAR = "predicted: ds_bpermute_b32 goes through the crossbar of LDS, 32 lanes a cycle; a compute unit selects in 64 lanes a cycle"
 _NVIDIA = Machine("sm_80", NVIDIA_SHARED, NVIDIA_SHARED, 1, 2, _GUIDE)
 _ROWS = (
     *(_NVIDIA._replace(name=f"sm_{n}") for n in (70, 75, 80, 86, 89, 90, 100, 103, 120)),
-    Machine("gfx942", _written(AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ), AMD_LDS_GFX942_READ, 2, 1, _CROSSBAR),
-    Machine("gfx950", _written(AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ), AMD_LDS_GFX950_READ, 2, 1, _CROSSBAR),
-    Machine("gfx1100", AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ, 1, 2, _CROSSBAR),
-    Machine("gfx1200", AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ, 1, 2, _CROSSBAR),
+    Machine("gfx942", AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ, 2, 1, _CROSSBAR),
+    Machine("gfx950", AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ, 2, 1, _CROSSBAR),
+    Machine("gfx1100", AMD_LDS_GFX11_WRITE, AMD_LDS_GFX11_READ, 1, 2, _CROSSBAR),
+    Machine("gfx1200", AMD_LDS_GFX12_WRITE, AMD_LDS_GFX12_READ, 1, 2, _CROSSBAR),
 )
 #: name -> the row.
 MACHINES = {machine.name: machine for machine in _ROWS}
@@ -68,7 +64,6 @@ def as_machine(x: Any) -> Machine:
         return MACHINES[x]
     if isinstance(x, str) and x not in MEMORIES:
         raise RangeError(f"the machine {x!r:.40}", f"one of {', '.join([*MACHINES, *MEMORIES])}", "use one of these, or make a Machine")
-    write, read = as_memories(x)
-    if not (write.banks and read.banks):
-        raise RangeError(f"convert in {write.name}", "a memory with banks", "use NVIDIA_SHARED")
-    return Machine(read.name, write, read, max(1, read.lanes // read.banks), 1 if read.lanes > 32 else 2, read.source)
+    write, read = map(as_memory, x) if isinstance(x, (tuple, list)) and len(x) == 2 else (as_memory(x),) * 2
+    shuffle = read.lanes // read.banks if read.banks else 1
+    return Machine(read.name, write, read, max(1, shuffle), 1 if read.lanes > 32 else 2, read.source)

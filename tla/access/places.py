@@ -184,11 +184,13 @@ def offsets(held: Owned, memory_layout: Any) -> Placed:
     """The offset of each value [elements] in a layout of memory.
 
     memory_layout   a layout from the tile, by coordinate or index, to offsets; a LinearLayout from offsets to the tensor, as
-                    Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout; None for owners whose elements
-                    are offsets already
+                    Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout; an array of the offset of each
+                    element of the tile; None for owners whose elements are offsets already
     """
     if memory_layout is None and len(held.coordinates) == 1:
         return held.placed(held.index)
+    if is_table(memory_layout):
+        return _by_table(held, memory_layout)
     if isinstance(memory_layout, PaddedSharedLayout):
         plain = offsets(held, memory_layout.linear(memory_layout.shape)).of
         padded = {x: memory_layout.padded(x) for x in {*plain}}
@@ -202,6 +204,23 @@ def offsets(held: Owned, memory_layout: Any) -> Placed:
     if min(found) < 0:
         raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
     return held.placed(found)
+
+
+def is_table(memory_layout: Any) -> bool:
+    """Whether a layout of memory is an array of integers: the offset of each element of the tile."""
+    return getattr(getattr(memory_layout, "dtype", None), "kind", "") in ("i", "u") and hasattr(memory_layout, "ravel")
+
+
+def _by_table(held: Owned, table: Any) -> Placed:
+    """The offset of each value in an array of the tile's shape."""
+    shape = [*table.shape]
+    if shape != held.sizes:
+        what = f"an array of offsets of shape {tuple(shape)} for a tile of {tuple(held.sizes)}"
+        raise RangeError(what, "an offset for each element", "give the array the shape of the tile")
+    found: list[int] = table.ravel(order="F").tolist()
+    if min(found) < 0:
+        raise RangeError(f"an array of offsets with {min(found)}", "offsets of 0 or more", "count from where memory begins")
+    return held.placed([*map(found.__getitem__, held.index)])
 
 
 def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
@@ -300,6 +319,9 @@ def _linear_offsets(held: Owned, memory: LinearLayout) -> Placed:
 
 def to_offsets(memory: LinearLayout) -> LinearLayout:
     """A linear layout of memory from the tensor's coordinates to the offset."""
+    if memory.has_in_dim("partition"):
+        count = memory.get_in_dim_size("partition")
+        raise RankError(f"a memory of {count} allocations", "offsets in one", "give the partition_layout, of the owners of a piece")
     if memory.has_in_dim("offset"):
         return memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
     if memory.has_out_dim("offset"):

@@ -21,6 +21,7 @@ from .terminal import LAYOUT, OWNERS
 _advise = OnDemand("tla.apps.advise")
 _accesses, _arrays, _code = OnDemand("tla.apps.accesses"), OnDemand("tla.apps.arrays"), OnDemand("tla.apps.code")
 _hlo, _layouts, _page = OnDemand("tla.apps.hlo"), OnDemand("tla.apps.layouts"), OnDemand("tla.apps.page")
+_ttgir = OnDemand("tla.apps.ttgir")
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130  # argparse exits with WRONG too
 
@@ -148,13 +149,14 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "prove": (_code, {"layout": LAYOUT}),
     "access": (_accesses, {"owners": OWNERS, "memory_layout": "where the tile lies: a layout, or '#ttg...' of shared memory"}),
     "swizzle": (_accesses, {}),
+    "ttgir": (_ttgir, {"file": "the TTGIR of a kernel of Triton's, or - for standard input"}),
     "explore": (_page, {}),
 }
 
 #: What one wants -> the commands for it.
 GROUPS = {
     "see a layout": ("explore", "show", "draw", "offset"),
-    "shared memory: conflicts, and what mends them": ("access", "swizzle"),
+    "shared memory: conflicts, and what mends them": ("access", "swizzle", "ttgir"),
     "TPU and XLA": ("hlo", "advise", "lower", "explain", "relayout", "default", "sharding"),
     "code": ("emit", "emit-copy", "prove"),
 }
@@ -166,6 +168,7 @@ WANTS = {
     "offset": "the offset of a coordinate",
     "access": "what an access costs: wavefronts, conflicts, the lanes that collide",
     "swizzle": "the layout with the fewest conflicts, and why none is better",
+    "ttgir": "what a compiled kernel of Triton's does with memory",
     "hlo": "where a program's memory goes, and what to do",
     "advise": "changes of a function of JAX, compiled for a TPU and measured",
     "lower": "the layout of an XLA shape, with its padding",
@@ -199,6 +202,7 @@ EXAMPLES = {
         "module.txt --advise",
         "new.txt --against old.txt --fail-if-peak-grows 2%",
     ],
+    "ttgir": ["kernel.ttgir", "kernel.ttgir --size K=4096"],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],

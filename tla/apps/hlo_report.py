@@ -131,7 +131,7 @@ def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dic
     wide, high = (_WIDTH - _LEFT) / steps, (_HEIGHT - 2 * _TOP) / top
     label = f"{_text(peak.name)} over {steps} steps, {peak.bytes:,} bytes at most"
     lines = [
-        f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{label}">',
+        f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="group" aria-label="{label}">',
         '<pattern id="pad" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
         '<rect width="2" height="6" fill="#0006"/></pattern>',
     ]

@@ -2,13 +2,22 @@
 
 from .distributed import BlockedLayout, DistributedLinearLayout, SliceLayout
 from .mma import AMDMFMALayout, AMDWMMALayout, DotOperandLayout, NVMMADistributedLayout
-from .shared import NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
+from .shared import (
+    AMDRotatingSharedLayout,
+    NVMMASharedLayout,
+    PaddedSharedLayout,
+    PartitionedSharedLayout,
+    SharedLinearLayout,
+    SwizzledSharedLayout,
+)
 from .tensor_memory import TensorMemoryLayout, TensorMemoryScalesLayout
 from .text import from_text, to_text
+from .thread_values import from_thread_values, to_thread_values
 from .typed import Typed, from_type
 
 __all__ = [
     "AMDMFMALayout",
+    "AMDRotatingSharedLayout",
     "AMDWMMALayout",
     "BlockedLayout",
     "DistributedLinearLayout",
@@ -16,6 +25,7 @@ __all__ = [
     "NVMMADistributedLayout",
     "NVMMASharedLayout",
     "PaddedSharedLayout",
+    "PartitionedSharedLayout",
     "SharedLinearLayout",
     "SliceLayout",
     "SwizzledSharedLayout",
@@ -23,6 +33,8 @@ __all__ = [
     "TensorMemoryScalesLayout",
     "Typed",
     "from_text",
+    "from_thread_values",
     "from_type",
     "to_text",
+    "to_thread_values",
 ]

@@ -1,6 +1,6 @@
 """Layouts of tensors in registers that are no operands of an instruction: blocked, linear, sliced.
 
-Source: Gluon, triton.experimental.gluon.language, of Triton 3.8.
+Source: Gluon, triton.experimental.gluon.language, of Triton 3.9.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import tiles
 from .parameters import Parameters, Vector
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BlockedLayout(Parameters):
     """Boxes of elements in each thread, boxes of threads in each warp, boxes of warps in each block, all in one order.
 
@@ -48,15 +48,25 @@ class BlockedLayout(Parameters):
         """The number of dimensions."""
         return len(self.order)
 
-    def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """The linear layout of a tensor of this shape."""
+    def linear(self, shape: Sequence[int], release: str = "3.9") -> LinearLayout:
+        """The linear layout of a tensor of this shape.
+
+        release   of Triton: where a thread has more than the tensor, 3.9 leaves its registers out that hold nothing new, 3.8 keeps them
+
+        >>> wide = BlockedLayout([1, 8], [8, 4], [1, 1], [1, 0])
+        >>> wide.linear([8, 4]).bases["register"], wide.linear([8, 4], "3.8").bases["register"]
+        (((0, 1), (0, 2)), ((0, 1), (0, 2), (0, 0)))
+        """
+        known = isinstance(release, str) and release in ("3.8", "3.9")
+        tiles.require(self.name, known, f"release {release!r:.20} of Triton", "'3.8' or '3.9'", "leave it out for 3.9")
         shape = tiles.checked_shape(self.name, shape, self.rank)
         tile = tiles.identity("register", self.size_per_thread, self.order)
         tile = tile * tiles.identity("lane", self.threads_per_warp, self.order) * tiles.identity("warp", self.warps_per_cta, self.order)
-        return tiles.combine(self.name, tile, self.cga_layout, shape)
+        found = tiles.combine(self.name, tile, self.cga_layout, shape)
+        return found if release == "3.8" else found.remove_zero_bases_along_dim("register")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DistributedLinearLayout(Parameters):
     """Bases as they are: for each bit of register, lane, warp and block its coordinate in a tensor of a shape.
 
@@ -106,7 +116,7 @@ class DistributedLinearLayout(Parameters):
         return [*dict.fromkeys([*found, *tiles.matrix_order(self.rank)])]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SliceLayout(Parameters):
     """A parent's layout without one dimension: what is left of a tensor that was reduced along it.
 

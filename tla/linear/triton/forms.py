@@ -1,18 +1,26 @@
 """The attributes of Triton's IR as a table: the class of each, its fields as the text has them, and the layout of what a text says.
 
-Source: the printer of Triton 3.8's dialects.
+Source: the printer of Triton 3.9's dialects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from . import tiles
 from .distributed import BlockedLayout, DistributedLinearLayout, SliceLayout
 from .mma import AMDMFMALayout, AMDWMMALayout, DotOperandLayout, NVMMADistributedLayout
-from .shared import NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
-from .tensor_memory import TensorMemoryLayout, TensorMemoryScalesLayout
+from .shared import (
+    AMDRotatingSharedLayout,
+    NVMMASharedLayout,
+    PaddedSharedLayout,
+    PartitionedSharedLayout,
+    SharedLinearLayout,
+    SwizzledSharedLayout,
+)
+from .tensor_memory import MN_THEN_K, TensorMemoryLayout, TensorMemoryScalesLayout
 
 Pairs = dict[str, Any]
 
@@ -79,6 +87,9 @@ def _unless(value: Any, default: Any, name: str) -> Pairs:
 
 
 def _wmma_tile(x: AMDWMMALayout) -> Pairs:
+    said = x.rank == 2 or x.reg_bases or x.warp_bases or x.cga_layout
+    what = "the text of an AMDWMMALayout of rank 3 without bases, of which Triton prints no rank"
+    tiles.require("to_text", bool(said), what, "a basis of registers, warps or blocks", "give it reg_bases, warp_bases or cga_layout")
     return {**({"register": x.reg_bases} if x.reg_bases else {}), **({"warp": x.warp_bases} if x.warp_bases else {})}
 
 
@@ -89,6 +100,25 @@ def _read_wmma(p: Pairs) -> AMDWMMALayout:
     return AMDWMMALayout(
         p["version"], p["isTranspose"], tile.get("warp", ()), tile.get("register"), p.get("instrShape"), _read_cga(p), rank
     )
+
+
+def _read_slice(p: Pairs) -> SliceLayout:
+    """A slice; the third dimension of WMMA's layout without bases, whose text says no rank, says that it has three."""
+    dim, parent = p["dim"], p["parent"]
+    return SliceLayout(dim, with_rank(parent, 3) if dim == 2 else parent)
+
+
+def with_rank(layout: Any, rank: int) -> Any:
+    """A layout as a text has it with the rank that its tensor says: only WMMA's without bases leaves it open."""
+    if isinstance(layout, AMDWMMALayout) and not (layout.reg_bases or layout.warp_bases or layout.cga_layout) and rank == 3:
+        return replace(layout, rank=rank)
+    if isinstance(layout, DotOperandLayout):
+        return replace(layout, parent=with_rank(layout.parent, rank))
+    return replace(layout, parent=with_rank(layout.parent, rank + 1)) if isinstance(layout, SliceLayout) else layout
+
+
+def _write_swizzled(x: SwizzledSharedLayout) -> Pairs:
+    return {"vec": x.vec, "perPhase": x.per_phase, "maxPhase": x.max_phase, "order": x.order, **_cga(x)}
 
 
 def _least_shape(vectors: Sequence[Sequence[int]]) -> list[int]:
@@ -136,7 +166,7 @@ FORMS: dict[str, Form] = {
         lambda x: {"register": x.reg_bases, "lane": x.lane_bases, "warp": x.warp_bases, "block": x.block_bases},
         _read_linear,
     ),
-    "ttg.slice": Form(SliceLayout, lambda x: {"dim": x.dim, "parent": x.parent}, lambda p: SliceLayout(p["dim"], p["parent"])),
+    "ttg.slice": Form(SliceLayout, lambda x: {"dim": x.dim, "parent": x.parent}, _read_slice),
     "ttg.dot_op": Form(
         DotOperandLayout,
         lambda x: {"opIdx": x.operand_index, "parent": x.parent, **_unless(x.k_width, 0, "kWidth")},
@@ -158,9 +188,9 @@ FORMS: dict[str, Form] = {
         lambda x: {
             "version": x.version,
             "warpsPerCTA": x.warps_per_cta,
-            **_cga(x),
             "instrShape": x.instr_shape,
             "isTransposed": x.transposed,
+            **_cga(x),
             **_unless(x.tiles_per_warp, (1,) * x.rank, "tilesPerWarp"),
             **_unless(x.element_bitwidth, 32, "elementBitWidth"),
         },
@@ -187,8 +217,23 @@ FORMS: dict[str, Form] = {
     ),
     "ttg.swizzled_shared": Form(
         SwizzledSharedLayout,
-        lambda x: {"vec": x.vec, "perPhase": x.per_phase, "maxPhase": x.max_phase, "order": x.order, **_cga(x)},
+        _write_swizzled,
         lambda p: SwizzledSharedLayout(p["vec"], p["perPhase"], p["maxPhase"], p["order"], _read_cga(p)),
+    ),
+    "ttg.amd_rotating_shared": Form(
+        AMDRotatingSharedLayout,
+        _write_swizzled,
+        lambda p: AMDRotatingSharedLayout(p["vec"], p["perPhase"], p["maxPhase"], p["order"], _read_cga(p)),
+    ),
+    "ttg.partitioned_shared": Form(
+        PartitionedSharedLayout,
+        lambda x: {
+            "numPartitions": x.num_partitions,
+            "numGroups": x.num_groups,
+            "partitionDim": x.partition_dim,
+            "partitionLayout": x.partition_layout,
+        },
+        lambda p: PartitionedSharedLayout(p["numPartitions"], p["numGroups"], p["partitionDim"], p["partitionLayout"]),
     ),
     "ttg.nvmma_shared": Form(
         NVMMASharedLayout,
@@ -223,11 +268,17 @@ FORMS: dict[str, Form] = {
             "colStride": x.col_stride,
             **_cga(x),
             **_unless(x.two_ctas, False, "twoCTAs"),
+            **_unless(x.fp4_padded, False, "fp4Padded"),
         },
-        lambda p: TensorMemoryLayout((p["blockM"], p["blockN"]), p["colStride"], _read_cga(p), p.get("twoCTAs", False)),
+        lambda p: TensorMemoryLayout(
+            (p["blockM"], p["blockN"]), p["colStride"], _read_cga(p), p.get("twoCTAs", False), p.get("fp4Padded", False)
+        ),
         braces=False,
     ),
     "ttng.tensor_memory_scales_encoding": Form(
-        TensorMemoryScalesLayout, _cga, lambda p: TensorMemoryScalesLayout(_read_cga(p)), braces=False
+        TensorMemoryScalesLayout,
+        lambda x: {**_cga(x), **_unless(x.block_rep_order, MN_THEN_K, "blockRepOrder")},
+        lambda p: TensorMemoryScalesLayout(_read_cga(p), p.get("blockRepOrder", MN_THEN_K)),
+        braces=False,
     ),
 }

@@ -1,6 +1,6 @@
 """Layouts of the accumulators and operands of matrix instructions: NVIDIA's MMA, AMD's MFMA and WMMA.
 
-Source: Gluon of Triton 3.8; the PTX manual's fragments; ROCm's amd_matrix_instruction_calculator.
+Source: Gluon of Triton 3.9; the PTX manual's fragments; ROCm's amd_matrix_instruction_calculator.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WMMA_SHAPES = {
 WMMA_WIDTHS = {1: (8, 16), 2: (4, 8, 16)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NVMMADistributedLayout(Parameters):
     """The accumulator of mma.sync (version 2) or wgmma (version 3).
 
@@ -102,7 +102,7 @@ def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int], re
     return tile * identity_1d(rows // 8, "register", outer) * identity_1d(columns // (4 * k_width), "register", inner)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AMDMFMALayout(Parameters):
     """The accumulator of MFMA, of warps of 64 lanes.
 
@@ -189,7 +189,7 @@ class AMDMFMALayout(Parameters):
         return tiles.combine(self.name, tiles.ordered(tile, order) * tiles.ordered(warps, order), self.cga_layout, shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AMDWMMALayout(Parameters):
     """The accumulator of WMMA, of warps of 32 lanes.
 
@@ -264,7 +264,7 @@ class AMDWMMALayout(Parameters):
         return tiles.combine(self.name, self._with_warps(tile, zero=k), cga_layout, shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DotOperandLayout(Parameters):
     """An operand of a dot whose accumulator is `parent`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from ...core.errors import LeafTypeError, RankError
@@ -20,6 +21,12 @@ class Parameters:
     @property
     def name(self) -> str:
         return type(self).__name__
+
+    def __repr__(self) -> str:
+        """The call that makes it, in Gluon too: lists where it has tuples."""
+        given = ((f.name, f.metadata.get("gluon", True), f.default, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        parts = [f"{name}={_as_lists(x)!r}" for name, always, default, x in given if always or x != default]
+        return f"{self.name}({', '.join(parts)})"
 
     def _set(self, **parameters: Any) -> None:
         for name, value in parameters.items():
@@ -44,6 +51,10 @@ class Parameters:
             raise RankError(
                 f"{self.name}: {name} {list(order)}", f"each of 0 to {rank - 1} once", "name each dimension once, the fastest first"
             )
+
+
+def _as_lists(x: Any) -> Any:
+    return [_as_lists(v) for v in x] if isinstance(x, tuple) else x
 
 
 def vector(where: str, x: Any, rank: int | None = None) -> Vector:

@@ -1,6 +1,6 @@
 """Layouts of shared memory, from an offset to an element: swizzled, NVIDIA's for wgmma and TMA, linear, padded.
 
-Source: Gluon, triton.experimental.gluon.language, of Triton 3.8; the swizzles of the PTX manual.
+Source: Gluon, triton.experimental.gluon.language, of Triton 3.9; the swizzles of the PTX manual.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from ...core.arrays import dtype_of, require_held
 from ...core.conversions import over
 from ...core.coord import CoordLike, Offset, coord_leaf
-from ...core.errors import RankError
+from ...core.errors import LeafTypeError, RankError
 from ...core.leaf_arithmetic import plus, times
 from ..linear_layout import LinearLayout
 from ..value import integer
@@ -32,7 +32,7 @@ def _per_block(where: str, shape: Sequence[int], cga_layout: Sequence[Vector]) -
     return tuple(max(1, n // c) for n, c in zip(shape, sizes))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SwizzledSharedLayout(Parameters):
     """Rows whose vectors of `vec` elements are xored with the row's phase.
 
@@ -75,14 +75,36 @@ class SwizzledSharedLayout(Parameters):
         names = [f"dim{d}" for d in self.order]
         columns, rows = part[self.order[0]], part[self.order[1]]
         bases = [(1 << c, 0) for c in range(tiles.log2(columns))]
-        bases += [(self.vec * ((1 << r) // self.per_phase % self.max_phase) % columns, 1 << r) for r in range(tiles.log2(rows))]
+        bases += [(self.vec * self._phase(1 << r) % columns, 1 << r) for r in range(tiles.log2(rows))]
         tile = LinearLayout({"offset": bases}, {names[0]: columns, names[1]: rows})
         for d in self.order[2:]:
             tile = tile * identity_1d(part[d], "offset", f"dim{d}")
         return tiles.combine(self.name, tile, self.cga_layout, shape)
 
+    def _phase(self, row: int) -> int:
+        """The phase of a row of one bit."""
+        return row // self.per_phase % self.max_phase
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
+class AMDRotatingSharedLayout(SwizzledSharedLayout):
+    """A swizzled layout whose phases begin one further in each block of rows: reads along either dimension are then apart.
+
+    vec, per_phase, max_phase, order, cga_layout   as SwizzledSharedLayout has them; a block is per_phase * max_phase rows
+
+    >>> AMDRotatingSharedLayout(1, 1, 4, [1, 0]).linear([16, 4]).bases["offset"][2:]
+    ((1, 1), (2, 2), (4, 1), (8, 2))
+
+    Source: Triton `#ttg.amd_rotating_shared`, which 3.9 prints for operands on gfx942 and gfx1100; Gluon has no class of it, but its
+    bases as SharedLinearLayout.
+    """
+
+    def _phase(self, row: int) -> int:
+        block = row // self.max_phase // self.per_phase % self.max_phase
+        return SwizzledSharedLayout._phase(self, row) ^ block
+
+
+@dataclass(frozen=True, repr=False)
 class NVMMASharedLayout(Parameters):
     """Shared memory as wgmma, tcgen05.mma and TMA want it: 8 rows of 32, 64 or 128 bytes whose 16-byte vectors are swizzled.
 
@@ -170,7 +192,7 @@ class NVMMASharedLayout(Parameters):
         return flat.transpose_outs(["dim1", "dim0"]).reshape_outs(pieces)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SharedLinearLayout(Parameters):
     """Bases as they are: for each bit of the offset, and of the block, its coordinate in the tensor.
 
@@ -210,7 +232,7 @@ class SharedLinearLayout(Parameters):
         return tiles.not_larger(tiles.not_smaller(tile, wanted), wanted)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PaddedSharedLayout(Parameters):
     """A linear layout of offsets, with padding after each interval of them.
 
@@ -269,3 +291,59 @@ class PaddedSharedLayout(Parameters):
         sizes = [1 << max((v[k].bit_length() for v in self.offset_bases), default=0) for k in range(self.rank)]
         tile = LinearLayout({"offset": self.offset_bases}, dict(zip(tiles.dim_names(self.rank), sizes)))
         return tiles.combine(self.name, tile, self.cga_layout, shape)
+
+
+@dataclass(frozen=True, repr=False)
+class PartitionedSharedLayout(Parameters):
+    """A tensor cut along a dimension into pieces that lie, in turn, in several allocations of shared memory.
+
+    num_partitions     how many allocations
+    num_groups         how many pieces each of them has, one behind the other
+    partition_dim      the dimension that is cut
+    partition_layout   of a piece: a layout of shared memory
+
+    Inputs are offset, block and partition.
+
+    >>> rows = PartitionedSharedLayout(2, 2, 0, SwizzledSharedLayout(1, 1, 1, [1, 0])).linear([8, 2]).bases
+    >>> rows["offset"], rows["partition"]
+    (((0, 1), (1, 0), (4, 0)), ((2, 0),))
+
+    Source: Gluon `PartitionedSharedLayout` of amd.cdna5, Triton `#ttg.partitioned_shared`.
+    """
+
+    num_partitions: int
+    num_groups: int
+    partition_dim: int
+    partition_layout: Any
+
+    def __post_init__(self) -> None:
+        for name in ("num_partitions", "num_groups"):
+            self._set(**{name: tiles.power(self.name, name, getattr(self, name))})
+        tiles.require(self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece")
+        piece = self.partition_layout
+        if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):
+            fix = "give a SwizzledSharedLayout or a PaddedSharedLayout"
+            raise LeafTypeError(f"{self.name}: the partition_layout is a {type(piece).__name__}", "a layout of shared memory", fix)
+        self._set(partition_dim=integer(f"{self.name}: partition_dim", self.partition_dim))
+        inside = self.partition_dim < piece.rank
+        tiles.require(self.name, inside, f"partition_dim {self.partition_dim} of {piece.rank} dimensions", "one of them", "use 0")
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return int(self.partition_layout.rank)
+
+    @property
+    def cga_layout(self) -> tuple[Vector, ...]:
+        """The pieces' bases, in blocks."""
+        return tuple(getattr(self.partition_layout, "cga_layout", ()))
+
+    def linear(self, shape: Sequence[int]) -> LinearLayout:
+        """The linear layout of a tensor of this shape, from offset, block and partition to its elements."""
+        shape = tiles.checked_shape(self.name, shape, self.rank)
+        pieces, d = self.num_partitions * self.num_groups, self.partition_dim
+        what = f"{shape[d]} elements along dimension {d} in {pieces} pieces"
+        tiles.require(self.name, shape[d] >= pieces, what, "one or more in each", "use fewer partitions or groups")
+        piece: LinearLayout = self.partition_layout.linear((*shape[:d], shape[d] // pieces, *shape[d + 1 :]))
+        cut = identity_1d(self.num_partitions, "partition", f"dim{d}") * identity_1d(self.num_groups, "offset", f"dim{d}")
+        return (piece * cut).transpose_outs(tiles.dim_names(self.rank)).transpose_ins(["offset", "block", "partition"])

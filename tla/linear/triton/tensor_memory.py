@@ -1,18 +1,22 @@
 """Layouts of Blackwell's tensor memory: 128 rows, of which each warp reaches 32, of columns of 32 bits.
 
-Source: Gluon, triton.experimental.gluon.language.nvidia.blackwell, of Triton 3.8; the PTX manual on tcgen05.
+Source: Gluon, triton.experimental.gluon.language.nvidia.blackwell, of Triton 3.9; the PTX manual on tcgen05.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..linear_layout import LinearLayout
 from . import tiles
 from .parameters import Parameters, flag
 from .tiles import identity_1d, zeros_1d
+
+MN_THEN_K = "mnThenK"
+#: How Triton names the orders in which blocks of scale factors are repeated -> the dimensions, the first one first.
+REP_ORDERS = {MN_THEN_K: ("dim0", "dim1"), "kThenMn": ("dim1", "dim0")}
 
 
 class _OfMatrices(Parameters):
@@ -38,7 +42,7 @@ class _OfMatrices(Parameters):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TensorMemoryLayout(_OfMatrices):
     """An accumulator, or operand A, of tcgen05.mma in tensor memory.
 
@@ -46,6 +50,7 @@ class TensorMemoryLayout(_OfMatrices):
     col_stride   how many columns from one element to the next: 1 packed, 32 / bits unpacked
     cga_layout   a basis, in blocks, for each bit of the block's number
     two_ctas     whether two blocks share an instruction
+    fp4_padded   whether operand A is packed fp4, of which each byte takes the room of two: so MMA reads a byte for each element
 
     Inputs are row, col and block. A bit that leads nowhere is a row or column that holds nothing of its own.
 
@@ -59,18 +64,22 @@ class TensorMemoryLayout(_OfMatrices):
     col_stride: int
     cga_layout: Any = ()
     two_ctas: bool = False
+    fp4_padded: bool = False
 
     def __post_init__(self) -> None:
         rows, _ = self._powers("block", 2)
         tiles.require(self.name, rows in (64, 128), f"a block of {rows} rows", "64 or 128", "use 128")
         self._set(col_stride=tiles.power(self.name, "col_stride", self.col_stride))
         self._vectors("cga_layout", 2)
-        flag(f"{self.name}: two_ctas", self.two_ctas)
+        for name in ("two_ctas", "fp4_padded"):
+            flag(f"{self.name}: {name}", getattr(self, name))
+        packed = not self.fp4_padded or self.col_stride == 1
+        tiles.require(self.name, packed, f"fp4_padded and col_stride {self.col_stride}", "col_stride 1", "use 1")
 
     def _of_block(self, m: int, n: int) -> LinearLayout:
         rows, columns = self.block[0], min(self.block[1], n)
         tiles.require(self.name, m >= rows, f"{m} rows in a block", f"at least {rows}", "use a smaller block, or a larger tensor")
-        tile = zeros_1d(self.col_stride, "col", "dim1")
+        tile = zeros_1d(2 if self.fp4_padded else self.col_stride, "col", "dim1")
         if rows == 128:
             tile = tile * (identity_1d(128, "row", "dim0") * identity_1d(columns, "col", "dim1"))
         else:
@@ -93,11 +102,12 @@ class TensorMemoryLayout(_OfMatrices):
         return LinearLayout({"row": bases, "col": [(0, v[0]) for v in column.bases["col"]]}, outs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TensorMemoryScalesLayout(_OfMatrices):
     """The block-scale factors of tcgen05.mma in tensor memory: 32 rows, four times, of 4 columns.
 
-    cga_layout   a basis, in blocks, for each bit of the block's number
+    cga_layout        a basis, in blocks, for each bit of the block's number
+    block_rep_order   how blocks of 128 by 4 are repeated: "mnThenK" down the rows first, "kThenMn" along them first
 
     >>> TensorMemoryScalesLayout().linear([64, 4]).bases["col"]
     ((0, 1), (0, 2), (32, 0))
@@ -106,14 +116,19 @@ class TensorMemoryScalesLayout(_OfMatrices):
     """
 
     cga_layout: Any = ()
+    block_rep_order: str = field(default=MN_THEN_K, metadata={"gluon": False})
 
     def __post_init__(self) -> None:
         self._vectors("cga_layout", 2)
+        known = self.block_rep_order in REP_ORDERS
+        what = f"block_rep_order {self.block_rep_order!r:.40}"
+        tiles.require(self.name, known, what, f"one of {', '.join(REP_ORDERS)}", f"use {MN_THEN_K!r}")
 
     def _of_block(self, m: int, n: int) -> LinearLayout:
         part = {"dim0": m, "dim1": n}
         tile = identity_1d(32, "row", "dim0") * zeros_1d(4, "row", "dim0")
         tile = tile * identity_1d(4, "col", "dim1") * identity_1d(2, "col", "dim0")
-        for d in ("dim0", "dim1"):
+        tile = tile * identity_1d(2 if m > 64 else 1, "col", "dim0")
+        for d in REP_ORDERS[self.block_rep_order]:
             tile = tile * identity_1d(max(1, part[d] // tile.get_out_dim_size(d)), "col", d)
         return tiles.not_larger(tile, part)

@@ -3,11 +3,12 @@
     attribute = "#" word { "." word } [ "<" [ item { "," item } ] ">" ]        without "<" it is a name that `names` has
     item      = "{" [ pair { "," pair } ] "}" | pair | "[" padding { "," padding } "]" [ "{" [ pair { "," pair } ] "}" ]
     pair      = word "=" value         padding = integer ":+" integer
-    value     = integer | "true" | "false" | "[" [ value { "," value } ] "]" | "{" [ pair { "," pair } ] "}" | attribute
+    value     = integer | "true" | "false" | "mnThenK" | "kThenMn" | attribute
+              | "[" [ value { "," value } ] "]" | "{" [ pair { "," pair } ] "}"
     type      = "tensor" "<" { extent "x" } element "," attribute ">"
               | "!ttg.memdesc" "<" { extent "x" } element "," attribute [ "," space ] [ "," "mutable" ] [ "," { extent "x" } extent ] ">"
 
-Source: the printer of Triton 3.8's dialects.
+Source: the printer of Triton 3.9's dialects.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..arguments import checked
 from .forms import FORMS, Attributes
 from .parameters import Parameters
 from .shared import PaddedSharedLayout, SharedLinearLayout
+from .tensor_memory import REP_ORDERS
 
 #: The parts of names that older versions wrote.
 _RENAMED = {"triton_gpu": "ttg", "triton_nvidia_gpu": "ttng"}
@@ -188,6 +190,8 @@ class TritonReader(Reader):
             return self.attribute()
         if self.token in ("true", "false"):
             return self.next() == "true"
+        if self.token in REP_ORDERS:
+            return self.next()
         return self.integer("an integer, true, false, a list, or an attribute")
 
     # -------------------------------------------------------------------------------------------------- types

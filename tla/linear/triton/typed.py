@@ -16,6 +16,8 @@ from ...core.layout import Layout
 from ..arguments import checked
 from ..bridge import layout_of
 from ..linear_layout import LinearLayout
+from .distributed import BlockedLayout
+from .forms import with_rank
 from .shared import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout
 from .text import TritonReader
 
@@ -95,13 +97,14 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     (8, 32)
 
     Raises     ParseError for a text that is not a type, RankError for a layout of another rank, RangeError for another elementBitWidth
-    Source: the printer of Triton 3.8's dialects.
+    Source: the printer of Triton 3.9's dialects.
     """
     reader = TritonReader(text, names)
     if reader.token == "#":
         layout = reader.whole(reader.attribute)
         return Typed(layout, _least(layout), getattr(layout, "element_bitwidth", None), "elementBitWidth")
     layout, shape, width = reader.whole(reader.type)
+    layout = with_rank(layout, len(shape)) if text.lstrip().startswith("tensor") else layout
     rank = int(layout.rank)
     if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
         raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
@@ -132,5 +135,6 @@ def _least(layout: Any) -> tuple[int, ...]:
 
 def _free(layout: Any, shape: list[int]) -> int:
     """The number of bits of the threads' numbers that change nothing of what they hold."""
-    masks = layout.linear(shape).get_free_variable_masks()
+    linear = layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)  # registers are not left out
+    masks = linear.get_free_variable_masks()
     return sum(mask.bit_count() for mask in masks.values())

@@ -1,0 +1,159 @@
+"""The instructions of operations, against those that Triton's own compile of the same program has in its PTX or assembler text."""
+
+import gzip
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from tla.core.element import Width
+from tla.linear.triton import BlockedLayout, DotOperandLayout, NVMMADistributedLayout, from_text
+from tla.ttgir import costs, program_of
+from tla.ttgir.conversions import conversion
+from tla.ttgir.machines import machine
+
+from night import amount
+from places import DATA
+
+PROGRAMS = {path.name.removesuffix(".ttgir.gz"): path for path in sorted((DATA / "ttgir").glob("*.ttgir.gz"))}
+TRUTH = json.loads(gzip.decompress((DATA / "ttgir" / "instructions.json.gz").read_bytes()))
+#: The class of an instruction, by how its name begins. An AMD instruction of two addresses is two.
+CLASSES = {name: name for name in "ld.shared st.shared ldmatrix stmatrix shfl ld.global st.global cp.async.bulk cp.async".split()}
+CLASSES |= {"ds_read": "ds_read", "ds_load": "ds_read", "ds_write": "ds_write", "ds_store": "ds_write"}
+CLASSES |= {"buffer_load": "buffer_load", "buffer_store": "buffer_store", "global_load_lds": "load to LDS"}
+CLASSES |= {"global_load": "ld.global", "global_store": "st.global"}
+#: What is not that of Triton: program -> class -> (Triton's, ours).
+DIFFERENT = {
+    # LLVM peels the loop of a pipelined kernel: three copies of its loads where TTGIR has two
+    "matmul_bf16_gfx942": {"ds_read": (72, 48), "ds_write": (15, 10), "ld.global": (9, 6)},
+    "matmul_f16_gfx942": {"ds_read": (60, 40), "ds_write": (9, 6), "ld.global": (6, 4)},
+    "matmul_f16_gfx1100": {"ds_read": (48, 32), "ds_write": (30, 20), "ld.global": (12, 8)},
+    # gfx950 transposes in its loads (ds_read_b64_tr_b16), and exchanges lanes by v_permlane
+    "matmul_f16_gfx950": {"ds_read": (12, 36), "shfl": (0, 4)},
+    # where tensor memory begins, and the first thread that issues its instructions
+    "matmul_f16_sm100": {"ld.shared": (1, 0), "shfl": (1, 0)},
+    # a buffer of one row of banks, which Triton stores to by wider vectors
+    "row_sums_sm80": {"st.shared": (2, 8)},
+}
+
+
+def program(name):
+    return program_of(gzip.decompress(PROGRAMS[name].read_bytes()).decode())
+
+
+def emitted(name, found):
+    """What Triton's text has of each class: without reductions and barriers, which are not counted here."""
+    left_out = {
+        f"{op.sources[0].line}:{op.sources[0].column}"
+        for op in found.ops
+        if op.name in ("tt.reduce", "ttng.tensormap_create") and op.sources
+    }
+    counted = Counter()
+    for place, instructions in TRUTH[name].items():
+        for instruction, count in instructions.items() if place not in left_out else ():
+            beginning = next((b for b in sorted(CLASSES, key=len, reverse=True) if instruction.startswith(b)), None)
+            counted[CLASSES.get(beginning, instruction)] += count * (2 if re.search("read2|write2|2addr", instruction) else 1)
+    return counted
+
+
+def predicted(found):
+    counted = Counter()
+    for row in costs(found).rows:
+        for part in row.parts:
+            counted[CLASSES.get(part.instruction.partition(".x")[0], part.instruction)] += part.instructions
+    return +counted
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_instructions_are_tritons(name):
+    found = program(name)
+    here, there = predicted(found), emitted(name, found)
+    differ = {k: (there[k], here[k]) for k in {*here, *there} if here[k] != there[k]}
+    assert differ == DIFFERENT.get(name, {})
+
+
+def test_the_differences_are_the_few_that_are_listed():
+    assert len(PROGRAMS) >= 40
+    assert len([name for name in PROGRAMS if "sm" in name and name not in DIFFERENT]) >= 32
+
+
+# ------------------------------------------------------------------------------------------------- conversions
+
+CONVERSIONS = json.loads(gzip.decompress((DATA / "ttgir" / "conversions.json.gz").read_bytes()))
+
+
+def test_conversions_are_tritons():
+    """Random pairs of layouts, compiled by Triton 3.9: its stores, loads, matrix instructions and shuffles, each as often."""
+    equal = 0
+    for row in CONVERSIONS:
+        shape, element = [row["m"], row["n"]], Width(int(row["kind"][1:]), row["kind"])
+        src, dst = (from_text(row[side]).linear(shape) for side in "ab")
+        found = conversion(src, dst, element, machine(f"cuda:{row['target']}"))
+        here = Counter({"shfl": found.shuffles})
+        for part, name in ((found.write, "st.shared"), (found.read, "ld.shared")):
+            if part is not None:
+                here[name if part.name in ("store", "load") else part.name.partition(".")[0]] += part.instructions
+        there = Counter()
+        for instruction, count in row["ptx"].items():
+            there[next(name for name in CLASSES if instruction.startswith(name))] += count
+        equal += +here == there
+    assert (equal, len(CONVERSIONS)) == (245, 250)
+
+
+def test_conversions_cost_what_tritons_do():
+    """Wavefronts of stores and loads together, as simulated from the addresses of Triton's PTX."""
+    blocked, mma = BlockedLayout, NVMMADistributedLayout
+    cases = [
+        (mma([2, 0], [2, 4], [16, 8]), blocked([1, 4], [4, 8], [4, 2], [1, 0]), (32, 128), 16, 128),
+        (blocked([2, 8], [16, 2], [2, 2], [1, 0]), blocked([2, 1], [16, 2], [1, 4], [1, 0]), (128, 32), 16, 128),
+        (blocked([2, 1], [8, 4], [2, 2], [0, 1]), DotOperandLayout(1, mma([2, 0], [1, 4], [16, 8]), 1), (32, 32), 32, 64),
+        (blocked([2, 1], [16, 2], [4, 2], [0, 1]), blocked([4, 1], [4, 8], [4, 2], [0, 1]), (64, 16), 16, 48),
+    ]
+    for a, b, shape, width, wavefronts in cases:
+        found = conversion(a.linear(shape), b.linear(shape), Width(width, "given"), machine("cuda:90"))
+        assert found.write.access.total + found.read.access.total == wavefronts
+
+
+# ----------------------------------------------------------------------------------------- wavefronts, by the definition
+
+
+def banks(addresses, width):
+    """Wavefronts of one access of a warp, of byte addresses: the lanes of a phase, and the words that each bank has to give them."""
+    lanes = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
+    total = 0
+    for start in range(0, len(addresses), lanes):
+        words = {a // 4 + k for a in addresses[start : start + lanes] for k in range(max(1, width // 4))}
+        total += max(Counter(w % 32 for w in words).values())
+    return total
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if "sm" in name][:: amount(5, 1)])
+def test_wavefronts_by_the_definition(name):
+    """Every vector load and store of shared memory, address by address: the offset of each register of each lane by the layouts' bases."""
+    found = program(name)
+    for row in costs(found).rows:
+        if row.op.name not in ("ttg.local_load", "ttg.local_store", "ttg.local_alloc") or "matrix" in row.parts[0].instruction:
+            continue
+        register = row.op.result_types[0] if row.op.name == "ttg.local_load" else row.op.operand_types[0]
+        typed, part = found.typed(register), row.parts[0]
+        there = row.shared.linear.invert()
+        owners, element = typed.linear, typed.bits // 8
+        assert part.cost == sum(banks(a, part.vector // 8) for a in accesses(owners, there, element, part.vector // typed.bits))
+
+
+def accesses(owners, there, element, count):
+    """The byte addresses of the lanes of each access: of each warp the distinct vectors of its registers."""
+    sizes = [owners.get_in_dim_size(name) for name in ("register", "lane", "warp")]
+    names = list(there.get_in_dim_names())
+    for warp in range(sizes[2]):
+        seen = set()
+        for register in range(sizes[0]):
+            lanes = []
+            for lane in range(sizes[1]):
+                at = owners.apply({"register": register, "lane": lane, "warp": warp, "block": 0})
+                offset = there.apply({name: at[name] for name in names})["offset"]
+                lanes.append(offset // count * count * element)
+            if tuple(lanes) not in seen:
+                seen.add(tuple(lanes))
+                yield lanes

@@ -1,0 +1,139 @@
+"""The reader of TTGIR: what programs say, and what is refused, each with one clear error."""
+
+import gzip
+import io
+import random
+import time
+
+import pytest
+
+from tla import at
+from tla.core.errors import ParseError, RangeError, TlaError
+from tla.ttgir import costs, program_of, read_program
+from tla.ttgir.loops import Loops
+
+from night import amount
+from places import DATA
+
+TEXTS = {p.name.removesuffix(".ttgir.gz"): gzip.decompress(p.read_bytes()).decode() for p in (DATA / "ttgir").glob("*.ttgir.gz")}
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_programs_are_read_whole(name):
+    """Every operation of the text is in the table, with a type for each result that has one, and every layout is known."""
+    found, text = program_of(TEXTS[name]), TEXTS[name]
+    lines = [line.strip() for line in text.splitlines()]
+    operations = [line for line in lines if line[:1] in ("%", '"') or (line.split(" ")[0].count(".") and line[:1].isalpha())]
+    assert len(found.ops) == len([line for line in operations if not line.startswith("tt.func")])
+    for op in found.ops:
+        assert not op.results or len(op.results) == len(op.result_types) or op.name.startswith(("ttg.async", "arith.constant"))
+        for type_ in (*op.operand_types, *op.result_types):
+            if type_.startswith(("tensor<", "!ttg.memdesc")) and "#" in type_:
+                assert found.typed(type_).linear
+    assert found.warps in (1, 4, 8)
+    assert found.lanes in (32, 64)
+    assert found.target
+    assert all(op.source for op in found.ops if op.name in ("tt.load", "tt.store", "tt.dot"))
+
+
+def test_names_of_other_regions_are_other_values():
+    """Two loops of layernorm print the same names."""
+    found = program_of(TEXTS["layernorm_sm80"])
+    names = [name for op in found.ops for name in op.results]
+    assert len(names) == len({*names})
+    assert all(
+        name in {*names, *(a.name for a in found.arguments), *(b for op in found.ops for b in op.begins)} or "%" in name for name in names
+    )
+
+
+def test_trip_counts():
+    found = program_of(TEXTS["matmul_f16_sm80"])
+    inside = [op for op in found.ops if op.parent is not None]
+    times = Loops(found).times(inside[0])
+    assert str(times) == "ceil(K/32)"
+    for K in range(16, 300, 16):
+        assert at(times, {"K": K}) == len(range(0, K, 32)) == Loops(found, {"K": K}).times(inside[0])
+
+
+def test_a_loop_whose_count_is_not_known_is_a_size():
+    text = "%f = scf.while (%a = %b) : (i32) -> i32 {\n  %c = tt.get_program_id x : i32\n}"
+    found = program_of(text)
+    assert str(Loops(found).times(found.ops[1])) == "loop1"
+    assert Loops(found, {"loop1": 7}).times(found.ops[1]) == 7
+
+
+def test_totals_are_of_all_times():
+    found = program_of(TEXTS["matmul_f16_sm80"])
+    totals = costs(found).totals()
+    for K in (32, 64, 4096):
+        rows = costs(found, {"K": K}).rows
+        assert at(totals["wavefronts"], {"K": K}) == sum(r.times * p.cost for r in rows for p in r.parts if p.unit == "wavefronts")
+
+
+# ----------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no operation and no module"),
+        ("HloModule m, is_scheduled=true\n", "line 1 is no operation of TTGIR"),
+        ("\x7fELF\x02\x01\x00", "line 1 is no operation of TTGIR"),
+        (".version 8.4\n.target sm_80\n", "line 1 is no operation of TTGIR"),
+        ("module {\n  %c = arith.constant 4 : i32\n", "the text ends inside a region"),
+        ("%c = arith.constant 4 : i32\n}\n", "line 2 closes a region that is not open"),
+        ("%c = arith.constant dense<4 : tensor<4xi32>", "brackets that do not close"),
+        ("module {\n" * 100, "more than 64 regions"),
+        ("%c = a.b " + "(" * 100 + ")" * 100, "brackets that do not close"),
+        ("#blocked\n", "line 1 is no alias"),
+    ],
+)
+def test_what_is_no_program_is_refused(text, said):
+    with pytest.raises(ParseError) as error:
+        program_of(text)
+    assert said in str(error.value)
+    assert error.value.reason.fix
+
+
+def test_a_file_of_text_is_refused():
+    with pytest.raises(TlaError, match="mode 'rb'"):
+        read_program(io.StringIO("module {\n}"))
+
+
+def test_a_machine_that_is_not_known_is_refused():
+    with pytest.raises(RangeError, match="the target 'xpu:1'"):
+        costs(program_of('module attributes {ttg.target = "xpu:1"} {\n}'))
+
+
+def test_programs_cut_off_are_refused():
+    """A text that ends anywhere inside of the module is refused, or was whole so far."""
+    text = TEXTS["attention_f16_sm80"]
+    end = text.index("\n} loc(")
+    for cut in random.Random(1).sample(range(text.index("module"), end), amount(40, 2000)):
+        with pytest.raises(ParseError):
+            program_of(text[:cut])
+
+
+def test_mutants_are_read_or_refused():
+    """Texts with characters changed end in an answer or in an error of ours, soon."""
+    choose = random.Random(33)
+    for _ in range(amount(60, 20_000)):
+        text = list(TEXTS[choose.choice(["transpose_f16_sm80", "softmax_1024_sm80", "matmul_tma_sm90", "matmul_f16_sm80"])])
+        for _ in range(choose.randrange(1, 8)):
+            text[choose.randrange(len(text))] = choose.choice('%#<>(){}[]:=,-> 0x9\n"at')
+        try:
+            found = costs(program_of("".join(text)))
+        except TlaError:
+            continue
+        found.totals()
+
+
+@pytest.mark.parametrize(
+    "unit", ["(", "%a = ", "{a = ", "<", '"', "%x, ", "a.b ", "loc(", "#a = loc(", "- > ", "\\", "%a = a.b %b : tensor<4x"]
+)
+def test_a_megabyte_is_answered_soon(unit):
+    for text in (unit * (2**20 // len(unit)), "\n".join([unit] * (2**20 // (len(unit) + 1)))):
+        start = time.monotonic()
+        with pytest.raises(TlaError):
+            costs(program_of(text))
+        assert time.monotonic() - start < 5

@@ -1,0 +1,263 @@
+"""Facts of the values of a tensor along each dimension: runs that count up, powers of two that divide, runs that are equal.
+
+The rules by which Triton chooses the width of a global access: one at most as wide as the run of addresses that it can prove, aligned
+by what it can prove to divide them, as many elements as a thread has in a row, and within runs of equal masks.
+
+Source: Triton 3.9, the analysis of axis information and its use for loads and stores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..core.cache import compiled
+from ..linear import bits
+from .loops import constant
+from .program import Op, Program
+
+#: What divides 0.
+_ALL = 1 << 62
+MAX_STEPS = 64  # times around a loop until nothing changes
+_POINTEE = r"!tt\.ptr<[^0-9<>]*([0-9]+)"
+Vector = tuple[int, ...]
+
+
+class Runs(NamedTuple):
+    """The facts of a tensor, or of a scalar, which has one dimension here.
+
+    counts    along each dimension the elements after one another that each are one more than the one before
+    divides   a power of two that divides the first of each such run
+    equal     along each dimension the elements after one another that are equal
+    value     of all elements, where it is known
+    """
+
+    counts: Vector
+    divides: Vector
+    equal: Vector
+    value: int | None = None
+
+
+def _power(n: int) -> int:
+    """The largest power of two that divides an integer."""
+    return n & -n if n else _ALL
+
+
+def _each(f: Callable[[int, int], int], a: Vector, b: Vector) -> Vector:
+    return tuple(map(f, a, b))
+
+
+class Alignment:
+    """The facts of a program's values.
+
+    >>> from tla.ttgir.text import program_of
+    >>> text = "%r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>"
+    >>> Alignment(program_of(text)).of("%r").counts
+    (64,)
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._known: dict[str, Runs] = {}
+        for argument in program.arguments:
+            self._known[argument.name] = Runs((1,), (_power(argument.divisibility),), (1,))
+        for _ in range(MAX_STEPS):  # a value of a loop is what it begins with, and what the loop makes of it
+            before = dict(self._known)
+            self._pass()
+            if before == self._known:
+                break
+
+    def of(self, name: str) -> Runs:
+        """The facts of a value; none of one that is not in the program."""
+        return self._known.get(name) or self._nothing(name)
+
+    def _nothing(self, name: str) -> Runs:
+        one = (1,) * max(1, len(self._shape(name)))
+        return Runs(one, one, one)
+
+    def _shape(self, name: str) -> Vector:
+        return extents(self.program.types.get(name, ""))
+
+    def _pass(self) -> None:
+        for op in self.program.ops:
+            for argument, begin in op.begins.items():
+                self._known[argument] = self._met(self._known.get(argument), self.of(begin))
+            if op.name == "scf.for" and len(op.operands) > 2 and op.begins:
+                low, step = self.of(op.operands[0]), self.of(op.operands[2])
+                self._known[[*op.begins][-1]] = Runs((1,), _each(math.gcd, low.divides, step.divides), (1,))
+            if op.name == "scf.yield" and op.parent is not None:
+                self._yielded(op, self.program.ops[op.parent])
+            elif op.results and op.name != "scf.for":
+                found = self._worked_out(op)
+                for name in op.results:
+                    self._known[name] = found if len(op.results) == 1 else self._nothing(name)
+
+    def _yielded(self, op: Op, around: Op) -> None:
+        for name, argument, result in zip(op.operands, [*around.begins] or around.results, around.results):
+            value = self.of(name)
+            for target in (argument, result):
+                self._known[target] = self._met(self._known.get(target), value)
+
+    def _met(self, a: Runs | None, b: Runs) -> Runs:
+        """The facts of a value that is one or the other."""
+        if a is None or len(a.counts) != len(b.counts):
+            return b
+        value = a.value if a.value == b.value else None
+        return Runs(_each(math.gcd, a.counts, b.counts), _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal), value)
+
+    def _worked_out(self, op: Op) -> Runs:
+        name, short = op.results[0], op.name.partition(".")[2]
+        rule = getattr(self, f"_{short}", None) if op.name.startswith(("arith.", "tt.")) else None
+        if op.name in _KEPT and op.operands:
+            return self._fitted(self.of(op.operands[0]), name)
+        return self._nothing(name) if rule is None else self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
+
+    def _fitted(self, found: Runs, name: str) -> Runs:
+        return found if len(found.counts) == max(1, len(self._shape(name))) else self._nothing(name)
+
+    # ------------------------------------------------------------------------------------------------- rules
+
+    def _constant(self, op: Op, given: list[Runs]) -> Runs:
+        value, shape = constant(op), self._shape(op.results[0]) or (1,)
+        if value is None:
+            return self._nothing(op.results[0])
+        return Runs((1,) * len(shape), (_power(value),) * len(shape), shape, value)
+
+    def _make_range(self, op: Op, given: list[Runs]) -> Runs:
+        start, end = op.integer("start") or 0, op.integer("end") or 1
+        return Runs((max(1, end - start),), (_power(start),), (1,))
+
+    def _splat(self, op: Op, given: list[Runs]) -> Runs:
+        shape, one = self._shape(op.results[0]), given[0]
+        return Runs((1,) * len(shape), (one.divides[0],) * len(shape), shape, one.value)
+
+    def _expand_dims(self, op: Op, given: list[Runs]) -> Runs:
+        at, one = op.integer("axis") or 0, given[0]
+        divides = _ALL
+        for count, d in zip(one.counts, one.divides):
+            divides = math.gcd(divides, 1 if count > 1 else d)
+        divides = _power(one.value) if one.value is not None else divides
+        counts, firsts, equal = ((*x[:at], n, *x[at:]) for x, n in ((one.counts, 1), (one.divides, divides), (one.equal, 1)))
+        return Runs(counts, firsts, equal, one.value)
+
+    def _broadcast(self, op: Op, given: list[Runs]) -> Runs:
+        one, before, after = given[0], self._shape(op.operands[0]), self._shape(op.results[0])
+        wider = [b == 1 and a > 1 for b, a in zip(before, after)]
+        counts = tuple(1 if w else n for w, n in zip(wider, one.counts))
+        return Runs(counts, one.divides, tuple(a if w else n for w, a, n in zip(wider, after, one.equal)), one.value)
+
+    def _trans(self, op: Op, given: list[Runs]) -> Runs:
+        order = [int(n) for n in compiled(r"[0-9]+").findall(op.attributes.get("order", "").partition(":")[2])]
+        if sorted(order) != [*range(len(given[0].counts))]:
+            return self._nothing(op.results[0])
+        counts, divides, equal = (tuple(x[k] for k in order) for x in (given[0].counts, given[0].divides, given[0].equal))
+        return Runs(counts, divides, equal, given[0].value)
+
+    def _addi(self, op: Op, given: list[Runs], scale: int = 1) -> Runs:
+        a, b = given
+        counts = [max(math.gcd(x, y), math.gcd(z, w)) for x, y, z, w in zip(a.counts, b.equal, a.equal, b.counts)]
+        divides = tuple(math.gcd(x, y * scale) for x, y in zip(a.divides, b.divides))
+        value = None if a.value is None or b.value is None else a.value + scale * b.value
+        return Runs(tuple(counts), divides, _each(math.gcd, a.equal, b.equal), value)
+
+    def _addptr(self, op: Op, given: list[Runs]) -> Runs:
+        pointee = compiled(_POINTEE).search(self.program.types.get(op.operands[0], "") or "".join(op.operand_types[:1]))
+        return self._addi(op, given, max(1, int(pointee[1]) // 8) if pointee else 1)
+
+    def _subi(self, op: Op, given: list[Runs]) -> Runs:
+        a, b = given
+        value = None if a.value is None or b.value is None else a.value - b.value
+        return Runs(_each(math.gcd, a.counts, b.equal), _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal), value)
+
+    def _muli(self, op: Op, given: list[Runs]) -> Runs:
+        a, b = given
+        counts = tuple(x if b.value == 1 else y if a.value == 1 else 1 for x, y in zip(a.counts, b.counts))
+        firsts = [tuple(1 if n > 1 and other.value != 1 else d for n, d in zip(own.counts, own.divides)) for own, other in ((a, b), (b, a))]
+        divides = _each(lambda x, y: min(x * y, _ALL), *firsts)
+        value = None if a.value is None or b.value is None else a.value * b.value
+        return Runs(counts, divides, _each(math.gcd, a.equal, b.equal), value)
+
+    def _divsi(self, op: Op, given: list[Runs]) -> Runs:
+        a, b = given
+        if b.value == 1:
+            return a
+        one = (1,) * len(a.counts)
+        runs = [math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal)]
+        return Runs(one, one, tuple(max(math.gcd(x, y), n) for x, y, n in zip(a.equal, b.equal, runs)))
+
+    _divui = _divsi
+
+    def _remsi(self, op: Op, given: list[Runs]) -> Runs:
+        a, b = given
+        counts = tuple(math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal))
+        return Runs(counts, _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal))
+
+    _remui = _remsi
+
+    def _cmpi(self, op: Op, given: list[Runs]) -> Runs:
+        a, b = given
+        low, high = (a, b) if op.body.split(",")[0] in ("slt", "ult", "sge", "uge") else (b, a)
+        one = (1,) * len(a.counts)
+        runs = [math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(low.counts, low.divides, high.divides, high.equal)]
+        return Runs(one, one, tuple(max(math.gcd(x, y), n) for x, y, n in zip(a.equal, b.equal, runs)))
+
+    def _andi(self, op: Op, given: list[Runs]) -> Runs:
+        one = (1,) * len(given[0].counts)
+        return Runs(one, one, _each(math.gcd, given[0].equal, given[1].equal))
+
+    _ori = _andi
+
+    def _select(self, op: Op, given: list[Runs]) -> Runs:
+        found = self._met(given[1], given[2])
+        if len(given[0].equal) != len(found.equal):  # a condition of one bit for all
+            return found
+        return found._replace(counts=_each(math.gcd, given[0].equal, found.counts))
+
+
+#: Operations that leave what is known as it is.
+_KEPT = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout", "tt.bitcast")
+
+
+def extents(text: str) -> Vector:
+    """The extents of a type: none of a scalar.
+
+    >>> extents("tensor<64x32xf16, #blocked>"), extents("i32")
+    ((64, 32), ())
+    """
+    found = compiled(r"tensor<((?:[0-9]{1,9}x)+)").match(text)
+    return tuple(int(n) for n in found[1].split("x")[:-1]) if found else ()
+
+
+def vector_of(program: Program, known: Alignment, pointer: str, type_: str, element_bits: int, mask: str | None) -> int:
+    """The number of elements that one global access of a thread has, by Triton's rules.
+
+    pointer, mask   names of values; type_: the tensor's type, with its layout
+    """
+    runs = known.of(pointer)
+    columns = program.typed(type_).linear.bases["register"]
+    fastest = _fastest(program, type_)
+    in_row = 1
+    for v in (v for v in columns if any(v)):
+        if v[fastest] != in_row or sum(map(bool, v)) != 1:
+            break
+        in_row *= 2
+    bytes_ = max(1, element_bits // 8)
+    aligned = min(max(1, runs.divides[fastest] // bytes_), runs.counts[fastest])
+    found = min(in_row, aligned, max(1, 128 // element_bits))
+    if mask is not None and (masks := known.of(mask).equal) and len(masks) > fastest:
+        found = min(found, masks[fastest])
+    return 1 << bits.log2(_floor(found))
+
+
+def _floor(n: int) -> int:
+    return 1 << (n.bit_length() - 1)
+
+
+def _fastest(program: Program, type_: str) -> int:
+    """The dimension that a layout's registers, then lanes, go along first."""
+    bases = program.typed(type_).linear.bases
+    for v in (*bases["register"], *bases.get("lane", ())):
+        if any(v):
+            return next(k for k, n in enumerate(v) if n)
+    return 0

@@ -1,0 +1,320 @@
+"""The cost of each operation of a program that moves data: instructions of a warp, wavefronts of shared memory, sectors of global memory.
+
+Every count is that of tla.access: of the linear layout of the registers, and of the layout of shared memory or the addresses.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..access.by_bits import by_bits
+from ..access.counting import Access, access
+from ..access.memories import NVIDIA_GLOBAL
+from ..core.cache import compiled
+from ..core.element import Width
+from ..core.errors import TlaError
+from ..linear import LinearLayout
+from ..linear.triton import PaddedSharedLayout, Typed
+from .addresses import Addresses, pointee_bits
+from .alignment import Alignment, extents, vector_of
+from .conversions import conversion
+from .loops import Loops, Size
+from .machines import Machine, machine
+from .program import Op, Program
+from .shared import Moved, moved
+
+#: Of elements narrower than a byte each has one of its own.
+_BYTE = 8
+
+
+class Part(NamedTuple):
+    """Instructions of one kind, of an operation that runs once.
+
+    unit          what the instructions cost: wavefronts of shared memory, sectors of global memory, shuffles, or bytes of a bulk copy
+    instruction   what moves the data: ldmatrix.x4, ld.shared, st.global, cp.async, shfl
+    instructions  of one warp
+    vector        the width of a lane's access [bits]
+    cost, least   of all warps; least is what so many accesses need without conflicts, or with no byte unused. None where it is not known
+    degree        how many lanes want one bank at once, at most
+    bytes         that all warps move
+
+    >>> Part("wavefronts", "ldmatrix.x4", 2, 128, 32, 32, 1, 4096).cost
+    32
+    """
+
+    unit: str
+    instruction: str
+    instructions: int
+    vector: int
+    cost: int | None
+    least: int | None
+    degree: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of an operation.
+
+    op        the operation
+    times     how often it runs in one instance of the program: a number, or a formula
+    parts     its instructions; none of an operation that moves nothing, as a conversion between equal layouts
+    kind      of a conversion the way that it takes; else nothing
+    shared    the layout of shared memory; None where there is none
+    buffer    bytes of shared memory that a conversion uses meanwhile
+    refused   why it is not counted; nothing where it is
+
+    >>> from tla.ttgir import program_of
+    >>> text = "%m = ttg.local_alloc %x : (tensor<8xf16, #no>) -> !ttg.memdesc<8xf16, #no, #ttg.shared_memory>"
+    >>> Costs(program_of(f'module attributes {{ttg.target = "cuda:80"}} {{\\n{text}\\n}}')).rows[0].refused
+    '#no is a name, at position 14'
+    """
+
+    op: Op
+    times: Size
+    parts: tuple[Part, ...]
+    kind: str = ""
+    shared: Typed | None = None
+    buffer: int = 0
+    refused: str = ""
+
+
+def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
+    """Count what each operation of a program costs that moves data.
+
+    sizes      values of the kernel's arguments, and of loops whose count is not known: name -> value
+    Raises     RangeError for a machine whose shared memory is not known
+
+    >>> from tla.ttgir import program_of
+    >>> text = '''
+    ... #rows = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+    ... #plain = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>
+    ... module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:80"} {
+    ...   %x = arith.constant dense<0.0> : tensor<8x64xf16, #rows>
+    ...   %m = ttg.local_alloc %x : (tensor<8x64xf16, #rows>) -> !ttg.memdesc<8x64xf16, #plain, #ttg.shared_memory>
+    ... }'''
+    >>> row = costs(program_of(text)).rows[0]
+    >>> row.op.name, row.parts[0].instruction, row.parts[0].instructions, row.parts[0].cost, row.parts[0].least
+    ('ttg.local_alloc', 'st.shared', 16, 128, 16)
+
+    Source: Triton 3.9's lowering of each operation; the memories of tla.access.
+    """
+    return Costs(program, sizes)
+
+
+class Costs:
+    """The costs of a program's operations.
+
+    sizes   values of the kernel's arguments, and of loops whose count is not known
+    rows    a Cost for each operation that moves data, in the order of the text
+
+    >>> from tla.ttgir import program_of
+    >>> Costs(program_of('module attributes {ttg.target = "cuda:80"} {\\n}')).totals()
+    {}
+    """
+
+    def __init__(self, program: Program, sizes: Mapping[str, int] | None = None) -> None:
+        self.program, self.machine = program, machine(program.target)
+        self._loops = Loops(program, sizes)
+        self.addresses = Addresses(program, sizes)
+        self._moved: dict[Any, Any] = {}
+        self.rows = tuple(self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
+
+    @functools.cached_property
+    def alignment(self) -> Alignment:
+        """The analysis of pointers and masks."""
+        return Alignment(self.program)
+
+    def _cost(self, op: Op) -> Cost:
+        times = self._loops.times(op)
+        try:
+            return _COUNTED[op.name](self, op, times)
+        except TlaError as error:
+            return Cost(op, times, (), refused=error.reason.what.splitlines()[0])
+
+    def totals(self) -> dict[str, Size]:
+        """The cost of all operations together, each as often as it runs: by unit.
+
+        What is not known is left out: Cost.parts say which.
+        """
+        found: dict[str, Size] = {}
+        for row in self.rows:
+            for part in row.parts:
+                cost: Size = 0 if part.cost is None else part.cost
+                found[part.unit] = found.get(part.unit, 0) + row.times * cost
+        return found
+
+    # ---------------------------------------------------------------------------------------------- shared memory
+
+    def _once(self, key: tuple[Any, ...], count: Callable[[], Any]) -> Any:
+        """A count that is made once for equal types."""
+        if key not in self._moved:
+            self._moved[key] = count()
+        return self._moved[key]
+
+    def local(self, op: Op, times: Size, registers: str, memory: str, store: bool) -> Cost:
+        """A load or a store between registers and shared memory."""
+        typed, shared = self.program.typed(registers), self.program.typed(allocated(memory))
+        found: Moved = self._once((registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store))
+        return Cost(op, times, (_part(found, self.machine, store),), shared=shared)
+
+    def convert(self, op: Op, times: Size) -> Cost:
+        """A conversion between two layouts of registers."""
+        types = op.operand_types[0], op.result_types[0]
+        src, dst = map(self.program.typed, types)
+        found = self._once(types, lambda: conversion(src.linear, dst.linear, wide(src), self.machine))
+        parts = [_part(x, self.machine, store) for x, store in ((found.write, True), (found.read, False)) if x is not None]
+        if found.shuffles:
+            count = found.shuffles * self.program.warps
+            parts.append(Part("shuffles", "shfl", found.shuffles, 32, count, None, 1, count * self.program.lanes * 4))
+        return Cost(op, times, tuple(parts), found.kind, buffer=found.bytes)
+
+    # ---------------------------------------------------------------------------------------------- global memory
+
+    def memory(self, op: Op, times: Size, store: bool) -> Cost:
+        """A load or a store of global memory by each thread."""
+        type_ = op.operand_types[0]
+        if not extents(type_):
+            return Cost(op, times, (self._scalar(op, store),))
+        return Cost(op, times, (self._sectors(op, type_, "st.global" if store else "ld.global", store),))
+
+    def _scalar(self, op: Op, store: bool) -> Part:
+        bits = pointee_bits(op.operand_types[0])
+        return Part("sectors", "st.global" if store else "ld.global", 1, bits, 1, 1, 1, max(1, bits // 8))
+
+    def _sectors(self, op: Op, type_: str, name: str, store: bool, contiguity: int | None = None) -> Part:
+        """The instructions of a global access, and its sectors where the addresses are known."""
+        typed, bits = self.program.typed(type_), max(_BYTE, pointee_bits(type_))
+        pointer, mask = op.operands[0], _mask(op, store)
+        count = contiguity or vector_of(self.program, self.alignment, pointer, type_, bits, mask)
+        owners = without_copies(typed.linear)
+        registers = owners.get_in_dim_size("register")
+        count = min(count, registers)
+        size = math.prod(owners.out_dims.values()) * bits // 8
+        at = self.addresses.of(pointer)
+        found: Access | None = None
+        if self.machine.nvidia and at is not None and hasattr(at, "shape") and (at % (bits // 8) == 0).all() and at.min() >= 0:
+            found = access(owners, at // (bits // 8), Width(bits, typed.element), count * bits, NVIDIA_GLOBAL)
+        lines = None if found is None else found.total
+        return Part("sectors", name, registers // count, count * bits, lines, max(1, -(-size // 32)), 1, size)
+
+    def copied(self, op: Op, times: Size) -> Cost:
+        """A copy from global memory to shared memory, by each thread."""
+        source, target = op.operand_types[0], op.result_types[-1]
+        if not extents(source):  # buffer_load_to_local: a pointer and offsets
+            return Cost(op, times, (), refused=f"{op.name} is not counted")
+        name = "cp.async" if self.machine.nvidia else "load to LDS"
+        typed, shared = self.program.typed(source), self.program.typed(allocated(target))
+        element = Width(max(_BYTE, pointee_bits(source)), typed.element)
+        at = by_bits(typed.linear, placed(shared), self.machine.write.lanes)
+        proved = vector_of(self.program, self.alignment, op.operands[0], source, element.bits, _mask(op, False))
+        most = max(proved, op.integer("contiguity") or 1)
+        while most > 1 and at is not None and not at.in_sequence(most):
+            most //= 2
+        part = self._sectors(op, source, name, False, most)
+        row = self.machine.write if part.vector in self.machine.write.phases else self.machine.read
+        there = access(without_copies(typed.linear), placed(shared), element, part.vector, row)
+        inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
+        return Cost(op, times, (part, inside), shared=shared)
+
+    def buffered(self, op: Op, times: Size, store: bool) -> Cost:
+        """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""
+        typed = self.program.typed(op.result_types[0])
+        registers, bits = without_copies(typed.linear).get_in_dim_size("register"), wide(typed).bits
+        count = min(op.integer("contiguity") or 1, registers, max(1, 128 // bits))
+        size = math.prod(typed.shape) * bits // 8
+        name = "buffer_store" if store else "buffer_load"
+        return Cost(op, times, (Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size),))
+
+    def bulk(self, op: Op, times: Size) -> Cost:
+        """A copy of a tile by the TMA: bytes, and whether it is legal."""
+        memory = next(t for t in (*op.result_types, *reversed(op.operand_types)) if "memdesc" in t and "xi64" not in t)
+        shared = self.program.typed(allocated(memory))
+        size = math.prod(shared.shape) * (shared.bits or _BYTE) // 8
+        return Cost(op, times, (Part("bytes", "cp.async.bulk", 1, 0, size, size, 1, size),), shared=shared, refused=illegal(shared))
+
+
+def _moves(op: Op) -> bool:
+    return op.name != "ttg.local_alloc" or bool(op.operands)
+
+
+def _part(found: Moved, machine: Machine, store: bool) -> Part:
+    names = {"load": "ld.shared", "store": "st.shared"} if machine.nvidia else {"load": "ds_read", "store": "ds_write"}
+    cost = found.access
+    lanes = cost.memory.lanes
+    size = cost.instructions * lanes * cost.vector // 8
+    return Part(
+        "wavefronts", names.get(found.name, found.name), found.instructions, cost.vector, cost.total, _least(cost), cost.degree, size
+    )
+
+
+def _least(cost: Access) -> int:
+    """The wavefronts of all instructions without conflicts."""
+    return cost.least * cost.instructions
+
+
+def _mask(op: Op, store: bool) -> str | None:
+    """The mask of a load, a store or a copy: the operand behind the pointer and what is stored."""
+    if op.name == "ttg.async_copy_global_to_local":
+        found = compiled(r"\bmask\s+(%[\w$.#-]+)").search(op.body)
+        return found[1] if found else None
+    at = 2 if store else 1
+    return op.operands[at] if len(op.operands) > at else None
+
+
+def without_copies(owners: LinearLayout) -> LinearLayout:
+    """The layout without registers that hold what others do."""
+    register = [v for v in owners.bases.get("register", ()) if any(v)]
+    return LinearLayout({**owners.bases, "register": register}, owners.out_dims)
+
+
+def wide(typed: Typed) -> Width:
+    """The width of an element in memory: a byte at least."""
+    return Width(max(_BYTE, typed.bits or _BYTE), typed.element)
+
+
+def placed(shared: Typed) -> Any:
+    """The layout of shared memory, as tla.access takes it."""
+    return shared.layout if isinstance(shared.layout, PaddedSharedLayout) else shared.linear
+
+
+def allocated(memory: str) -> str:
+    """The type of the whole memory that a part is of: `64x16xf16, ..., 64x32` is a part of 64 by 32.
+
+    >>> allocated("!ttg.memdesc<64x16xf16, #shared, #smem, mutable, 64x32>")
+    '!ttg.memdesc<64x32xf16, #shared, #smem, mutable>'
+    """
+    start, _, whole = memory.removesuffix(">").rpartition(", ")
+    if not all(n.isdecimal() for n in whole.split("x")):
+        return memory
+    part = compiled(r"!ttg\.memdesc<(?:[0-9]{1,9}x)+").match(start)
+    return f"!ttg.memdesc<{whole}x{start[part.end() :]}>" if part else memory
+
+
+def illegal(shared: Typed) -> str:
+    """The reason that the TMA does not take a tile of this layout; nothing where it does."""
+    row = shared.shape[-1] * (shared.bits or _BYTE) // 8
+    if getattr(shared.layout, "transposed", False):
+        row = shared.shape[0] * (shared.bits or _BYTE) // 8
+    if row % 16:
+        return f"the TMA takes rows of a multiple of 16 bytes, not {row}"
+    return ""
+
+
+_COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
+    "ttg.local_load": lambda c, op, n: c.local(op, n, op.result_types[0], op.operand_types[0], False),
+    "ttg.local_store": lambda c, op, n: c.local(op, n, op.operand_types[0], op.result_types[0], True),
+    "ttg.local_alloc": lambda c, op, n: c.local(op, n, op.operand_types[0], op.result_types[0], True),
+    "ttg.convert_layout": lambda c, op, n: c.convert(op, n),
+    "tt.load": lambda c, op, n: c.memory(op, n, False),
+    "tt.store": lambda c, op, n: c.memory(op, n, True),
+    "ttg.async_copy_global_to_local": lambda c, op, n: c.copied(op, n),
+    "amdg.buffer_load": lambda c, op, n: c.buffered(op, n, False),
+    "amdg.buffer_store": lambda c, op, n: c.buffered(op, n, True),
+    "ttng.async_tma_copy_global_to_local": lambda c, op, n: c.bulk(op, n),
+    "ttng.async_tma_copy_local_to_global": lambda c, op, n: c.bulk(op, n),
+}

@@ -1,0 +1,62 @@
+"""Targets: the memories whose accesses are counted, and whether warps have matrix loads and stores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..access import (
+    AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX942_WRITE,
+    AMD_LDS_GFX950_READ,
+    AMD_LDS_GFX950_WRITE,
+    NVIDIA_SHARED,
+    Memory,
+)
+from ..core.errors import RangeError
+
+
+class Machine(NamedTuple):
+    """A target, as Triton names it.
+
+    read, write   shared memory, in loads and in stores
+    ldmatrix      whether a warp loads matrices of 8 rows of 16 bytes; stmatrix: whether it stores them
+    narrow        whether ldmatrix transposes elements of 8 bits, too
+    nvidia        whether it is one of NVIDIA's
+
+    >>> machine("cuda:80").ldmatrix, machine("cuda:80").stmatrix
+    (True, False)
+    """
+
+    name: str
+    read: Memory
+    write: Memory
+    ldmatrix: bool = False
+    stmatrix: bool = False
+    narrow: bool = False
+    nvidia: bool = False
+
+
+_AMD = {
+    "gfx942": (AMD_LDS_GFX942_READ, AMD_LDS_GFX942_WRITE),
+    "gfx950": (AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE),
+    "gfx11": (AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ),
+    "gfx12": (AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ),
+}
+
+
+def machine(target: str) -> Machine:
+    """The machine of a target such as cuda:90 or hip:gfx942.
+
+    Raises     RangeError for one whose shared memory is not in tla.access
+    """
+    kind, _, version = target.partition(":")
+    if kind == "cuda" and version.isdecimal() and len(version) < 5:
+        n = int(version)
+        return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, n >= 75, n >= 90, n >= 100, True)
+    for prefix, (read, write) in _AMD.items():
+        if kind == "hip" and version.startswith(prefix):
+            return Machine(target, read, write)
+    known = ", ".join(["cuda:80", *(f"hip:{name}" for name in _AMD)])
+    raise RangeError(f"the target {target or 'that the module does not name'!r:.60}", f"one like {known}", "compile for one of these")
