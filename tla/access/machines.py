@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core.errors import RangeError
 from .memories import (
     AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
     AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
     AMD_LDS_GFX942_READ,
     AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
@@ -39,20 +40,15 @@ class Machine(NamedTuple):
     source: str
 
 
-def _written(write: Memory, read: Memory) -> Memory:
-    """A row of writes; widths that nobody has measured are written as they are read."""
-    return replace(write, phases={**read.phases, **write.phases})
-
-
 _GUIDE = "CUDA C++ Programming Guide, arithmetic instructions: 32 results of warp shuffles a cycle; predicted, not measured"
 _CROSSBAR = "ds_bpermute_b32 goes through the crossbar of LDS, 32 lanes a cycle; predicted, not measured"
 _NVIDIA = Machine("sm_80", NVIDIA_SHARED, NVIDIA_SHARED, 1, _GUIDE)
 _ROWS = (
     *(_NVIDIA._replace(name=f"sm_{n}") for n in (70, 75, 80, 86, 89, 90, 100, 103, 120)),
-    Machine("gfx942", _written(AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ), AMD_LDS_GFX942_READ, 2, _CROSSBAR),
-    Machine("gfx950", _written(AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ), AMD_LDS_GFX950_READ, 2, _CROSSBAR),
-    Machine("gfx1100", AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ, 1, _CROSSBAR),
-    Machine("gfx1200", AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ, 1, _CROSSBAR),
+    Machine("gfx942", AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ, 2, _CROSSBAR),
+    Machine("gfx950", AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ, 2, _CROSSBAR),
+    Machine("gfx1100", AMD_LDS_GFX11_WRITE, AMD_LDS_GFX11_READ, 1, _CROSSBAR),
+    Machine("gfx1200", AMD_LDS_GFX12_WRITE, AMD_LDS_GFX12_READ, 1, _CROSSBAR),
 )
 #: name -> the row.
 MACHINES = {machine.name: machine for machine in _ROWS}
