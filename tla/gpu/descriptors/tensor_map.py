@@ -97,7 +97,7 @@ class _Map:
 
     @property
     def packing(self) -> Packing | None:
-        """How elements of 4 and 6 bits lie; None for others."""
+        """The packing of elements of 4 and 6 bits; None for others."""
         return packing_of(self.element, self.unpacked)
 
     @property
