@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..algebra.plain_integers import Note, note, note_of
 from ..core.int_tuple import as_int_tuple, leaves
 from ..core.ints import leaf
 from ..core.kinds import AnyLayout
+from ..core.on_demand import OnDemand
 from . import text
 from .conditions import Condition
 from .forms import best, plain, steps
@@ -15,6 +15,11 @@ from .operations import OPERATIONS
 from .poly import Poly
 from .rules import traced
 from .symint import SymInt, poly_of
+
+if TYPE_CHECKING:
+    from ..algebra.plain_integers import Note
+
+_NOTES = OnDemand("tla.algebra.plain_integers")
 
 
 def latex(x: object) -> str:
@@ -112,7 +117,7 @@ def explain(x: object, *arguments: object) -> list[Step | Note]:
     Where an expression came out of a pickle or a text, or of more than 100 operations, only its last steps are known.
     Source: docs/symbolic.md.
     """
-    found = note(x, *arguments) if callable(x) and arguments else note_of(x)
+    found = _NOTES.note(x, *arguments) if callable(x) and arguments else _NOTES.note_of(x)
     out: dict[Step | Note, None] = {found: None} if found else {}
     x = x(*arguments) if callable(x) and arguments else x
     if isinstance(x, AnyLayout):
