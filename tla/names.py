@@ -151,6 +151,7 @@ if TYPE_CHECKING:
         tuple_size,
     )
     from .core.each_leaf import dynamic, static
+    from .recovery.door import layout_of
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
     from .viz.print_layout import print_layout, print_tensor
@@ -162,6 +163,7 @@ _ON_DEMAND = {
         *("MakeTuple", "RoundDown", "RoundUp", "tuple_size"),
     ],
     "tla.core.each_leaf": ["dynamic", "static"],
+    "tla.recovery.door": ["layout_of"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
@@ -302,6 +304,7 @@ __all__ = [
     "is_static",
     "is_surjective",
     "layout_add",
+    "layout_of",
     "lcm",
     "left_inverse",
     "lex_geq",

@@ -528,14 +528,14 @@ def test_as_a_process():
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
     ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 54),
-    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 70),
-    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 70),
-    ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 59),
+    ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 71),
+    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 71),
+    ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 60),
     ("relayout", "f32[16,32]{1,0:T(8,16)}", "f32[16,32]{0,1}"): ("core algebra xla", 61),
     ("default", "bf16[8,300]"): ("core xla", 45),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
     ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
-    ("--help",): ("core notation xla", 52),
+    ("--help",): ("core notation xla", 53),
 }
 
 #: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.

@@ -10,6 +10,8 @@ import pytest
 from tla import ArithmeticTuple, LeafTypeError, RangeError, TlaError, ascend, size
 from tla.ascend import (
     Block,
+    BlockSchedulerAswt,
+    BlockSchedulerIterateK,
     BlockSwizzle,
     ColumnBlockSwizzle,
     EpilogueHorizontalTileSwizzle,
@@ -31,7 +33,7 @@ PRODUCTS = [x for x in KINDS if x not in EPILOGUES]
 
 
 def with_arguments(kind, *arguments):
-    return kind if kind is ColumnBlockSwizzle or kind in EPILOGUES else kind[arguments]
+    return kind if kind in (ColumnBlockSwizzle, BlockSchedulerAswt, BlockSchedulerIterateK, *EPILOGUES) else kind[arguments]
 
 
 def schedule_of(case):
@@ -39,7 +41,9 @@ def schedule_of(case):
     return kind(tuple(case["problem"]), tuple(case["tile"]), cores=case["cores"], splitkFactor=case["split"])
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in PRODUCTS if kind is not GemmGroupedAswtTailSplitSwizzle])
+@pytest.mark.parametrize(
+    "name", [kind.name for kind in PRODUCTS if "Gemm" in kind.name and "Aswt" not in kind.name] + ["ColumnBlockSwizzle"]
+)
 def test_the_blocks_of_each_core_are_those_of_the_headers(name):
     """Where k has fewer blocks than slices, C++ gives extents past the end of k, or below 0: docs/differences.md."""
     cases = [case for case in rows("tla/swizzles.json") if case["kind"] == name]
@@ -64,7 +68,8 @@ def test_every_element_is_multiplied_once(kind):
         s = swizzle(problem, (8, 8, 4), cores=cores, **more)
         seen = [point for b in s.order() for point in itertools.product(*(range(first, first + n) for first, n in zip(b.start, b.extents)))]
         assert sorted(seen) == [*itertools.product(*map(range, problem))]
-        assert [b.start[i] for b in s.order() for i in (0, 2)] == [x for b in s.order() for x in (b.m * 8, b.k * 4)]
+        if kind is not BlockSchedulerAswt:  # its last blocks are cut along m
+            assert [b.start[i] for b in s.order() for i in (0, 2)] == [x for b in s.order() for x in (b.m * 8, b.k * 4)]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -223,6 +228,36 @@ def test_windows_of_groups_and_the_pieces_of_their_tail():
         cut += any(b.start != (b.m * tile[0], b.n * tile[1], 0) for core in made for _, b in core)
     assert cut == 11
     assert repr(GemmGroupedAswtTailSplitSwizzle) == "GemmGroupedAswtTailSplitSwizzle[4, False, True]"
+
+
+def covers_once(case):
+    """Whether a case of the headers computes each element once: of groups it does not always."""
+    seen = [np.zeros(problem[:2], int) for problem in case["problems"]]
+    for core in case["blocks"]:
+        for g, _m, _n, row, column, high, wide in core:
+            seen[g][row : row + high, column : column + wide] += 1
+    return all((x == 1).all() for x in seen)
+
+
+def test_schedulers_are_those_of_the_headers():
+    """BlockSchedulerAswt and BlockSchedulerIterateK, whose batches are a group; groups that CATLASS computes twice are differences."""
+    differ = 0
+    for case in rows("tla/schedulers.json", "aswt"):
+        made = grouped([*map(tuple, case["problems"])], (*case["tile"], 64), cores=case["cores"], swizzle=BlockSchedulerAswt)
+        blocks = [[[g, b.m, b.n, *b.start[:2], *b.extents[:2]] for g, b in core] for core in made]
+        assert covers_once(case | {"blocks": blocks})
+        assert (blocks == case["blocks"]) == covers_once(case), case
+        differ += blocks != case["blocks"]
+        if len(case["problems"]) == 1:
+            (problem,) = case["problems"]
+            alone = BlockSchedulerAswt(tuple(problem), (*case["tile"], 64), cores=case["cores"])
+            assert [[(0, b) for b in core] for core in alone.table] == [[*core] for core in made]
+    assert differ == 11
+    for case in rows("tla/schedulers.json", "iterateK"):
+        *problem, batches = case["problem"]
+        made = grouped([tuple(problem)] * batches, (*case["tile"], 64), cores=case["cores"], swizzle=BlockSchedulerIterateK)
+        assert [[[g, *b.start[:2], *b.extents[:2]] for g, b in core] for core in made] == case["blocks"], case
+    assert (repr(BlockSchedulerAswt), repr(BlockSchedulerIterateK)) == ("BlockSchedulerAswt", "BlockSchedulerIterateK")
 
 
 @pytest.mark.parametrize("turned", list(itertools.product((False, True), repeat=2)))

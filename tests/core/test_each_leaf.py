@@ -1,6 +1,11 @@
-"""static and dynamic: plain integers as known ones, and back; the same answers as those of layouts that were written with Int[n]()."""
+"""static and dynamic, of values and as blocks: the same answers as those of layouts that were written with Int[n]()."""
 
+import asyncio
+import copy
 import itertools
+import pickle
+import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -21,6 +26,9 @@ from tla import (
     right_inverse,
     static,
 )
+
+import oracle
+from night import amount
 
 TEXTS = ["(_4,_2):(_1,_4)", "((_2,_3),_4):((_12,_4),_1)", "(_4,_4):(_1@0,_1@1)", "Sw<2,0,3> o _8 o (_8,_8):(_8,_1)", "(_4,_0):(_0,_-3)"]
 
@@ -79,3 +87,150 @@ def test_errors_of_plain_integers_name_it(operation):
     with pytest.raises(Unproven, match=r"write static\(layout\)"):
         operation(plain)
     operation(static(plain))
+
+
+# ------------------------------------------------------------------------------------------------ with static():
+
+#: Operation -> what it is applied to: layouts (L), shapes (S), integers (n); a name ends where a digit in brackets follows.
+OPERATIONS = {
+    "L": "coalesce filter filter_zeros right_inverse left_inverse nullspace cosize coshape coprofile size depth rank flatten max_alignment "
+    "is_injective is_surjective is_compact is_bijective is_ordered reverse make_layout_like MakeLayoutLike complement make_fragment_like",
+    "S": "make_layout make_identity_layout compact_col_major compact_row_major product product_each size MakeShape make_basis_like",
+    "LL": "composition logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product blocked_product raked_product "
+    "max_common_layout max_common_vector append prepend same_map make_layout layout_add complement greatest_common_domain compose",
+    "LS": "composition logical_divide zipped_divide tile_to_shape complement with_shape",
+    "SS": "make_ordered_layout compact_order crd2idx idx2crd ceil_div shape_div elem_less weakly_congruent inner_product",
+    "Ln": "complement composition logical_divide is_injective get_hier_coord get_flat_coord get_1d_coord upcast downcast",
+    "LSn": "append prepend",
+    "n": "Swizzle signum make_layout E",
+    "nn": "gcd lcm ceil_div round_up max min make_layout",
+    "SnS": "crd2crd",
+}
+
+
+def random_call(rng):
+    """The name of an operation and arguments of plain integers: layouts as pairs (shape, stride)."""
+
+    def shape():
+        n = rng.choice([1, 1, 2, 2, 3])
+        return tuple(rng.choice([1, 2, 3, 4, 6, 8, (2, 2), (4, 2), (2, 3)]) for _ in range(n)) if n > 1 or rng.random() < 0.5 else 8
+
+    def layout():
+        s = shape()
+        order = list(range(len(list(oracle.leaves(s)))))
+        rng.shuffle(order)
+        strides, reached = dict.fromkeys(order, 0), rng.choice([1, 1, 1, 2])
+        for k in order:
+            strides[k], reached = (reached, reached * list(oracle.leaves(s))[k]) if rng.random() < 0.9 else (0, reached)
+        return "layout", s, oracle.nest(s, iter([strides[k] for k in sorted(order)]))
+
+    kinds = rng.choice(list(OPERATIONS))
+    make = {"L": layout, "S": shape, "n": lambda: rng.choice([0, 1, 2, 3, 4, 8, 16, 24, 64])}
+    return rng.choice(OPERATIONS[kinds].split()), [make[kind]() for kind in kinds]
+
+
+def called(name, arguments, read):
+    """The text of what an operation gives for arguments whose integers are read so; of an error, its name."""
+
+    def value(x):
+        if isinstance(x, tuple) and x[:1] == ("layout",):
+            return make_layout(value(x[1]), value(x[2]))
+        return tuple(map(value, x)) if isinstance(x, tuple) else read(x)
+
+    try:
+        if name == "Swizzle":
+            return str(composition(Swizzle[2, 0, 3](), make_layout(read(8), read(8)))(value(arguments[0])))
+        if name == "E":
+            return str(make_layout((read(4), read(2)), (tla.E[0] * value(arguments[0]), tla.E[1] * read(3))))
+        return str(getattr(tla, name)(*map(value, arguments)))
+    except (tla.TlaError, AttributeError, TypeError) as error:
+        return type(error).__name__
+
+
+def test_in_a_static_block_plain_integers_answer_as_written_ones():
+    rng, answered, differ = random.Random(30), set(), 0
+    for _ in range(amount(500, 50_000)):
+        name, arguments = random_call(rng)
+        written = called(name, arguments, lambda n: Int[n]())
+        plain = called(name, arguments, int)
+        with static():
+            assert called(name, arguments, int) == written, (name, arguments)
+        assert called(name, arguments, int) == plain, (name, arguments)  # what was remembered inside is not known outside
+        differ += plain != written
+        answered |= set() if written.endswith(("Error", "Unproven")) else {name}
+    assert len(answered) >= 60
+    assert differ > 200
+
+
+def test_a_block_is_of_its_thread_and_its_task():
+    def here():
+        return str(make_layout((4, 2)))
+
+    async def inside(started, go):
+        with static():
+            started.set()
+            await go.wait()
+            return here()
+
+    async def both():
+        started, go = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(inside(started, go))
+        await started.wait()
+        meanwhile = here()
+        go.set()
+        return meanwhile, await task
+
+    assert asyncio.run(both()) == ("(4,2):(_1,4)", "(_4,_2):(_1,_4)")
+    with static(), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(here).result() == "(4,2):(_1,4)"
+    with static():
+        with dynamic():
+            assert here() == "(4,2):(_1,4)"
+        with pytest.raises(ZeroDivisionError), static():
+            raise ZeroDivisionError
+        assert here() == "(_4,_2):(_1,_4)"
+    assert here() == "(4,2):(_1,4)"
+
+
+def test_a_block_as_a_decorator():
+    @static()
+    def tile(n):
+        return make_layout((n, 2))
+
+    assert str(tile(4)) == str(tile(4)) == "(_4,_2):(_1,_4)"
+    assert str(make_layout(4, 2)) == "4:2"
+
+
+KEPT = [*map(parse, ["(4,_2):(_1,4)", "(4,(_3,8))", "Sw<2,0,3> o 8 o (8,_8):(8,_1)", "(4,4):(2@0,1@1)"]), dim("N") * 4]
+
+
+@pytest.mark.parametrize("x", KEPT, ids=str)
+def test_a_pickle_a_copy_and_a_text_keep_their_kinds_in_a_block(x):
+    with static():
+        assert str(pickle.loads(pickle.dumps(x))) == str(copy.deepcopy(x)) == str(eval(repr(x), {"parse": parse, "dim": dim})) == str(x)
+        assert str(dynamic(static(x))) == str(dynamic(x))
+
+
+def test_operations_that_take_every_integer_of_a_python_user_in_a_block():
+    with static():
+        assert str(make_layout((np.int64(4), 2))) == "(_4,_2):(_1,_4)"
+        assert str(tla.at(make_layout((dim("N"), 2)), N=8)) == "(_8,_2):(_1,_8)"
+        a = make_layout((4, 8), (8, 1))
+        assert [str(x) for x in (a(3, 2), a(9), a((1, 1)), a(0))] == ["_26", "_10", "_9", "_0"]
+        assert np.array_equal(a(np.arange(4)), [0, 8, 16, 24])
+
+
+def test_the_layout_of_a_tensor():
+    t = tla.MakeTensor(np.arange(40), parse("(4,8):(10,1)"))
+    known = static(t)
+    assert str(known.layout) == "(_4,_8):(_10,_1)"
+    assert known.data is t.data
+    assert str(dynamic(known).layout) == "(4,8):(10,1)"
+    known[1, 2] = -5
+    assert t[1, 2] == -5
+    tile = tla.local_tile(tla.MakeTensor(np.arange(60), make_layout((6, 10))), (4, 4), (1, 2))
+    assert [str(x.origin_shape) for x in (tile, static(tile))] == ["(2,2)", "(2,2)"]
+    assert np.array_equal(np.asarray(tile), np.asarray(static(tile)))
+    coordinates = static(tla.make_identity_tensor((4, 8)))
+    assert str(coordinates.layout) == "(_4,_8):(_1@0,_1@1)"
+    assert coordinates[1, 2] == (1, 2)

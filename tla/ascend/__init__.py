@@ -60,6 +60,8 @@ from .recognize import (
 )
 from .schedules import (
     Block,
+    BlockSchedulerAswt,
+    BlockSchedulerIterateK,
     BlockSwizzle,
     ColumnBlockSwizzle,
     EpilogueHorizontalTileSwizzle,
@@ -115,6 +117,8 @@ __all__ = [  # and float, which `import *` must not take from Python
     "AtlasA2",
     "AtlasA3",
     "Block",
+    "BlockSchedulerAswt",
+    "BlockSchedulerIterateK",
     "BlockSwizzle",
     "Buffer",
     "Bursts",

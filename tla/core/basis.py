@@ -18,6 +18,7 @@ from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
 from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_no_integer, leaf, register_leaf
 from .leaf_arithmetic import plus, times
+from .plain_ints import remade
 from .value import Value, new_value, put
 
 _0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()
@@ -91,7 +92,7 @@ class ScaledBasis(Value):
         return element if is_constant(1, self.value) else f"{self.value!r}*{element}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ScaledBasis, (self.value, self.path)
+        return remade, (ScaledBasis, self.value, self.path)
 
     @property
     def is_static(self) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar, cast
 
+from .plain_ints import are_static, as_written
+
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,6 +58,8 @@ def memo(f: F) -> F:
             key = _key(arguments)
         except RecursionError:  # deeper than any layout: f refuses it
             return f(*arguments)
+        if are_static():  # (4,) makes other results there
+            key = are_static, key
         found = results.get(key)  # at once: another thread may begin the memory anew
         if found:
             return found[0]
@@ -72,7 +76,7 @@ def memo(f: F) -> F:
 
 def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
     """f with a memory, for functions of plain integers and the like: of what is equal, one answer is right for all."""
-    remembered = functools.lru_cache(LIMIT)(f)
+    remembered = functools.lru_cache(LIMIT)(as_written(f))
     _CLEAR.append(remembered.cache_clear)
     return cast(Callable[P, R], remembered)
 

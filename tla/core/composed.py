@@ -21,6 +21,7 @@ from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_s
 from .kinds import AnyLayout
 from .layout import Layout, as_layout, origin_given
 from .leaf_arithmetic import plus
+from .plain_ints import remade
 from .profiles import flatten, unflatten
 from .swizzle import Swizzle
 from .value import new_value
@@ -145,7 +146,7 @@ class ComposedLayout(AnyLayout):
         return f"parse({str(self)!r}{origin}{symbols_given(*_numbers(self))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ComposedLayout, (self.outer, self.offset, self.inner)
+        return remade, (ComposedLayout, self.outer, self.offset, self.inner)
 
 
 def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:

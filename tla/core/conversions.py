@@ -23,6 +23,7 @@ from .int_tuple import as_int_tuple, leaves, product, shown
 from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, is_int, is_leaf, known, plain
 from .kinds import AnyLayout
 from .leaf_arithmetic import mul, plus, times
+from .plain_ints import are_static
 from .profiles import require_congruent
 from .questions import equal
 
@@ -138,7 +139,7 @@ def _crd2crd(coord: IntTree, src: IntTree, dst: IntTree) -> IntTree:
 def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     """crd2offset of a shape and a stride that are checked."""
     try:
-        total = _sum_of_ints(coord, shape, stride)
+        total = 0 if are_static() else _sum_of_ints(coord, shape, stride)
     except (TypeError, ZeroDivisionError):  # not plain ints throughout, or refused below with a reason
         total = 0
     # A sum that is not 0 has a term that is not, and that term has the dynamic coordinate in it: the result is dynamic.

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from .arrays import NO_INTEGER_DTYPE, as_int64, dtype_of
 from .errors import LeafTypeError
 from .int_tuple import IntTuple, Underscore, as_tuple, opened
-from .ints import IntTree, Leaf, foreign, is_int, is_leaf, is_no_integer, leaf
+from .ints import IntTree, Leaf, foreign, is_int, is_leaf, is_no_integer, leaf, taken
 
 
 class Coord(IntTuple):
@@ -55,7 +55,7 @@ MakeCoord = Coord
 def coord_leaf(x: object) -> Leaf:
     """x as a coordinate: an integer as leaf() has it, an array of integers in 64 bits, what has + * // % as it is."""
     if is_leaf(x):
-        return x if is_int(x) else no_coordinate(x)
+        return taken(x) if is_int(x) else no_coordinate(x)
     if foreign(x):
         return leaf(x)
     np = sys.modules.get("numpy")

@@ -1,9 +1,12 @@
-"""A value made anew of its leaves: layouts, tuples and tilers, each leaf changed by a function; `static` and `dynamic` are two such."""
+"""A value made anew of its leaves: layouts, tuples, tilers and tensors, each leaf changed by a function; `static` and `dynamic`.
+
+Source: CuTe `Int<N>`; ours for whole values, and for a block of a program.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .basis import ScaledBasis
 from .composed import ComposedLayout
@@ -12,11 +15,19 @@ from .int_tuple import IntTuple, Underscore
 from .ints import as_static, is_leaf, leaf
 from .kinds import layout_fix
 from .layout import Layout
+from .plain_ints import as_written, plain_ints
 from .swizzle import Swizzle
 
+if TYPE_CHECKING:
+    from contextlib import _GeneratorContextManager as Block  # a block of `with`, and a decorator
 
+#: What `static()` has for the value that is not given.
+_NOTHING = object()
+
+
+@as_written
 def each_leaf(where: str, x: Any, change: Callable[[Any], Any]) -> Any:
-    """A layout, a tuple or a tiler with each of its integers changed. LeafTypeError for anything else."""
+    """A layout, a tuple, a tiler or a tensor with each of its integers changed. LeafTypeError for anything else."""
     if isinstance(x, Layout):
         origin = ... if x.origin_shape is None else each_leaf(where, x.origin_shape, change)
         return Layout(each_leaf(where, x.shape, change), each_leaf(where, x.stride, change), origin)
@@ -31,32 +42,60 @@ def each_leaf(where: str, x: Any, change: Callable[[Any], Any]) -> Any:
         return x
     if is_leaf(x) or hasattr(type(x), "__index__"):  # numpy's integers too
         return change(leaf(x))
+    if hasattr(type(x), "over"):  # a tensor: its layout
+        return x.over(_named(where, lambda layout: each_leaf(where, layout, change)))
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout, an IntTuple or a size", layout_fix(x))
 
 
-def static(x: object) -> Any:
-    """Make the plain integers of a layout, a tuple or a tiler known: 4 becomes Int[4](), as a template argument in C++ is.
+def _named(name: str, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    f.__name__ = name
+    return f
 
-    A plain int is a run-time value, as in CuTe: an operation must not look at it. The peers in Python take it as known. Symbols stay.
+
+@overload
+def static() -> Block[None]: ...
+@overload
+def static(x: object) -> Any: ...
+def static(x: object = _NOTHING) -> Any:
+    """Make plain integers known: those of a value, or, without one, all that a `with` block reads.
+
+    A plain int is a run-time value, as in CuTe: an operation must not look at it. The peers in Python take it as known, which is what
+    4 becomes here: Int[4](), a template argument in C++. Symbols stay.
+
+    x         a layout, a tuple, a tiler, a tensor (its layout: where it begins stays), an integer
+    Returns   the value of static integers; without x a block, which holds for its thread and its task of asyncio. Inside, a value that
+              was made before stays as it was made, and so does the 4 of a text that parse reads
 
     >>> from tla import make_layout, right_inverse, static
     >>> print(static((4, (2, 8))), static(make_layout((4, 2))))
     (Int[4](), (Int[2](), Int[8]())) (_4,_2):(_1,_4)
-    >>> print(right_inverse(make_layout((16, 8), (1, 16))), right_inverse(static(make_layout((16, 8), (1, 16)))))
+    >>> a = make_layout((16, 8), (1, 16))
+    >>> print(right_inverse(a), right_inverse(static(a)))
     _1:_0 _128:_1
+    >>> with static():
+    ...     b = make_layout((16, 8), (1, 16))
+    >>> print(b, right_inverse(b))
+    (_16,_8):(_1,_16) _128:_1
 
-    Raises LeafTypeError for what has no integers. Source: CuTe `Int<N>`; ours for whole values.
+    Raises LeafTypeError for what has no integers. Source: CuTe `Int<N>`; ours for whole values and blocks.
     """
-    return each_leaf("static", x, as_static)
+    return plain_ints(True) if x is _NOTHING else each_leaf("static", x, as_static)
 
 
-def dynamic(x: object) -> Any:
-    """Make the static integers of a layout, a tuple or a tiler plain ones, which are known at run time only: the way back of `static`.
+@overload
+def dynamic() -> Block[None]: ...
+@overload
+def dynamic(x: object) -> Any: ...
+def dynamic(x: object = _NOTHING) -> Any:
+    """Make static integers plain ones, which are known at run time only: the way back of `static`, for a value or a block.
 
-    >>> from tla import dynamic, parse
+    >>> from tla import dynamic, make_layout, parse, static
     >>> print(dynamic(parse("(_4,_2):(_1,_4)")))
     (4,2):(1,4)
+    >>> with static(), dynamic():
+    ...     print(make_layout(4, 2))
+    4:2
 
     Raises LeafTypeError for what has no integers. Source: ours.
     """
-    return each_leaf("dynamic", x, lambda n: int(n) if isinstance(n, int) else n)
+    return plain_ints(False) if x is _NOTHING else each_leaf("dynamic", x, lambda n: int(n) if isinstance(n, int) else n)

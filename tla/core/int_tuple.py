@@ -19,6 +19,7 @@ from .errors import LeafTypeError, RankError
 from .ints import Int, IntTree, IntTupleLike, Leaf, Static, is_int, is_leaf, is_static, leaf, static
 from .kinds import AnyLayout, Operation, own
 from .leaf_arithmetic import mul
+from .plain_ints import remade
 
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
@@ -79,7 +80,7 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
         raise LeafTypeError(what, "a layout or tensor to call", "leave out the (): t.shape, t.stride; t(1, 2) is an element")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self)
+        return remade, (type(self), *self)
 
 
 class Underscore:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, TypeA
 
 from .arrays import INT64_MAX, INT64_MIN
 from .errors import LeafTypeError, RangeError
+from .plain_ints import are_static
 from .value import Value
 
 #: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind that these decide.
@@ -333,14 +334,14 @@ def _is_bool(x: object) -> bool:
 
 
 def leaf(x: object) -> Leaf:
-    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int.
+    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int. Every integer of a user comes in here or by `taken`.
 
     LeafTypeError for anything else, RangeError for what 64 bits cannot hold.
     """
     if isinstance(x, int) and not INT64_MIN <= x <= INT64_MAX:
         raise RangeError(f"an integer of {x.bit_length()} bits", "what a signed 64-bit integer holds", "use a smaller one")
     if is_leaf(x):
-        return x
+        return taken(x)
     if isinstance(x, Static):
         raise LeafTypeError(f"{x!r} is a type", "its value", f"write {x!r}()")
     if isinstance(x, bool) or _is_bool(x):
@@ -356,6 +357,11 @@ def leaf(x: object) -> Leaf:
     shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"
     expected = "an integer: int, Int[N](), a numpy integer"
     raise LeafTypeError(f"{shown} is of type {type(x).__name__}", expected, "convert it with int() if that is meant")
+
+
+def taken(x: Leaf) -> Leaf:
+    """A leaf as it is read here: inside `with static():` a plain int is a static one."""
+    return static(x) if type(x) is int and are_static() else x
 
 
 def is_static(x: object) -> bool:

@@ -33,6 +33,7 @@ from .int_tuple import (
 from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, Static, is_static, leaf, static
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import larger
+from .plain_ints import are_static
 from .profiles import flatten, require_congruent, unflatten
 from .questions import asking_nothing_new, at_most, require
 from .strides import Shape, Stride, compact_col_major
@@ -285,8 +286,8 @@ def _wrapped(profile: IntTupleLike, counts: Iterator[int], plain: Iterator[tuple
 
 
 def _at_int(x: object, plain: list[tuple[int, int]]) -> int:
-    """The offset of an int in these leaves; 0 for any other coordinate."""
-    if type(x) is not int:
+    """The offset of a dynamic int in these leaves; 0 for any other coordinate."""
+    if type(x) is not int or are_static():
         return 0
     total, s, d = 0, 1, 0
     for s, d in plain:
@@ -296,8 +297,8 @@ def _at_int(x: object, plain: list[tuple[int, int]]) -> int:
 
 
 def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, int]]) -> int:
-    """The offset of one int for each mode of a shape whose leaves are `plain`; 0 for any other coordinate, and other nesting."""
-    if not isinstance(shape, tuple) or len(at) != len(shape):
+    """The offset of one dynamic int for each mode of a shape whose leaves are `plain`; 0 for any other coordinate, and other nesting."""
+    if not isinstance(shape, tuple) or len(at) != len(shape) or are_static():
         return 0
     total, modes, leaf = 0, iter(shape), iter(plain)  # no zip: it takes a fifth of the time
     for x in at:

@@ -10,12 +10,14 @@ from typing import Any
 
 from ..core.errors import ParseError
 from ..core.on_demand import OnDemand
+from ..core.plain_ints import as_written
 from .grammar import NotationReader
 from .printed import PrintedReader, Unknown, is_foreign, without_table
 
 _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring the symbolic package with them
 
 
+@as_written  # the text tells 4 from _4
 def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     """The layout, IntTuple or integer that a text stands for: the inverse of str().
 

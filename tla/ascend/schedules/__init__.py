@@ -2,9 +2,10 @@
 
 from .block import Block, Strip, Traffic
 from .grouped import grouped
-from .pieces import GemmGroupedAswtTailSplitSwizzle
+from .pieces import BlockSchedulerAswt, GemmGroupedAswtTailSplitSwizzle
 from .schedule import Schedule
 from .swizzles import (
+    BlockSchedulerIterateK,
     BlockSwizzle,
     ColumnBlockSwizzle,
     EpilogueHorizontalTileSwizzle,
@@ -19,6 +20,8 @@ from .swizzles import (
 
 __all__ = [
     "Block",
+    "BlockSchedulerAswt",
+    "BlockSchedulerIterateK",
     "BlockSwizzle",
     "ColumnBlockSwizzle",
     "EpilogueHorizontalTileSwizzle",

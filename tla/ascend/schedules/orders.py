@@ -41,6 +41,11 @@ def windows(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[St
     return _walked(range(0, (along // offset or 1) * offset, offset), blocks, direction)
 
 
+def windows_of_4(blocks: tuple[int, int], _offset: int, _direction: int) -> Iterator[Strip]:
+    """Windows of 4 rows of blocks, walked along n."""
+    return windows(blocks, 4, 0)
+
+
 def columns(blocks: tuple[int, int], _offset: int, _direction: int) -> Iterator[Strip]:
     """Column after column."""
     yield strip_of(0, (0, 0), blocks, 0, (1, 1))

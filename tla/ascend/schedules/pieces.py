@@ -1,6 +1,6 @@
 """The tail of CATLASS's grouped products: the blocks of the last wave cut along m and n, a piece for each core that has nothing to do.
 
-Source: CATLASS include/catlass/gemm/block/block_swizzle_grouped_aswt.hpp.
+Source: CATLASS include/catlass/gemm/block/block_swizzle_grouped_aswt.hpp, block_scheduler_aswt.hpp.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import leaf
 from .block import Block
-from .orders import windows
+from .orders import windows, windows_of_4
 from .schedule import Schedule
 from .swizzles import BlockSwizzle, in_turn
 
@@ -57,6 +57,19 @@ class TailInPieces:
             yield b._replace(start=(b.start[0] + at[0], b.start[1] + at[1], 0), extents=(m, n, b.extents[2]))
 
 
+@dataclass(frozen=True)
+class TailInEvenPieces(TailInPieces):
+    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large as that takes."""
+
+    m: int = 1
+    n: int = 1
+
+    def _cut(self, s: Schedule, most: int) -> tuple[int, int]:
+        last = s.block(s.blocks[0] - 1, s.blocks[1] - 1).extents
+        high, wide = (-(-n // -(-n // parts)) for n, parts in zip(last, super()._cut(s, most)))
+        return high, wide
+
+
 class _Aswt(BlockSwizzle):
     """The swizzle with its own arguments: WindowLen, TransA and TransB.
 
@@ -85,3 +98,4 @@ def _up(size: int, step: int) -> int:
 
 
 GemmGroupedAswtTailSplitSwizzle = _Aswt("GemmGroupedAswtTailSplitSwizzle", TailInPieces(m=_BLOCK, n=_BLOCK), windows, offset=4)
+BlockSchedulerAswt = BlockSwizzle("BlockSchedulerAswt", TailInEvenPieces(), windows_of_4)

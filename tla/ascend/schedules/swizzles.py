@@ -13,7 +13,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import leaf
 from .block import Block
-from .orders import columns, lines, snake, zigzag
+from .orders import columns, lines, snake, windows_of_4, zigzag
 from .schedule import Deal, Order, Schedule, positive, require_countable, sizes_of
 
 
@@ -72,7 +72,7 @@ class BlockSwizzle:
 
 
 #: The orders without an offset.
-_FIXED = (columns, lines)
+_FIXED = (columns, lines, windows_of_4)
 
 # -------------------------------------------------------------------------------------------- how the cores take blocks
 
@@ -153,4 +153,5 @@ TailSplitkGemmIdentityBlockSwizzle = BlockSwizzle("TailSplitkGemmIdentityBlockSw
 StreamkGemmIdentityBlockSwizzle = BlockSwizzle("StreamkGemmIdentityBlockSwizzle", tail_as_stream)
 ColumnBlockSwizzle = BlockSwizzle("ColumnBlockSwizzle", in_columns, columns)
 EpilogueIdentityTileSwizzle = BlockSwizzle("EpilogueIdentityTileSwizzle", in_turn, lines, rank=2)
+BlockSchedulerIterateK = BlockSwizzle("BlockSchedulerIterateK", in_turn, lines)
 EpilogueHorizontalTileSwizzle = BlockSwizzle("EpilogueHorizontalTileSwizzle", in_turn, columns, rank=2)

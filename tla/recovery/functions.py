@@ -1,0 +1,73 @@
+"""The table of a function of coordinates: called once with arrays, or coordinate by coordinate where it branches."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.int_tuple import shown
+from .tables import as_table
+
+if TYPE_CHECKING:
+    from .digits import Table
+
+#: A function that takes no arrays is called at no more coordinates than these.
+MAX_CALLS = 2**18
+
+
+def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
+    """The offset of every coordinate. f takes one coordinate for each extent of the shape, as arrays of int64 or integers.
+
+    Raises    RankError for another number of parameters, LeafTypeError for what is no integer
+    """
+    import numpy as np
+
+    _require_parameters(f, len(shape))
+    grid = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
+    given = [g.copy() for g in grid]
+    try:
+        found = f(*given)
+    except Exception:  # it takes no arrays: an `if` of one, math.floor, a table of its own
+        return _one_by_one(f, shape)
+    if any(not np.array_equal(g, h) for g, h in zip(given, grid)):
+        raise LeafTypeError(f"{_name(f)}, which changes its arguments", "a function without side effects", "compute a new value")
+    values = np.asarray(found)
+    if np.broadcast_shapes(values.shape, shape) != shape:
+        raise RankError(f"{_name(f)}, which gives values of shape {values.shape}", f"one for each of {shape}", "return one integer")
+    return as_table(np.broadcast_to(values, shape))
+
+
+def _one_by_one(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
+    import numpy as np
+
+    if math.prod(shape) > MAX_CALLS:
+        what = f"{_name(f)}, which takes no arrays, at {math.prod(shape):,} coordinates"
+        raise RangeError(what, f"at most {MAX_CALLS:,}", "write it with // and numpy.where, or take a smaller shape")
+    values = []
+    for coordinate in itertools.product(*map(range, shape)):
+        try:
+            values.append(f(*coordinate))
+        except Exception as error:
+            what = f"{_name(f)} at {shown(coordinate)}: {type(error).__name__}: {str(error)[:200]}"
+            raise LeafTypeError(what, "an integer for each coordinate", "mend it, or give the shape that it is for") from error
+    return as_table(np.array(values).reshape(shape))
+
+
+def _require_parameters(f: Callable[..., Any], count: int) -> None:
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # none is told of what is written in C
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        what = f"{_name(f)}{signature} for {count} coordinates"
+        raise RankError(what, "one parameter for each extent of shape=", "give shape= as many extents") from None
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return str(getattr(f, "__name__", type(f).__name__))
