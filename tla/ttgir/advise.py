@@ -96,7 +96,7 @@ def advise(found: Costs) -> tuple[Advice, ...]:
 
 
 def _saved(advice: Advice) -> int:
-    """What a change saves where each loop that is not known runs once."""
+    """The cost now of the accesses that a change is for, each once: the order of advice."""
     return sum(p.cost or 0 for row in advice.rows for p in row.parts if p.unit == advice.unit)
 
 
