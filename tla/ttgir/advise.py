@@ -50,6 +50,10 @@ class Advice(NamedTuple):
     unit      what is counted: wavefronts or sectors
     before    of all of them, each as often as it runs
     after     the same with the change; predicted
+    saved     the difference where each access runs once
+
+    >>> Advice("kWidth", "", "kWidth = 2", "kWidth = 4", (), "wavefronts", 64, 32, 32).after
+    32
     """
 
     kind: str
@@ -60,6 +64,7 @@ class Advice(NamedTuple):
     unit: str
     before: Size
     after: Size
+    saved: int
 
 
 class _Counted(NamedTuple):
@@ -75,7 +80,7 @@ class _Counted(NamedTuple):
 
 
 def advise(found: Costs) -> tuple[Advice, ...]:
-    """Find changes of layouts that make accesses of a program cheaper, those that save most first.
+    """Find changes of layouts that make accesses of a program cheaper, those that save most in one run of each access first.
 
     >>> from tla.ttgir import costs, program_of
     >>> text = '''
@@ -92,12 +97,7 @@ def advise(found: Costs) -> tuple[Advice, ...]:
     '#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>'
     """
     changes = [*_memories(found), *_orders(found), *_widths(found)]
-    return tuple(sorted(changes, key=lambda a: -_saved(a)))
-
-
-def _saved(advice: Advice) -> int:
-    """The cost now of the accesses that a change is for, each once: the order of advice."""
-    return sum(p.cost or 0 for row in advice.rows for p in row.parts if p.unit == advice.unit)
+    return tuple(sorted(changes, key=lambda a: -a.saved))
 
 
 # ------------------------------------------------------------------------------------------------- shared memory
@@ -176,7 +176,17 @@ def _better_memory(found: Costs, rows: Sequence[Cost]) -> Advice | None:
         return None
     kind = "padding" if isinstance(best[0], PaddedSharedLayout) else "swizzle"
     alias = _alias(_memory_type(rows[0].op))
-    return Advice(kind, alias, to_text(shared.layout), to_text(best[0]), tuple(rows), "wavefronts", now.total, best[1].total)
+    return Advice(
+        kind,
+        alias,
+        to_text(shared.layout),
+        to_text(best[0]),
+        tuple(rows),
+        "wavefronts",
+        now.total,
+        best[1].total,
+        sum(now.each) - sum(best[1].each),
+    )
 
 
 def _layouts(found: Costs, shared: Typed) -> Iterator[Any]:
@@ -239,7 +249,17 @@ def _orders(found: Costs) -> Iterator[Advice]:
             continue
         if best := _better_order(found, rows[0], typed, first, first.cost):
             before, after = (sum((row.times * n for row in rows), 0) for n in (first.cost, best[1]))
-            yield Advice("order", _alias(type_), to_text(typed.layout), to_text(best[0]), tuple(rows), "sectors", before, after)
+            yield Advice(
+                "order",
+                _alias(type_),
+                to_text(typed.layout),
+                to_text(best[0]),
+                tuple(rows),
+                "sectors",
+                before,
+                after,
+                len(rows) * (first.cost - best[1]),
+            )
 
 
 def _sectors(row: Cost) -> Part | None:
@@ -312,7 +332,7 @@ def _better_width(found: Costs, rows: Sequence[Cost]) -> Advice | None:
     if best is None or sum(best[1].each) >= sum(now.each):
         return None
     was, change = f"kWidth = {layouts[0].k_width}", f"kWidth = {best[0]}"
-    return Advice("kWidth", "", was, change, tuple(rows), "wavefronts", now.total, best[1].total)
+    return Advice("kWidth", "", was, change, tuple(rows), "wavefronts", now.total, best[1].total, sum(now.each) - sum(best[1].each))
 
 
 def _of_width(found: Costs, rows: Sequence[Cost], width: int) -> _Counted:
