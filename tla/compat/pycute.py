@@ -22,6 +22,7 @@ from typing import Any
 
 from ..algebra import coalesce as merging, codomain, complement as complements, composition as compositions, divide, inverse
 from ..core import arithmetic, conversions
+from ..core.cache import memo, plain_memo
 from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
@@ -74,7 +75,7 @@ __all__ = [
 
 
 class Integer(ABC):  # noqa: B024  # it is asked, and has no members
-    """What counts as an integer: int and its subclasses, but for bool."""
+    """An integer: int and its subclasses, but for bool."""
 
     @classmethod
     def __subclasshook__(cls, kind: type, /) -> bool:
@@ -103,7 +104,7 @@ def signum(a: Any) -> int:
 
 
 def product(a: Any) -> Any:
-    return math.prod(flatten(a))
+    return math.prod(map(product, a)) if isinstance(a, tuple) else a
 
 
 def inner_product(a: Any, b: Any) -> Any:
@@ -128,14 +129,17 @@ def prefix_product(a: Any, init: Any = 1) -> Any:
     >>> prefix_product((2, (3, 4)))
     (1, (2, 6))
     """
-    if not is_tuple(a):
-        if is_tuple(init):
+    if not isinstance(a, tuple):
+        if isinstance(init, tuple):
             raise RankError(f"prefix_product of {a} from {init}", "as many modes in both", "give one integer to begin with")
         return init
-    if is_tuple(init):
+    if isinstance(init, tuple):
         return tuple(map(prefix_product, a, _as_many("prefix_product", init, a)))
-    before = itertools.accumulate(map(product, a), initial=init, func=lambda x, y: x * y)
-    return tuple(map(prefix_product, a, before))
+    strides = []
+    for mode in a:
+        strides.append(prefix_product(mode, init))
+        init = init * product(mode)
+    return tuple(strides)
 
 
 def _as_many(name: str, x: tuple[Any, ...], a: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -190,7 +194,7 @@ def has_none(a: Any) -> bool:
 
 
 class LayoutBase:
-    """What is a layout, composed ones too."""
+    """A layout, plain or composed."""
 
 
 def is_layout(x: object) -> bool:
@@ -224,7 +228,7 @@ class Layout(LayoutBase):
         crd = args[0] if len(args) == 1 else args
         if has_none(crd):
             return Layout(slice_(crd, self.shape), slice_(crd, self.stride))
-        return crd2idx(crd, self.shape, self.stride)
+        return int(exact(self)(crd))
 
     def __getitem__(self, i: Any) -> Layout:
         if is_tuple(self.shape):
@@ -326,7 +330,7 @@ class ComposedLayout(LayoutBase):
 def exact(x: Any) -> Any:
     """A value of this module as one of tla, of known integers; None stays."""
     if isinstance(x, Layout):
-        return static(Exact(x.shape, x.stride))
+        return _exact(x.shape, x.stride)
     if isinstance(x, ComposedLayout):
         return ExactComposed(exact(x.layoutB), static(x.offset), exact(x.layoutA))
     if isinstance(x, Swizzle):
@@ -336,10 +340,21 @@ def exact(x: Any) -> Any:
     return x if x is None else static(x)
 
 
+@plain_memo
+def _exact(shape: Any, stride: Any) -> Exact:
+    found: Exact = static(Exact(shape, stride))
+    return found
+
+
+@memo
+def _plain(layout: Exact) -> tuple[Any, Any]:
+    return plain(layout.shape), plain(layout.stride)
+
+
 def plain(x: Any) -> Any:
     """A value of tla as one of this module, of plain integers."""
     if isinstance(x, Exact):
-        return Layout(plain(x.shape), plain(x.stride))
+        return Layout(*_plain(x))
     if isinstance(x, ExactComposed):
         return ComposedLayout(plain(x.outer), plain(x.offset), plain(x.inner))
     if isinstance(x, ExactSwizzle):
