@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.arrays import computed, range_of
 from ..core.errors import ParseError
@@ -37,7 +37,7 @@ _TESTS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Evaluator:
-    """The values of trees at all coordinates. Each operation is checked: what does not fit the integers is refused, as is a division by 0."""
+    """The values of trees at all coordinates. What does not fit the integers is refused, as is a division by 0."""
 
     def __init__(self, code: Code, values: Mapping[str, Any], integer: str) -> None:
         low, high = range_of(integer)  # type: ignore[misc]
@@ -109,14 +109,14 @@ class Evaluator:
     def held(self, op: Op, values: Any) -> Any:
         """Values that the integers hold."""
         low, high = int(values.min()), int(values.max())
-        if self.least <= low and high <= self.most:
-            return values
         if low < 0 <= self.least:
             self.fail(op, f"the value {low}, where integers without a sign are computed", "0 or more", "cast to a type with a sign first")
-        worst = low if low < self.least else high
-        self.fail(op, f"the value {worst}, which {self.integer} does not hold", f"{self.least} to {self.most}", "say integer='int64'")
+        if not self.least <= low <= high <= self.most:
+            worst = low if low < self.least else high
+            self.fail(op, f"the value {worst}, which {self.integer} does not hold", f"{self.least} to {self.most}", "say integer='int64'")
+        return values
 
-    def fail(self, op: Op, what: str, expected: str, fix: str) -> Any:
+    def fail(self, op: Op, what: str, expected: str, fix: str) -> NoReturn:
         raise ParseError(self.code.text, getattr(op, "at", 0), what, expected, fix)
 
 
@@ -126,4 +126,8 @@ def table_of(code: Code, names: tuple[str, ...], shape: tuple[int, ...], values:
 
     axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
     given = {name: np.array(int(v), np.int64) for name, v in values.items()}
-    return np.broadcast_to(Evaluator(code, {**given, **dict(zip(names, axes))}, integer).result(), shape)
+    try:
+        found = Evaluator(code, {**given, **dict(zip(names, axes))}, integer).result()
+    except RecursionError:
+        raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
+    return np.broadcast_to(found, shape)

@@ -55,7 +55,7 @@ LANGUAGES: dict[str, Language] = {
 #: The last part of a function's name -> the operation, and how many arguments it has; -1: two or more.
 CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["floordiv", "FloorDiv", "floor_divide", "indexdiv"], ("//", 2)),
-    **dict.fromkeys(["floormod", "Mod", "PythonMod", "indexmod", "remainder"], ("%", 2)),
+    **dict.fromkeys(["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "remainder"], ("%", 2)),
     **dict.fromkeys(["truncdiv", "div", "CleanDiv"], ("quot", 2)),
     **dict.fromkeys(["truncmod", "fmod"], ("rem", 2)),
     **dict.fromkeys(["ceildiv", "ceil_div", "CeilDiv", "cdiv", "divUp", "div_ceil"], ("ceildiv", 2)),

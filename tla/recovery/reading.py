@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from ..codegen.proofs.reading import CFunction, Expression, PythonFunction, Tree, choices_of
-from ..core.errors import RangeError
-from ..core.int_tuple import shown
-from ..core.reader import write_nearest
+from ..core.errors import ParseError, RangeError
+from ..core.reader import nearest
 from .languages import CALLS, CASTS, LANGUAGES, TYPES, Language
 
 _NAME = r"[A-Za-z_]\w*(?:(?:::|\.)(?!to\(|astype\()\w+)*"
@@ -37,7 +36,7 @@ class Code(NamedTuple):
     steps       what is computed on the way, by name, in order
     value       the offset
     parameters  the names of its parameters, where it says them
-    names       the names that are no steps, in the order in which they stand there
+    names       the names that are no steps, and where they stand first, in this order
     unsigned    whether it computes in integers without a sign somewhere
     """
 
@@ -45,7 +44,7 @@ class Code(NamedTuple):
     steps: tuple[tuple[str, Tree], ...]
     value: Tree
     parameters: tuple[str, ...]
-    names: tuple[str, ...]
+    names: Mapping[str, int]
     unsigned: bool
 
 
@@ -67,14 +66,21 @@ class Address(Expression):
         value = super().expression(least)
         if least == 0 and self.token == "?":
             op = self.named("select")
-            chosen = self.expression()
+            chosen = self.inside(self.expression)
             self.expect(":")
-            return self.tree(op, value, chosen, self.expression())
+            return self.tree(op, value, chosen, self.inside(self.expression))
         if least == 0 and self.token == "if":
             op = self.named("select")
             condition = self.expression(1)
             self.expect("else")
-            return self.tree(op, condition, value, self.expression())
+            return self.tree(op, condition, value, self.inside(self.expression))
+        return value
+
+    def inside(self, read: Callable[[], Tree]) -> Tree:
+        """The tree that `read` reads, one level deeper."""
+        depth, self.depth = self.depth, self.deeper()
+        value = read()
+        self.depth = depth
         return value
 
     def operation(self) -> str:
@@ -95,10 +101,10 @@ class Address(Expression):
         at, token = self.at, self.token
         if token in ("-", "~", "!", "not", "+"):
             op = self.named({"-": "neg", "!": "not"}.get(token, token))
-            value = self.operand() if token != "not" else self.expression(2)
+            value = self.inside(self.operand if token != "not" else self.negated)
             return value if token == "+" else self.tree(op, value)
         if token == "(" and (kind := self.cast_here()):
-            return self.tree(Op(f"as {kind}", at), self.operand())
+            return self.tree(Op(f"as {kind}", at), self.inside(self.operand))
         if token == "(":
             return self.passed(self.enclosed("()", self.expression))
         if token[:1].isdigit():
@@ -106,6 +112,10 @@ class Address(Expression):
         if token in self.choices or not (token[:1].isalpha() or token[:1] == "_"):
             return super().operand()
         return self.passed(self.word_here())
+
+    def negated(self) -> Tree:
+        """The operand of `not` in Python: a comparison, or what binds more."""
+        return self.expression(2)
 
     def number(self) -> Tree:
         at = self.at
@@ -116,11 +126,13 @@ class Address(Expression):
             self.unsigned |= "u" in self.next().lower()
         return value
 
+    #: A type in parentheses, and indices that only add axes, or a method that gives another type.
+    _CAST = re.compile(r"\(\s*((?:const\s+|std::)*(?:(?:unsigned|signed|long|int|short|char)\b\s*)+|(?:std::)?\w+)\s*\)")
+    _AXES = re.compile(r"\[[\s:,]*(?:None[\s:,]*)*\]|\.(?:to|astype)\(([\w.]*)\)")
+
     def cast_here(self) -> str:
         """The integers of a cast `(int)` that stands here, which is taken; "" where none does."""
-        found = re.compile(r"\(\s*((?:const\s+|std::)*(?:(?:unsigned|signed|long|int|short|char)\b\s*)+|(?:std::)?\w+)\s*\)").match(
-            self.text, self.at
-        )
+        found = self._CAST.match(self.text, self.at)
         kind = found and self.kind_of(found[1])
         if not found or not kind or found[1] in self.seen:
             return ""
@@ -154,7 +166,7 @@ class Address(Expression):
             return self.tree(Op(f"as {kind}", at), self.enclosed("()", self.expression))
         if self.token == "(":
             return self.call(name, at)
-        if self.token == "[" and not re.compile(r"\[[\s:,]*(?:None[\s:,]*)*\]").match(self.text, self.at):
+        if self.token == "[" and not self._AXES.match(self.text, self.at):
             return self.element(name, at)
         self.seen.setdefault(name, at)
         return name
@@ -186,19 +198,19 @@ class Address(Expression):
         if (kind := self.kind_of(last)) or last in ("int", "Integer"):
             return self.tree(Op(f"as {kind or 'int64'}", at), self.enclosed("()", self.expression))
         if last not in CALLS:
-            known = {*CALLS, *CASTS, "floor"}
-            self.fail(f"a call of {name:.40}", "arithmetic of integers", write_nearest(last, known) or "write what it computes", at)
+            near = nearest(last, {*CALLS, *CASTS, "floor"}, 0.8)
+            self.fail(f"a call of {name:.40}", "arithmetic of integers", f"write {near or 'what it computes'}", at)
         op, count = CALLS[last]
         given = self.listed("()", self.expression)
         if len(given) != count and not (count < 0 and len(given) > 1):
             self.fail(f"{len(given)} arguments of {last}", "two or more" if count < 0 else str(count), "give it as many", at)
-        self.operations += len(given)
         if op == "modular":  # Inductor's (x // divisor) % modulus
             return self.tree(Op("%", at), self.tree(Op("//", at), *given[:2]), given[2])
         if op == "select":
             return self.tree(Op(op, at), *given)
         value = given[0]
         for other in given[1:]:
+            self.count()
             value = self.tree(Op(op, at), value, other)
         return value
 
@@ -219,7 +231,7 @@ class Address(Expression):
         top, bottom = self.ratio(value)
         return self.tree(Op("//" if name == "floor" else "ceildiv", at), top, bottom)
 
-    def ratio(self, value: Tree) -> tuple[Tree, int]:
+    def ratio(self, value: Any) -> tuple[Tree, int]:
         """A tree with quotients in it as one of integers, over a positive integer."""
         if not isinstance(value, tuple):
             return value, 1
@@ -234,12 +246,13 @@ class Address(Expression):
             (a, m), (b, n) = map(self.ratio, parts)
             if op == "*":
                 return self.tree(op, a, b), m * n
-            return self.tree(op, self.tree(Op("*", op.at), a, n), self.tree(Op("*", op.at), b, m)), m * n
+            times = Op("*", getattr(op, "at", 0))
+            return self.tree(op, self.tree(times, a, n), self.tree(times, b, m)), m * n
         return value, 1
 
     def passed(self, value: Tree) -> Tree:
         """A value, behind which stands what changes no offset: `[:, None]`, `.to(tl.int64)`."""
-        while found := re.compile(r"\[[\s:,]*(?:None[\s:,]*)*\]|\.(?:to|astype)\(([\w.]*)\)").match(self.text, self.at):
+        while found := self._AXES.match(self.text, self.at):
             at = self.at
             if found[1] is not None:
                 kind = self.kind_of(found[1])
@@ -292,7 +305,7 @@ def read(text: str, language: str) -> Code:
     """An expression, a lambda, a function or an affine map, read.
 
     >>> read("smem[(row / 8) * 512 + (col ^ row % 8)]", "cuda").names
-    ('row', 'col')
+    {'row': 6, 'col': 24}
     >>> read("affine_map<(d0, d1) -> (d0 floordiv 8 + d1)>", "mlir").parameters
     ('d0', 'd1')
     """
@@ -307,14 +320,14 @@ def read(text: str, language: str) -> Code:
     value = reader.expression()
     reader.take(";")
     reader.end()
-    return Code(text, (), value, (), tuple(reader.seen), reader.unsigned)
+    return Code(text, (), value, (), reader.seen, reader.unsigned)
 
 
 _GRAMMARS: dict[str, Any] = {"c": CAddress, "python": PythonAddress, "mlir": AffineAddress}
 _HEADS: dict[Any, re.Pattern[str]] = {
-    CAddress: re.compile(r"(\w+)\s*\((?=[^(){}]*\)\s*\{(?!\s*return a < b))"),
+    CAddress: re.compile(r"\b(\w+)\s*\((?=[^(){}]*\)\s*\{(?!\s*return a < b))"),
     PythonAddress: re.compile(r"\bdef\s+(\w+)\s*\(|\A\s*lambda\s+([\w, ]*):"),
-    AffineAddress: re.compile(r"affine_map<\(([\w, ]*)\)(?:\[[\w, ]*\])?\s*->\s*(\()"),
+    AffineAddress: re.compile(r"\(([\w, ]*)\)(?:\[[\w, ]*\])?\s*->\s*(\()"),
 }
 
 
@@ -328,14 +341,16 @@ def _with_head(kind: Any, text: str, language: str, head: re.Match[str]) -> Code
         reader.take(">")
         reader.end()
         parameters = tuple(n.strip() for n in head[1 if affine else 2].split(",") if n.strip())
-        return Code(text, (), value, parameters, tuple(reader.seen), reader.unsigned)
+        return Code(text, (), value, parameters, reader.seen, reader.unsigned)
     reader = kind(text, language, head.start(1))
     if kind is CAddress:
         reader.choices = {**reader.choices, **choices_of(text)}
     found = reader.function(head[1])
     reader.end()
     steps = {*dict(found.steps)}
-    return Code(text, found.steps, found.value, found.parameters, tuple(n for n in reader.seen if n not in steps), reader.unsigned)
+    return Code(
+        text, found.steps, found.value, found.parameters, {n: at for n, at in reader.seen.items() if n not in steps}, reader.unsigned
+    )
 
 
 def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -344,19 +359,20 @@ def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: 
     found = tuple(n for n in code.names if n not in values)
     if not names:
         numbered = all(re.fullmatch(r"\D+\d+", n) for n in found)
-        orders = [o for o in _ORDERS if {*found} <= {*o[:count]}]
+        orders = [o[:count] for o in _ORDERS if {*found} == {*o[:count]} or (o is _ORDERS[0] and {*found} <= {*o[:count]})]
         names = found if len(found) <= 1 == count else next(iter(orders), ())
         names = tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n))))) if numbered and found else names
         if len(names) != count and found:
-            fix = f"write coords={','.join(found)!r}, in the order of shape="
-            raise RangeError(f"the names {', '.join(found)} for {count} extents", "the coordinates in order", fix)
+            fix = f"write coords={','.join(found)[:200]!r}, in the order of shape="
+            raise RangeError(f"the names {', '.join(found)[:200]} for {count} extents", "the coordinates in order", fix)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
     if len(names) != count:
         raise RangeError(
-            f"the coordinates {', '.join(names)} for {count} extents", "an extent for each", f"give shape= {len(names)} extents"
+            f"the coordinates {', '.join(names)[:200]} for {count} extents", "an extent for each", f"give shape= {len(names)} extents"
         )
-    missing = [n for n in found if n not in names]
-    if missing:
-        what = f"{missing[0]} in {shown(code.text)[:60]}, which has no range"
-        raise RangeError(what, f"coordinates: {', '.join(names)}", f"give it a value: values={{{missing[0]!r}: 64}}")
+    for name in found:
+        if name not in names:
+            fix = f"give it a value: values={{{name[:40]!r}: 64}}"
+            what, expected = f"{name[:40]}, which has no range", f"coordinates: {', '.join(names)[:200]}"
+            raise ParseError(code.text, code.names[name], what, expected, fix)
     return names

@@ -39,9 +39,9 @@ class Function(NamedTuple):
 class Expression(Reader):
     """The grammar of an expression of integers, as Python and tla's notation have it; comparisons in it, and their conjunctions.
 
-    levels    the operations of two operands, those that bind least first
-    relations the comparisons among them: a chain of these is refused
-    choices   functions of two integers, by name: min or max
+    levels     the operations of two operands, those that bind least first
+    relations  the comparisons among them: a chain of these is refused
+    choices    functions of two integers, by name: min or max
     """
 
     tokens: ClassVar[str] = r"[A-Za-z_]\w*|\d+|<<|>>|<=|==|//|[-+*/%&^|(){},;:=<]"
@@ -61,10 +61,14 @@ class Expression(Reader):
         return left
 
     def operation(self) -> str:
+        self.count()
+        return self.next()
+
+    def count(self) -> None:
+        """Count one operation more, if that may be."""
         self.operations += 1
         if self.operations > MAX_OPERATIONS:
-            self.fail(f"more than {MAX_OPERATIONS} operations", "the function of one layout", "prove a simpler one")
-        return self.next()
+            self.fail(f"more than {MAX_OPERATIONS} operations", "the function of one layout", "give a simpler one")
 
     def level(self) -> int:
         """The level of the operation that comes next; -1 where none does."""
