@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tla import TlaError
-from tla.access import Move, Shuffle, convert
+from tla.access import Move, Shuffle, Store, convert
 from tla.linear import LinearLayout, bits, triton
 
-from conversions import held, pair
+from conversions import held, pair, registers, usual
 from night import amount
 
 
@@ -25,7 +25,7 @@ def test_each_element_arrives():
     rng, kinds = random.Random(21), set()
     for k in range(amount(150, 2000)):
         src, dst = pair(rng, spread=k % 3 == 0)
-        plan = convert(src, dst, rng.choice([8, 16, 32, 64]))
+        plan = convert(src, dst, rng.choice([8, 16, 32, 64]), through="shuffle")
         assert plan.shuffles <= published(src, dst, plan.element_bits)
         kinds.add(plan.kind)
         assert np.array_equal(plan.run(held(src)), held(dst)), (src, dst)
@@ -64,7 +64,7 @@ def test_a_round_is_what_shfl_can_do():
     rng = random.Random(23)
     for _ in range(40):
         src, dst = pair(rng, spread=False)
-        for step in convert(src, dst).steps:
+        for step in convert(src, dst, through="shuffle").steps:
             if isinstance(step, Shuffle):
                 assert len(step.send) == len(step.source) == len(step.into) == src.get_in_dim_size("lane")
                 assert all(0 <= s < len(step.send) for s in step.source)
@@ -84,6 +84,66 @@ def test_cuda():
     assert "T* smem" in text
 
 
+def test_the_cheaper_way():
+    """No plan takes more cycles than the other way; both hold what they should; the reason has the numbers of both."""
+    rng, kinds = random.Random(24), []
+    for k in range(amount(25, 400)):
+        src, dst = usual(rng) if k % 2 else pair(rng, spread=k % 3 == 0)
+        if max(map(registers, (src, dst))) > 128:
+            continue
+        width, machine = rng.choice([8, 16, 32, 64]), rng.choice(["sm_90", "gfx1100"])
+        plan, other = convert(src, dst, width, machine), convert(src, dst, width, machine, "memory")
+        assert np.array_equal(other.run(held(other.src)), held(other.dst))
+        assert other.kind == "shared memory"
+        if plan.kind == "registers":
+            assert (plan.cycles, plan.instructions) == (0, 0)
+            continue
+        assert plan.cycles <= other.cycles
+        kinds.append(plan.kind)
+        if plan.why == "values leave their warps":
+            with pytest.raises(TlaError, match="values leave their warps"):
+                convert(src, dst, width, machine, "shuffle")
+        else:
+            shuffles = convert(src, dst, width, machine, "shuffle")
+            assert plan.cycles == min(shuffles.cycles, other.cycles)
+            assert str(plan.cycles) in plan.why
+    assert {*kinds} == {"shuffles", "shared memory"}
+
+
+def test_bytes_that_lie_apart_go_through_memory():
+    """A shuffle moves one byte of a word there, a store and a load all four."""
+    acc = triton.NVMMADistributedLayout([2, 0], [4, 1], [16, 8]).linear([64, 16])
+    rows = triton.BlockedLayout([2, 4], [8, 4], [4, 1], [1, 0]).linear([64, 16])
+    plan = convert(acc, rows, 8)
+    assert (plan.kind, plan.why) == ("shared memory", "24 cycles of NVIDIA_SHARED, predicted; shuffles and their selects take 32")
+    assert convert(acc, rows, 8, through="shuffle").cycles == 32
+
+
+def test_rounds_through_a_smaller_buffer():
+    rng, fewer = random.Random(25), 0
+    for k in range(amount(20, 300)):
+        src, dst = usual(rng) if k % 2 else pair(rng, spread=k % 4 == 0)
+        if max(map(registers, (src, dst))) > 128:
+            continue
+        width = rng.choice([4, 8, 16, 32, 64])
+        whole = convert(src, dst, width, through="memory")
+        scratch = whole.bytes // rng.choice([1, 2, 3, 4, 8])
+        try:
+            plan = convert(src, dst, width, through="memory", scratch_bytes=scratch)
+        except TlaError as refused:  # the fix works, and nothing smaller does
+            least = int(str(refused).split()[-2])
+            plan = convert(src, dst, width, through="memory", scratch_bytes=least)
+            assert plan.bytes == least > scratch
+            scratch = least
+        assert plan.bytes <= scratch
+        fewer += plan.bytes < whole.bytes
+        assert len(plan.steps) == 2 or plan.bytes < whole.bytes
+        assert np.array_equal(plan.run(held(plan.src)), held(plan.dst))
+        stored = [r for step in plan.steps if isinstance(step, Store) for r in step.registers or range(registers(plan.src))]
+        assert sorted({*stored}) == sorted(stored)
+    assert fewer > 4
+
+
 @pytest.mark.parametrize(
     ("f", "says"),
     [
@@ -92,6 +152,10 @@ def test_cuda():
         (lambda a: convert(LinearLayout({"register": [(1,)], "lane": [(0,)]}, {"dim0": 4}), a), "nobody holds element"),
         (lambda a: convert(a, LinearLayout({"offset": [(1,)]}, {"dim0": 4})), "register, lane, warp"),
         (lambda a: convert(a, a.concat_ins(LinearLayout({"block": [(1,)]}, {"dim0": 4}))), "one block"),
+        (lambda a: convert(a, a, through="smem"), "'shuffle', 'memory' or None"),
+        (lambda a: convert(a, a, scratch_bytes=0), "1 or more"),
+        (lambda a: convert(a, a, memory="gfx941"), "one of sm_70"),
+        (lambda a: convert(a, a, through="memory", scratch_bytes=4), "8 at least"),
         (lambda a: convert(a, a).run(np.zeros((1, 2, 3))), "give one value for each"),
     ],
 )

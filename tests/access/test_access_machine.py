@@ -9,7 +9,8 @@ import pytest
 
 from tla import parse
 from tla.access import Load, Store, access, convert
-from tla.linear import LinearLayout, triton
+from tla.access.rounds import stays_in_warps
+from tla.linear import LinearLayout, bits, triton
 
 import hip
 import nvrtc
@@ -34,7 +35,8 @@ def require_true(plan, folder):
     wanted = values(plan.dst, threads(plan), plan.element_bits)
     block = ptx.Block(threads(plan), values(plan.src, threads(plan), plan.element_bits), wanted.nbytes)
     assert block.run(text).tobytes() == wanted.tobytes(), plan
-    assert block.wavefronts == plan.wavefronts, plan
+    if plan.src.get_in_dim_size("lane") == ptx.WARP:  # smaller warps of a layout are several in one of the machine
+        assert block.wavefronts == plan.wavefronts, plan
     found = nvrtc.opcodes(cubin, folder)
     counts = {name: sum(n for op, n in found.items() if op.split(".")[0] in ops) for name, ops in COUNTED.items()}
     assert counts == {"shuffles": plan.shuffles, "memory": plan.instructions - plan.shuffles, "local": 0}, (counts, plan)
@@ -47,18 +49,31 @@ def small(plan):
     return max(registers(plan.src), registers(plan.dst)) * max(32, plan.element_bits) <= 32 * MOST_WORDS
 
 
+def way(rng, src, dst, width):
+    """Nothing asked, or shuffles where they are possible, or a buffer of half the tile."""
+    chosen = rng.randrange(4)
+    if chosen == 0 and stays_in_warps(src, dst):
+        return {"through": "shuffle"}
+    if chosen == 1:
+        return {"through": "memory"}
+    lanes = bits.rank(x.pack(v) for x in (src, dst) for name in ("lane", "warp") for v in x.bases[name])
+    half = src.get_total_out_dim_size_log2() - 1
+    return {"through": "memory", "scratch_bytes": width // 8 << half} if chosen == 2 and lanes < half else {}
+
+
 def plans(rng, count, machine="sm_90", wave=32):
     kinds = {"registers": 0, "shuffles": 0, "shared memory": 0}
     while sum(kinds.values()) < count:
         src, dst = usual(rng, wave) if rng.random() < 0.7 else pair(rng, rng.random() < 0.4, 5 if wave == 32 else 6)
-        plan = convert(src, dst, rng.choice([8, 16, 32, 64]), machine)
+        width = rng.choice([8, 16, 32, 64])
+        plan = convert(src, dst, width, machine, **way(rng, src, dst, width))
         if small(plan) and kinds[plan.kind] <= count // 2:
             kinds[plan.kind] += 1
             yield plan
 
 
 def test_the_machine_code_is_the_plan(tmp_path):
-    for plan in plans(random.Random(41), amount(12, 500)):
+    for plan in plans(random.Random(41), amount(8, 500)):
         require_true(plan, tmp_path)
 
 
@@ -104,7 +119,7 @@ def test_wide_values(tmp_path):
 @pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx1100", 32), ("gfx1200", 32)])
 def test_hip_has_the_instructions_that_are_planned(tmp_path, arch, wave):
     """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts of its own."""
-    for plan in plans(random.Random(43), amount(3, 125), arch, wave):
+    for plan in plans(random.Random(43), amount(2, 125), arch, wave):
         found = hip.opcodes(kernel(plan, plan.hip("f")), arch, tmp_path)
         lds = {op: n for op, n in found.items() if op.startswith("ds_")}
         shuffles = lds.pop("ds_bpermute_b32", 0)

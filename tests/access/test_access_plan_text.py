@@ -80,7 +80,7 @@ def plans():
     rng, found = random.Random(31), []
     while len(found) < 24:
         src, dst = pair(rng, spread=len(found) % 4 == 0)
-        found.append(convert(src, dst, rng.choice([8, 16, 32, 64])))
+        found.append(convert(src, dst, rng.choice([8, 16, 32, 64]), through=rng.choice(["shuffle", "shuffle", None, "memory"])))
     acc = triton.NVMMADistributedLayout([2, 0], [2, 1], [16, 8]).linear([32, 16])
     rows = triton.BlockedLayout([2, 4], [8, 4], [2, 1], [1, 0]).linear([32, 16])
     columns = triton.BlockedLayout([4, 1], [8, 4], [1, 2], [0, 1]).linear([32, 16])
@@ -158,6 +158,10 @@ def test_bad_input():
     other = LinearLayout({"register": [(32,)], "lane": [(1 << k,) for k in (0, 1, 2, 3, 4, 6)]}, {"dim0": 128})
     with pytest.raises(TlaError, match="32 at most"):
         convert(wide, other, memory="AMD_LDS_GFX942_READ").cuda()
+    rows, columns = (triton.BlockedLayout([1, 1], [8, 4], [1, 1], order).linear([64, 16]) for order in ([1, 0], [0, 1]))
+    halves = convert(rows, columns, 16, through="memory", scratch_bytes=1024)
+    with pytest.raises(TlaError, match="leave out scratch_bytes"):
+        halves.gluon()
     with pytest.raises(TlaError, match="1 or more"):
         convert(wide, other, 0)
     for name in ("f()", "", "def", "ä"):

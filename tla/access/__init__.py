@@ -7,7 +7,9 @@ from .counting import Access, Witness, access, bank_conflicts
 from .machines import Machine
 from .memories import (
     AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
     AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
     AMD_LDS_GFX942_READ,
     AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
@@ -26,7 +28,9 @@ from .vectors import vector_width
 
 __all__ = [
     "AMD_LDS_GFX11_READ",
+    "AMD_LDS_GFX11_WRITE",
     "AMD_LDS_GFX12_READ",
+    "AMD_LDS_GFX12_WRITE",
     "AMD_LDS_GFX942_READ",
     "AMD_LDS_GFX942_WRITE",
     "AMD_LDS_GFX950_READ",

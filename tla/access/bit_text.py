@@ -1,9 +1,8 @@
-"""Linear maps over bits as expressions of C, and the words of 32 bits that a thread's registers are packed into."""
+"""Linear maps over bits as expressions of C."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from ..linear import bits
 
@@ -46,55 +45,3 @@ def parity_text(mask: int, name: str) -> str:
     ('lane & 4u', '__popc(lane & 5u) & 1')
     """
     return f"{name} & {mask}u" if bits.is_power_of_two(mask) else f"__popc({name} & {mask}u) & 1"
-
-
-def outer_products(columns: Sequence[int]) -> list[tuple[int, int]]:
-    """A matrix as a sum of as few as there can be: pairs (u, m), of which the image of x is the sum of u where x & m has odd parity.
-
-    >>> outer_products([1, 2, 3, 0])
-    [(1, 5), (2, 6)]
-    """
-    found = bits.Echelon(columns)
-    chosen = [k for k, c in enumerate(columns) if c and k not in found.free]
-    masks = dict.fromkeys(chosen, 0)
-    for k, column in enumerate(columns):
-        for j in bits.ones(found.solve(column) or 0):
-            masks[j] |= 1 << k
-    return [(columns[j], masks[j]) for j in chosen]
-
-
-class Packing(NamedTuple):
-    """The registers of a thread as words: register (word, slot) is the sum of `slots` and `words` whose bits are set.
-
-    slots      what each bit of the slot, the number of the value within a word, changes of the register
-    words      what each bit of the word's number changes of the register
-    """
-
-    slots: Sequence[int]
-    words: Sequence[int]
-
-    @staticmethod
-    def of(slots: Sequence[int], registers: int) -> Packing:
-        """All registers, 2^registers of them, in words of these slots."""
-        return Packing(slots, bits.complement(slots, registers))
-
-    def register(self, word: int, slot: int) -> int:
-        return bits.apply(self.words, word) ^ bits.apply(self.slots, slot)
-
-    def split(self, register: int) -> tuple[int, int]:
-        """The (word, slot) of a register."""
-        mask = bits.Echelon([*self.slots, *self.words]).solve(register) or 0
-        return mask >> len(self.slots), mask & (1 << len(self.slots)) - 1
-
-    def word(self, number: int) -> list[int]:
-        """The registers of a word, slot by slot."""
-        return [self.register(number, slot) for slot in range(1 << len(self.slots))]
-
-
-def pairs(count: int, by: int) -> Iterator[tuple[int, int]]:
-    """The pairs of numbers below `count` that differ by `by`, xored; each once.
-
-    >>> [*pairs(4, 3)]
-    [(0, 3), (1, 2)]
-    """
-    return ((k, k ^ by) for k in range(count) if k < k ^ by)

@@ -68,7 +68,7 @@ def by_bits(owners: Any, memory_layout: Any, lanes: int) -> ByBits | None:
     held = _linear_owners(owners, lanes)
     if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
         return None
-    columns = _columns(memory_layout, [*held.out_dims.values()])
+    columns = offset_columns(memory_layout, [*held.out_dims.values()])
     return None if columns is None else ByBits.of(held).through(columns)
 
 
@@ -94,7 +94,7 @@ def _linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
     return LinearLayout(bases, {"index": math.prod(found.out_dims.values())})
 
 
-def _columns(memory: Any, sizes: Sequence[int]) -> list[int] | None:
+def offset_columns(memory: Any, sizes: Sequence[int]) -> list[int] | None:
     """The change of the offset by each bit of an index of a tensor of these sizes; None where the memory is not linear, or too small."""
     try:
         if isinstance(memory, LinearLayout):

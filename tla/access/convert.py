@@ -2,55 +2,135 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..core.errors import RangeError, RankError
 from ..linear import LinearLayout, bits
 from ..linear.value import integer
-from .counting import access
+from .exchanges import Exchanges
 from .machines import Machine, as_machine
 from .memories import NVIDIA_SHARED
-from .places import offsets, owned, require_lanes
+from .places import require_lanes
 from .plan import ConversionPlan
-from .rounds import BYTE_BITS, WORD_BITS, within_warps
-from .steps import Load, Move, Shuffle, Store
-from .synthesis import best_swizzle
+from .rounds import within_warps
+from .steps import BYTE_BITS, WORD_BITS, Move, Shuffle, Step
+from .through_memory import through_memory
 
 #: More registers in a thread than this are refused.
 MAX_REGISTERS = 4096
 _INPUTS = ("register", "lane", "warp")
 
 
-def convert(src: LinearLayout, dst: LinearLayout, element_bits: int = 32, memory: Any = NVIDIA_SHARED) -> ConversionPlan:
-    """A plan that brings values from the owners of `src` to those of `dst`: in registers, else in warps, else through memory.
+def convert(
+    src: LinearLayout,
+    dst: LinearLayout,
+    element_bits: int = 32,
+    memory: Any = NVIDIA_SHARED,
+    through: str | None = None,
+    scratch_bytes: int | None = None,
+) -> ConversionPlan:
+    """A plan that brings values from the owners of `src` to those of `dst`: in registers, by shuffles in warps, or through memory.
 
     src, dst       linear layouts of register, lane and warp onto one tile
     element_bits   of an element [bits]: narrow ones are shuffled as words of 32 bits, where both layouts have them together
-    memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name;
-                   best_swizzle chooses the layout for its reads
-    Returns        ConversionPlan
-    Raises         RankError for different tiles, RangeError for different warps, or elements that the source does not hold
+    memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name,
+                   or a pair of these for writes and reads; best_swizzle chooses the layout
+    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many;
+                   what needs registers only takes neither
+    scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a part of the tile
+    Returns        ConversionPlan; plan.why says why it goes this way
+    Raises         RankError for different tiles, RangeError for different warps, elements that the source does not hold, shuffles where
+                   values leave their warp, or too little memory
 
     >>> a = LinearLayout({"register": [(1,)], "lane": [(2,), (4,)]}, {"dim0": 8})
     >>> b = LinearLayout({"register": [(4,)], "lane": [(1,), (2,)]}, {"dim0": 8})
     >>> plan = convert(a, b)
-    >>> plan.kind, plan.shuffles
-    ('shuffles', 2)
+    >>> plan.kind, plan.shuffles, plan.why
+    ('shuffles', 2, '2 cycles of NVIDIA_SHARED, predicted; shared memory takes 2 at least')
+    >>> convert(a, b, through="memory").kind
+    'shared memory'
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.
     """
     machine, width = as_machine(memory), integer("convert: element_bits", element_bits)
     if not width:
         raise RangeError("convert: elements of 0 bits", "1 or more", "give the width of an element, such as 16")
+    if through not in (None, "shuffle", "memory"):
+        raise RangeError(f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one")
+    if scratch_bytes is not None and integer("convert: scratch_bytes", scratch_bytes) < 1:
+        raise RangeError(f"convert through {scratch_bytes} bytes", "1 or more", 'write through="shuffle" for none')
     for layout in (src, dst):
         require_lanes("convert", layout, machine.read)
     src, dst = _checked(src, dst)
+    asked = _Asked(src, dst, width, machine, scratch_bytes)
     steps = within_warps(src, dst, width)
+    if through == "memory":
+        return asked.by_memory("as asked")
     if steps is None:
-        return _through_memory(src, dst, width, machine)
-    kind = "registers" if isinstance(steps[0], Move) else "shuffles"
-    shuffles = sum(isinstance(s, Shuffle) and s.crosses for s in steps) * -(-width // WORD_BITS)
-    return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, width, src, dst)
+        if through:
+            fix = 'write through="memory", or leave it out'
+            raise RangeError("convert through shuffles: values leave their warps", "layouts of which each warp holds what it did", fix)
+        return asked.by_memory("values leave their warps")
+    return asked.within(steps, "as asked") if through or isinstance(steps[0], Move) else asked.cheaper(steps)
+
+
+class _Asked(NamedTuple):
+    """A conversion between checked layouts."""
+
+    src: LinearLayout
+    dst: LinearLayout
+    width: int
+    machine: Machine
+    scratch_bytes: int | None
+
+    @property
+    def _warps(self) -> int:
+        return self.src.get_in_dim_size("warp")
+
+    def by_memory(self, why: str) -> ConversionPlan:
+        carried = max(BYTE_BITS, self.width)
+        found = through_memory(self.src, self.dst, carried, self.machine, self.scratch_bytes)
+        cost = (0, found.bytes, found.wavefronts, found.instructions, found.wavefronts)
+        return ConversionPlan("shared memory", found.steps, *cost, why, self.width, self.src, self.dst)
+
+    def within(self, steps: tuple[Step, ...], why: str) -> ConversionPlan:
+        """The plan of steps within warps."""
+        words = -(-self.width // WORD_BITS)
+        rounds = [step for step in steps if isinstance(step, Shuffle)]
+        shuffles = sum(step.crosses for step in rounds) * words
+        cycles = 0
+        if rounds:
+            sizes = (bits.log2(x.get_in_dim_size("register")) for x in (self.src, self.dst))
+            selects = Exchanges.of(rounds, *sizes).selects * words
+            cycles = max(shuffles * self.machine.shuffle, -(-selects // self.machine.selects)) * self._warps
+        else:
+            why = "each lane holds all of its values before"
+        kind = "shuffles" if rounds else "registers"
+        return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, cycles, why, self.width, self.src, self.dst)
+
+    def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
+        """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at where it might."""
+        name, plan = self.machine.name, self.within(steps, "")
+        least = self._least()
+        if plan.cycles <= least:
+            return replace(plan, why=f"{plan.cycles} cycles of {name}, predicted; shared memory takes {least} at least")
+        try:
+            other = self.by_memory("")
+        except RangeError as refused:
+            return replace(plan, why=f"there is no way through memory: {refused.args[0]}")
+        if other.cycles < plan.cycles:
+            return replace(other, why=f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}")
+        return replace(plan, why=f"{plan.cycles} cycles of {name}, predicted; shared memory takes {other.cycles}")
+
+    def _least(self) -> int:
+        """Wavefronts that no way through memory avoids: each warp writes what it holds, and reads what it gets."""
+        least = 0
+        for layout, row in ((self.src, self.machine.write), (self.dst, self.machine.read)):
+            held = 1 << bits.rank(layout.pack(v) for name in ("register", "lane") for v in layout.bases[name])
+            served = max(1, row.banks) * row.word_bits
+            least += self._warps * max(1, -(-held * max(BYTE_BITS, self.width) // served))
+        return least
 
 
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
@@ -83,13 +163,3 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
                 "give the source this basis, or convert to the part that it holds",
             )
     return full[0], full[1]
-
-
-def _through_memory(src: LinearLayout, dst: LinearLayout, element_bits: int, machine: Machine) -> ConversionPlan:
-    width = max(BYTE_BITS, element_bits)
-    layout = best_swizzle([src], [dst], width, machine.read).layout
-    size = (max(offsets(owned(src, machine.read.lanes), layout).of) + 1) * width // 8
-    write, read = access(src, layout, width, memory=machine.write), access(dst, layout, width, memory=machine.read)
-    steps = Store(layout, write.vector // width), Load(layout, read.vector // width)
-    instructions = (write.instructions + read.instructions) // src.get_in_dim_size("warp")
-    return ConversionPlan("shared memory", steps, 0, size, write.total + read.total, instructions, element_bits, src, dst)

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..linear import LinearLayout, bits
-from .bit_text import Packing, linear_text, outer_products, pairs, parity_text
-from .dialects import WORD_BITS, Dialect
+from .bit_text import linear_text, parity_text
+from .dialects import Dialect
+from .exchanges import Exchanges, outer_products, pairs
 from .places import Placed, offsets, owned
-from .steps import Load, Move, Shuffle, Spread, Step, Store
+from .steps import BYTE_BITS, WORD_BITS, Load, Move, Shuffle, Spread, Step, Store
 
 #: The widths of values that a register of C has [bits]; narrower ones are carried as bytes.
 VALUE_BITS = (8, 16, 32, 64, 128)
@@ -52,7 +53,7 @@ def device_function(
 ) -> str:
     """A device function of these steps, from the registers of a thread in `src` to those in `dst`."""
     require_name(dialect.name, name)
-    function = _Function(dialect, src, dst, max(8, width), alone)
+    function = _Function(dialect, src, dst, max(BYTE_BITS, width), alone)
     if function.lanes > dialect.lanes:
         raise RangeError(
             f"{dialect.name} of warps of {function.lanes} lanes", f"{dialect.lanes} at most", "use plan.steps, or plan.gluon()"
@@ -87,13 +88,15 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
     rounds = [step for step in steps if isinstance(step, Shuffle)]
     if rounds:
         yield from _shuffles(function, rounds)
-    for step in steps:
+    for k, step in enumerate(steps):
+        if k and isinstance(step, (Store, Load)):
+            yield function.dialect.warp_barrier if function.alone else "__syncthreads();"
         if isinstance(step, Move):
             yield " ".join(f"dst[{r}] = src[{s}];" for r, s in enumerate(step.table))
         elif isinstance(step, Spread):
             yield " ".join(f"dst[{r}] = dst[{s}];" for r, s in enumerate(step.table) if r != s)
         elif isinstance(step, (Store, Load)):
-            yield from _accesses(function, step)
+            yield from _accesses(function, step, first=not any(type(s) is type(step) for s in steps[:k]))
 
 
 # ------------------------------------------------------------------------------------------------- shuffles
@@ -102,40 +105,27 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
 def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
     """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read permuted by lane."""
     _require_value(function)
-    out, into = (_slots(table) for table in (rounds[0].sends, rounds[0].keeps))
-    src = Packing.of(out, bits.log2(function.src.get_in_dim_size("register")))
-    dst = Packing.of(into, bits.log2(function.dst.get_in_dim_size("register")))
+    do = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (function.src, function.dst)))
     parts = function.parts
-    yield f"unsigned word[{parts << len(src.words)}] = {{}}, got[{parts * len(rounds)}];"
-    for k in range(1 << len(src.words)):
-        yield _packed([f"src[{r}]" for r in src.word(k)], f"word + {k * parts}" if k else "word", function.width)
-    for u, mask in outer_products([src.split(c)[0] for c in _changes(rounds[0].send)]):
-        yield from _exchanges(pairs(1 << len(src.words), u), "word", parts, parity_text(mask, "lane"))
-    source = linear_text(_changes(rounds[0].source), "lane")
+    yield f"unsigned word[{parts << len(do.src.words)}] = {{}}, got[{parts * len(rounds)}];"
+    for k in range(1 << len(do.src.words)):
+        yield _packed([f"src[{r}]" for r in do.src.word(k)], f"word + {k * parts}" if k else "word", function.width)
+    for u, mask in do.before:
+        yield from _exchanges(pairs(1 << len(do.src.words), u), "word", parts, parity_text(mask, "lane"))
+    source = linear_text(do.source, "lane")
     if any(step.crosses for step in rounds) and source != "lane":
         yield f"const unsigned from = {source};"
-    kept = [dst.split(step.into[0]) for step in rounds]
-    changes = [dst.split(c) for c in _changes(rounds[0].into)]
-    if any(slot for _, slot in changes):
-        yield f"const unsigned bytes = {_selector(function, [slot for _, slot in changes], 'lane')};"
+    if any(do.slots):
+        yield f"const unsigned bytes = {_selector(function, do.slots, 'lane')};"
     for k, step in enumerate(rounds):
-        yield from _round(function, k, src.split(step.send[0])[0], step, "lane" if source == "lane" else "from")
-        yield from _rotated(function, k, kept[k][1], any(slot for _, slot in changes))
-    number = {word: k for k, (word, _) in enumerate(kept)}
-    for u, mask in outer_products([word for word, _ in changes]):
+        yield from _round(function, k, do.src.split(step.send[0])[0], step, "lane" if source == "lane" else "from")
+        yield from _rotated(function, k, do.kept[k][1], any(do.slots))
+    number = {word: k for k, (word, _) in enumerate(do.kept)}
+    for u, mask in do.after:
         both = [(number[a], number[a ^ u]) for a in number if a < a ^ u]
         yield from _exchanges(both, "got", parts, parity_text(mask, "lane"))
-    for k, (word, _) in enumerate(kept):
-        yield _unpacked([f"dst[{r}]" for r in dst.word(word)], f"got + {k * parts}" if k else "got", function.width)
-
-
-def _slots(table: Sequence[int]) -> list[int]:
-    return [table[1 << k] for k in range(bits.log2(len(table)))]
-
-
-def _changes(table: Sequence[int]) -> list[int]:
-    """For each bit of a lane's number, what it changes in a table by lane: a constant, xored with a linear map."""
-    return [table[0] ^ table[1 << k] for k in range(bits.log2(len(table)))]
+    for k, (word, _) in enumerate(do.kept):
+        yield _unpacked([f"dst[{r}]" for r in do.dst.word(word)], f"got + {k * parts}" if k else "got", function.width)
 
 
 def _round(function: _Function, k: int, word: int, step: Shuffle, source: str) -> Iterator[str]:
@@ -199,8 +189,8 @@ class _Vector(NamedTuple):
     registers: list[list[int]]
 
 
-def _accesses(function: _Function, step: Store | Load) -> Iterator[str]:
-    """All registers of `src` stored, or of `dst` loaded, in vectors."""
+def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[str]:
+    """Registers of `src` stored, or of `dst` loaded, in vectors; the first time with what all such steps share."""
     store = isinstance(step, Store)
     name, layout = ("src", function.src) if store else ("dst", function.dst)
     at = offsets(owned(layout, function.lanes), step.layout)
@@ -208,24 +198,23 @@ def _accesses(function: _Function, step: Store | Load) -> Iterator[str]:
     if sign is None:
         what = f"{function.dialect.name} of a layout of memory that neither xors nor adds"
         raise RangeError(what, "a swizzle, or padding", "use plan.steps and a table")
-    if not store:
-        yield function.dialect.warp_barrier if function.alone else "__syncthreads();"
     columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))] + [at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))]
     starts = [c - c % step.vector for c in columns]
-    yield f"const unsigned {name}_at = {_sum_text(starts) if sign == '+' else linear_text(starts, 'thread')};"
-    if step.vector > 1:
+    if first:
+        yield f"const unsigned {name}_at = {_sum_text(starts) if sign == '+' else linear_text(starts, 'thread')};"
+    if first and step.vector > 1:
         yield from _mover(function, name, [c % step.vector for c in columns], step.vector)
-    for vector in _vectors(at, step.vector):
+    for vector in _vectors(at, step.vector, step.registers or range(at.registers)):
         yield (_stored if store else _loaded)(vector, _place(f"{name}_at", vector.at, starts, sign))
 
 
-def _vectors(at: Placed, size: int) -> list[_Vector]:
+def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[_Vector]:
     found: dict[int, list[list[int]]] = {}
-    for r in range(at.registers):
+    for r in registers:
         place = at.at(0, 0, r)
         found.setdefault(place // size, [[] for _ in range(size)])[place % size].append(r)
     assert all(all(v) for v in found.values()), "a vector that is not whole"
-    return [_Vector(k * size, registers) for k, registers in found.items()]
+    return [_Vector(k * size, held) for k, held in found.items()]
 
 
 def _stored(vector: _Vector, place: str) -> str:

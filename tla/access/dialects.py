@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-WORD_BITS = 32
+from .steps import WORD_BITS
+
 #: The type of an access of one word, of so many bits.
 _ACCESS = {16: "unsigned short", 32: "unsigned"}
 

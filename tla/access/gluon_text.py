@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.errors import RangeError, TlaError
+from ..core.errors import RangeError
 from ..core.int_tuple import shown
-from ..linear import LinearLayout, linear
+from ..linear import LinearLayout, bits
+from ..linear.building import unpack
+from .by_bits import offset_columns
 from .device_text import require_name
 from .steps import Step, Store
 
@@ -19,13 +21,17 @@ def gluon_function(name: str, steps: Sequence[Step], dst: LinearLayout) -> str:
     owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]
     layout = ", ".join(map(str, [*owners, [], [dst.out_dims[names[k]] for k in order]]))
     lines = ["@gluon.jit", f"def {name}(x):", f"    layout: gl.constexpr = gl.DistributedLinearLayout({layout})"]
-    stored = next((step.layout for step in steps if isinstance(step, Store)), None)
-    if stored is None:
+    stored = [step.layout for step in steps if isinstance(step, Store)]
+    if not stored:
         return "\n".join([*lines, "    return gl.convert_layout(x, layout)"])
-    try:
-        bases = linear(stored).invert().bases["offset"]
-    except TlaError as not_linear:
-        raise RangeError(f"gluon of the memory layout {shown(stored)}", "swizzles, without padding", "use plan.cuda()") from not_linear
+    if len(stored) > 1:
+        raise RangeError(f"gluon of {len(stored)} rounds through memory", "one", "leave out scratch_bytes, or use plan.cuda()")
+    sizes = [*dst.out_dims.values()]
+    count = sum(map(bits.log2, sizes))
+    elements = bits.inverse(offset_columns(stored[0], sizes) or [], count)
+    if elements is None:
+        raise RangeError(f"gluon of the memory layout {shown(stored[0])}", "swizzles, without padding", "use plan.cuda()")
+    bases = [unpack(x, tuple(dst.out_dims.items())) for x in elements]
     lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
     lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory, x)", "    return smem.load(layout)"]
     return "\n".join(lines)

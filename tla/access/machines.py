@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core.errors import RangeError
 from .memories import (
     AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
     AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
     AMD_LDS_GFX942_READ,
     AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
@@ -26,45 +27,43 @@ class Machine(NamedTuple):
     name          the name that it is called by
     write, read   rows of its shared memory; a wavefront is one cycle
     shuffle       cycles of one shuffle of a whole warp
+    selects       how many selects of a whole warp there are in a cycle, on another pipe
     source        where that is known from
 
-    >>> MACHINES["gfx942"].shuffle, MACHINES["sm_90"].write.name
-    (2, 'NVIDIA_SHARED')
+    >>> MACHINES["gfx942"].shuffle, MACHINES["sm_90"].selects
+    (2, 2)
     """
 
     name: str
     write: Memory
     read: Memory
     shuffle: int
+    selects: int
     source: str
 
 
-def _written(write: Memory, read: Memory) -> Memory:
-    """A row of writes; widths that nobody has measured are written as they are read."""
-    return replace(write, phases={**read.phases, **write.phases})
-
-
-_GUIDE = "CUDA C++ Programming Guide, arithmetic instructions: 32 results of warp shuffles a cycle; predicted, not measured"
-_CROSSBAR = "ds_bpermute_b32 goes through the crossbar of LDS, 32 lanes a cycle; predicted, not measured"
-_NVIDIA = Machine("sm_80", NVIDIA_SHARED, NVIDIA_SHARED, 1, _GUIDE)
+_GUIDE = "CUDA C++ Programming Guide, arithmetic instructions: a multiprocessor has 32 results of warp shuffles a cycle, 64 of selects"
+_CROSSBAR = "predicted: ds_bpermute_b32 goes through the crossbar of LDS, 32 lanes a cycle; a compute unit selects in 64 lanes a cycle"
+_NVIDIA = Machine("sm_80", NVIDIA_SHARED, NVIDIA_SHARED, 1, 2, _GUIDE)
 _ROWS = (
     *(_NVIDIA._replace(name=f"sm_{n}") for n in (70, 75, 80, 86, 89, 90, 100, 103, 120)),
-    Machine("gfx942", _written(AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ), AMD_LDS_GFX942_READ, 2, _CROSSBAR),
-    Machine("gfx950", _written(AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ), AMD_LDS_GFX950_READ, 2, _CROSSBAR),
-    Machine("gfx1100", AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ, 1, _CROSSBAR),
-    Machine("gfx1200", AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ, 1, _CROSSBAR),
+    Machine("gfx942", AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ, 2, 1, _CROSSBAR),
+    Machine("gfx950", AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ, 2, 1, _CROSSBAR),
+    Machine("gfx1100", AMD_LDS_GFX11_WRITE, AMD_LDS_GFX11_READ, 1, 2, _CROSSBAR),
+    Machine("gfx1200", AMD_LDS_GFX12_WRITE, AMD_LDS_GFX12_READ, 1, 2, _CROSSBAR),
 )
 #: name -> the row.
 MACHINES = {machine.name: machine for machine in _ROWS}
 
 
 def as_machine(x: Any) -> Machine:
-    """A machine by itself or by its name; a memory, or its name, is that of a machine with it."""
+    """A machine by itself or by its name; a memory, its name, or a pair for writes and reads, is that of a machine with it."""
     if isinstance(x, Machine):
         return x
     if isinstance(x, str) and x in MACHINES:
         return MACHINES[x]
     if isinstance(x, str) and x not in MEMORIES:
         raise RangeError(f"the machine {x!r:.40}", f"one of {', '.join([*MACHINES, *MEMORIES])}", "use one of these, or make a Machine")
-    row = as_memory(x)
-    return Machine(row.name, row, row, max(1, row.lanes // row.banks) if row.banks else 1, row.source)
+    write, read = map(as_memory, x) if isinstance(x, (tuple, list)) and len(x) == 2 else (as_memory(x),) * 2
+    shuffle = read.lanes // read.banks if read.banks else 1
+    return Machine(read.name, write, read, max(1, shuffle), 1 if read.lanes > 32 else 2, read.source)

@@ -68,10 +68,19 @@ def _narrow(lanes: int, together: int) -> dict[int, tuple[int, Groups]]:
     return {width: (together, _in_order(lanes, together)) for width in (8, 16, 32)}
 
 
+def _written(lanes: int) -> dict[int, tuple[int, Groups]]:
+    """Writes of LDS: 128 bytes of neighbouring lanes together."""
+    return {**_narrow(lanes, 32), 64: (32, _in_order(lanes, 16)), 128: (32, _in_order(lanes, 8))}
+
+
 _SHARED = {width: (32, _in_order(32, min(32, 1024 // width))) for width in (8, 16, 32, 64, 128)}
 _GLOBAL = {width: (0, _in_order(32, 32)) for width in (8, 16, 32, 64, 128)}
 _SHARK = "measured by AMD: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md and docs/empirical-lds; 8 and 16 bits as 32"
 _KITTENS = "measured on MI355X: HipKittens, arXiv 2511.08083, analysis/paper_experiments/phases"
+# ds_write_b128 takes 8 neighbours together: listed for MI300 in the guide above, and for waves of 64 in the documentation of Composable
+# Kernel, "Understanding AMD GPU LDS and Bank Conflicts". Triton takes the same phases of reads (pull request 11365).
+# That narrower writes take 128 bytes together follows from the guide: MI350 doubled the bandwidth of reads alone.
+_BANDWIDTH = "narrower widths inferred from 128 bytes a clock"
 _B96 = ((0, 20), (4, 16), (8, 28), (12, 24))
 _PAIRS = tuple((*range(a + h, a + h + 4), *range(b + h, b + h + 4)) for h in (0, 32) for a, b in _B96)
 _B128 = ((0, 12, 20, 24), (4, 8, 16, 28))
@@ -95,8 +104,8 @@ NVIDIA_GLOBAL = Memory(
 AMD_LDS_GFX942_READ = Memory(
     "AMD_LDS_GFX942_READ", 64, 32, 32, {**_narrow(64, 32), 64: (32, _in_order(64, 16)), 128: (32, _PAIRS)}, True, _SHARK
 )
-#: Writes of LDS of AMD's MI300 (gfx942): 32 banks, neighbours at 128 bits; 64 bits are not measured.
-AMD_LDS_GFX942_WRITE = Memory("AMD_LDS_GFX942_WRITE", 64, 32, 32, {**_narrow(64, 32), 128: (32, _in_order(64, 8))}, True, _SHARK)
+#: Writes of LDS of AMD's MI300 (gfx942): 32 banks, neighbours.
+AMD_LDS_GFX942_WRITE = Memory("AMD_LDS_GFX942_WRITE", 64, 32, 32, _written(64), True, f"{_SHARK}; 128 bits, {_BANDWIDTH}")
 #: Reads of LDS of AMD's MI350 (gfx950): 64 banks; lanes of a phase are no neighbours at 96 and 128 bits.
 AMD_LDS_GFX950_READ = Memory(
     "AMD_LDS_GFX950_READ",
@@ -107,16 +116,28 @@ AMD_LDS_GFX950_READ = Memory(
     True,
     f"{_SHARK}; 96 bits {_KITTENS}",
 )
-#: Writes of LDS of AMD's MI350 (gfx950): 32 banks at 64 bits; no other width is measured.
-AMD_LDS_GFX950_WRITE = Memory("AMD_LDS_GFX950_WRITE", 64, 32, 32, {64: (32, _in_order(64, 16))}, True, _KITTENS)
+#: Writes of LDS of AMD's MI350 (gfx950): 32 banks where reads have 64, neighbours.
+AMD_LDS_GFX950_WRITE = Memory(
+    "AMD_LDS_GFX950_WRITE",
+    64,
+    32,
+    32,
+    _written(64),
+    True,
+    f"64 bits {_KITTENS}; 128 bits Composable Kernel's docs; 32 bits inferred from these",
+)
 #: Reads of LDS of AMD's RDNA3 (gfx11): waves of 32, 32 banks; lanes of a phase are no neighbours at 128 bits.
 AMD_LDS_GFX11_READ = Memory(
     "AMD_LDS_GFX11_READ", 32, 32, 32, {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _PAIRS[:4])}, True, _SHARK
 )
+#: Writes of LDS of AMD's RDNA3 (gfx11): waves of 32, 32 banks, neighbours.
+AMD_LDS_GFX11_WRITE = Memory("AMD_LDS_GFX11_WRITE", 32, 32, 32, _written(32), True, "inferred from 32 banks, and from writes of MI300")
 #: Reads of LDS of AMD's RDNA4 (gfx12): waves of 32, 32 banks, neighbours.
 AMD_LDS_GFX12_READ = Memory(
     "AMD_LDS_GFX12_READ", 32, 32, 32, {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _in_order(32, 8))}, True, _SHARK
 )
+#: Writes of LDS of AMD's RDNA4 (gfx12): waves of 32, 32 banks, neighbours as in reads.
+AMD_LDS_GFX12_WRITE = Memory("AMD_LDS_GFX12_WRITE", 32, 32, 32, _written(32), True, "inferred from reads, whose lanes are neighbours")
 #: The unified buffer of Ascend 910B: a vector instruction takes 8 blocks of 32 bytes, one from each of 16 bank groups at once.
 ASCEND_UB = Memory(
     "ASCEND_UB",
@@ -146,7 +167,9 @@ _ROWS = (
     AMD_LDS_GFX950_READ,
     AMD_LDS_GFX950_WRITE,
     AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
     AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
     ASCEND_UB,
     TPU_VREG,
 )
@@ -165,11 +188,3 @@ def as_memory(x: Any) -> Memory:
             f"the memory {x!r:.40}", f"one of {', '.join(MEMORIES)}", "use one of these, or make a Memory of what you measured"
         )
     raise LeafTypeError(f"a {type(x).__name__} as a memory", "a Memory, or its name", "write NVIDIA_SHARED")
-
-
-def as_memories(x: Any) -> tuple[Memory, Memory]:
-    """The rows that writes and that reads are counted by: a pair of rows or names, or one for both."""
-    if isinstance(x, (tuple, list)) and len(x) == 2:
-        return as_memory(x[0]), as_memory(x[1])
-    row = as_memory(x)
-    return row, row

@@ -18,7 +18,20 @@ from ..core.int_tuple import modes_of
 from ..core.ints import known, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
-from .memories import AMD_LDS_GFX942_READ, AMD_LDS_GFX950_READ, ASCEND_UB, NVIDIA_GLOBAL, NVIDIA_SHARED, Memory
+from .memories import (
+    AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
+    AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX942_WRITE,
+    AMD_LDS_GFX950_READ,
+    AMD_LDS_GFX950_WRITE,
+    ASCEND_UB,
+    NVIDIA_GLOBAL,
+    NVIDIA_SHARED,
+    Memory,
+)
 
 
 class Pattern(NamedTuple):
@@ -113,6 +126,16 @@ def _matrices(name: str, what: str) -> list[Pattern]:
     ]
 
 
+def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: Memory) -> list[Pattern]:
+    """Reads of 16 rows, as operands of MFMA and WMMA are read, and writes along the rows, of a generation of AMD's GPUs."""
+    sizes = ((128, "16 bytes"), (64, "8 bytes"))
+    down = [
+        Pattern(f"{read}_b{n}{chip}", f"{said} of a row a lane, 16 rows, {family}", reads, reads.lanes, n, True, 16) for n, said in sizes
+    ]
+    along = [Pattern(f"{write}_b{n}{chip}", f"{said} a lane along the rows, {family}", writes, writes.lanes, n, False) for n, said in sizes]
+    return down + along
+
+
 _PATTERNS: dict[str, list[Pattern]] = {
     "NVIDIA, matrices": [*_matrices("ldmatrix", "reads"), *_matrices("stmatrix", "writes")],
     "NVIDIA, shared memory": [
@@ -126,9 +149,10 @@ _PATTERNS: dict[str, list[Pattern]] = {
         Pattern("global column", "an element a lane, down the columns: sectors", NVIDIA_GLOBAL, 32, 0, True),
     ],
     "AMD, LDS": [
-        Pattern("ds_read_b128", "16 bytes of a row a lane, 16 rows, MI300", AMD_LDS_GFX942_READ, 64, 128, True, 16),
-        Pattern("ds_read_b64", "8 bytes of a row a lane, 16 rows, MI300", AMD_LDS_GFX942_READ, 64, 64, True, 16),
-        Pattern("ds_read_b128 gfx950", "16 bytes of a row a lane, 16 rows, MI350", AMD_LDS_GFX950_READ, 64, 128, True, 16),
+        *_lds("ds_read", "ds_write", "", "MI300", AMD_LDS_GFX942_READ, AMD_LDS_GFX942_WRITE),
+        *_lds("ds_read", "ds_write", " gfx950", "MI350", AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE),
+        *_lds("ds_load", "ds_store", " gfx1100", "RDNA3", AMD_LDS_GFX11_READ, AMD_LDS_GFX11_WRITE),
+        *_lds("ds_load", "ds_store", " gfx1200", "RDNA4", AMD_LDS_GFX12_READ, AMD_LDS_GFX12_WRITE),
     ],
     "Ascend, UB": [
         Pattern("UB rows", "a vector instruction: 8 blocks of 32 bytes along the rows", ASCEND_UB, 8, 256, False),

@@ -13,7 +13,7 @@ from .dialects import CUDA, HIP, Dialect
 from .gluon_text import gluon_function
 from .places import offsets, owned
 from .rounds import stays_in_warps
-from .steps import Move, Shuffle, Spread, Step, Store
+from .steps import Load, Move, Shuffle, Spread, Step, Store
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,6 +29,8 @@ class ConversionPlan:
     bytes          of shared memory
     wavefronts     of all warps' stores and loads
     instructions   of each warp: shuffles, stores and loads
+    cycles         of the busiest pipe, for all warps, by the table of machines: predicted, not measured
+    why            why it goes this way, in words
     element_bits   of an element [bits]
     src, dst       the layouts
 
@@ -46,6 +48,8 @@ class ConversionPlan:
     bytes: int
     wavefronts: int
     instructions: int
+    cycles: int
+    why: str
     element_bits: int
     src: LinearLayout = field(repr=False)
     dst: LinearLayout = field(repr=False)
@@ -82,12 +86,20 @@ class ConversionPlan:
             elif isinstance(step, Spread):
                 found = found[:, :, list(step.table)]
             elif isinstance(step, Store):
-                at = offsets(owned(self.src, 32), step.layout).of
-                memory = np.zeros(max(at) + 1, given.dtype)
-                memory[at] = given.ravel()
+                at, chosen = self._places(self.src, step)
+                memory = np.zeros(at.max() + 1, given.dtype)
+                memory[at] = given[:, :, chosen]
             else:
-                found[:] = memory[offsets(owned(self.dst, 32), step.layout).of].reshape(found.shape)
+                at, chosen = self._places(self.dst, step)
+                found[:, :, chosen] = memory[at]
         return found
+
+    def _places(self, owners: LinearLayout, step: Store | Load) -> tuple[npt.NDArray[Any], list[int]]:
+        """The offsets [warp, lane, register] of the registers that a step moves, and these."""
+        import numpy as np
+
+        chosen = [*(step.registers or range(owners.get_in_dim_size("register")))]
+        return np.reshape(offsets(owned(owners, 32), step.layout).of, _sizes(owners))[:, :, chosen], chosen
 
     @checked
     def cuda(self, name: str = "convert") -> str:

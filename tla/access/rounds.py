@@ -21,11 +21,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..linear import LinearLayout, bits
-from .steps import Move, Shuffle, Spread
+from .steps import BYTE_BITS, WORD_BITS, Move, Shuffle, Spread
 
-#: A shuffle moves words of 32 bits, and a byte at least for each value.
-WORD_BITS = 32
-BYTE_BITS = 8
 #: A (word, lane) of the destination -> (word, lane) of the source: columns, words lowest.
 Sources = list[int]
 

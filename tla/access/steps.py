@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+#: A shuffle moves words of 32 bits, and a byte at least for each value.
+WORD_BITS = 32
+BYTE_BITS = 8
+
 
 class Move(NamedTuple):
     """Registers copied within each thread: destination register -> source register.
@@ -63,22 +67,25 @@ class Spread(NamedTuple):
 
 
 class Store(NamedTuple):
-    """All registers written to shared memory: to a layout from elements to offsets, in vectors of so many elements.
+    """Registers written to shared memory: to a layout from elements to offsets, in vectors of so many elements.
+
+    registers   which ones, where memory holds a part of the tile at a time; None for all
 
     >>> from tla.access import convert
     >>> from tla.linear import LinearLayout
     >>> a = LinearLayout({"register": [], "lane": [(1,)], "warp": [(2,)]}, {"dim0": 4})
     >>> b = LinearLayout({"register": [], "lane": [(2,)], "warp": [(1,)]}, {"dim0": 4})
     >>> convert(a, b).steps
-    (Store(layout=parse('_4:_1'), vector=1), Load(layout=parse('_4:_1'), vector=1))
+    (Store(layout=parse('_4:_1'), vector=1, registers=None), Load(layout=parse('_4:_1'), vector=1, registers=None))
     """
 
     layout: Any
     vector: int = 1
+    registers: tuple[int, ...] | None = None
 
 
 class Load(NamedTuple):
-    """All registers read from shared memory, after a barrier, in vectors of so many elements.
+    """Registers read from shared memory, as Store has them, after a barrier, in vectors of so many elements.
 
     >>> Load("the layout that was stored to").layout
     'the layout that was stored to'
@@ -86,6 +93,7 @@ class Load(NamedTuple):
 
     layout: Any
     vector: int = 1
+    registers: tuple[int, ...] | None = None
 
 
 Step = Move | Shuffle | Spread | Store | Load

@@ -26,7 +26,8 @@ from .bank_search import Budget, best_banks
 from .by_bits import ByBits
 from .candidates import Candidate, as_layout, padded, permuted, plain, rotated, swizzled
 from .counting import Access, Asked, access
-from .memories import NVIDIA_SHARED, Memory, as_memories
+from .machines import as_machine
+from .memories import NVIDIA_SHARED, Memory, as_memory
 from .pattern import Pattern, require_pattern
 from .places import Owned, owned, require_lanes, xors
 from .spaces import Taken, costs, is_exact, vectors
@@ -99,14 +100,15 @@ class Best:
 
 @checked
 def best_swizzle(
-    writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = NVIDIA_SHARED, tile: Sequence[int] | None = None
+    writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = None, tile: Sequence[int] | None = None
 ) -> Best:
     """Find the layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
     writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
                     the tile's index; or names of usual accesses, as "cp.async.16", of a tile that is given
     element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
-    memory          a row of the table, or its name; or a pair of these, that writes and that reads are counted by
+    memory          a machine by its name, as "gfx942", whose writes and reads are counted by rows of their own; a row of the table, or
+                    its name; or a pair of these, for writes and reads. By default those of usual accesses, else NVIDIA_SHARED
     tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
     Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then one of a layout
                     of permuted bits, then a linear layout. No layout at all, swizzled, rotated or padded, takes fewer
@@ -123,9 +125,9 @@ def best_swizzle(
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.4.
     """
-    rows, element = as_memories(memory), element_width(*writes, *reads, bits=element_bits)
-    _require_memories(rows, element.bits)
-    given = [(x, rows[0]) for x in writes] + [(x, rows[1]) for x in reads]
+    element = element_width(*writes, *reads, bits=element_bits)
+    given = _with_rows(writes, reads, memory)
+    _require_memories([row for _, row in given], element.bits)
     asked = [_asked(x, row, tile, element.bits) for x, row in given]
     if not asked:
         raise RankError("best_swizzle of no accesses", "a write or a read at least", "give who writes, or who reads")
@@ -137,6 +139,19 @@ def best_swizzle(
             f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
         )
     return _Search(asked, [*shape.values()], element).best()
+
+
+def _with_rows(writes: Sequence[Any], reads: Sequence[Any], memory: Any) -> list[tuple[Any, Memory]]:
+    """Who accesses, each with the row that it is counted by."""
+    if memory is None:
+        usual = [require_pattern(x).memory if isinstance(x, (str, Pattern)) else None for x in (*writes, *reads)]
+        other = next(filter(None, usual), NVIDIA_SHARED)
+        return [(x, row or other) for x, row in zip((*writes, *reads), usual)]
+    if isinstance(memory, (tuple, list)) and len(memory) == 2:
+        write, read = map(as_memory, memory)
+    else:
+        _name, write, read, *_rest = as_machine(memory)
+    return [*((x, write) for x in writes), *((x, read) for x in reads)]
 
 
 def _require_memories(rows: Sequence[Memory], width: int) -> None:

@@ -73,8 +73,7 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
     tile = _extents(arguments.tile)
     writes, reads = ([_owners.owners(text, tile) for text in texts] for texts in (arguments.write, arguments.read))
     element = element_width(*(who.width for who in (*writes, *reads)), bits=arguments.bits, default=ASSUMED)
-    memory = arguments.memory or "NVIDIA_SHARED"
-    found = _accesses.best_swizzle([x.held for x in writes], [x.held for x in reads], element, memory, tile)
+    found = _accesses.best_swizzle([x.held for x in writes], [x.held for x in reads], element, arguments.memory, tile)
     why = found.certificate
     value = {
         "layout": str(found.layout),

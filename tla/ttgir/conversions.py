@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..access.by_bits import ByBits
-from ..access.rounds import BYTE_BITS, Words, within_warps
-from ..access.steps import Move, Shuffle
+from ..access.rounds import Words, within_warps
+from ..access.steps import BYTE_BITS, Move, Shuffle
 from ..core.element import Width
 from ..core.errors import RangeError
 from ..linear import LinearLayout, bits
