@@ -125,8 +125,8 @@ def test_where_tensors_begin():
         make_tma_copy("SM90_TMA_LOAD", gmem, MakeTensor(None, smem, offset=128), element=half)
     with pytest.raises(Unproven, match="the first bit of gmem"):
         make_tma_copy("SM90_TMA_LOAD", MakeTensor(None, gmem, offset=dim("N")), smem, element=half)
-    with pytest.raises(LeafTypeError, match="elements of 8, 16, 32 or 64 bits"):
-        make_tma_copy("SM90_TMA_LOAD", gmem, parse("(_64,_32):(_32,_1)"), element=as_element("float_e2m1_t"))
+    with pytest.raises(LeafTypeError, match="elements of 4, 6, 8, 16, 32 or 64 bits"):
+        make_tma_copy("SM90_TMA_LOAD", gmem, parse("(_64,_32):(_32,_1)"), element=as_element("uint1_t"))
     with pytest.raises(LeafTypeError, match="write make_im2col_copy"):
         make_tma_copy("SM90_TMA_LOAD_IM2COL", gmem, smem, element=half)
     with pytest.raises(LeafTypeError, match="a tensor or layout of global memory"):

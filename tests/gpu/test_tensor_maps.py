@@ -27,7 +27,7 @@ from tla import (
 )
 from tla.codegen import emit_tma
 from tla.gpu import GMMA, Im2colMap, TensorMap, half, make_im2col_copy, make_tma_copy
-from tla.gpu.instructions.elements import as_element, float, uint8
+from tla.gpu.instructions.elements import as_element, float, uint1, uint8
 
 from night import NIGHT
 
@@ -63,7 +63,11 @@ IM2COL = {
         ({"box": (60, 8, 1)}, RangeError, "rows of 120 bytes"),
         ({"element_strides": (1, 9, 1)}, RangeError, "a step of 9 elements"),
         ({"element_strides": (1, 0, 1)}, RangeError, "1 to 8"),
-        ({"element": as_element("float_e2m1_t")}, LeafTypeError, "elements of 8, 16, 32 or 64 bits"),
+        ({"element": uint1}, LeafTypeError, "elements of 4, 6, 8, 16, 32 or 64 bits"),
+        ({"element": as_element("float_e2m1_t")}, DivisibilityError, "0, contiguous"),
+        ({"element": as_element("float_e2m3_t")}, LeafTypeError, "write unpacked=True"),
+        ({"unpacked": True}, LeafTypeError, "leave unpacked out"),
+        ({"unpacked": 1}, LeafTypeError, "True or False"),
         ({"swizzle": "256B"}, LeafTypeError, "one of none, 32B"),
         ({"interleave": "8B"}, LeafTypeError, "one of none, 16B, 32B"),
         ({"l2_promotion": "512B"}, LeafTypeError, "one of none, 64B"),

@@ -202,7 +202,7 @@ EXAMPLES = {
         "module.txt --advise",
         "new.txt --against old.txt --fail-if-peak-grows 2%",
     ],
-    "ttgir": ["kernel.ttgir", "kernel.ttgir --size K=4096"],
+    "ttgir": ["kernel.ttgir", "kernel.ttgir --size K=4096", "kernel.ttgir --advise", "before.ttgir after.ttgir"],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..access.by_bits import by_bits
-from ..access.counting import Access, access
+from ..access.counting import Access, Asked, access
 from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
 from ..core.element import Width
@@ -209,17 +209,26 @@ class Costs:
             return Cost(op, times, (), refused=f"{op.name} is not counted")
         name = "cp.async" if self.machine.nvidia else "load to LDS"
         typed, shared = self.program.typed(source), self.program.typed(allocated(target))
-        element = Width(max(_BYTE, pointee_bits(source)), typed.element)
+        bits = max(_BYTE, pointee_bits(source))
         at = by_bits(typed.linear, placed(shared), self.machine.write.lanes)
-        proved = vector_of(self.program, self.alignment, op.operands[0], source, element.bits, _mask(op, False))
+        proved = vector_of(self.program, self.alignment, op.operands[0], source, bits, _mask(op, False))
         most = max(proved, op.integer("contiguity") or 1)
         while most > 1 and at is not None and not at.in_sequence(most):
             most //= 2
         part = self._sectors(op, source, name, False, most)
-        row = self.machine.write if part.vector in self.machine.write.phases else self.machine.read
-        there = access(without_copies(typed.linear), placed(shared), element, part.vector, row)
+        there = self.written(source, placed(shared), part.vector)
         inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
         return Cost(op, times, (part, inside), shared=shared)
+
+    def written(self, source: str, memory: Any, width: int) -> Access:
+        """The cost in shared memory of a copy by the threads that hold pointers, in accesses of this width [bits].
+
+        Raises     RangeError where the elements of an access would not follow on one another
+        """
+        typed = self.program.typed(source)
+        element = Width(max(_BYTE, pointee_bits(source)), typed.element)
+        row = self.machine.write if width in self.machine.write.phases else self.machine.read
+        return access(without_copies(typed.linear), memory, element, Asked(width, True), row)
 
     def buffered(self, op: Op, times: Size, store: bool) -> Cost:
         """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""

@@ -13,7 +13,6 @@ from ...core.int_tuple import product_each, shown
 from ...core.layout import Layout
 from ...gpu import Descriptor, Im2colCopy, Im2colMap, TensorMap, TMACopy
 from ...gpu.descriptors.canonical import canonical
-from ...gpu.descriptors.tensor_map import FORMATS
 from ...symbolic import to_python
 from ..expressions.target import target_of
 from .cute_dsl import DSL_TYPES
@@ -77,7 +76,7 @@ _SPANS = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
 def emit_tma(tma: object, system: str = "cuda") -> str:
     """A TMA copy as another system takes it: the text that makes its tensor map there.
 
-    tma      what make_tma_copy gives, or make_im2col_copy
+    tma      what make_tma_copy gives, or make_im2col_copy; or a TensorMap or an Im2colMap alone, for "cuda"
     system   "cuda": the call of the driver; symbols are variables of 64 bits there; "cute_dsl": make_tiled_tma_atom of the tensor
              `gmem`, with the layout of shared memory; "triton" and "gluon": a TensorDescriptor of the tensor `x`, whose block is one
              box; "pallas": a BlockSpec of JAX's Mosaic GPU, whose block is one box
@@ -100,17 +99,18 @@ cute.nvgpu.warpgroup.SmemLayoutAtomKind.K_SW128, cutlass.Float16), (128, 64), (1
 
     Source: the documentation of CuTe's DSL, of Triton and of JAX's Pallas.
     """
-    if not isinstance(tma, (TMACopy, Im2colCopy)):
-        raise LeafTypeError(f"emit_tma of {shown(tma)}", "a TMACopy or an Im2colCopy", "write emit_tma(make_tma_copy(...))")
-    writers: dict[str, Callable[[Any], str]] = _WRITERS if isinstance(tma, TMACopy) else _IM2COL_WRITERS
+    if not isinstance(tma, (TMACopy, Im2colCopy, TensorMap, Im2colMap)):
+        raise LeafTypeError(f"emit_tma of {shown(tma)}", "a TMACopy, an Im2colCopy, or a map", "write emit_tma(make_tma_copy(...))")
+    copies: dict[str, Callable[[Any], str]] = _WRITERS if isinstance(tma, TMACopy) else _IM2COL_WRITERS
+    writers = {"cuda": _cuda} if isinstance(tma, (TensorMap, Im2colMap)) else copies
     if not isinstance(system, str) or system not in writers:
         raise RangeError(f"emit_tma for {shown(system)}", f"one of {', '.join(writers)}", "write 'cuda'")
     return writers[system](tma)
 
 
-def _cuda(tma: TMACopy | Im2colCopy) -> str:
+def _cuda(tma: TMACopy | Im2colCopy | TensorMap | Im2colMap) -> str:
     """The call of the driver, of a map named `map` and the tensor at `address`. Symbols are variables of 64 bits."""
-    m = tma.map
+    m = tma if isinstance(tma, (TensorMap, Im2colMap)) else tma.map
     arrays = {"cuuint64_t dim": m.shape, "cuuint64_t strides": m.strides[1:] or (0,)}
     if isinstance(m, Im2colMap):
         arrays |= {"int lower": m.lower, "int upper": m.upper}
@@ -121,10 +121,11 @@ def _cuda(tma: TMACopy | Im2colCopy) -> str:
     arrays |= {"cuuint32_t steps": m.element_strides}
     lines = [f"{name}[] = {{{', '.join(map(_C.dynamic, values))}}};" for name, values in arrays.items()]
     promotion = "NONE" if m.l2_promotion == "none" else f"L2_{m.l2_promotion}"
-    kind = FORMATS.get(m.element.name, f"UINT{m.element.bits}")
     names = {"INTERLEAVE": m.interleave, "SWIZZLE": m.swizzle, "L2_PROMOTION": promotion, "FLOAT_OOB_FILL": "NONE"}
     tail = ", ".join(f"CU_TENSOR_MAP_{name}_{value.upper()}" for name, value in names.items())
-    return "\n".join([*lines, f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{kind}, {m.rank}, address, dim, strides, {box}, steps, {tail});"])
+    return "\n".join(
+        [*lines, f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{m.format}, {m.rank}, address, dim, strides, {box}, steps, {tail});"]
+    )
 
 
 def _dsl(tma: TMACopy) -> str:

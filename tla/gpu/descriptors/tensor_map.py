@@ -21,8 +21,10 @@ from ...core.int_tuple import shown
 from ...core.ints import is_int, known
 from ...core.leaf_arithmetic import plus, times
 from ...core.questions import require
+from ...core.swizzle import make_swizzle
 from ..instructions.elements import as_element, require_number
 from .canonical import MODES, Mode
+from .packed import BOTH, Packing, packing_of
 
 #: The elements that a box has along one mode at most, the modes of a map, and the multiple of bytes of its strides.
 MAX_BOX, MAX_RANK, STRIDE_BYTES = 256, 5, 16
@@ -49,8 +51,18 @@ FORMATS = MappingProxyType(
 )
 #: A swizzle of the driver: the swizzle mode that it is.
 SWIZZLES = MappingProxyType(
-    {"none": MODES["INTER"], "32B": MODES["SW32"], "64B": MODES["SW64"], "128B": MODES["SW128"], "128B_ATOM_32B": MODES["SW128_32B"]}
+    {
+        "none": MODES["INTER"],
+        "32B": MODES["SW32"],
+        "64B": MODES["SW64"],
+        "128B": MODES["SW128"],
+        "128B_ATOM_32B": MODES["SW128_32B"],
+        "128B_ATOM_32B_FLIP_8B": MODES["SW128_32B"]._replace(name="SW128_32B_FLIP_8B"),
+        "128B_ATOM_64B": Mode("SW128_64B", 128, 1, 6, 1, 2),
+    }
 )
+#: What a flip does beside its atoms: in every other row of 128 bytes the halves of each 16 bytes change places.
+FLIP = make_swizzle(1, 3, 4)
 #: Rank of an im2col map: what its corners, and the filter's offsets, are below.
 CORNERS = MappingProxyType({3: 1 << 15, 4: 1 << 7, 5: 1 << 4})
 
@@ -71,6 +83,7 @@ class _Map:
     swizzle: str = "none"
     interleave: str = "none"
     l2_promotion: str = "128B"
+    unpacked: bool = False
 
     @property
     def rank(self) -> int:
@@ -81,6 +94,39 @@ class _Map:
     def mode(self) -> Mode:
         """The swizzle mode."""
         return SWIZZLES[self.swizzle]
+
+    @property
+    def packing(self) -> Packing | None:
+        """The packing of elements of 4 and 6 bits; None for others."""
+        return packing_of(self.element, self.unpacked)
+
+    @property
+    def format(self) -> str:
+        """The driver's name of the element type, behind CU_TENSOR_MAP_DATA_TYPE_."""
+        return self.packing.name if self.packing else FORMATS.get(self.element.name, f"UINT{self.element.bits}")
+
+    @property
+    def alignment(self) -> int:
+        """The bytes that the tensor's address is a multiple of."""
+        return max(INTERLEAVES[self.interleave], self.packing.stride if self.packing else 0)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The copies that the map is for: "load", "store", or both."""
+        return BOTH if self.packing is None or self.packing.swizzles is None else self.packing.swizzles[self.swizzle]
+
+    @property
+    def since(self) -> str:
+        """The first architecture that takes the map: packed elements, and atoms of 32 and 64 bytes, are known to sm_100 and later ones.
+
+        Source: ptxas 13 takes them in tensormap.replace for sm_100a, sm_103a, sm_110a, sm_120a and sm_121a, and refuses them for sm_90a.
+        """
+        return "sm_100" if self.packing or "ATOM" in self.swizzle else "sm_90"
+
+    def _swizzled(self, place: Any) -> Any:
+        """Addresses of shared memory, swizzled."""
+        found = self.mode.swizzle(place)
+        return FLIP(found) if self.swizzle.endswith("FLIP_8B") else found
 
     def _tuple(self, name: str, count: int) -> None:
         """Require that a field is a tuple of so many numbers; symbols too, in shape and strides."""
@@ -106,17 +152,32 @@ class _Map:
         for name in ("shape", "strides", "element_strides"):
             self._tuple(name, self.rank)
         bits = self.element.bits
-        if self.element.name not in FORMATS and bits not in (8, 16, 32, 64):
+        if not isinstance(self.unpacked, bool):
+            raise LeafTypeError(f"unpacked {shown(self.unpacked)}", "True or False", "leave it out, or write True")
+        if not self.packing and self.element.name not in FORMATS and bits not in (8, 16, 32, 64):
             raise LeafTypeError(
-                f"a tensor map of {self.element}", "elements of 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them"
+                f"a tensor map of {self.element}", "elements of 4, 6, 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them"
             )
         if not _constant(bits // 8, self.strides[0]):
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
             raise DivisibilityError(what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first")
+        if self.packing:
+            self._require_packing(self.packing)
         self._require_extents()
 
+    def _require_packing(self, packing: Packing) -> None:
+        """The conditions on elements that are parts of bytes."""
+        n, multiple = self.shape[0], packing.extent
+        what = f"rows of {n} elements of {self.element.bits} bits"
+        _holds("divides", multiple, n, what, f"a multiple of {multiple}", f"pad them to {multiple}")
+        if packing.swizzles is not None and self.swizzle not in packing.swizzles:
+            have = ", ".join(packing.swizzles)
+            raise LeafTypeError(f"the swizzle {self.swizzle} of {packing.name}", f"one of {have}", "write swizzle='128B'")
+        if self.unpacked and self.element.bits == 6 and self.interleave != "none":
+            raise LeafTypeError(f"interleave {self.interleave} of {packing.name}", "none", "write interleave='none'")
+
     def _require_extents(self) -> None:
-        multiple = INTERLEAVES[self.interleave]
+        multiple = self.alignment
         for n in self.shape:
             _holds("<=", 1, n, f"a mode of {n} elements", "1 to 2**32", "split the tensor")
             _holds("<=", n, 1 << 32, f"a mode of {n} elements", "1 to 2**32", "split the tensor")
@@ -131,7 +192,10 @@ class _Map:
 
     def _require_row(self, count: int) -> None:
         """The conditions on the bytes of the box's first mode, by interleave and swizzle."""
-        row, span = count * self.element.bits // 8, self.mode.span
+        packing = self.packing
+        if packing and packing.box and count != packing.box:
+            raise RangeError(f"a tensor map: a box of {count} elements of {packing.name}", f"{packing.box}", f"take tiles of {packing.box}")
+        row, span = count * (8 if self.unpacked else self.element.bits) // 8, self.mode.span
         if self.interleave == "none":
             _holds("divides", STRIDE_BYTES, row, f"rows of {row} bytes", f"a multiple of {STRIDE_BYTES}", "take wider tiles")
             if self.mode.bits:
@@ -169,12 +233,14 @@ class TensorMap(_Map):
 
     element          the element type
     shape            the extent of each mode of the global tensor [elements]; numbers, or symbols
-    strides          the step of each mode [bytes]; the first is an element, and is not passed on
+    strides          the step of each mode [bytes]; the first is an element, and is not passed on: 0 of 4 and 6 bits
     box              what one instruction goes over [elements]
     element_strides  every n-th element of a mode of the box: 1 by default. Of the first mode the driver ignores it
-    swizzle          "none", "32B", "64B", "128B" or "128B_ATOM_32B"
+    swizzle          "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B" or "128B_ATOM_64B"
     interleave       "none", "16B" or "32B": channels in slices of so many bytes, as NC/8HWC8
     l2_promotion     the bytes that a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
+    unpacked         whether elements of 4 or 6 bits lie in shared memory 16 in 16 bytes, with a gap behind them, as MMAs that mix 4, 6 and
+                     8 bits read them; those of 6 bits always do
     Raises           RangeError or DivisibilityError for what the driver refuses, RankError, LeafTypeError; Unproven for symbols
                      whose facts do not show a condition, outside assuming()
 
@@ -208,7 +274,8 @@ class TensorMap(_Map):
     def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
         """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
 
-        at       the TMA coordinate of its first element;  base  where it lies in shared memory [bytes]
+        at       the TMA coordinate of its first element;  base  where it lies in shared memory [bytes]. Of elements of 4 and 6 bits
+                 the contiguous mode of the arrays goes over whole bytes: 2 values, or 16 that are unpacked
         Returns  (bytes in shared memory, bytes in the tensor, whether they are inside it): arrays over what is loaded, the contiguous
                  mode last; what is outside is filled with zeros
         Raises   RankError, LeafTypeError for numbers that are not known, RangeError for interleaved maps
@@ -223,13 +290,23 @@ class TensorMap(_Map):
 
         shape, strides = self._known("offsets of a box")
         at = coordinate("offsets of a box", at, self.rank)
-        grid = [*np.ogrid[tuple(slice(n) for n in reversed(self.loaded))]][::-1]
-        steps = [math.prod(self.loaded[:i]) * self.element.bits // 8 for i in range(self.rank)]
+        size, read, loaded = self.element.bits // 8, strides[0], self.loaded
+        if (packing := self.packing) is not None:
+            if at[0] % packing.coordinate:
+                multiple = packing.coordinate
+                raise RangeError(
+                    f"a box of {packing.name} at element {at[0]}", f"a multiple of {multiple}", f"begin at {at[0] - at[0] % multiple}"
+                )
+            size, read, values = packing.written, packing.read, packing.values
+            at, shape, loaded = ((x[0] // values, *x[1:]) for x in (at, shape, loaded))
+        strides = (read, *strides[1:])
+        grid = [*np.ogrid[tuple(slice(n) for n in reversed(loaded))]][::-1]
+        steps = [math.prod(loaded[:i]) * size for i in range(self.rank)]
         place = sum((c * d for c, d in zip(grid, steps)), np.int64(_base(base)))
         where = [a + c * step for a, c, step in zip(at, grid, (1, *self.element_strides[1:]))]
         begin = sum((w * d for w, d in zip(where, strides)), np.int64(0))
         inside = functools.reduce(np.logical_and, ((w >= 0) & (w < n) for w, n in zip(where, shape)))
-        return self.mode.swizzle(place), np.broadcast_to(begin, inside.shape), inside
+        return self._swizzled(place), np.broadcast_to(begin, inside.shape), inside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,6 +338,9 @@ class Im2colMap(_Map):
 
     def __post_init__(self) -> None:
         self._require_common()
+        if self.packing:
+            fix = "copy them as uint8, whole bytes of them"
+            raise LeafTypeError(f"an im2col map of {self.element}", "elements of 8, 16, 32 or 64 bits", fix)
         if self.rank not in CORNERS:
             raise RankError(f"an im2col map of {self.rank} modes", "3 to 5: C, W, (H, (D,)) N", "give the tensor these modes")
         limit = CORNERS[self.rank]
@@ -320,7 +400,7 @@ class Im2colMap(_Map):
         size = self.element.bits // 8
         place = plus(_base(base), times(np.arange(self.pixels * self.channels).reshape(self.pixels, -1), size))
         read = plus(pixel[:, None], times(channel, size))
-        return self.mode.swizzle(place), read, inside[:, None] & ((channel >= 0) & (channel < shape[0]))
+        return self._swizzled(place), read, inside[:, None] & ((channel >= 0) & (channel < shape[0]))
 
 
 def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
