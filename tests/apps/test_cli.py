@@ -527,7 +527,7 @@ def test_as_a_process():
 
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
-    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 54),
+    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 55),
     ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 71),
     ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 71),
     ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 60),
