@@ -216,10 +216,19 @@ class Layout(LayoutBase):
         self.stride = prefix_product(_shape) if _stride is None else _stride
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and (self.shape, self.stride) == (other.shape, other.stride)
+        return isinstance(other, Layout) and self._place() == other._place()
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.stride))
+        return hash(self._place())
+
+    def _place(self) -> Any:
+        return type(self), self.shape, self.stride
+
+    def _exact(self) -> Exact:
+        return _exact(self.shape, self.stride)
+
+    def _offset(self, crd: Any) -> int:
+        return int(self._exact()(crd))
 
     def __len__(self) -> int:
         return len(self.shape) if is_tuple(self.shape) else 1
@@ -227,12 +236,12 @@ class Layout(LayoutBase):
     def __call__(self, *args: Any) -> Any:
         crd = args[0] if len(args) == 1 else args
         if has_none(crd):
-            return Layout(slice_(crd, self.shape), slice_(crd, self.stride))
-        return int(exact(self)(crd))
+            return type(self)(slice_(crd, self.shape), slice_(crd, self.stride))
+        return self._offset(crd)
 
     def __getitem__(self, i: Any) -> Layout:
         if is_tuple(self.shape):
-            return Layout(self.shape[i], self.stride[i])
+            return type(self)(self.shape[i], self.stride[i])
         if i not in (0, -1):
             raise IndexError(f"mode {i} of {self}, which has one")
         return self
@@ -330,7 +339,7 @@ class ComposedLayout(LayoutBase):
 def exact(x: Any) -> Any:
     """A value of this module as one of tla, of known integers; None stays."""
     if isinstance(x, Layout):
-        return _exact(x.shape, x.stride)
+        return x._exact()
     if isinstance(x, ComposedLayout):
         return ExactComposed(exact(x.layoutB), static(x.offset), exact(x.layoutA))
     if isinstance(x, Swizzle):
@@ -369,9 +378,9 @@ def plain(x: Any) -> Any:
 
 def make_layout(*layouts: Any) -> Layout:
     """A layout of which each of the given ones is a mode; they may come in one iterable."""
-    given = layouts[0] if len(layouts) == 1 and not is_layout(layouts[0]) else layouts
+    given: list[Layout] = [*(layouts[0] if len(layouts) == 1 and not is_layout(layouts[0]) else layouts)]
     shape, stride = zip(*((a.shape, a.stride) for a in given))
-    return Layout(shape, stride)
+    return type(given[0])(shape, stride)
 
 
 def size(layout: Any) -> Any:
@@ -434,7 +443,7 @@ logical_product = _tiled("logical_product", divide.logical_product)
 def hier_unzip(splitter: Callable[[Any, Any], Any], layoutA: Any, layoutB: Any) -> Layout:
     """The modes of a divide or product by mode, gathered: what is in the tiles, and what goes over them."""
     if layoutB is None:
-        return make_layout(Layout(1, 0), layoutA)
+        return make_layout(type(layoutA)(1, 0), layoutA)
     if not is_tuple(layoutB):
         found: Layout = splitter(layoutA, layoutB)
         return found
@@ -450,7 +459,7 @@ def zipped_divide(layoutA: Any, layoutB: Any) -> Layout:
 
 
 def tiled_divide(layoutA: Any, layoutB: Any) -> Layout:
-    return _opened(zipped_divide(layoutA, layoutB))
+    return opened(zipped_divide(layoutA, layoutB))
 
 
 def zipped_product(layoutA: Any, layoutB: Any) -> Layout:
@@ -458,10 +467,11 @@ def zipped_product(layoutA: Any, layoutB: Any) -> Layout:
 
 
 def tiled_product(layoutA: Any, layoutB: Any) -> Layout:
-    return _opened(zipped_product(layoutA, layoutB))
+    return opened(zipped_product(layoutA, layoutB))
 
 
-def _opened(zipped: Layout) -> Layout:
+def opened(zipped: Layout) -> Layout:
+    """The modes over the tiles beside the tile, not in one mode."""
     return make_layout([zipped[0], *(zipped[1][i] for i in range(len(zipped[1])))])
 
 
@@ -471,4 +481,4 @@ def slice_and_offset(crd: tuple[Any, ...], layout: Layout) -> tuple[Layout, Any]
     >>> slice_and_offset((1, None), Layout((2, 4)))
     (Layout((4,),(2,)), 1)
     """
-    return Layout(slice_(crd, layout.shape), slice_(crd, layout.stride)), crd2idx(crd, layout.shape, layout.stride)
+    return type(layout)(slice_(crd, layout.shape), slice_(crd, layout.stride)), layout._offset(_closed(crd))

@@ -1,0 +1,256 @@
+"""torch.distributed._pycute over the exact algebra: pycute's names with the last mode fastest, on which DeviceMesh rests.
+
+`from tla.compat.torch import composition` stands for `from torch.distributed._pycute import composition`; torch is not needed. A layout
+here is one of pycute with its modes, at every depth, in the other order, and so is each operation. What differs is in docs/compat.md.
+
+>>> from tla.compat.torch import Layout, complement, composition
+>>> Layout((2, (3, 4))), Layout((6, 2), (2, 1))(5), complement(Layout(4, 1), 16)
+(Layout((2, (3, 4)),(12, (4, 1))), 5, Layout(4,4))
+>>> print(composition(Layout((4, 4)), Layout((2, 2), (8, 1))))
+(2, 2):(8, 1)
+
+Source: PyTorch torch/distributed/_pycute.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ..core.errors import TlaError
+from ..core.layout import Layout as Exact
+from . import pycute
+from .pycute import (
+    Integer,
+    LayoutBase,
+    cosize,
+    elem_scale,
+    exact,
+    flatten,
+    has_none,
+    hier_unzip,
+    inner_product,
+    is_int,
+    is_layout,
+    is_tuple,
+    make_layout,
+    opened,
+    product,
+    shape_div,
+    signum,
+    size,
+    slice_,
+    slice_and_offset,
+    tuple_max,
+)
+
+__all__ = [
+    "IntTuple",
+    "Integer",
+    "Layout",
+    "LayoutBase",
+    "Refusal",
+    "as_tuple",
+    "coalesce",
+    "complement",
+    "composition",
+    "cosize",
+    "crd2crd",
+    "crd2idx",
+    "elem_scale",
+    "exact",
+    "filter",
+    "flatten",
+    "has_none",
+    "hier_unzip",
+    "idx2crd",
+    "inner_product",
+    "is_int",
+    "is_layout",
+    "is_tuple",
+    "left_inverse",
+    "logical_divide",
+    "logical_product",
+    "make_layout",
+    "match_structure",
+    "plain",
+    "product",
+    "right_inverse",
+    "shape_div",
+    "signum",
+    "size",
+    "slice_",
+    "slice_and_offset",
+    "suffix_product",
+    "tiled_divide",
+    "tiled_product",
+    "tuple_max",
+    "zipped_divide",
+    "zipped_product",
+]
+
+
+#: An integer, or a tuple of these.
+IntTuple = int | tuple[Any, ...]
+
+
+def mirrored(x: Any) -> Any:
+    """A tuple with its modes in the other order, at every depth."""
+    return tuple(map(mirrored, reversed(x))) if is_tuple(x) else x
+
+
+class Layout(pycute.Layout):
+    """A function from coordinates to integers, of plain tuples; without strides the last mode is fastest.
+
+    >>> a = Layout((2, (3, 4)))
+    >>> a(1, (2, 3)), a(23), a[1], len(a), a.size(), a.cosize()
+    (23, 23, Layout((3, 4),(4, 1)), 2, 24, 24)
+    """
+
+    def __init__(self, _shape: Any, _stride: Any = None) -> None:
+        super().__init__(_shape, suffix_product(_shape) if _stride is None else _stride)
+
+    def _exact(self) -> Exact:
+        return pycute.Layout(mirrored(self.shape), mirrored(self.stride))._exact()
+
+    def _offset(self, crd: Any) -> int:
+        return super()._offset(mirrored(crd))
+
+
+def plain(x: Any) -> Layout:
+    """A layout of tla as one of this module; `exact` is the way back."""
+    found = x if isinstance(x, pycute.Layout) else pycute.plain(x)
+    return Layout(mirrored(found.shape), mirrored(found.stride))
+
+
+# ------------------------------------------------------------------------------------------------------- IntTuples
+
+
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def match_structure(a: Any, b: Any) -> bool:
+    """True if both are integers, or tuples of as many that match."""
+    if is_tuple(a) and is_tuple(b):
+        return len(a) == len(b) and all(map(match_structure, a, b))
+    return is_int(a) and is_int(b)
+
+
+def suffix_product(a: Any, init: Any = 1) -> Any:
+    """The strides of a compact layout of this shape, the last mode fastest.
+
+    >>> suffix_product((2, (3, 4)))
+    (12, (4, 1))
+    """
+    return mirrored(pycute.prefix_product(mirrored(a), mirrored(init)))
+
+
+def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
+    return mirrored(pycute.idx2crd(mirrored(idx), mirrored(shape), mirrored(stride)))
+
+
+def crd2idx(crd: Any, shape: Any, stride: Any = None) -> Any:
+    return pycute.crd2idx(mirrored(crd), mirrored(shape), mirrored(stride))
+
+
+def crd2crd(crd: Any, dst_shape: Any, src_shape: Any = None) -> Any:
+    return mirrored(pycute.crd2crd(mirrored(crd), mirrored(dst_shape), mirrored(src_shape)))
+
+
+# ------------------------------------------------------------------------------------------------------ operations
+
+
+class Refusal(TlaError, ValueError, AssertionError):
+    """A layout that there is not. Programs over torch's module expect an AssertionError."""
+
+
+def _lexicographic(does: Callable[..., Any], *args: Any) -> Layout:
+    """What pycute's operation gives, the last mode fastest."""
+    try:
+        return plain(does(*args))
+    except TlaError as error:
+        raise Refusal(*error.reason) from error
+
+
+def _by_mode(f: Callable[[Any, Any], Any], layout: Any, tiles: tuple[Any, ...]) -> Any:
+    """f of each mode and its tile; modes past the last tile stay."""
+    if len(tiles) > len(layout):
+        raise Refusal(f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none")
+    done = (f(layout[i], tile) for i, tile in enumerate(tiles))
+    return make_layout(itertools.chain(done, (layout[i] for i in range(len(tiles), len(layout)))))
+
+
+def coalesce(layout: Any, profile: Any = None) -> Any:
+    """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
+    return _by_mode(coalesce, layout, profile) if isinstance(profile, tuple) else _lexicographic(pycute.coalesce, layout)
+
+
+def filter(layout: Any, profile: Any = None) -> Any:
+    return _by_mode(filter, layout, profile) if isinstance(profile, tuple) else _lexicographic(pycute.filter, layout)
+
+
+def _tiler(x: Any) -> Any:
+    return Layout(x) if is_int(x) else x
+
+
+def composition(layoutA: Any, layoutB: Any) -> Any:
+    """layoutA of layoutB; by mode for a tuple, None leaves a mode as it is.
+
+    >>> composition(Layout((6, 2), (2, 1)), Layout(3, 2))
+    Layout(3,2)
+    """
+    if layoutB is None:
+        return layoutA
+    if is_tuple(layoutB):
+        return _by_mode(composition, layoutA, layoutB)
+    return _lexicographic(pycute.composition, layoutA, _tiler(layoutB))
+
+
+def complement(layout: Any, max_idx: Any = 1) -> Any:
+    return _lexicographic(pycute.complement, _tiler(layout), max_idx)
+
+
+def right_inverse(layout: Any) -> Any:
+    return None if layout is None else _lexicographic(pycute.right_inverse, _tiler(layout))
+
+
+def left_inverse(layout: Any) -> Any:
+    return None if layout is None else _lexicographic(pycute.left_inverse, _tiler(layout))
+
+
+def logical_divide(layoutA: Any, layoutB: Any) -> Any:
+    """The composition with (B, what B leaves out): the tile is the first mode, what goes over the tiles the second."""
+    if layoutB is None:
+        return layoutA
+    if is_tuple(layoutB):
+        return _by_mode(logical_divide, layoutA, layoutB)
+    tile = _tiler(layoutB)
+    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
+
+
+def logical_product(layoutA: Any, layoutB: Any) -> Any:
+    """A, and B over what A leaves out."""
+    if layoutB is None:
+        return layoutA
+    if is_tuple(layoutB):
+        return _by_mode(logical_product, layoutA, layoutB)
+    tile = _tiler(layoutB)
+    return make_layout(layoutA, composition(complement(layoutA, size(layoutA) * cosize(tile)), tile))
+
+
+def zipped_divide(layoutA: Any, layoutB: Any) -> Any:
+    return hier_unzip(logical_divide, layoutA, layoutB)
+
+
+def tiled_divide(layoutA: Any, layoutB: Any) -> Any:
+    return opened(zipped_divide(layoutA, layoutB))
+
+
+def zipped_product(layoutA: Any, layoutB: Any) -> Any:
+    return hier_unzip(logical_product, layoutA, layoutB)
+
+
+def tiled_product(layoutA: Any, layoutB: Any) -> Any:
+    return opened(zipped_product(layoutA, layoutB))
