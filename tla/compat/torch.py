@@ -18,6 +18,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
 from . import pycute
@@ -100,6 +101,11 @@ def mirrored(x: Any) -> Any:
     return tuple(map(mirrored, reversed(x))) if is_tuple(x) else x
 
 
+@plain_memo
+def _mirrored(shape: Any, stride: Any) -> tuple[Any, Any]:
+    return mirrored(shape), mirrored(stride)
+
+
 class Layout(pycute.Layout):
     """A function from coordinates to integers, of plain tuples; without strides the last mode is fastest.
 
@@ -112,16 +118,16 @@ class Layout(pycute.Layout):
         super().__init__(_shape, suffix_product(_shape) if _stride is None else _stride)
 
     def _exact(self) -> Exact:
-        return pycute.Layout(mirrored(self.shape), mirrored(self.stride))._exact()
+        return pycute.Layout(*_mirrored(self.shape, self.stride))._exact()
 
     def _offset(self, crd: Any) -> int:
-        return super()._offset(mirrored(crd))
+        return super()._offset(mirrored(crd) if is_tuple(crd) else crd)
 
 
 def plain(x: Any) -> Layout:
     """A layout of tla as one of this module; `exact` is the way back."""
     found = x if isinstance(x, pycute.Layout) else pycute.plain(x)
-    return Layout(mirrored(found.shape), mirrored(found.stride))
+    return Layout(*_mirrored(found.shape, found.stride))
 
 
 # ------------------------------------------------------------------------------------------------------- IntTuples
@@ -138,6 +144,7 @@ def match_structure(a: Any, b: Any) -> bool:
     return is_int(a) and is_int(b)
 
 
+@plain_memo
 def suffix_product(a: Any, init: Any = 1) -> Any:
     """The strides of a compact layout of this shape, the last mode fastest.
 
