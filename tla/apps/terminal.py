@@ -39,8 +39,8 @@ _PATIENCE, _PERIOD = 0.5, 0.1
 _END = 3
 
 #: Options of commands, by the arguments of Python that they stand for.
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer")}
-_OPTIONS |= {name: f"--{name}" for name in ("coords", "language", "values")}
+_NAMES = ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer", "target", "coords", "language", "values")
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _NAMES}
 _GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\{{[^{{}}]*\}}|\w+)"
 _QUOTES, _COLON = "'(){}", "':"
 #: Fixes that name what only Python has, and what they are in a shell.

@@ -27,6 +27,7 @@ def ttgir_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument("other", metavar="B", nargs="?", help="another compile of the kernel, to compare with")
     sub.add_argument("--size", metavar="NAME=N", nargs="+", default=[], help="values of the kernel's arguments, such as K=4096")
+    sub.add_argument("--target", metavar="T", help="the machine, such as cuda:90 or hip:gfx942, where the program does not say it")
     sub.add_argument("--advise", action="store_true", help="other layouts that make it cheaper, each with its gain")
 
 
@@ -34,19 +35,19 @@ def ttgir(arguments: argparse.Namespace) -> Answer:
     """Report what a TTGIR program costs: each load, store and conversion with its instructions, wavefronts and sectors."""
     if arguments.advise and arguments.other is not None:
         raise LeafTypeError("--advise of two programs", "one program", f"write tla ttgir {arguments.file} --advise")
-    found = read(arguments.file, arguments.size)
+    found = read(arguments.file, arguments)
     if arguments.other is not None:
-        return _compared(found, read(arguments.other, arguments.size)), _compared_text
+        return _compared(found, read(arguments.other, arguments)), _compared_text
     if arguments.advise:
         return [_advice(a) for a in _ttgir.advise(found)], _advice_text
     return value_of(found), text_of
 
 
-def read(path: str, sizes: Sequence[str]) -> Any:
+def read(path: str, arguments: argparse.Namespace) -> Any:
     """The costs of the program in a file."""
     with terminal.opened(path) as file:
         program = _ttgir.read_program(file)
-    return _ttgir.costs(program, sizes_of(sizes))
+    return _ttgir.costs(program, sizes_of(arguments.size), arguments.target)
 
 
 def sizes_of(given: Sequence[str]) -> dict[str, int]:
@@ -68,7 +69,7 @@ def value_of(found: Any) -> dict[str, Any]:
     """The costs as plain data."""
     program = found.program
     return {
-        "target": program.target,
+        "target": found.machine.name,
         "warps": program.warps,
         "lanes": program.lanes,
         "operations": len(program.ops),

@@ -83,10 +83,11 @@ class Cost:
     refused: str = ""
 
 
-def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
+def costs(program: Program, sizes: Mapping[str, int] | None = None, target: str | None = None) -> Costs:
     """Count what each operation of a program costs that moves data.
 
     sizes      values of the kernel's arguments, and of loops whose count is not known: name -> value
+    target     the machine, such as cuda:90 or hip:gfx942, where the program does not say it
     Raises     RangeError for a machine whose shared memory is not known
 
     >>> from tla.ttgir import program_of
@@ -103,7 +104,7 @@ def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
 
     Source: Triton 3.9's lowering of each operation; the memories of tla.access.
     """
-    return Costs(program, sizes)
+    return Costs(program, sizes, target)
 
 
 class Costs:
@@ -117,8 +118,8 @@ class Costs:
     {}
     """
 
-    def __init__(self, program: Program, sizes: Mapping[str, int] | None = None) -> None:
-        self.program, self.machine = program, machine(program.target)
+    def __init__(self, program: Program, sizes: Mapping[str, int] | None = None, target: str | None = None) -> None:
+        self.program, self.machine = program, machine(program.target or target or "")
         self._loops = Loops(program, sizes)
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
