@@ -553,7 +553,7 @@ LOADS = {
     ("default", "bf16[8,300]"): ("core xla", 45),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
     ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
-    ("--help",): ("core notation xla", 53),
+    ("--help",): ("core notation xla", 54),
 }
 
 #: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.
