@@ -58,5 +58,6 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
 
 def _table(x: Any) -> Table:
     """A layout's offsets, or a table."""
-    is_layout = isinstance(x, AnyLayout)
-    return as_table(offsets(x) if is_layout else x)
+    layout: Any = x
+    given = offsets(layout) if isinstance(x, AnyLayout) else x
+    return as_table(given)
