@@ -141,7 +141,7 @@ class Address(Expression):
 
     def kind_of(self, words: str) -> str:
         """The integers of a type; "" where it is none."""
-        *before, last = re.sub(r"const\b|signed\b(?<!unsigned)|\w+::|\w+\.", " ", words).split() or [""]
+        *before, last = re.sub(r"const\b|signed\b(?<!unsigned)|(?<!\w)\w+(?:::|\.)", " ", words).split() or [""]
         if "long" in (*before, last):
             kind = "uint64" if "unsigned" in before else "int64"
         elif before[:1] == ["unsigned"]:
