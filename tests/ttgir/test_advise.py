@@ -10,7 +10,7 @@ import pytest
 
 from tla import at
 from tla.apps.cli import main
-from tla.ttgir import advise, costs, difference, program_of
+from tla.ttgir import advise, costs, difference, dots, program_of
 
 from night import NIGHT
 from places import DATA, ROOT
@@ -120,6 +120,17 @@ def test_triton_compiles_what_is_advised(tmp_path):
     for line, count in zip(done.stdout.splitlines(), predicted):
         found = json.loads(line)
         assert count == sum(n for name, n in found.items() if name.startswith(("ld.shared", "st.shared", "ldmatrix", "stmatrix")))
+
+
+def test_where_operands_of_dots_come_from():
+    found = {name: dots(costs(program_of(TEXTS[name]))) for name in ("matmul_f16_sm80", "matmul_tma_sm90", "matmul_f16_sm100")}
+    assert [(d.shape, d.operands, str(d.times)) for d in found["matmul_f16_sm80"]] == [
+        ((64, 64, 16), ("registers, kWidth 2",) * 2, "ceil(K/32)")
+    ] * 2
+    (wgmma,) = found["matmul_tma_sm90"]
+    assert wgmma.shape == (128, 64, 64)
+    assert wgmma.operands == ("shared memory, 128-byte swizzle", "shared memory, 128-byte swizzle, transposed")
+    assert {d.shape for d in found["matmul_f16_sm100"]} == {(128, 128, 64)}
 
 
 # ------------------------------------------------------------------------------------------------------ two compiles
