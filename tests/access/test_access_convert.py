@@ -146,6 +146,17 @@ def test_rounds_through_a_smaller_buffer():
     assert fewer > 2
 
 
+def test_barriers():
+    """A warp waits for itself where no value leaves it; in rounds for all, for one that is ahead writes to where another reads."""
+    columns, lanes = [(1,), (2,), (4,)], [(8 << k,) for k in range(5)]
+    for warps, whole, halves in (([], "__syncwarp", "__syncwarp"), ([(0,)], "__syncwarp", "__syncthreads")):
+        a = LinearLayout({"register": columns, "lane": lanes, "warp": warps}, {"dim0": 256})
+        b = LinearLayout({"register": columns[::-1], "lane": lanes, "warp": warps}, {"dim0": 256})
+        for scratch, wanted, count in ((None, whole, 1), (512, halves, 3)):
+            text = convert(a, b, 32, through="memory", scratch_bytes=scratch).cuda()
+            assert text.count(wanted) == text.count("__sync") == count
+
+
 def test_thread_value_layouts():
     """CuTe's layouts of threads go as the linear layouts that are split by hand; beside one onto coordinates, both are onto the index."""
     mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (4, 1))

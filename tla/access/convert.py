@@ -40,8 +40,8 @@ def convert(
     element_bits   of an element [bits]: narrow ones are shuffled as words of 32 bits, where both layouts have them together
     memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name,
                    or a pair of these for writes and reads; best_swizzle chooses the layout
-    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many;
-                   what needs registers only takes neither
+    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many,
+                   and neither where each lane holds its values before
     scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a part of the tile
     Returns        ConversionPlan; plan.why says why it goes this way
     Raises         RankError for different tiles, RangeError for different warps, elements that the source does not hold, shuffles where

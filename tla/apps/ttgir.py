@@ -74,6 +74,10 @@ def value_of(found: Any) -> dict[str, Any]:
         "lanes": program.lanes,
         "operations": len(program.ops),
         "rows": [_row(row) for row in found.rows],
+        "dots": [
+            {**dot._asdict(), "op": dot.op.name, "line": dot.op.line, "source": dot.op.source, "times": terminal.plain(dot.times)}
+            for dot in _ttgir.dots(found)
+        ],
         "totals": {unit: terminal.plain(n) for unit, n in found.totals().items()},
         "assumed": dict(found.addresses.assumed),
     }
@@ -99,9 +103,15 @@ def text_of(value: dict[str, Any]) -> str:
     lines = [f"{value['target']}, {value['warps']} warps of {value['lanes']} lanes, {value['operations']} operations"]
     for unit in _TABLES:
         lines += _table(value, unit, width)
+    if value["dots"]:
+        lines += ["", "matrix products, m x n x k:"]
+        for d in value["dots"]:
+            a, b = d["operands"]
+            text = f"  {' x '.join(map(str, d['shape']))}, times {d['times']}, {d['source'] or d['op']}: a in {a}; b in {b}"
+            lines += terminal.wrapped([text], width).split("\n")
     still = [row for row in value["rows"] if not row["parts"] and not row["refused"]]
     if still:
-        lines += ["", f"{len(still)} conversions move nothing between threads"]
+        lines += ["", f"conversions that move nothing between threads: {len(still)}"]
     refused = [row for row in value["rows"] if row["refused"]]
     if refused:
         lines += ["", "not counted, or not legal:"]

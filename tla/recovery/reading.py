@@ -141,7 +141,7 @@ class Address(Expression):
 
     def kind_of(self, words: str) -> str:
         """The integers of a type; "" where it is none."""
-        *before, last = re.sub(r"const\b|signed\b(?<!unsigned)|\w+::|\w+\.", " ", words).split() or [""]
+        *before, last = re.sub(r"const\b|signed\b(?<!unsigned)|(?<!\w)\w+(?:::|\.)", " ", words).split() or [""]
         if "long" in (*before, last):
             kind = "uint64" if "unsigned" in before else "int64"
         elif before[:1] == ["unsigned"]:
@@ -363,7 +363,7 @@ def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: 
         names = found if len(found) <= 1 == count else next(iter(orders), ())
         names = tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n))))) if numbered and found else names
         if len(names) != count and found:
-            fix = f"write coords={','.join(found)[:200]!r}, in the order of shape="
+            fix = f"write coords={','.join(found)[:200]!r}, in the order of the extents"
             raise RangeError(f"the names {', '.join(found)[:200]} for {count} extents", "the coordinates in order", fix)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
     if len(names) != count:

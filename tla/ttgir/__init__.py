@@ -2,6 +2,7 @@
 
 read_program     a program from a file; program_of: from its text
 costs            instructions, wavefronts and sectors of each operation, how often it runs, and the totals
+dots             its matrix products, and where their operands come from
 advise           other layouts by which accesses cost less
 difference       two compiles of a kernel compared
 """
@@ -9,6 +10,7 @@ difference       two compiles of a kernel compared
 from .advise import Advice, advise
 from .costs import Cost, Costs, Part, costs
 from .difference import Change, difference
+from .dots import Dot, dots
 from .program import Argument, Op, Program, Source
 from .text import program_of, read_program
 
@@ -18,6 +20,7 @@ __all__ = [
     "Change",
     "Cost",
     "Costs",
+    "Dot",
     "Op",
     "Part",
     "Program",
@@ -25,6 +28,7 @@ __all__ = [
     "advise",
     "costs",
     "difference",
+    "dots",
     "program_of",
     "read_program",
 ]

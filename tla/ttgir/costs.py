@@ -111,6 +111,7 @@ class Costs:
     """The costs of a program's operations.
 
     sizes   values of the kernel's arguments, and of loops whose count is not known
+    loops   how often each operation runs
     rows    a Cost for each operation that moves data, in the order of the text
 
     >>> from tla.ttgir import program_of
@@ -120,7 +121,7 @@ class Costs:
 
     def __init__(self, program: Program, sizes: Mapping[str, int] | None = None, target: str | None = None) -> None:
         self.program, self.machine = program, machine(program.target or target or "")
-        self._loops = Loops(program, sizes)
+        self.loops = Loops(program, sizes)
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
         self.rows = tuple(self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
@@ -131,7 +132,7 @@ class Costs:
         return Alignment(self.program)
 
     def _cost(self, op: Op) -> Cost:
-        times = self._loops.times(op)
+        times = self.loops.times(op)
         try:
             return _COUNTED[op.name](self, op, times)
         except TlaError as error:
