@@ -82,6 +82,10 @@ class Integer(ABC):  # noqa: B024  # it is asked, and has no members
         return kind is not bool and issubclass(kind, int)
 
 
+#: An integer, or a tuple of these.
+IntTuple = int | tuple[Any, ...]
+
+
 def is_int(x: object) -> bool:
     return isinstance(x, Integer)
 
@@ -148,11 +152,11 @@ def _as_many(name: str, x: tuple[Any, ...], a: tuple[Any, ...]) -> tuple[Any, ..
     return x
 
 
-def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
+def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Any:
     return plain(conversions.idx2crd(idx, static(shape), None if stride is None else static(stride)))
 
 
-def crd2idx(crd: Any, shape: Any, stride: Any = None) -> Any:
+def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = None) -> Any:
     """The index of a coordinate; None in it is 0.
 
     >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
@@ -166,9 +170,9 @@ def _closed(crd: Any) -> Any:
     return tuple(map(_closed, crd)) if is_tuple(crd) else 0 if crd is None else crd
 
 
-def crd2crd(crd: Any, dst_shape: Any, src_shape: Any = None) -> Any:
+def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
     """A coordinate of one shape as that of another; an integer is an index."""
-    if is_tuple(crd) and is_tuple(dst_shape):
+    if isinstance(crd, tuple) and isinstance(dst_shape, tuple):
         return tuple(map(crd2crd, _as_many("crd2crd", crd, dst_shape), dst_shape))
     if is_tuple(crd):
         if src_shape is None:
@@ -258,6 +262,10 @@ class Layout(LayoutBase):
 
     def __repr__(self) -> str:
         return f"Layout({self.shape},{self.stride})"
+
+
+#: What a layout is composed with or cut by: a layout, a size, or one of these for each mode; None leaves a mode as it is.
+Tiler = Layout | int | tuple[Any, ...] | None
 
 
 class Swizzle:
@@ -440,11 +448,11 @@ logical_divide = _tiled("logical_divide", divide.logical_divide)
 logical_product = _tiled("logical_product", divide.logical_product)
 
 
-def hier_unzip(splitter: Callable[[Any, Any], Any], layoutA: Any, layoutB: Any) -> Layout:
+def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) -> Layout:
     """The modes of a divide or product by mode, gathered: what is in the tiles, and what goes over them."""
     if layoutB is None:
         return make_layout(type(layoutA)(1, 0), layoutA)
-    if not is_tuple(layoutB):
+    if not isinstance(layoutB, tuple):
         found: Layout = splitter(layoutA, layoutB)
         return found
     if len(layoutB) > len(layoutA):
@@ -454,19 +462,19 @@ def hier_unzip(splitter: Callable[[Any, Any], Any], layoutA: Any, layoutB: Any) 
     return make_layout(make_layout(s[0] for s in split), make_layout(itertools.chain((s[1] for s in split), rest)))
 
 
-def zipped_divide(layoutA: Any, layoutB: Any) -> Layout:
+def zipped_divide(layoutA: Layout, layoutB: Tiler) -> Layout:
     return hier_unzip(logical_divide, layoutA, layoutB)
 
 
-def tiled_divide(layoutA: Any, layoutB: Any) -> Layout:
+def tiled_divide(layoutA: Layout, layoutB: Tiler) -> Layout:
     return opened(zipped_divide(layoutA, layoutB))
 
 
-def zipped_product(layoutA: Any, layoutB: Any) -> Layout:
+def zipped_product(layoutA: Layout, layoutB: Tiler) -> Layout:
     return hier_unzip(logical_product, layoutA, layoutB)
 
 
-def tiled_product(layoutA: Any, layoutB: Any) -> Layout:
+def tiled_product(layoutA: Layout, layoutB: Tiler) -> Layout:
     return opened(zipped_product(layoutA, layoutB))
 
 

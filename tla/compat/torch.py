@@ -24,7 +24,9 @@ from ..core.layout import Layout as Exact
 from . import pycute
 from .pycute import (
     Integer,
+    IntTuple,
     LayoutBase,
+    Tiler,
     cosize,
     elem_scale,
     exact,
@@ -92,17 +94,13 @@ __all__ = [
 ]
 
 
-#: An integer, or a tuple of these.
-IntTuple = int | tuple[Any, ...]
-
-
 def mirrored(x: Any) -> Any:
     """A tuple with its modes in the other order, at every depth."""
     return tuple(map(mirrored, reversed(x))) if is_tuple(x) else x
 
 
 @plain_memo
-def _mirrored(shape: Any, stride: Any) -> tuple[Any, Any]:
+def _mirrored(shape: IntTuple, stride: IntTuple) -> tuple[Any, Any]:
     return mirrored(shape), mirrored(stride)
 
 
@@ -114,7 +112,7 @@ class Layout(pycute.Layout):
     (23, 23, Layout((3, 4),(4, 1)), 2, 24, 24)
     """
 
-    def __init__(self, _shape: Any, _stride: Any = None) -> None:
+    def __init__(self, _shape: IntTuple, _stride: IntTuple | None = None) -> None:
         super().__init__(_shape, suffix_product(_shape) if _stride is None else _stride)
 
     def _exact(self) -> Exact:
@@ -124,7 +122,7 @@ class Layout(pycute.Layout):
         return super()._offset(mirrored(crd) if is_tuple(crd) else crd)
 
 
-def plain(x: Any) -> Layout:
+def plain(x: Exact | pycute.Layout) -> Layout:
     """A layout of tla as one of this module; `exact` is the way back."""
     found = x if isinstance(x, pycute.Layout) else pycute.plain(x)
     return Layout(*_mirrored(found.shape, found.stride))
@@ -133,19 +131,19 @@ def plain(x: Any) -> Layout:
 # ------------------------------------------------------------------------------------------------------- IntTuples
 
 
-def as_tuple(x: Any) -> tuple[Any, ...]:
+def as_tuple(x: IntTuple) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
 
 
-def match_structure(a: Any, b: Any) -> bool:
+def match_structure(a: IntTuple, b: IntTuple) -> bool:
     """True if both are integers, or tuples of as many that match."""
-    if is_tuple(a) and is_tuple(b):
+    if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(match_structure, a, b))
     return is_int(a) and is_int(b)
 
 
 @plain_memo
-def suffix_product(a: Any, init: Any = 1) -> Any:
+def suffix_product(a: IntTuple, init: IntTuple = 1) -> Any:
     """The strides of a compact layout of this shape, the last mode fastest.
 
     >>> suffix_product((2, (3, 4)))
@@ -154,15 +152,15 @@ def suffix_product(a: Any, init: Any = 1) -> Any:
     return mirrored(pycute.prefix_product(mirrored(a), mirrored(init)))
 
 
-def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
+def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Any:
     return mirrored(pycute.idx2crd(mirrored(idx), mirrored(shape), mirrored(stride)))
 
 
-def crd2idx(crd: Any, shape: Any, stride: Any = None) -> Any:
+def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = None) -> Any:
     return pycute.crd2idx(mirrored(crd), mirrored(shape), mirrored(stride))
 
 
-def crd2crd(crd: Any, dst_shape: Any, src_shape: Any = None) -> Any:
+def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
     return mirrored(pycute.crd2crd(mirrored(crd), mirrored(dst_shape), mirrored(src_shape)))
 
 
@@ -173,15 +171,15 @@ class Refusal(TlaError, ValueError, AssertionError):
     """A layout that there is not. Programs over torch's module expect an AssertionError."""
 
 
-def _lexicographic(does: Callable[..., Any], *args: Any) -> Layout:
-    """What pycute's operation gives, the last mode fastest."""
+def _lexicographic(does: Callable[..., Any], *args: Any) -> pycute.Layout:
+    """Do an operation of pycute's, the last mode fastest."""
     try:
         return plain(does(*args))
     except TlaError as error:
         raise Refusal(*error.reason) from error
 
 
-def _by_mode(f: Callable[[Any, Any], Any], layout: Any, tiles: tuple[Any, ...]) -> Any:
+def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tuple[Any, ...]) -> pycute.Layout:
     """f of each mode and its tile; modes past the last tile stay."""
     if len(tiles) > len(layout):
         raise Refusal(f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none")
@@ -189,20 +187,20 @@ def _by_mode(f: Callable[[Any, Any], Any], layout: Any, tiles: tuple[Any, ...]) 
     return make_layout(itertools.chain(done, (layout[i] for i in range(len(tiles), len(layout)))))
 
 
-def coalesce(layout: Any, profile: Any = None) -> Any:
+def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
     return _by_mode(coalesce, layout, profile) if isinstance(profile, tuple) else _lexicographic(pycute.coalesce, layout)
 
 
-def filter(layout: Any, profile: Any = None) -> Any:
+def filter(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
     return _by_mode(filter, layout, profile) if isinstance(profile, tuple) else _lexicographic(pycute.filter, layout)
 
 
-def _tiler(x: Any) -> Any:
-    return Layout(x) if is_int(x) else x
+def _tiler(x: pycute.Layout | int) -> pycute.Layout:
+    return Layout(x) if isinstance(x, int) else x
 
 
-def composition(layoutA: Any, layoutB: Any) -> Any:
+def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     """layoutA of layoutB; by mode for a tuple, None leaves a mode as it is.
 
     >>> composition(Layout((6, 2), (2, 1)), Layout(3, 2))
@@ -210,54 +208,54 @@ def composition(layoutA: Any, layoutB: Any) -> Any:
     """
     if layoutB is None:
         return layoutA
-    if is_tuple(layoutB):
+    if isinstance(layoutB, tuple):
         return _by_mode(composition, layoutA, layoutB)
     return _lexicographic(pycute.composition, layoutA, _tiler(layoutB))
 
 
-def complement(layout: Any, max_idx: Any = 1) -> Any:
+def complement(layout: pycute.Layout | int, max_idx: int = 1) -> pycute.Layout:
     return _lexicographic(pycute.complement, _tiler(layout), max_idx)
 
 
-def right_inverse(layout: Any) -> Any:
+def right_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
     return None if layout is None else _lexicographic(pycute.right_inverse, _tiler(layout))
 
 
-def left_inverse(layout: Any) -> Any:
+def left_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
     return None if layout is None else _lexicographic(pycute.left_inverse, _tiler(layout))
 
 
-def logical_divide(layoutA: Any, layoutB: Any) -> Any:
+def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     """The composition with (B, what B leaves out): the tile is the first mode, what goes over the tiles the second."""
     if layoutB is None:
         return layoutA
-    if is_tuple(layoutB):
+    if isinstance(layoutB, tuple):
         return _by_mode(logical_divide, layoutA, layoutB)
     tile = _tiler(layoutB)
     return composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
 
 
-def logical_product(layoutA: Any, layoutB: Any) -> Any:
+def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     """A, and B over what A leaves out."""
     if layoutB is None:
         return layoutA
-    if is_tuple(layoutB):
+    if isinstance(layoutB, tuple):
         return _by_mode(logical_product, layoutA, layoutB)
     tile = _tiler(layoutB)
     return make_layout(layoutA, composition(complement(layoutA, size(layoutA) * cosize(tile)), tile))
 
 
-def zipped_divide(layoutA: Any, layoutB: Any) -> Any:
+def zipped_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     return hier_unzip(logical_divide, layoutA, layoutB)
 
 
-def tiled_divide(layoutA: Any, layoutB: Any) -> Any:
+def tiled_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     return opened(zipped_divide(layoutA, layoutB))
 
 
-def zipped_product(layoutA: Any, layoutB: Any) -> Any:
+def zipped_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     return hier_unzip(logical_product, layoutA, layoutB)
 
 
-def tiled_product(layoutA: Any, layoutB: Any) -> Any:
+def tiled_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     return opened(zipped_product(layoutA, layoutB))
