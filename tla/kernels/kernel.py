@@ -5,6 +5,7 @@ Source: CuTe's kernels, and CUDA's launch of them.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -53,6 +54,16 @@ class Kernel:
     function   the Python function; its parameters are tensors, sizes and scalars
     threads    the number of threads of a block
     grid       the number of blocks along each mode, or a function of the arguments that gives it
+
+    >>> from tla.kernels import block, kernel
+    >>> @kernel(threads=32, grid=(3,))
+    ... def printed():
+    ...     print("block", block(0))
+    >>> printed.run(), printed
+    block 0
+    block 1
+    block 2
+    (None, Kernel(printed, threads=32))
 
     Source: CUDA's launch, `<<<grid, block>>>`.
     """
@@ -127,6 +138,16 @@ def kernel(threads: int, grid: Grid = (1,)) -> Callable[[Callable[..., None]], K
     Returns   a decorator, which gives a Kernel
     Raises    RangeError for a number of threads that no block has
 
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import fill, kernel, local_partition, thread
+    >>> @kernel(threads=4, grid=lambda a: (1,))
+    ... def ones(a):
+    ...     fill(local_partition(a, parse("_4:_1"), thread()), 1)
+    >>> a = np.zeros(6)
+    >>> ones.run(a), a.tolist()
+    (None, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+
     Source: CUDA's launch.
     """
     if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
@@ -153,5 +174,5 @@ def _copied(x: Any) -> Any:
     if _is_array(x):
         return x.copy()
     if isinstance(x, Tensor) and x.data is not None:
-        return tensor_of(None, x.data.copy(), x.offset, x.layout, tuple(x.coord), x._guard, x.memory)
+        return tensor_of(None, copy.deepcopy(x.data), x.offset, x.layout, tuple(x.coord), x._guard, x.memory)
     return x

@@ -44,6 +44,13 @@ def running(where: str) -> Launch:
 def block(mode: int) -> int:
     """The index of the block that runs, along a mode of the grid; 0 along modes that the grid does not have.
 
+    >>> from tla.kernels import block, kernel
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print(block(0), block(1))
+    >>> shown.run()
+    0 0
+
     Raises RangeError outside a kernel, and for what is no mode of CUDA's grid. Source: CUDA `blockIdx`.
     """
     place = running("block()").block
@@ -54,6 +61,13 @@ def block(mode: int) -> int:
 
 def thread() -> Any:
     """The indices of the block's threads: an array of them all while it runs on numpy.
+
+    >>> from tla.kernels import kernel, thread
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print(thread())
+    >>> shown.run()
+    [0 1 2 3]
 
     Raises RangeError outside a kernel. Source: CUDA `threadIdx.x`.
     """
@@ -69,6 +83,15 @@ def shared(element: Any, layout: Any) -> Tensor:
     layout    a layout of static or dynamic sizes, composed ones too
     Raises    LeafTypeError for another type, RangeError outside a kernel
 
+    >>> from tla.kernels import kernel, shared
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     import numpy as np
+    ...     from tla import parse
+    ...     print(shared(np.float32, parse("_4:_1")).data)
+    >>> shown.run()
+    [nan nan nan nan]
+
     Source: CuTe `make_tensor(make_smem_ptr(smem), layout)`.
     """
     import numpy as np
@@ -82,6 +105,13 @@ def shared(element: Any, layout: Any) -> Tensor:
 def loop(n: Any) -> Iterator[int]:
     """The steps 0 to n - 1 of a kernel's loop. Python's own loops are for what is unrolled.
 
+    >>> from tla.kernels import kernel, loop
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print([k for k in loop(3)])
+    >>> shown.run()
+    [0, 1, 2]
+
     Raises RangeError outside a kernel, LeafTypeError for what is no number of steps.
     """
     running("loop()")
@@ -92,6 +122,18 @@ def loop(n: Any) -> Iterator[int]:
 
 def barrier() -> None:
     """Wait for all threads of the block: what they wrote before it others may touch after it.
+
+    >>> from tla.kernels import barrier, fill, kernel, local_partition, shared, thread
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     import numpy as np
+    ...     from tla import parse
+    ...     memory = shared(np.int32, parse("_4:_1"))
+    ...     fill(local_partition(memory, parse("_4:_1"), thread()), 7)
+    ...     barrier()
+    ...     print(memory.data)
+    >>> shown.run()
+    [7 7 7 7]
 
     Raises RangeError outside a kernel. Source: CUDA `__syncthreads`.
     """

@@ -27,6 +27,13 @@ def local_partition(t: Any, threads: Any, index: Any, proj: Any = None) -> Tenso
     Returns  a tensor of t's rank for all the threads
     Raises   RangeError for an index that no thread has
 
+    >>> import numpy as np
+    >>> from tla import MakeTensor, parse
+    >>> from tla.gpu import values_of
+    >>> from tla.kernels import local_partition
+    >>> print(values_of(local_partition(MakeTensor(np.arange(8)), parse("_4:_1"), np.arange(4))).tolist())
+    [[0, 4], [1, 5], [2, 6], [3, 7]]
+
     Source: CuTe `local_partition`.
     """
     import numpy as np

@@ -7,11 +7,11 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..gpu.run.sides import memory_of
 from ..gpu.run.values import places_of, valid_of
+from ..tensors import packed
 from ..tensors.tensor import Tensor
 
 _NOBODY, _SEVERAL = -1, -2
@@ -42,6 +42,13 @@ class Race(NamedTuple):
     line      of that access
     after     who touched it then; `writes` whether that is a write
     at        the line of that access
+
+    >>> from tla.kernels import Race
+    >>> from tla.kernels.races import Line
+    >>> print(Race("thread", "shared memory", 5, 1, True, Line("k.py", 7), 2, False, Line("k.py", 8)))
+    k.py:8: thread 2 reads element 5 of shared memory, which thread 1 writes at k.py:7: no barrier between
+
+    Source: ours.
     """
 
     who: str
@@ -62,27 +69,20 @@ class Race(NamedTuple):
 
 
 class Access(NamedTuple):
-    """What a statement reads or writes: a tensor of threads, and which of its elements; None for all that are valid."""
+    """The elements that a statement reads or writes: a tensor of threads, and which of them; None for all that are valid."""
 
     tensor: Tensor
     chosen: Any = None
 
 
-@dataclass
 class _Touched:
-    """Who wrote and who read each element of a buffer, and by which line; one entry for each element."""
+    """The thread that wrote each element of a buffer, the one that read it, and the statements that did."""
 
-    size: int
-    writer: Any = field(init=False)
-    reader: Any = field(init=False)
-    written_at: Any = field(init=False)
-    read_at: Any = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, size: int) -> None:
         import numpy as np
 
-        self.writer, self.reader = (np.full(self.size, _NOBODY) for _side in range(2))
-        self.written_at, self.read_at = (np.zeros(self.size, int) for _side in range(2))
+        self.writer, self.reader = (np.full(size, _NOBODY) for _side in range(2))
+        self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
 
     def note(self, places: Any, who: Any, lines: Any, *, writes: bool) -> tuple[int, bool] | None:
         """Note accesses; the index of the first that races, and whether a write was before it."""
@@ -114,7 +114,7 @@ class _Level:
         self.touched: dict[int, tuple[Tensor, _Touched]] = {}
 
     def of(self, t: Tensor) -> _Touched:
-        key = t.data.__array_interface__["data"][0]
+        key = packed.memory_of(t.data).__array_interface__["data"][0]
         return self.touched.setdefault(key, (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
 
 

@@ -24,6 +24,16 @@ _HERE = str(Path(__file__).parent)
 def copy(*operands: Any) -> None:
     """Copy what all threads read to where they write: `copy(tiled_copy, source, target)`, or `copy(source, target)`.
 
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import copy, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def copied(a, b):
+    ...     copy(*(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)))
+    >>> b = np.zeros(4, int)
+    >>> copied.run(np.arange(4), b), b.tolist()
+    (None, [0, 1, 2, 3])
+
     Operands and errors are those of tla.gpu.copy; RangeError outside a kernel. Source: CuTe `copy`.
     """
     running("copy()")
@@ -33,6 +43,16 @@ def copy(*operands: Any) -> None:
 def copy_if(*operands: Any) -> None:
     """As copy, where a predicate is true: `copy_if(tiled_copy, predicate, source, target)`, or without the tiled copy.
 
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import copy_if, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def copied(a, b):
+    ...     copy_if((thread() < 2)[:, None], *(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)))
+    >>> b = np.zeros(4, int)
+    >>> copied.run(np.arange(4), b), b.tolist()
+    (None, [0, 1, 0, 0])
+
     Operands and errors are those of tla.gpu.copy_if; RangeError outside a kernel. Source: CuTe `copy_if`.
     """
     running("copy_if()")
@@ -41,6 +61,18 @@ def copy_if(*operands: Any) -> None:
 
 def gemm(*operands: Any) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, `gemm(mma, A, B, C)` or `gemm(A, B, C)`.
+
+    >>> import numpy as np
+    >>> from tla.gpu import UniversalFMA, float, make_tiled_mma
+    >>> from tla.kernels import gemm, kernel, thread
+    >>> mma = make_tiled_mma(UniversalFMA[float], (2, 2))
+    >>> @kernel(threads=4)
+    ... def product(a, b, c):
+    ...     own = mma[thread()]
+    ...     gemm(mma, own.partition_A(a), own.partition_B(b), own.partition_C(c))
+    >>> a, b, c = np.ones((4, 3), np.float32), np.ones((2, 3), np.float32), np.zeros((4, 2), np.float32)
+    >>> product.run(a, b, c), c.tolist()
+    (None, [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0], [3.0, 3.0]])
 
     Operands and errors are those of tla.gpu.gemm; RangeError outside a kernel. Source: CuTe `gemm`.
     """
@@ -53,6 +85,17 @@ def gemm(*operands: Any) -> None:
 def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     """y = alpha * x + beta * y, for every element that is valid of both.
 
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import axpby, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def added(a, b):
+    ...     own, other = (local_partition(x, parse("_4:_1"), thread()) for x in (a, b))
+    ...     axpby(2, own, 1, other)
+    >>> b = np.ones(4, int)
+    >>> added.run(np.arange(4), b), b.tolist()
+    (None, [1, 3, 5, 7])
+
     Operands and errors are those of tla.gpu.axpby; RangeError outside a kernel. Source: CuTe `axpby`.
     """
     running("axpby()")
@@ -62,14 +105,40 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
 
 
 def fill(t: Any, value: Any) -> None:
-    """Set every element of a tensor of threads to a value, as tla.gpu.fill; RangeError outside a kernel. Source: CuTe `fill`."""
+    """Set every element of a tensor of threads to a value, as tla.gpu.fill.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import fill, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def set_all(a):
+    ...     fill(local_partition(a, parse("_4:_1"), thread()), 3)
+    >>> a = np.ones(4, int)
+    >>> set_all.run(a), a.tolist()
+    (None, [3, 3, 3, 3])
+
+    Raises RangeError outside a kernel. Source: CuTe `fill`.
+    """
     running("fill()")
     algorithms.fill(t, value)
     _note([], [Access(as_tensor("fill", t))])
 
 
 def clear(t: Any) -> None:
-    """Zero every element of a tensor of threads, as tla.gpu.clear; RangeError outside a kernel. Source: CuTe `clear`."""
+    """Zero every element of a tensor of threads, as tla.gpu.clear.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import clear, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def set_all(a):
+    ...     clear(local_partition(a, parse("_4:_1"), thread()))
+    >>> a = np.ones(4, int)
+    >>> set_all.run(a), a.tolist()
+    (None, [0, 0, 0, 0])
+
+    Raises RangeError outside a kernel. Source: CuTe `clear`.
+    """
     running("clear()")
     algorithms.clear(t)
     _note([], [Access(as_tensor("clear", t))])
