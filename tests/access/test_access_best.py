@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tla import offsets
+from tla import TlaError, offsets
 from tla.access import AMD_LDS_GFX942_READ, AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE, NVIDIA_SHARED, Memory, access, best_swizzle
 from tla.access.spaces import Taken, costs
 from tla.linear import LinearLayout, bits, linear, triton
@@ -252,6 +252,22 @@ def test_writes_and_reads_of_two_rows():
         rows = (AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ)
         assert found.cost == sum(access(a, found.layout, 64, memory=row).total for a, row in zip(accesses, rows))
         assert found.certificate.met
+
+
+def test_banks_that_are_no_power_of_two():
+    """7 banks: ranks say nothing there, layouts are counted one by one, and a padded one is the answer where it takes fewer."""
+    odd = Memory("ODD", 4, 7, 32, {32: (7, ((0, 1, 2, 3),))}, True, "a test")
+    rng, padded = random.Random(5), 0
+    for _ in range(amount(12, 120)):
+        accesses = [random_columns(rng, 5, 2, 0, 0.4) for _ in range(rng.randint(2, 4))]
+        held = [owners(a, 5).reshape_outs({"dim0": 8, "dim1": 4}) for a in accesses]
+        found = best_swizzle(held[:1], held[1:], 32, odd)
+        assert cost_of(found, accesses, 32, odd) == found.cost >= found.certificate.bound
+        if max(places(found.layout)) > 31:
+            padded += 1
+            with pytest.raises(TlaError, match="is not linear over bits"):
+                _ = found.triton
+    assert padded
 
 
 def test_the_layout_is_linear_and_whole():

@@ -504,6 +504,24 @@ def test_a_command_that_is_not_known_comes_with_the_line_that_was_meant(capsys, 
         assert main(fix) == 0
 
 
+def test_read_and_the_fixes_of_what_it_refuses(capsys):
+    code, out, err = run(
+        capsys, "read", "smem[row*64 + ((col/8) ^ (row%8))*8 + col%8]", "--shape", "16,64", "--access", "ldmatrix", "--bits", "16"
+    )
+    assert (code, err) == (0, "")
+    assert "Sw<3,3,3> o _0 o (_16,_64):(_64,_1)" in out
+    assert "no conflict" in out
+    for given, fix in (("a*8 + b", "--coords a,b"), ("i*ld + j", "--values ld=64"), ("i*1000000000 + j", "--integer int64")):
+        more = ["--coords", "i,j"] if "i" in given else []
+        code, out, err = run(capsys, "read", given, "--shape", "8,8", *more)
+        assert (code, out) == (1, "")
+        assert fix in err
+        code, out, err = run(capsys, "read", given, "--shape", "8,8", *more, *fix.split(), "--json")
+        assert (code, err) == (0, "")
+        assert json.loads(out)["layout"].startswith("(_8,_8):")
+    assert "write --values ld=72" in run(capsys, "read", "i*ld + j", "--shape", "8,8", "--values", "ld")[2]
+
+
 def test_the_overview_has_every_command_once():
     assert sorted(x for names in cli.GROUPS.values() for x in names) == sorted(cli.COMMANDS) == sorted(cli.WANTS)
     for line in cli.BEGIN:
@@ -527,7 +545,7 @@ def test_as_a_process():
 
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
-    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 54),
+    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 55),
     ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 71),
     ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 71),
     ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 60),
@@ -535,7 +553,7 @@ LOADS = {
     ("default", "bf16[8,300]"): ("core xla", 45),
     ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
     ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
-    ("--help",): ("core notation xla", 53),
+    ("--help",): ("core notation xla", 54),
 }
 
 #: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.

@@ -1,4 +1,5 @@
 import copy
+import itertools
 import pickle
 from collections import Counter
 
@@ -178,3 +179,51 @@ def test_coordinates_that_hold_arrays_are_no_integers():
     for f in (tla.size, tla.product, lambda y: Layout(y, (1, 1)), tla.flatten):
         with pytest.raises(TlaError):
             f(x)
+
+
+# ------------------------------------------------------------------------------------ coordinates that a layout gives
+
+
+OUTER = [((4, 5), (5, 1)), ((2, 3, 4), (1, 8, 2)), (((2, 3), 4), ((4, 8), 1)), ((3, (2, 2), 5), (20, (1, 10), 2))]
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["plain", "known"])
+@pytest.mark.parametrize(("shape", "stride"), OUTER, ids=str)
+def test_a_layout_takes_the_coordinates_that_another_gives(shape, stride, known):
+    """A(B(c)) by its definition, for every B of one or two modes along modes of A; and composition(A, B)(c) where there is one."""
+    a, composed = Layout(shape, stride), 0
+    if known:
+        a = tla.static(a)
+    steps = [(n, k) for n in (1, 2, 3) for k in range(len(shape))]
+    for one, two in itertools.product(steps, repeat=2):
+        b = Layout((4, 3), tuple(n * E[k] for n, k in (one, two)))
+        b = tla.static(b) if known else b
+        try:
+            r = composition(a, b)
+            composed += 1
+        except TlaError:
+            r = None
+        for x, y in itertools.product(range(4), range(3)):
+            coord = [0] * len(shape)
+            for c, (n, k) in zip((x, y), (one, two)):
+                coord[k] += c * n
+            expected = oracle.offset(tuple(coord), shape, stride)
+            assert a(b(x, y)) == a(b((x, y))) == expected
+            assert r is None or r(x, y) == expected
+    assert composed > 10
+
+
+def test_an_element_is_the_tuple_of_its_value():
+    assert 5 * E[0] == (5,)
+    assert (0, 5) == 5 * E[1]
+    assert 5 * E[1, 0] == (0, (5,))
+    assert 5 * E[0] != (5, 0)
+    assert 5 * E[0] != 5
+    assert {5 * E[0], (5,), 5 * E[1], (0, 5)} == {(5,), (0, 5)}
+    assert parse("_12:_1@0")(5) == parse("(_4,_3):(_1@0,_4@0)")(5)
+
+
+@pytest.mark.parametrize("coord", [E[2], E[0, 1], E[1] + E[2], E[0, 0]], ids=str)
+def test_a_coordinate_of_other_modes_is_refused(coord):
+    with pytest.raises(RankError, match="modes that the shape has"):
+        parse("(_4,_5):(_5,_1)")(coord)

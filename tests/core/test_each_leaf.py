@@ -5,6 +5,7 @@ import copy
 import itertools
 import pickle
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 
 import tla
 from tla import (
+    DivisibilityError,
     Int,
     LeafTypeError,
     Swizzle,
     Unproven,
+    coalesce,
     complement,
     composition,
     dim,
@@ -81,12 +84,89 @@ def test_answers_are_those_of_static_integers():
             assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("operation", [lambda x: complement(x, 16), left_inverse])
-def test_errors_of_plain_integers_name_it(operation):
-    plain = make_layout((2, 2), (4, 1))
-    with pytest.raises(Unproven, match=r"write static\(layout\)"):
-        operation(plain)
-    operation(static(plain))
+REFUSED = [
+    (complement, (make_layout((2, 2), (4, 1)), 16), Unproven),
+    (left_inverse, (make_layout((2, 2), (4, 1)),), Unproven),
+    (composition, (make_layout((4, 6, 8), (1, 4, 7)), make_layout(6, 1)), DivisibilityError),
+    (tla.logical_divide, (make_layout((4, 8)), make_layout((2, 4))), Unproven),
+    (tla.tile_to_shape, (make_layout((4, 8)), (8, 8)), Unproven),
+    (tla.layout_add, (make_layout((4, 8)), make_layout(32, 1)), Unproven),
+    (tla.greatest_common_domain, ((4, 8), (8, 4)), Unproven),
+    (tla.domain_distribute, ((4, 8), 16), Unproven),
+    (tla.nullspace, (make_layout((4, parse("_2")), (parse("_1"), parse("_-2"))),), Unproven),
+]
+
+
+@pytest.mark.parametrize(("operation", "arguments", "error"), REFUSED, ids=lambda x: getattr(x, "__name__", ""))
+def test_errors_of_plain_integers_name_a_call_that_answers(operation, arguments, error):
+    with pytest.raises(error) as caught:
+        operation(*arguments)
+    call = re.search(r"write (\w+\(.*\)), which answers$", caught.value.reason.fix)[1]
+    names = dict(zip(re.findall(r"static\((\w+)\)", call), arguments))
+    assert len(names) == len(arguments)
+    answer = eval(call, {"static": static, operation.__name__: operation, **names})
+    assert str(answer) == str(operation(*map(static, arguments)))
+
+
+def test_errors_name_it_only_where_it_answers():
+    """Every pair of small layouts: the fix of a composition of plain integers names static if and only if known integers answer."""
+    named = 0
+    for s, d, t, e in itertools.product(
+        ((4, 2), (6, 2), (2, 3)), ((1, 4), (8, 2), (3, 1)), ((4, 3), (2, 4), (3, 2)), ((1, 4), (3, 1), (1, 2))
+    ):
+        a, b = make_layout(s, d), make_layout(t, e)
+        try:
+            composition(a, b)
+            continue
+        except DivisibilityError as error:
+            fix = error.reason.fix
+        try:
+            composition(static(a), static(b))
+            answers = True
+        except DivisibilityError:
+            answers = False
+        assert answers == fix.endswith("write composition(static(a), static(b)), which answers"), (a, b, fix)
+        named += answers
+    assert named
+    with pytest.raises(tla.TlaError) as caught:
+        complement(make_layout((2, 2), (1, 1)), 16)
+    assert "which answers" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("operation", "texts", "small", "known"),
+    [
+        (right_inverse, ["(16,8):(1,16)"], "_1:_0", "_128:_1"),
+        (tla.nullspace, ["(4,8):(1,0)"], "_1:_0", "_8:_4"),
+        (tla.max_common_layout, ["(4,8):(1,4)"] * 2, "_1:_0", "_32:_1"),
+    ],
+)
+def test_explain_has_a_note_of_small_answers(operation, texts, small, known):
+    arguments = [parse(t) for t in texts]
+    answer = operation(*arguments)
+    (found,) = tla.explain(answer)
+    assert (found.answer, found.known) == (small, known) == (str(answer), str(operation(*map(static, arguments))))
+    assert str(found).startswith(f"Note: {found.called} is {small}, for plain integers")
+    assert tla.explain(operation, *arguments) == [found]
+    assert tla.explain(operation(*map(static, arguments))) == tla.explain(parse("_1:_0")) == []
+
+
+def test_explain_of_a_call_notes_what_known_integers_give():
+    a, b = make_layout((4, 8), (1, 4)), make_layout((2, 4), (1, 2))
+    known = {
+        (coalesce, a): "_32:_1",
+        (tla.max_common_vector, a, a): "_32",
+        (composition, a, b): "(_2,_4):(_1,_2)",
+        (right_inverse, parse("(_4,8):(_1,4)")): "_32:_1",
+    }
+    for (f, *arguments), text in known.items():
+        (found,) = tla.explain(f, *arguments)
+        assert found.known == text
+        assert (
+            str(eval(found.instead, {"static": static, f.__name__: f, "layout": arguments[0], "a": arguments[0], "b": arguments[-1]}))
+            == text
+        )
+    assert tla.explain(composition, make_layout(8, 2), 4) == []  # 4:2, and _4:_2
 
 
 # ------------------------------------------------------------------------------------------------ with static():

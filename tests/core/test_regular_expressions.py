@@ -76,7 +76,7 @@ def expressions():
                     methods[node.value.id].add(METHODS[node.attr])
                 elif is_call_of(node.value, "compiled"):
                     found |= {(module, p, METHODS[node.attr]) for p in patterns(module, node.value.args)}
-            elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.") and node.func.attr in METHODS:
+            elif isinstance(node, ast.Call) and ast.unparse(getattr(node.func, "value", node.func)) == "re" and node.func.attr in METHODS:
                 found |= {(module, p, METHODS[node.func.attr]) for p in patterns(module, node.args)}
     found |= {(module, p, method) for module, name, arguments in named for p in patterns(module, arguments) for method in methods[name]}
     readers = list(Reader.__subclasses__())

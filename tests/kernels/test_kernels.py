@@ -15,14 +15,14 @@ from tla.gpu.run.values import holds_coordinates, places_of, valid_of
 from tla.kernels import axpby, barrier, block, clear, copy, copy_if, fill, gemm, kernel, local_partition, loop, shared, thread
 
 from night import amount
+from places import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "kernels"
 T4 = parse("_4:_1")
 
 
 @pytest.fixture(scope="module")
 def examples():
-    return {k: v for name in ("sgemm_1", "tiled_copy") for k, v in runpy.run_path(str(EXAMPLES / f"{name}.py")).items()}
+    return {k: v for name in ("sgemm_1", "tiled_copy") for k, v in runpy.run_path(str(EXAMPLES / "kernels" / f"{name}.py")).items()}
 
 
 def numbers(rng, *shape):

@@ -83,7 +83,7 @@ def test_totals_are_of_all_times():
         ("module {\n  %c = arith.constant 4 : i32\n", "the text ends inside a region"),
         ("%c = arith.constant 4 : i32\n}\n", "line 2 closes a region that is not open"),
         ("%c = arith.constant dense<4 : tensor<4xi32>", "brackets that do not close"),
-        ("module {\n" * 100, "more than 64 regions"),
+        ("scf.if %a {\n" * 100, "more than 64 regions"),
         ("%c = a.b " + "(" * 100 + ")" * 100, "brackets that do not close"),
         ("#blocked\n", "line 1 is no alias"),
     ],
@@ -137,3 +137,65 @@ def test_a_megabyte_is_answered_soon(unit):
         with pytest.raises(TlaError):
             costs(program_of(text))
         assert time.monotonic() - start < 5
+
+
+# ------------------------------------------------------------------------------------------------- texts of other hands
+
+HEAD = "#rows = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>\n"
+
+
+def test_functions_have_names_of_their_own():
+    """As in Triton's own tests: several functions of a module, each with its %arg0, and operations over several lines."""
+    text = f"""{HEAD}
+    // RUN: triton-opt
+    module attributes {{"ttg.num-warps" = 4 : i32}} {{
+    tt.func @f(%arg0: i32 {{tt.divisibility = 16 : i32}},
+               %arg1: !tt.ptr<f16>) -> tensor<64x64xf16, #rows> {{
+      // CHECK: %[[A:.+]] = tt.make_range
+      %c0 = arith.constant 0 : i32
+      %c8 = arith.constant 8 : i32
+      scf.for %i = %c0 to %arg0 step %c8  : i32 {{
+        %x = tt.get_program_id x : i32
+      }}
+      tt.return %x : i32
+    }}
+    tt.func @g(%arg0: !tt.ptr<f16>, %arg1: i32) {{
+      %c0 = arith.constant 0 : i32
+      %c8 = arith.constant 8 : i32
+      scf.for %i = %c0 to %arg1 step %c8  : i32 {{
+        %x = tt.get_program_id x : i32
+      }}
+      tt.return
+    }}
+    }}"""
+    found = program_of(text)
+    assert [a.type for a in found.arguments] == ["i32", "!tt.ptr<f16>", "!tt.ptr<f16>", "i32"]
+    assert len({a.name for a in found.arguments}) == 4
+    inside = [op for op in found.ops if op.parent is not None]
+    assert [str(Loops(found).times(op)) for op in inside] == ["arg0//8", "ceil(arg1_line15/8)"]
+    with pytest.raises(RangeError, match="target='cuda:80'"):
+        costs(found)
+    assert costs(found, target="cuda:80").machine.ldmatrix
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{HEAD}module {{\n}}\n// -----\nmodule {{\n}}", "line 5 begins another module"),
+        (f"{HEAD}{HEAD.replace('[4, 1]', '[1, 4]')}module {{\n}}", "#rows is another layout before"),
+    ],
+)
+def test_texts_of_several_modules_are_refused(text, said):
+    with pytest.raises(ParseError) as error:
+        program_of(text)
+    assert said in str(error.value)
+
+
+def test_a_row_that_the_tma_does_not_take():
+    memory = "!ttg.memdesc<64x4xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>, #ttg.shared_memory, mutable>"
+    text = (
+        f"ttng.async_tma_copy_global_to_local %d[%m, %n] %x, %b, %t : !tt.tensordesc<64x4xf16>, !ttg.memdesc<1xi64, #s, #smem> -> {memory}"
+    )
+    (row,) = costs(program_of(text), target="cuda:90").rows
+    assert "rows of a multiple of 16 bytes, not 8" in row.refused
+    assert [p.cost for p in row.parts] == [512]

@@ -65,7 +65,7 @@ class ByBits(NamedTuple):
 
 def by_bits(owners: Any, memory_layout: Any, lanes: int) -> ByBits | None:
     """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not known to be."""
-    held = _linear_owners(owners, lanes)
+    held = linear_owners(owners, lanes)
     if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
         return None
     columns = offset_columns(memory_layout, [*held.out_dims.values()])
@@ -78,16 +78,21 @@ def are_powers(row: Memory, element_bits: int) -> bool:
     return all(n == 0 or bits.is_power_of_two(n) for n in numbers)
 
 
-def _linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
-    """Owners as a linear layout of hardware; of a (thread, value) layout onto the index of a tile."""
+def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
+    """Owners as a linear layout of hardware, of a (thread, value) layout onto the index of a tile; None where they are not linear."""
     if isinstance(owners, LinearLayout):
         return owners
     if not isinstance(owners, AnyLayout) or len(modes_of(owners.shape)) != 2:
         return None
     try:
-        found = linear(owners, ["thread", "register"])
+        return of_threads(owners, lanes)
     except TlaError:
         return None
+
+
+def of_threads(owners: Any, lanes: int) -> LinearLayout:
+    """A (thread, value) layout as a linear layout of hardware onto the index of its tile; refused as linear() refuses it."""
+    found = linear(owners, ["thread", "register"])
     threads = found.bases["thread"]
     cut = bits.log2(lanes)
     bases = {"register": found.bases["register"], "lane": threads[:cut], "warp": threads[cut:]}

@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core.errors import RangeError, RankError
+from ..core.int_tuple import modes_of, shown
+from ..core.kinds import AnyLayout
 from ..linear import LinearLayout, bits
 from ..linear.value import integer
+from .by_bits import of_threads
 from .exchanges import Exchanges
 from .machines import Machine, as_machine
 from .memories import NVIDIA_SHARED
@@ -23,8 +26,8 @@ _INPUTS = ("register", "lane", "warp")
 
 
 def convert(
-    src: LinearLayout,
-    dst: LinearLayout,
+    src: LinearLayout | AnyLayout,
+    dst: LinearLayout | AnyLayout,
     element_bits: int = 32,
     memory: Any = NVIDIA_SHARED,
     through: str | None = None,
@@ -32,12 +35,13 @@ def convert(
 ) -> ConversionPlan:
     """A plan that brings values from the owners of `src` to those of `dst`: in registers, by shuffles in warps, or through memory.
 
-    src, dst       linear layouts of register, lane and warp onto one tile
+    src, dst       linear layouts of register, lane and warp onto one tile; or (thread, value) layouts onto its index, first mode
+                   fastest, whose threads are those of warps in order
     element_bits   of an element [bits]: narrow ones are shuffled as words of 32 bits, where both layouts have them together
     memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name,
                    or a pair of these for writes and reads; best_swizzle chooses the layout
-    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many;
-                   what needs registers only takes neither
+    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many,
+                   and neither where each lane holds its values before
     scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a part of the tile
     Returns        ConversionPlan; plan.why says why it goes this way
     Raises         RankError for different tiles, RangeError for different warps, elements that the source does not hold, shuffles where
@@ -60,9 +64,7 @@ def convert(
         raise RangeError(f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one")
     if scratch_bytes is not None and integer("convert: scratch_bytes", scratch_bytes) < 1:
         raise RangeError(f"convert through {scratch_bytes} bytes", "1 or more", 'write through="shuffle" for none')
-    for layout in (src, dst):
-        require_lanes("convert", layout, machine.read)
-    src, dst = _checked(src, dst)
+    src, dst = _checked(*_onto_one_tile(*(_owners(x, machine) for x in (src, dst))))
     asked = _Asked(src, dst, width, machine, scratch_bytes)
     steps = within_warps(src, dst, width)
     if through == "memory":
@@ -133,11 +135,33 @@ class _Asked(NamedTuple):
         return least
 
 
+def _owners(layout: Any, machine: Machine) -> LinearLayout:
+    """A layout of owners as a linear one of register, lane and warp."""
+    if isinstance(layout, AnyLayout):
+        if len(modes_of(layout.shape)) != 2:
+            raise RankError(f"convert of {shown(layout)}", "two modes, thread and value", "group its modes first")
+        return of_threads(layout, machine.read.lanes)
+    if not isinstance(layout, LinearLayout) or any(d not in (*_INPUTS, "block") for d in layout.get_in_dim_names()):
+        fix = "give layout.linear(shape) of Triton's, or the (thread, value) layout, as mma.C_TV"
+        raise RankError(f"convert of {type(layout).__name__}", "linear layouts of register, lane, warp", fix)
+    require_lanes("convert", layout, machine.read)
+    return layout
+
+
+def _onto_one_tile(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
+    """Both layouts; where one is onto the index of a tile and the other onto its coordinates, both onto the index."""
+    if ("index" in src.out_dims) == ("index" in dst.out_dims):
+        return src, dst
+    flat = [
+        LinearLayout({d: [(x.pack(v),) for v in of] for d, of in x.bases.items()}, {"index": 1 << x.get_total_out_dim_size_log2()})
+        for x in (src, dst)
+    ]
+    return flat[0], flat[1]
+
+
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
     """Both layouts over register, lane and warp, with outputs in one order; refused where no plan converts them."""
     for layout in (src, dst):
-        if not isinstance(layout, LinearLayout) or any(d not in (*_INPUTS, "block") for d in layout.get_in_dim_names()):
-            raise RankError(f"convert of {type(layout).__name__}", "linear layouts of register, lane, warp", "give layout.linear(shape)")
         if layout.has_in_dim("block") and layout.get_in_dim_size("block") > 1:
             raise RangeError("convert between several blocks", "one block", "give what one block has")
     if {**src.out_dims} != {**dst.out_dims}:

@@ -88,9 +88,11 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
     rounds = [step for step in steps if isinstance(step, Shuffle)]
     if rounds:
         yield from _shuffles(function, rounds)
+    # warps that hold the same values write the same ones, but a warp that is a round ahead writes others to where they are read
+    alone = function.alone and (len(steps) == 2 or function.src.get_in_dim_size("warp") == 1)
     for k, step in enumerate(steps):
         if k and isinstance(step, (Store, Load)):
-            yield function.dialect.warp_barrier if function.alone else "__syncthreads();"
+            yield function.dialect.warp_barrier if alone else "__syncthreads();"
         if isinstance(step, Move):
             yield " ".join(f"dst[{r}] = src[{s}];" for r, s in enumerate(step.table))
         elif isinstance(step, Spread):

@@ -212,6 +212,16 @@ def require_pattern(x: Any) -> Pattern:
     return found
 
 
+def written_by(read: Pattern) -> str:
+    """The name of the usual access that writes what this one reads: on AMD's GPUs that of its generation, as wide; else cp.async.16.
+
+    >>> written_by(PATTERNS["ds_load_b64 gfx1200"]), written_by(PATTERNS["ldmatrix.x4"])
+    ('ds_store_b64 gfx1200', 'cp.async.16')
+    """
+    row = read.memory.name.removesuffix("_READ") + "_WRITE"
+    return next((p.name for p in PATTERNS.values() if (p.memory.name, p.bits) == (row, read.bits)), "cp.async.16")
+
+
 def has_columns(layout: Any) -> bool:
     """Whether the columns of a layout of memory are contiguous, and its rows are not."""
     if not isinstance(layout, AnyLayout) or len(modes_of(layout.shape)) < 2:

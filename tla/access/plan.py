@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..core.composed import ComposedLayout
 from ..core.errors import RankError
-from ..linear import LinearLayout
+from ..linear import LinearLayout, to_xor_strides
 from ..linear.arguments import checked
 from .device_text import device_function
 from .dialects import CUDA, HIP, Dialect
 from .gluon_text import gluon_function
 from .places import offsets, owned
 from .rounds import stays_in_warps
-from .steps import Load, Move, Shuffle, Spread, Step, Store
+from .steps import BYTE_BITS, Load, Move, Shuffle, Spread, Step, Store
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,6 +54,29 @@ class ConversionPlan:
     element_bits: int
     src: LinearLayout = field(repr=False)
     dst: LinearLayout = field(repr=False)
+
+    def __str__(self) -> str:
+        """The plan in words: its way, why, what it costs, and the layout of memory, a chain of swizzles as XOR strides.
+
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4})
+        >>> b = LinearLayout({"register": [(2,)], "lane": [(1,)]}, {"dim0": 4})
+        >>> print(convert(a, b, through="memory"))
+        shared memory: as asked
+        store 64 bits at once, load 32 bits at once: 3 instructions of each warp, 3 wavefronts of all
+        16 bytes of memory: _4:_1
+        """
+        lines = [f"{self.kind}: {self.why}"]
+        memory = [step for step in self.steps if isinstance(step, (Store, Load))]
+        if self.shuffles:
+            lines.append(f"{self.shuffles} shuffles of each warp")
+        if memory:
+            wide = [max(BYTE_BITS, self.element_bits) * step.vector for step in memory[:2]]
+            rounds = f" in {len(memory) // 2} rounds" if len(memory) > 2 else ""
+            counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
+            lines.append(f"store {wide[0]} bits at once, load {wide[1]} bits at once{rounds}: {counts}")
+            lines.append(f"{self.bytes} bytes of memory: {_memory_text(memory[0].layout)}")
+        return "\n".join(lines)
 
     @property
     def alone(self) -> bool:
@@ -164,6 +188,12 @@ class ConversionPlan:
 
 def _sizes(layout: LinearLayout) -> tuple[int, int, int]:
     return layout.get_in_dim_size("warp"), layout.get_in_dim_size("lane"), layout.get_in_dim_size("register")
+
+
+def _memory_text(layout: Any) -> str:
+    """A layout of memory as one form to read: of more than one swizzle, the XOR strides of all."""
+    chained = isinstance(layout, ComposedLayout) and isinstance(layout.inner, ComposedLayout)
+    return to_xor_strides(layout) if chained or isinstance(layout, LinearLayout) else str(layout)
 
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:

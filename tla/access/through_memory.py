@@ -88,11 +88,11 @@ def _shared(src: LinearLayout, dst: LinearLayout) -> list[int]:
 
 
 def _basis(src: LinearLayout, dst: LinearLayout, total: int) -> list[int]:
-    """A basis of the tile: what lanes and warps change, then registers, those of the lowest numbers first, which vectors are of."""
+    """A basis of the tile: what lanes and warps change, then registers: those of both layouts, which vectors are of, then the others."""
     first, second = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
-    mixed = [c for both in zip(first, second) for c in both]
+    both = [c for c in first if c in second]
     found = bits.Echelon()
-    return [c for c in (*_shared(src, dst), *mixed, *first, *second, *(1 << k for k in range(total))) if found.add(c)]
+    return [c for c in (*_shared(src, dst), *both, *first, *second, *(1 << k for k in range(total))) if found.add(c)]
 
 
 def _by_dimension(tile: LinearLayout, columns: Sequence[int]) -> dict[str, list[tuple[int]]]:

@@ -17,6 +17,7 @@ from ..core.strides import compact_col_major
 from ..core.swizzle import Swizzle
 from ..core.valid import ALL, UNKNOWN
 from .coalesce import top_modes
+from .plain_integers import naming_static
 
 F = TypeVar("F", bound=Callable[..., Layout])
 
@@ -55,7 +56,7 @@ def by_mode(
             raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
         return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
-    operation = memo(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted)))
+    operation = memo(naming_static(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted))))
     return operation
 
 

@@ -26,6 +26,7 @@ from .composition import composition
 from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, wrapped
 from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
+from .plain_integers import naming_static, noting
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -34,6 +35,8 @@ _ONE = Layout(_1, _0)
 # -------------------------------------------------------------------------------------------- common vectors
 
 
+@naming_static
+@noting
 @by_kind(Layout)
 def max_common_layout(a: Layout, b: Layout) -> Layout:
     """The places at which two layouts hold the same consecutive offsets, from 0 on: what one vector copy can move.
@@ -125,6 +128,8 @@ def max_alignment(layout: Layout) -> Any:
 # ------------------------------------------------------------------------------- null spaces, domains and sums
 
 
+@naming_static
+@noting
 @by_kind(Layout)
 def nullspace(layout: Layout) -> Layout:
     """The places that a layout maps to 0, as a layout of places.
@@ -163,7 +168,7 @@ def _cancelling(layout: Layout) -> list[Mode]:
     if not any(v < 0 for v in values) or all(v < 0 for v in values):
         return []
     if not is_static(layout.shape):
-        raise Unproven(f"{what}: how far strides of both signs cancel is not static", "static extents", "write them as Int[N]()")
+        raise Unproven(f"{what}: how far strides of both signs cancel is not static", "static extents", "write static(layout)")
     up, down = ([(int(s), abs(v), int(p)) for (s, _d, p), v in zip(modes, values) if (v < 0) is sign] for sign in (False, True))
     few = max(math.prod(s for s, _v, _p in side) for side in (up, down)) <= ENUMERABLE
     over, under = (_places_of(side if few else []) for side in (up, down))
@@ -217,6 +222,7 @@ def _heads(places: list[int], n: int, r: int) -> list[int] | None:
     return heads
 
 
+@naming_static
 def domain_distribute(a: IntLike, n: IntLike) -> Layout:
     """Up to n places spread over the modes of a shape: of each, from the first on, the part that divides what is left of n.
 
@@ -231,7 +237,7 @@ def domain_distribute(a: IntLike, n: IntLike) -> Layout:
     """
     shape, rest = as_shape(a), size(n)
     if not is_static(shape) or type(rest) is not Int:
-        raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N]()")
+        raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N](), or static(x)")
     require_positive(f"domain_distribute over {shown(shape)}", rest)
     out = []
     for s, place in zip(leaves(shape), leaves(compact_col_major(flatten(shape)))):
@@ -241,6 +247,7 @@ def domain_distribute(a: IntLike, n: IntLike) -> Layout:
     return from_modes(merge(out))
 
 
+@naming_static
 def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     """The part of two shapes' domains that both have as digits: a layout of places that both can be composed with.
 
@@ -257,7 +264,7 @@ def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     for s in (s for x in shapes for s in leaves(x)):
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):
-        raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N]()")
+        raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N](), or static(x)")
     found = []
     ends = (itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes)  # where each digit begins and the last one ends
     for (low, end), (start, stop) in itertools.product(*map(itertools.pairwise, ends)):
@@ -268,6 +275,7 @@ def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     return Layout(*map(tuple, zip(*(out or [(_1, _0)]))))
 
 
+@naming_static
 def layout_add(a: Layout, b: Layout) -> Layout:
     """The sum of two layouts of one size: R(i) == a(i) + b(i), coalesced.
 
@@ -286,7 +294,7 @@ def layout_add(a: Layout, b: Layout) -> Layout:
     if a.shape == b.shape and [*map(is_static, leaves(a.shape))] == [*map(is_static, leaves(b.shape))]:
         return coalesce(Layout(a.shape, like(a.shape, map(add, leaves(a.stride), leaves(b.stride)))))
     if not (a.is_static and b.is_static):
-        raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write their sizes as Int[N]()")
+        raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write static(a), static(b)")
     if size(a) == 0:
         return from_modes([(_0, _0)])
     both = Steps(*(merged([(int(s), int(d)) for s, d in flat_modes(x)] or [(1, 0)], unbounded=True) for x in (a, b)))

@@ -23,12 +23,14 @@ from ..core.questions import at_most, require, require_positive
 from .coalesce import filter
 from .codomain import cosize
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
+from .plain_integers import naming_static
 
 _1 = Int[1]()
 
 
 @certified
 @memo
+@naming_static
 def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
 

@@ -33,6 +33,7 @@ from .cutting import cut_static
 from .flat_modes import cut_like, has_symbols
 from .modes import append
 from .ordered import MakeOrderedLayout
+from .plain_integers import naming_static
 
 _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
@@ -125,6 +126,7 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 @keeping_valid
 def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
@@ -145,6 +147,7 @@ def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 @keeping_valid
 def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
@@ -160,6 +163,7 @@ def tiled_divide(layout: Layout, tiler: TilerLike) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 @keeping_valid
 def flat_divide(layout: Layout, tiler: TilerLike) -> Layout:
@@ -175,6 +179,7 @@ def flat_divide(layout: Layout, tiler: TilerLike) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 def zipped_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with the blocks gathered: ((block, ...), (copies, ...)). Source: CuTe `zipped_product`.
@@ -187,6 +192,7 @@ def zipped_product(layout: Layout, tiler: TilerLike) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 def tiled_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with the blocks gathered and the copies side by side. Source: CuTe `tiled_product`.
@@ -199,6 +205,7 @@ def tiled_product(layout: Layout, tiler: TilerLike) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 def flat_product(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_product with blocks and copies side by side. Source: CuTe `flat_product`.
@@ -302,6 +309,7 @@ def _flat(tiles: Layout, rests: Layout) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the block's coordinate is fastest, ((block 0, copies 0), ...).
@@ -317,6 +325,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
 
 
 @memo
+@naming_static
 @by_kind(Layout)
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """The block repeated, mode by mode: in each mode the copies' coordinate is fastest, ((copies 0, block 0), ...).
@@ -336,6 +345,7 @@ def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
     return logical_product(append[r](block), append[r](tiler))
 
 
+@naming_static
 @by_kind(Layout)
 def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.

@@ -109,7 +109,7 @@ def by_stride(modes: list[M], where: Callable[[], str]) -> list[M]:
         raise Unproven(
             f"{where()}: the order of its strides is not static",
             "static strides, or one mode",
-            "write static(layout), which makes its integers known",
+            "use static strides, as static(layout) has",
         )
     out: list[M] = []
     rest = [*modes]

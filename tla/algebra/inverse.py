@@ -26,6 +26,7 @@ from ..core.questions import at_most, equal, require
 from .coalesce import coalesce
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge, wrapped
 from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
+from .plain_integers import naming_static, noting
 
 _0, _1 = Int[0](), Int[1]()
 #: Spans of offsets up to this are searched for any left inverse.
@@ -36,6 +37,7 @@ SEARCHED = 256
 
 @certified
 @memo
+@noting
 @by_kind(Layout)
 def right_inverse(layout: Layout) -> Layout:
     """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
@@ -104,6 +106,7 @@ def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
 
 @certified
 @memo
+@naming_static
 @by_kind(Layout)
 def left_inverse(layout: Layout) -> Layout:
     """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
@@ -132,7 +135,9 @@ def left_inverse(layout: Layout) -> Layout:
 
     if any(type(d) is int for _s, d, _place in modes):
         raise Unproven(
-            f"{where()}: the order of its strides is not static", "static strides", "write static(layout), which makes its integers known"
+            f"{where()}: the order of its strides is not static",
+            "static strides",
+            "use static strides, as static(layout) has",
         )
     if not modes:
         return coalesce(layout)
@@ -160,7 +165,7 @@ def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layo
     what = f"left_inverse of {shown(layout)}"
     if not all(type(s) is type(d) is Int for s, d, _p in modes):
         why = "its integers are not static, and its strides do not divide each other"
-        raise Unproven(f"{what}: {why}", "static integers, or strides that divide", "write Int[N]()")
+        raise Unproven(f"{what}: {why}", "static integers, or strides that divide", "write them as Int[N](), or static(layout)")
     n = math.prod(int(s) for s, _d, _p in modes)
     expected = "strides each past the reach of the smaller ones"
     if n > SEARCHABLE:

@@ -13,6 +13,7 @@ from .terminal import OWNERS, Answer
 
 if TYPE_CHECKING:
     from .. import access as accesses
+    from ..access import pattern
 
 _places = OnDemand("tla.access.places")
 _accesses, _owners, _patterns = OnDemand("tla.access"), OnDemand("tla.apps.owners"), OnDemand("tla.access.pattern")
@@ -53,19 +54,21 @@ def access(arguments: argparse.Namespace) -> Answer:
         "convention": found.memory.convention,
         "element": element._asdict(),
     }
-    mend = [_mend(arguments, place, found)] if found.degree > 1 and isinstance(who.held, _patterns.Pattern) else []
+    mend = [_mend(arguments, who.held, place, found)] if found.degree > 1 and isinstance(who.held, _patterns.Pattern) else []
     return value, lambda _: terminal.wrapped([*str(found).splitlines(), *filter(None, mend)])
 
 
-def _mend(arguments: argparse.Namespace, place: Any, found: accesses.Access) -> str:
+def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Any, found: accesses.Access) -> str:
     """The command that finds a layout without this conflict, which is written along the rows; "" where there is none for its extents."""
     tile = _places.extents_of(place)
     if any(n & (n - 1) for n in tile):
         return ""
-    who = f"'{arguments.owners}'" if " " in arguments.owners else arguments.owners
-    memory = "" if found.memory.name == "NVIDIA_SHARED" else f" --memory {found.memory.name}"
+    written = _patterns.written_by(held) if held.memory == found.memory else "cp.async.16"
+    write, read = (f"'{name}'" if " " in name else name for name in (written, arguments.owners))
+    has_row = found.memory.name == "NVIDIA_SHARED" or written != "cp.async.16"
+    memory = "" if has_row else f" --memory {found.memory.name}"
     tail = f"--tile {','.join(map(str, tile))} --bits {found.element.bits}{memory}"
-    return f"a layout without it: tla swizzle --write cp.async.16 --read {who} {tail}"
+    return f"a layout without it: tla swizzle --write {write} --read {read} {tail}"
 
 
 def swizzle(arguments: argparse.Namespace) -> Answer:

@@ -21,7 +21,7 @@ from .terminal import LAYOUT, OWNERS
 _advise = OnDemand("tla.apps.advise")
 _accesses, _arrays, _code = OnDemand("tla.apps.accesses"), OnDemand("tla.apps.arrays"), OnDemand("tla.apps.code")
 _hlo, _layouts, _page = OnDemand("tla.apps.hlo"), OnDemand("tla.apps.layouts"), OnDemand("tla.apps.page")
-_ttgir = OnDemand("tla.apps.ttgir")
+_recovered, _ttgir = OnDemand("tla.apps.recovered"), OnDemand("tla.apps.ttgir")
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130  # argparse exits with WRONG too
 
@@ -134,6 +134,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
         _layouts,
         {"layout": LAYOUT, "coord": "a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus"},
     ),
+    "read": (_recovered, {"expression": "an index expression, such as 'smem[(i/8)*64 + j]', or a function that is one"}),
     "hlo": (_hlo, {"file": "the text of an HLO module, or - for standard input"}),
     "advise": (_advise, {"function": "a file of Python and a function of JAX in it, such as script.py:step"}),
     "explain": (_arrays, {"shape": "an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'"}),
@@ -155,7 +156,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
 
 #: What one wants -> the commands for it.
 GROUPS = {
-    "see a layout": ("explore", "show", "draw", "offset"),
+    "see a layout": ("explore", "show", "draw", "offset", "read"),
     "shared memory: conflicts, and what mends them": ("access", "swizzle", "ttgir"),
     "TPU and XLA": ("hlo", "advise", "lower", "explain", "relayout", "default", "sharding"),
     "code": ("emit", "emit-copy", "prove"),
@@ -166,6 +167,7 @@ WANTS = {
     "show": "the grid of offsets, here",
     "draw": "the grid, or who holds what, as SVG, HTML, TikZ, PNG",
     "offset": "the offset of a coordinate",
+    "read": "the layout of an index expression of C, CUDA, Triton, ...",
     "access": "what an access costs: wavefronts, conflicts, the lanes that collide",
     "swizzle": "the layout with the fewest conflicts, and why none is better",
     "ttgir": "what a compiled kernel of Triton's does with memory",
@@ -194,6 +196,10 @@ EXAMPLES = {
     "lower": ["'bf16[16,256]{1,0:T(8,128)(2,1)}'"],
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
+    "read": [
+        "'(i/8)*512 + (i%8)*64 + ((j/8) ^ (i%8))*8 + j%8' --shape 16,64 --access ldmatrix --bits 16",
+        "'i // 8 + i % 8 * 4' --shape 32 --language python",
+    ],
     "advise": ["train.py:step --topology v6e:2x2"],
     "hlo": [
         "module.txt",
@@ -202,7 +208,7 @@ EXAMPLES = {
         "module.txt --advise",
         "new.txt --against old.txt --fail-if-peak-grows 2%",
     ],
-    "ttgir": ["kernel.ttgir", "kernel.ttgir --size K=4096"],
+    "ttgir": ["kernel.ttgir", "kernel.ttgir --size K=4096", "kernel.ttgir --advise", "before.ttgir after.ttgir"],
     "explain": ["'f32[3,5]{1,0:T(2,2)}' 2,3", "'f32[M,N]{1,0:T(8,128)}'", "'f32[3,5]{1,0:T(2,2)}' --strip"],
     "relayout": ["'f32[16,32]{1,0:T(8,16)}' 'f32[16,32]{0,1}'"],
     "default": ["'bf16[8,300]'", "'bf16[8,300]' --target v5e"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import xla
@@ -99,7 +100,7 @@ def show(arguments: argparse.Namespace) -> Answer:
     program = expressions.closed(arguments.layout)
     if not arguments.json:
         scene = viz.draw(*_drawables(arguments.layout, program))
-        return None, lambda _: _as_text(scene, arguments.all)
+        return None, lambda _: as_text(scene, arguments.all)
     layout = expressions.layout_of(expressions.only(arguments.layout, expressions.layouts_in(arguments.layout, program)))
     if size(layout) > MAX_LISTED:
         raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
@@ -119,7 +120,7 @@ def draw(arguments: argparse.Namespace) -> Answer:
         rule = arguments.color_by or "auto"
         scene = viz.draw(*drawables, color_by=rule, tile=tile, bits=arguments.bits, thread=arguments.thread)
     if arguments.output is None:
-        return _data(scene), lambda _: _as_text(scene, arguments.all)
+        return _data(scene), lambda _: as_text(scene, arguments.all)
     viz.save(scene, arguments.output)
     return {"file": arguments.output}, lambda value: f"wrote {value['file']}"
 
@@ -155,9 +156,10 @@ def _is_outside(coord: Any, shape: Any) -> bool:
     return not 0 <= int(coord) < int(product(shape))
 
 
-def _as_text(scene: viz.Scene, whole: bool) -> str:
-    """A scene as the terminal can show it; no more lines than its screen has, if not all are asked for."""
+def as_text(scene: viz.Scene, whole: bool, before: Sequence[str] = ()) -> str:
+    """A scene as the terminal can show it; no more lines than its screen has, if not all are asked for. before: lines above it."""
     text = viz.text(scene, width=terminal.width(), color=terminal.colours(), ascii=not terminal.holds("│"))
+    text = f"{terminal.wrapped(before)}\n{text}" if before else text
     return text if whole else terminal.within_screen(text, "--all shows them, tla draw -o layout.svg draws them")
 
 

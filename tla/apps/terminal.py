@@ -39,9 +39,10 @@ _PATIENCE, _PERIOD = 0.5, 0.1
 _END = 3
 
 #: Options of commands, by the arguments of Python that they stand for.
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer")}
-_GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)"
-_QUOTES = "'()"
+_NAMES = ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer", "target", "coords", "language", "values")
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _NAMES}
+_GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\{{[^{{}}]*\}}|\w+)"
+_QUOTES, _COLON = "'(){}", "':"
 #: Fixes that name what only Python has, and what they are in a shell.
 IN_SHELL = {
     "give who writes, or who reads": "add --write OWNERS, or --read OWNERS",
@@ -60,7 +61,7 @@ def in_shell_words(reason: Reason) -> Reason:
     give one in each mode, as in --tile 4,8
     """
     fix = IN_SHELL.get(reason.fix, reason.fix)
-    fix = re.sub(_GIVEN, lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '')}", fix)
+    fix = re.sub(_GIVEN, lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '').replace(_COLON, '=')}", fix)
     return reason._replace(fix=re.sub(_LEFT_OUT, lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
 
 

@@ -25,20 +25,29 @@ _TABLES = {
 
 def ttgir_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
+    sub.add_argument("other", metavar="B", nargs="?", help="another compile of the kernel, to compare with")
     sub.add_argument("--size", metavar="NAME=N", nargs="+", default=[], help="values of the kernel's arguments, such as K=4096")
+    sub.add_argument("--target", metavar="T", help="the machine, such as cuda:90 or hip:gfx942, where the program does not say it")
+    sub.add_argument("--advise", action="store_true", help="other layouts that make it cheaper, each with its gain")
 
 
 def ttgir(arguments: argparse.Namespace) -> Answer:
     """Report what a TTGIR program costs: each load, store and conversion with its instructions, wavefronts and sectors."""
-    found = read(arguments.file, arguments.size)
+    if arguments.advise and arguments.other is not None:
+        raise LeafTypeError("--advise of two programs", "one program", f"write tla ttgir {arguments.file} --advise")
+    found = read(arguments.file, arguments)
+    if arguments.other is not None:
+        return _compared(found, read(arguments.other, arguments)), _compared_text
+    if arguments.advise:
+        return [_advice(a) for a in _ttgir.advise(found)], _advice_text
     return value_of(found), text_of
 
 
-def read(path: str, sizes: Sequence[str]) -> Any:
+def read(path: str, arguments: argparse.Namespace) -> Any:
     """The costs of the program in a file."""
     with terminal.opened(path) as file:
         program = _ttgir.read_program(file)
-    return _ttgir.costs(program, sizes_of(sizes))
+    return _ttgir.costs(program, sizes_of(arguments.size), arguments.target)
 
 
 def sizes_of(given: Sequence[str]) -> dict[str, int]:
@@ -60,11 +69,15 @@ def value_of(found: Any) -> dict[str, Any]:
     """The costs as plain data."""
     program = found.program
     return {
-        "target": program.target,
+        "target": found.machine.name,
         "warps": program.warps,
         "lanes": program.lanes,
         "operations": len(program.ops),
         "rows": [_row(row) for row in found.rows],
+        "dots": [
+            {**dot._asdict(), "op": dot.op.name, "line": dot.op.line, "source": dot.op.source, "times": terminal.plain(dot.times)}
+            for dot in _ttgir.dots(found)
+        ],
         "totals": {unit: terminal.plain(n) for unit, n in found.totals().items()},
         "assumed": dict(found.addresses.assumed),
     }
@@ -90,9 +103,15 @@ def text_of(value: dict[str, Any]) -> str:
     lines = [f"{value['target']}, {value['warps']} warps of {value['lanes']} lanes, {value['operations']} operations"]
     for unit in _TABLES:
         lines += _table(value, unit, width)
+    if value["dots"]:
+        lines += ["", "matrix products, m x n x k:"]
+        for d in value["dots"]:
+            a, b = d["operands"]
+            text = f"  {' x '.join(map(str, d['shape']))}, times {d['times']}, {d['source'] or d['op']}: a in {a}; b in {b}"
+            lines += terminal.wrapped([text], width).split("\n")
     still = [row for row in value["rows"] if not row["parts"] and not row["refused"]]
     if still:
-        lines += ["", f"{len(still)} conversions move nothing between threads"]
+        lines += ["", f"conversions that move nothing between threads: {len(still)}"]
     refused = [row for row in value["rows"] if row["refused"]]
     if refused:
         lines += ["", "not counted, or not legal:"]
@@ -123,3 +142,53 @@ def _table(value: dict[str, Any], unit: str, width: int) -> list[str]:
                     ]
                 )
     return ["", f"{title}:", *terminal.table(rows, 3, width)] if len(rows) > 1 else []
+
+
+# ------------------------------------------------------------------------------------------------- advice, and two programs
+
+
+def _advice(advice: Any) -> dict[str, Any]:
+    return {
+        "kind": advice.kind,
+        "alias": advice.alias,
+        "was": advice.was,
+        "change": advice.change,
+        "unit": advice.unit,
+        "before": terminal.plain(advice.before),
+        "after": terminal.plain(advice.after),
+        "lines": [row.op.line for row in advice.rows],
+        "sources": [*dict.fromkeys(row.op.source for row in advice.rows)],
+    }
+
+
+def _advice_text(value: list[dict[str, Any]]) -> str:
+    lines = list[str]()
+    for v in value:
+        where = ", ".join(filter(None, v["sources"])) or f"line {v['lines'][0]}"
+        lines += [f"{v['kind']}: {v['unit']} {v['before']} -> {v['after']}, {where}"]
+        name = f"#{v['alias']} = " if v["alias"] else ""
+        lines += [f"  {name}{v['was']}", f"  => {name}{v['change']}"]
+    note = "predicted, not compiled: the cost of these accesses alone; another layout of registers may need a conversion elsewhere"
+    return terminal.wrapped([*lines, "", note] if lines else ["no other layout that was tried makes an access cheaper"])
+
+
+def _compared(before: Any, after: Any) -> dict[str, Any]:
+    totals = [found.totals() for found in (before, after)]
+    changes = _ttgir.difference(before, after)
+    return {
+        "totals": [
+            {"unit": unit, "before": terminal.plain(totals[0].get(unit, 0)), "after": terminal.plain(totals[1].get(unit, 0))}
+            for unit in dict.fromkeys((*totals[0], *totals[1]))
+        ],
+        "changes": [{**c._asdict(), "before": terminal.plain(c.before), "after": terminal.plain(c.after)} for c in changes if c.differs],
+        "same": sum(not c.differs for c in changes),
+    }
+
+
+def _compared_text(value: dict[str, Any]) -> str:
+    width = terminal.width() or 80
+    rows = [["in all", "A", "B"], *([t["unit"], str(t["before"]), str(t["after"])] for t in value["totals"])]
+    lines = [*terminal.table(rows, 3, width), ""]
+    for c in value["changes"]:
+        lines += terminal.wrapped([f"{c['source'] or '?'} {c['operation']}: {c['unit']} {c['before']} -> {c['after']}"], width).split("\n")
+    return "\n".join([*lines, *[""][: len(value["changes"])], f"{len(value['changes'])} places differ, {value['same']} are the same"])

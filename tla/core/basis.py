@@ -76,13 +76,15 @@ class ScaledBasis(Value):
         return _sum(other, -self)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, tuple):  # 5@0 is the coordinate (5)
+            return is_leaf(self.value) and bool(as_coordinate(self) == other)
         if not isinstance(other, ScaledBasis):
             return NotImplemented
         one, two = self.value, other.value
         return self.path == other.path and (one is two or (is_leaf(one) and is_leaf(two) and bool(one == two)))
 
     def __hash__(self) -> int:
-        return hash((ScaledBasis, self.value, self.path))
+        return hash(as_coordinate(self))
 
     def __str__(self) -> str:
         return "@".join(map(str, (self.value, *reversed(self.path))))
@@ -212,6 +214,22 @@ def as_coordinate(x: object) -> Any:
             value = tuple.__new__(ArithmeticTuple, [_0] * i + [value])
         return value
     return ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x)
+
+
+def in_shape(x: Any, shape: Any) -> Any:
+    """The value of a layout of coordinates as a coordinate of a shape: a basis element, or a sum, is 0 in the modes that it does not name.
+
+    >>> print(in_shape(3 * E[1], (4, 5, 6)), in_shape(2 * E[0] + E[1, 1], (4, (5, 2), 6)))
+    (_0,3,_0) (2,(_0,_1),_0)
+
+    Any other coordinate is as it was. RankError for modes that the shape does not have.
+    """
+    if not isinstance(x, (ScaledBasis, ArithmeticTuple)):
+        return x
+    coord = as_coordinate(x)
+    if not isinstance(shape, tuple) or len(coord) > len(shape):
+        raise RankError(f"the coordinate {shown(x)} of the shape {shown(shape)}", "modes that the shape has", "use basis elements of these")
+    return _coordinate(in_shape(c, s) for c, s in zip_longest(coord, shape, fillvalue=_0))
 
 
 def _sum(a: object, b: object) -> Any:

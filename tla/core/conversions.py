@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
+from .basis import in_shape
 from .coord import Coord, CoordLike, Offset, as_coord, no_coordinate
 from .digits import merged_leaves
 from .errors import RangeError, RankError
@@ -143,7 +144,7 @@ def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Of
     except (TypeError, ZeroDivisionError):  # not plain ints throughout, or refused below with a reason
         total = 0
     # A sum that is not 0 has a term that is not, and that term has the dynamic coordinate in it: the result is dynamic.
-    return total or _offset_of_coord(as_coord(coord), shape, stride)
+    return total or _offset_of_coord(as_coord(in_shape(coord, shape)), shape, stride)
 
 
 def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:

@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.kinds import AnyLayout, layout_fix
 from ..core.reader import Reader
 from . import bits
 from .arguments import checked
+from .bridge import linear
 from .linear_layout import LinearLayout
 from .value import MAX_BITS
 
@@ -25,18 +27,25 @@ Tree = Any  # an integer, or a tuple of trees
 
 
 @checked
-def to_xor_strides(layout: LinearLayout) -> str:
+def to_xor_strides(layout: Any) -> str:
     """A linear layout as PyCuTe writes it: a mode for each input, a stride for each run of bases that double.
 
-    Outputs are one offset, the first output's bits lowest.
+    layout     a LinearLayout, whose outputs are one offset, the first output's bits lowest; or a layout that linear() takes, such as a
+               chain of swizzles, which this is one line for
+    Raises     as linear() does for a layout that is not linear over bits
 
     >>> to_xor_strides(LinearLayout({"row": [(5,), (10,)], "column": [(1,), (2,)]}, {"offset": 16}))
     '(4,4):(F5,F1)'
     >>> to_xor_strides(LinearLayout({"i": [(1,), (7,), (4,)]}, {"offset": 8}))
     '(2,2,2):(F1,F7,F4)'
+    >>> from tla import parse
+    >>> to_xor_strides(parse("Sw<1,0,1> o 0 o Sw<1,1,1> o 0 o (4,8):(1,4)"))
+    '((2,2),(2,4)):((F1,F3),(F7,F8))'
     """
+    if isinstance(layout, AnyLayout):
+        return to_xor_strides(linear(layout))
     if not isinstance(layout, LinearLayout):
-        raise LeafTypeError(f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout", "linear(layout) gives one")
+        raise LeafTypeError(f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout, or a layout", layout_fix(layout))
     columns = iter(layout.columns)
     modes = [_runs([next(columns) for _ in vectors]) for vectors in layout.bases.values()]
     if len(modes) == 1:

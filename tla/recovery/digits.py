@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 Table: TypeAlias = "npt.NDArray[np.int64]"
 
 
+def least(table: Any) -> int:
+    return int(table.min())
+
+
+def largest(table: Any) -> int:
+    return int(table.max())
+
+
 class Digits(NamedTuple):
     """An offset, and the extents and strides of each axis, those that are fastest first."""
 

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import LeafTypeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import is_int
+from ..core.ints import is_int, is_sympy
 from ..linear import LinearLayout
 from ..linear.bridge import layout_of as layout_of_linear
+from .evaluate import table_of
 from .functions import table_of_function
-from .tables import as_table, layout_of_table
+from .languages import LANGUAGES
+from .reading import coordinates_of, read
+from .tables import MAX_OFFSETS, as_table, layout_of_table
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout
     from ..core.layout import Layout
+    from .digits import Table
 
 
-def layout_of(x: Any, shape: int | tuple[int, ...] | None = None) -> Layout | ComposedLayout:
+def layout_of(
+    x: Any,
+    shape: int | tuple[int, ...] | Mapping[str, int] | None = None,
+    coords: str | Sequence[str] | None = None,
+    language: str = "c",
+    integer: str | None = None,
+    values: Mapping[str, int] | None = None,
+) -> Layout | ComposedLayout:
     """The simplest layout with given offsets: shape and strides, swizzled or not, or what is linear over bits.
 
     x        a table: an array or a list of offsets with an axis for each coordinate, as numpy or torch make one of an arange
-             by reshape, transpose, flip, expand, unfold; or a function of coordinates; or a LinearLayout
-    shape    the extents of the coordinates: a function needs them; a table of one axis is cut by them, the first fastest
+             by reshape, transpose, flip, expand, unfold; a function of coordinates, or its text; an index expression as text
+             or of sympy; or a LinearLayout
+    shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest
+    coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
+    language of a text: c, cpp, cuda, hip, opencl, python, numpy, triton, tvm, mlir or sympy. Quotients are C's in the first five and in
+             triton, and round down in the others. The text is parsed, never evaluated
+    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton and tvm. What does not fit is refused
+    values   the values of other names in a text, such as {"ld": 72}
     Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every offset
     Raises   RangeError with the smallest coordinates that no layout of shape:stride serves, and no swizzle of one;
-             LeafTypeError for what is no table of integers, RankError for another shape
+             LeafTypeError for what is no table of integers, RankError for another shape; ParseError with the place in a text for
+             unknown calls, side effects, indices that depend on data, a divisor that may be 0, and what the integers do not hold
 
     >>> from tla import layout_of
     >>> print(layout_of([0, 1, 2, 3, 8, 9, 10, 11]))
     (_4,_2):(_1,_8)
     >>> print(layout_of(lambda i, j: i * 64 + (j // 8 ^ i % 8) * 8 + j % 8, shape=(64, 64)))
+    Sw<3,3,3> o _0 o (_64,_64):(_64,_1)
+    >>> print(layout_of("smem[(row/8)*512 + (row%8)*64 + ((col/8) ^ (row%8))*8 + col%8]", shape=(64, 64), coords="row,col"))
     Sw<3,3,3> o _0 o (_64,_64):(_64,_1)
     >>> import numpy as np
     >>> print(layout_of(np.arange(64).reshape(4, 2, 8).transpose(0, 2, 1)[::-1]))
@@ -43,16 +65,37 @@ def layout_of(x: Any, shape: int | tuple[int, ...] | None = None) -> Layout | Co
 
     Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they are the simplest.
     """
+    if isinstance(shape, Mapping):
+        coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
     extents = None if shape is None else _extents(shape)
     if isinstance(x, LinearLayout):
         if extents is not None:
             raise RankError(f"shape={shown(shape)} of a LinearLayout", "none: it has its own", "leave shape= out")
         return layout_of_linear(x)  # type: ignore[no-any-return]
-    if callable(x):
-        if extents is None:
-            raise RankError("a function without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))")
-        return layout_of_table(table_of_function(x, extents))
-    return layout_of_table(as_table(x, extents))
+    if is_sympy(x):
+        x, language = str(x), "sympy"
+    if not isinstance(x, str) and not callable(x):
+        return layout_of_table(as_table(x, extents))
+    if extents is None:
+        raise RankError(f"{type(x).__name__} without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))")
+    table = _table_of_text(x, extents, coords, language, integer, values or {}) if isinstance(x, str) else table_of_function(x, extents)
+    return layout_of_table(table)
+
+
+def _table_of_text(
+    text: str, shape: tuple[int, ...], coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, int]
+) -> Table:
+    """The offset of every coordinate of an index expression."""
+    if language not in LANGUAGES:
+        raise LeafTypeError(f"language={language!r}", f"one of {', '.join(LANGUAGES)}", "use one of these, as in language='c'")
+    integer = integer or LANGUAGES[language].integer
+    if integer not in ("int32", "int64"):
+        raise LeafTypeError(f"integer={integer!r}", "int32 or int64", "use one of these, as in integer='int64'")
+    if (count := math.prod(shape)) > MAX_OFFSETS:
+        raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
+    code = read(text, language)
+    given = [n.strip() for n in coords.split(",")] if isinstance(coords, str) else coords
+    return as_table(table_of(code, coordinates_of(code, given, len(shape), values), shape, values, integer))
 
 
 def _extents(shape: Any) -> tuple[int, ...]:

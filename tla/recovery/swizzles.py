@@ -14,7 +14,7 @@ from ..core.cache import plain_memo
 from ..core.swizzle import Swizzle, make_swizzle
 from ..linear import bits
 from ..linear.bridge import eliminated
-from .digits import Digits, digits
+from .digits import Digits, digits, largest, least
 
 if TYPE_CHECKING:
     from .digits import Table
@@ -79,9 +79,9 @@ def unswizzled(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
     >>> print(*found[0], found[1].axes)
     Sw<3,3,3> (((8, 64),), ((64, 1),))
     """
-    if table.size < 3 or int(table.min()) < 0:
+    if table.size < 3 or least(table) < 0:
         return None
-    rows = int(table.max()).bit_length()
+    rows = largest(table).bit_length()
     if rows <= MAX_ROWS:
         for swizzle in _likely(table, rows):
             found = digits(swizzle(table))

@@ -10,7 +10,7 @@ from ..core.layout import Layout
 from ..linear import LinearLayout
 from ..linear.bridge import layout_of as layout_of_linear
 from ..tensors.offsets import offsets
-from .digits import Digits, digits
+from .digits import Digits, digits, largest, least
 from .swizzles import columns_of, is_affine, unswizzled
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _found(table: Table) -> Any:
 
 def _crossed(table: Table) -> Any:
     """The layout of a table that is linear over bits, where bits are sums of others."""
-    if int(table.flat[0]) or int(table.min()) < 0 or any(n & (n - 1) for n in table.shape) or not is_affine(table):
+    if int(table.flat[0]) or least(table) < 0 or any(n & (n - 1) for n in table.shape) or not is_affine(table):
         return None
     bases = {f"dim{a}": [(c,) for c in columns] for a, columns in enumerate(columns_of(table))}
-    return layout_of_linear(LinearLayout(bases, {"offset": 1 << int(table.max()).bit_length()}))
+    return layout_of_linear(LinearLayout(bases, {"offset": 1 << largest(table).bit_length()}))

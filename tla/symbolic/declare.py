@@ -37,6 +37,22 @@ def dim(name: str, *, multiple_of: int = 1, at_least: object = 1, at_most: objec
     return _declared(name, unit, low, high, f"dim({name!r})")
 
 
+class _OneSize(tuple[Any, ...]):
+    """The size of one name that `dims` gives: a tuple, and refused as the number that `dim` gives."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_operands: object) -> Any:
+        name = str(self[0])
+        raise LeafTypeError(f"dims({name!r}) as a number: it is a tuple of one size", "a size", f"write dim({name!r})")
+
+    __add__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = _refuse
+    __pow__ = __neg__ = __abs__ = __index__ = __int__ = __lshift__ = __rshift__ = __xor__ = __and__ = __or__ = _refuse
+
+    def __radd__(self, other: object) -> Any:
+        return (*other, *self) if isinstance(other, tuple) else self._refuse()
+
+
 def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
     """Sizes of several names, all with the same facts: see dim.
 
@@ -45,11 +61,13 @@ def dims(names: str, **facts: Any) -> tuple[SymInt, ...]:
     >>> print(M // 128 * 128 * N, K % 64)
     M*N 0
 
-    Of one name too it is a tuple: `N, = dims("N")`, or `N = dim("N")`. Source: docs/symbolic.md.
+    Of one name too it is a tuple, `N, = dims("N")`: to compute with it is a LeafTypeError, for `dim("N")` is the size.
+    Source: docs/symbolic.md.
     """
     if not isinstance(names, str):
         raise LeafTypeError(f"dims({names!r})", "names in one text", "write dims('M N K')")
-    return tuple(dim(name, **facts) for name in names.replace(",", " ").split())
+    sizes = tuple(dim(name, **facts) for name in names.replace(",", " ").split())
+    return _OneSize(sizes) if len(sizes) == 1 else sizes
 
 
 def index(name: str, below: object, *, at_least: object = 0, multiple_of: int = 1) -> SymInt:

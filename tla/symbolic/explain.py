@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.int_tuple import as_int_tuple, leaves
 from ..core.ints import leaf
 from ..core.kinds import AnyLayout
+from ..core.on_demand import OnDemand
 from . import text
 from .conditions import Condition
 from .forms import best, plain, steps
@@ -14,6 +15,11 @@ from .operations import OPERATIONS
 from .poly import Poly
 from .rules import traced
 from .symint import SymInt, poly_of
+
+if TYPE_CHECKING:
+    from ..algebra.plain_integers import Note
+
+_NOTES = OnDemand("tla.algebra.plain_integers")
 
 
 def latex(x: object) -> str:
@@ -84,10 +90,15 @@ def to_python(x: object) -> str:
     return text.python(best(poly_of(leaf(x))) if not isinstance(x, SymInt) else x.form)
 
 
-def explain(x: object) -> list[Step]:
+def explain(x: object, *arguments: object) -> list[Step | Note]:
     """The steps that led to an expression, or to each in a tuple or layout: what was computed, by which rules.
 
     First the rules of the normal form, in the order they were used, then the moves to the form that is shown.
+
+    x           an expression, a tuple or a layout; or an operation on layouts
+    arguments   of the operation: then it is its answer that is explained
+    Returns     the steps; and a Note where plain integers made the answer smaller than it is for known ones: of an operation with its
+                arguments, and of an answer _1:_0 of right_inverse, nullspace or max_common_layout
 
     >>> from tla import dims, explain, index
     >>> M, N = dims("M N")
@@ -96,12 +107,21 @@ def explain(x: object) -> list[Step]:
     (j)//(N) == 0   by x//d -> k, k*d <= x < (k+1)*d
     (i*N+j)//(N) == i   by (k*d + x)//d -> k + x//d, d > 0
 
+    >>> from tla import make_layout, max_common_vector, right_inverse
+    >>> a = make_layout((16, 8), (1, 16))
+    >>> for line in (*explain(right_inverse(a)), *explain(max_common_vector, a, a)):
+    ...     print(line)
+    Note: right_inverse(layout) is _1:_0, for plain integers are run-time values; right_inverse(static(layout)) is _128:_1
+    Note: max_common_vector(a, b) is _1, for plain integers are run-time values; max_common_vector(static(a), static(b)) is _128
+
     Where an expression came out of a pickle or a text, or of more than 100 operations, only its last steps are known.
     Source: docs/symbolic.md.
     """
+    found = _NOTES.note(x, *arguments) if callable(x) and arguments else _NOTES.note_of(x)
+    out: dict[Step | Note, None] = {found: None} if found else {}
+    x = x(*arguments) if callable(x) and arguments else x
     if isinstance(x, AnyLayout):
         x = (x.shape, getattr(x, "stride", ()))
-    out: dict[Step, None] = {}
     for n in leaves(as_int_tuple(x)):
         if isinstance(n, SymInt):
             out.update(dict.fromkeys(_derivation(n)))

@@ -1,11 +1,34 @@
-"""Programs of Triton's TTGIR: read, and what each operation costs that moves data.
+"""Programs of Triton's TTGIR: read, what each operation costs that moves data, and what makes it less.
 
 read_program     a program from a file; program_of: from its text
 costs            instructions, wavefronts and sectors of each operation, how often it runs, and the totals
+dots             its matrix products, and where their operands come from
+advise           other layouts by which accesses cost less
+difference       two compiles of a kernel compared
 """
 
+from .advise import Advice, advise
 from .costs import Cost, Costs, Part, costs
+from .difference import Change, difference
+from .dots import Dot, dots
 from .program import Argument, Op, Program, Source
 from .text import program_of, read_program
 
-__all__ = ["Argument", "Cost", "Costs", "Op", "Part", "Program", "Source", "costs", "program_of", "read_program"]
+__all__ = [
+    "Advice",
+    "Argument",
+    "Change",
+    "Cost",
+    "Costs",
+    "Dot",
+    "Op",
+    "Part",
+    "Program",
+    "Source",
+    "advise",
+    "costs",
+    "difference",
+    "dots",
+    "program_of",
+    "read_program",
+]

@@ -87,7 +87,7 @@ class Addresses:
         if name in self._begins:
             return self.of(self._begins[name])
         if (argument := self._arguments.get(name)) is not None:
-            return self._argument(argument.name[1:], argument.type, argument.divisibility)
+            return self._argument(argument.name[1:].replace("@", "_line"), argument.type, argument.divisibility)
         op = self.program.definitions.get(name)
         if op is None or len(op.results) != 1:
             return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..access.by_bits import by_bits
-from ..access.counting import Access, access
+from ..access.counting import Access, Asked, access
 from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
 from ..core.element import Width
@@ -83,10 +83,11 @@ class Cost:
     refused: str = ""
 
 
-def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
+def costs(program: Program, sizes: Mapping[str, int] | None = None, target: str | None = None) -> Costs:
     """Count what each operation of a program costs that moves data.
 
     sizes      values of the kernel's arguments, and of loops whose count is not known: name -> value
+    target     the machine, such as cuda:90 or hip:gfx942, where the program does not say it
     Raises     RangeError for a machine whose shared memory is not known
 
     >>> from tla.ttgir import program_of
@@ -103,13 +104,14 @@ def costs(program: Program, sizes: Mapping[str, int] | None = None) -> Costs:
 
     Source: Triton 3.9's lowering of each operation; the memories of tla.access.
     """
-    return Costs(program, sizes)
+    return Costs(program, sizes, target)
 
 
 class Costs:
     """The costs of a program's operations.
 
     sizes   values of the kernel's arguments, and of loops whose count is not known
+    loops   how often each operation runs
     rows    a Cost for each operation that moves data, in the order of the text
 
     >>> from tla.ttgir import program_of
@@ -117,9 +119,9 @@ class Costs:
     {}
     """
 
-    def __init__(self, program: Program, sizes: Mapping[str, int] | None = None) -> None:
-        self.program, self.machine = program, machine(program.target)
-        self._loops = Loops(program, sizes)
+    def __init__(self, program: Program, sizes: Mapping[str, int] | None = None, target: str | None = None) -> None:
+        self.program, self.machine = program, machine(program.target or target or "")
+        self.loops = Loops(program, sizes)
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
         self.rows = tuple(self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
@@ -130,7 +132,7 @@ class Costs:
         return Alignment(self.program)
 
     def _cost(self, op: Op) -> Cost:
-        times = self._loops.times(op)
+        times = self.loops.times(op)
         try:
             return _COUNTED[op.name](self, op, times)
         except TlaError as error:
@@ -209,17 +211,26 @@ class Costs:
             return Cost(op, times, (), refused=f"{op.name} is not counted")
         name = "cp.async" if self.machine.nvidia else "load to LDS"
         typed, shared = self.program.typed(source), self.program.typed(allocated(target))
-        element = Width(max(_BYTE, pointee_bits(source)), typed.element)
+        bits = max(_BYTE, pointee_bits(source))
         at = by_bits(typed.linear, placed(shared), self.machine.write.lanes)
-        proved = vector_of(self.program, self.alignment, op.operands[0], source, element.bits, _mask(op, False))
+        proved = vector_of(self.program, self.alignment, op.operands[0], source, bits, _mask(op, False))
         most = max(proved, op.integer("contiguity") or 1)
         while most > 1 and at is not None and not at.in_sequence(most):
             most //= 2
         part = self._sectors(op, source, name, False, most)
-        row = self.machine.write if part.vector in self.machine.write.phases else self.machine.read
-        there = access(without_copies(typed.linear), placed(shared), element, part.vector, row)
+        there = self.written(source, placed(shared), part.vector)
         inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
         return Cost(op, times, (part, inside), shared=shared)
+
+    def written(self, source: str, memory: Any, width: int) -> Access:
+        """The cost in shared memory of a copy by the threads that hold pointers, in accesses of this width [bits].
+
+        Raises     RangeError where the elements of an access would not follow on one another
+        """
+        typed = self.program.typed(source)
+        element = Width(max(_BYTE, pointee_bits(source)), typed.element)
+        row = self.machine.write if width in self.machine.write.phases else self.machine.read
+        return access(without_copies(typed.linear), memory, element, Asked(width, True), row)
 
     def buffered(self, op: Op, times: Size, store: bool) -> Cost:
         """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""

@@ -99,7 +99,7 @@ class Loops:
     def _worked_out(self, name: str) -> Size | None:
         if (argument := self.arguments.get(name)) is not None:
             is_integer = argument.type.startswith("i") and argument.type[1:].isdecimal()
-            return self._named(name[1:], argument.divisibility) if is_integer else None
+            return self._named(name[1:].replace("@", "_line"), argument.divisibility) if is_integer else None
         op = self.program.definitions.get(name)
         if op is None:
             return None

@@ -24,6 +24,7 @@ class Machine(NamedTuple):
     ldmatrix      whether a warp loads matrices of 8 rows of 16 bytes; stmatrix: whether it stores them
     narrow        whether ldmatrix transposes elements of 8 bits, too
     nvidia        whether it is one of NVIDIA's
+    transposes    whether its loads of shared memory transpose by themselves, which is not counted here
 
     >>> machine("cuda:80").ldmatrix, machine("cuda:80").stmatrix
     (True, False)
@@ -36,6 +37,7 @@ class Machine(NamedTuple):
     stmatrix: bool = False
     narrow: bool = False
     nvidia: bool = False
+    transposes: bool = False
 
 
 _AMD = {
@@ -44,6 +46,8 @@ _AMD = {
     "gfx11": (AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ),
     "gfx12": (AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ),
 }
+#: ds_read_b64_tr, ds_load_tr.
+_TRANSPOSE = ("gfx950", "gfx12")
 
 
 def machine(target: str) -> Machine:
@@ -57,6 +61,10 @@ def machine(target: str) -> Machine:
         return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, n >= 75, n >= 90, n >= 100, True)
     for prefix, (read, write) in _AMD.items():
         if kind == "hip" and version.startswith(prefix):
-            return Machine(target, read, write)
+            return Machine(target, read, write, transposes=prefix in _TRANSPOSE)
     known = ", ".join(["cuda:80", *(f"hip:{name}" for name in _AMD)])
-    raise RangeError(f"the target {target or 'that the module does not name'!r:.60}", f"one like {known}", "compile for one of these")
+    raise RangeError(
+        f"the target {target or 'that the module does not name'!r:.60}",
+        f"one like {known}",
+        "compile for one of these, or give target='cuda:80'",
+    )

@@ -24,6 +24,8 @@ from .program import Argument, Op, Program
 #: A longer text is refused [characters]; so are more regions inside of each other, and more brackets in a line.
 MAX_TEXT, MAX_DEPTH, MAX_BRACKETS = 2**24, 64, 64
 MAX_LINES = 2**17
+#: So many lines may be one operation.
+MAX_JOINED = 64
 _GZIP = b"\x1f\x8b"
 _EXPECTED = "the TTGIR of a kernel, as Triton prints it"
 _FIX = "write kernel.asm['ttgir'] of a compiled kernel to a file, or take NAME.ttgir of Triton's cache"
@@ -114,15 +116,24 @@ class _ProgramReader:
 
     def lines(self) -> Iterator[_Line]:
         """The lines that say something; the location that stands at the end of each apart from it."""
-        at = 0
+        at, first = 0, 1
+        held: _Line | None = None  # a line whose parentheses do not close goes on in the next
         for number, raw in enumerate(self.text.split("\n"), 1):
             if number > MAX_LINES:
                 self.fail(at, f"more than {MAX_LINES:,} lines", "the TTGIR of one kernel", "give one kernel")
             start, at = at, at + len(raw) + 1
             text = raw.strip()
-            if text and not text.startswith("//"):
-                cut = _location_at(text)
-                yield _Line(start, number, text[:cut].rstrip(), text[cut:])
+            if not text or text.startswith("//"):
+                continue
+            text = f"{held.text} {text}" if held else text
+            cut = _location_at(text)
+            line = _Line(held.start if held else start, number, text[:cut].rstrip(), text[cut:])
+            held = line._replace(text=text) if _goes_on(line.text) and number - first < MAX_JOINED else None
+            if held is None:
+                first = number + 1
+                yield line
+        if held:
+            yield held
 
     def read(self, line: _Line) -> None:
         text = line.text
@@ -136,6 +147,8 @@ class _ProgramReader:
             self.descend(line, len(self.ops) - 1)
         elif text.startswith("module"):
             self.modules += 1
+            if self.modules > 1:
+                self.fail(line.start, f"line {line.number} begins another module", "one module", "give the modules one by one")
             self.attributes |= _pairs(text)
             self.descend(line, None)
         elif found := compiled(_HEAD).match(text):
@@ -149,8 +162,9 @@ class _ProgramReader:
             self.fail(line.start, f"line {line.number} is no alias", "#name = a layout, or a location", _FIX)
         if found[2].startswith("loc("):
             self.locations.aliases[found[1]] = found[2]
-        else:
-            self.aliases[found[1]] = found[2]
+        elif self.aliases.setdefault(found[1], found[2]) != found[2]:
+            what = f"line {line.number}: #{found[1]:.40} is another layout before"
+            self.fail(line.start, what, "one layout for a name", "give the modules one by one")
 
     def descend(self, line: _Line, op: int | None) -> None:
         if len(self.open) >= MAX_DEPTH:
@@ -173,7 +187,7 @@ class _ProgramReader:
 
     def operation(self, line: _Line, values: str, name: str, after: int) -> None:
         if name == "tt.func":
-            self.arguments += _arguments(line.text)
+            self.arguments += [a._replace(name=self.defined(a.name, line)) for a in _arguments(line.text)]
             if line.text.endswith("{"):
                 self.descend(line, None)
             return
@@ -260,6 +274,11 @@ class _ProgramReader:
 
     def fail(self, at: int, what: str, expected: str, fix: str) -> NoReturn:
         raise ParseError(self.text, at, what, expected, fix)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a line of an operation ends inside of parentheses: `({` opens a region."""
+    return text.startswith(("%", "tt.func")) and not text.endswith("{") and text.count("(") > text.count(")")
 
 
 def _location_at(text: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from ...core.reader import Reader
@@ -13,7 +13,7 @@ Tree: TypeAlias = "int | str | tuple[str, ...] | tuple[str, Tree] | tuple[str, T
 
 #: The operations of two operands that are no arithmetic: with values that are true or false, or chosen.
 COMPARED = frozenset(("&&", "and", "<", "<=", "==", "divides", "min", "max"))
-_RELATIONS = ("<", "<=", "==", "divides")
+RELATIONS = ("<", "<=", "==", "divides")
 _BITS, _ARITHMETIC = (("|",), ("^",), ("&",)), (("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"))
 #: More operations are refused: a tree is as deep as its longest chain.
 MAX_OPERATIONS = 300
@@ -39,30 +39,36 @@ class Function(NamedTuple):
 class Expression(Reader):
     """The grammar of an expression of integers, as Python and tla's notation have it; comparisons in it, and their conjunctions.
 
-    levels    the operations of two operands, those that bind least first
-    choices   functions of two integers, by name: min or max
+    levels     the operations of two operands, those that bind least first
+    relations  the comparisons among them: a chain of these is refused
+    choices    functions of two integers, by name: min or max
     """
 
     tokens: ClassVar[str] = r"[A-Za-z_]\w*|\d+|<<|>>|<=|==|//|[-+*/%&^|(){},;:=<]"
-    levels: ClassVar[tuple[tuple[str, ...], ...]] = (("and",), _RELATIONS, *_BITS, *_ARITHMETIC)
+    levels: ClassVar[tuple[tuple[str, ...], ...]] = (("and",), RELATIONS, *_BITS, *_ARITHMETIC)
     noun, example, max_depth = "an emitted function", "give the text that emit wrote", 60
     operations = 0
     choices: Mapping[str, str] = {"min": "min", "max": "max"}
+    relations: ClassVar[tuple[str, ...]] = RELATIONS
 
     def expression(self, least: int = 0) -> Tree:
         """A chain of operations that bind as the level `least` does, or more."""
         left = self.operand()
         while (level := self.level()) >= least:
             left = (self.operation(), left, self.expression(level + 1))
-            if left[0] in _RELATIONS and self.token in _RELATIONS:
+            if left[0] in self.relations and self.token in self.relations:
                 self.unexpected("one comparison")
         return left
 
     def operation(self) -> str:
+        self.count()
+        return self.next()
+
+    def count(self) -> None:
+        """Count one operation more, if that may be."""
         self.operations += 1
         if self.operations > MAX_OPERATIONS:
-            self.fail(f"more than {MAX_OPERATIONS} operations", "the function of one layout", "prove a simpler one")
-        return self.next()
+            self.fail(f"more than {MAX_OPERATIONS} operations", "the function of one layout", "give a simpler one")
 
     def level(self) -> int:
         """The level of the operation that comes next; -1 where none does."""
@@ -151,8 +157,7 @@ class CFunction(Expression):
                 self.expect(self.ends)
                 continue
             step = self.last_word("=")
-            if step in parameters or step in dict(steps):
-                self.fail(f"{step:.40} has two values", "each name once", "give it another name")
+            self.require_new(step, (*parameters, *dict(steps)))
             self.expect("=")
             steps.append((step, self.expression()))
             self.take(self.ends)
@@ -163,6 +168,11 @@ class CFunction(Expression):
         else:
             self.end()
         return Function(tuple(parameters), tuple(steps), value)
+
+    def require_new(self, step: str, names: Sequence[str]) -> None:
+        """Refuse a step with the name of a parameter or of a step before it."""
+        if step in names:
+            self.fail(f"{step:.40} has two values", "each name once", "give it another name")
 
     def last_word(self, *ends: str) -> str:
         """The last name before one of these tokens: what stands before it is its type."""
@@ -195,8 +205,13 @@ def read_function(text: str, name: str, python: bool) -> Function:
     requires = tuple(c for line in said for c in Requirements(line).conditions())
     reader = (PythonFunction if python else CFunction)(text)
     if not python:
-        reader.choices = {m[1]: "min" if m[2] == "a : b" else "max" for m in _CHOICE.finditer(text)}
+        reader.choices = choices_of(text)
     return reader.function(name)._replace(requires=requires)
+
+
+def choices_of(text: str) -> dict[str, str]:
+    """The functions of C's text that choose one of two integers: min or max, by their names."""
+    return {m[1]: "min" if m[2] == "a : b" else "max" for m in _CHOICE.finditer(text)}
 
 
 def read_expression(text: str) -> Tree:

@@ -1,0 +1,204 @@
+"""Index expressions read back: against Python's own values of them, and against the layouts that emit wrote them for."""
+
+import itertools
+import json
+import random
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_tables import random_layout
+
+import tla
+from tla import ParseError, RangeError, TlaError, layout_of, offsets, product_each, static
+from tla.codegen import emit
+
+from night import amount
+
+SNIPPETS = json.loads((Path(__file__).parents[1] / "data" / "recovery" / "snippets.json").read_text())
+#: Targets of emit -> their language.
+TARGETS = {**{t: t for t in "c cpp cuda hip opencl python numpy triton".split()}, "affine": "mlir"}
+
+
+class T:
+    """TVM's functions, by their definition."""
+
+    bitwise_xor = staticmethod(lambda a, b: a ^ b)
+    floordiv = FloorDiv = staticmethod(lambda a, b: a // b)
+    floormod = FloorMod = staticmethod(lambda a, b: a % b)
+
+
+def by_python(row):
+    """The offsets that Python's own parser and integers give: all quotients here are of what is not negative."""
+    text = re.sub(r"^\w+\[(.*)\]$", r"\1", row["text"]) if row["language"] in ("c", "cuda") else row["text"]
+    text = re.sub(r"(?<!/)/(?!/)", "//", text)
+    text = re.sub(r"affine_map<|\(d0, d1\) -> |>\Z|\[:, None\]|\[None, :\]", "", text).replace(" floordiv ", "//").replace(" mod ", "%")
+    f = eval(f"lambda {row['coords']}: {text}", {"T": T, "ModularIndexing": lambda a, b, c: a // b % c})  # our own rows
+    return np.array([f(*c) for c in itertools.product(*map(range, row["shape"]))]).reshape(row["shape"])
+
+
+def test_snippets_after_real_projects():
+    found = 0
+    for row in SNIPPETS:
+        given = {"shape": tuple(row["shape"]), "coords": row["coords"], "language": row["language"]}
+        if row["layout"] is None:
+            with pytest.raises(RangeError, match=r"offsets of no layout of shape:stride: \("):
+                layout_of(row["text"], **given)
+            continue
+        layout = layout_of(row["text"], **given)
+        assert str(layout) == row["layout"], row["after"]
+        assert (offsets(layout).reshape(row["shape"], order="F") == by_python(row)).all(), row["after"]
+        found += 1
+    assert (found, len(SNIPPETS)) == (57, 60)
+
+
+def test_what_emit_writes_is_read_back():
+    rng, times, read = random.Random(33), [], 0
+    for _ in range(amount(40, 10_000)):
+        layout = random_layout(rng, most=1 << 10)
+        layout = static(layout)
+        target = rng.choice([*TARGETS])
+        try:
+            text = emit(layout, target)
+        except TlaError:  # affine expressions have no xor
+            continue
+        shape = tuple(map(int, product_each(layout.shape)))
+        start = time.perf_counter()
+        found = layout_of(text, shape=shape, language=TARGETS[target])
+        times.append(time.perf_counter() - start)
+        table = offsets(layout)
+        assert (offsets(found).reshape(table.shape, order="F") == table).all(), (str(layout), target)
+        read += 1
+    assert read > amount(30, 8000)
+    assert sorted(times)[read // 2] < 0.02
+    assert max(times) < 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "wanted"),
+    [
+        ("(int)i * 64 + static_cast<int>(j)", "cuda", "(_8,_8):(_64,_1)"),
+        ("&smem[i * 0x10 + j]", "c", "(_8,_8):(_16,_1)"),
+        ("i < 4 ? i * 8 + j : 32 + (i - 4) * 8 + j", "c", "(_8,_8):(_8,_1)"),
+        ("i * 8 + j if i < 4 and not j < 0 else 8 * i + j", "python", "(_8,_8):(_8,_1)"),
+        ("(i - 8) / 4 * -16 + j", "c", None),
+        ("i[:, None].to(tl.int64) * 8 + j[None, :]", "triton", "(_8,_8):(_8,_1)"),
+        ("lambda i, j: j * 8 + i", "python", "(_8,_8):(_1,_8)"),
+        ("int f(int a, int b) { const int t = a * 8; return t + b; }", "c", "(_8,_8):(_8,_1)"),
+        ("tl.where(i < 100, i, 0) * 8 + tl.minimum(j, 7)", "triton", "(_8,_8):(_8,_1)"),
+        ("floor(i/4 + j/4)", "sympy", None),
+        ("floor(i/4)*64 + Mod(i, 4) + 4*j", "sympy", "((_4,_2),_8):((_1,_64),_4)"),
+        ("i * 8 + j  // a remark\n", "c", "(_8,_8):(_8,_1)"),
+        ("ceiling(i/8)*0 + j", "sympy", "(_8,_8):(_0,_1)"),
+    ],
+)
+def test_forms(text, language, wanted):
+    if wanted is None:
+        with pytest.raises(RangeError):
+            layout_of(text, shape=(8, 8), language=language)
+    else:
+        assert str(layout_of(text, shape=(8, 8), language=language)) == wanted
+
+
+def test_quotients_of_negative_values_are_those_of_the_language():
+    values = {"c": lambda i: -(-(i - 4) // 2) if i < 4 else (i - 4) // 2, "python": lambda i: (i - 4) // 2}
+    for language, sign in (("c", "/"), ("python", "//")):
+        table = [values[language](i) for i in range(8)]
+        try:
+            wanted = str(layout_of(table))
+        except RangeError:
+            wanted = "none"
+        try:
+            found = str(layout_of(f"(i - 4) {sign} 2", shape=8, language=language))
+        except RangeError:
+            found = "none"
+        assert found == wanted
+
+
+def test_sympy_expressions():
+    sympy = pytest.importorskip("sympy")
+    i, j = sympy.symbols("i j", integer=True, nonnegative=True)
+    assert str(layout_of(sympy.floor(i / 8) * 512 + sympy.Mod(i, 8) * 8 + sympy.Mod(j, 8) + sympy.floor(j / 8) * 64, shape=(16, 16))) == (
+        "((_8,_2),(_8,_2)):((_8,_512),(_1,_64))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "at", "said"),
+    [
+        ("(i*8 + j", {}, 8, "close the '(' at position 0"),
+        ("i*8 +", {}, 5, "the text ends"),
+        ("i*8 + frobnicate(j)", {}, 6, "a call of frobnicate"),
+        ("i*8 + j++", {}, 7, "a side effect: ++"),
+        ("i += 8", {}, 2, "a side effect: +="),
+        ("i*8 + table[j]", {}, 6, "an index that depends on data"),
+        ("i*8 + 64 / j", {}, 9, "a division by a value that may be 0"),
+        ("i*8 + 64 % (j - 3)", {}, 9, "a division by a value that may be 0"),
+        ("i*8 << (j - 1)", {}, 4, "a shift by -1 to 6"),
+        ("i*1000000000 + j", {}, 1, "which int32 does not hold"),
+        ("i*8 + (char)(j*100)", {}, 6, "a cast of 0 to 700 to int8"),
+        ("i*8u - j - 1", {}, 5, "where integers without a sign are computed"),
+        ("i/8 + j", {"language": "python"}, 1, "a quotient with a fraction"),
+        ("i**2 + j", {"language": "python"}, 2, "unexpected '*'"),
+        ("i < j < 3", {}, 6, "one comparison"),
+        ("i*8 + 1.5", {}, 7, "unexpected '.'"),
+        ("i*8 + j//8", {}, 8, "unexpected '/'"),
+        ("[x for x in i]", {"language": "python"}, 0, "unexpected '['"),
+        ("__import__(j)", {"language": "python"}, 0, "a call of __import__"),
+        ("i + 99999999999999999999", {}, 4, "does not fit in 64 bits"),
+    ],
+)
+def test_what_is_refused_with_its_place(text, options, at, said):
+    with pytest.raises(ParseError) as info:
+        layout_of(text, shape=(8, 8), **{"coords": "i,j", **options})
+    assert said in str(info.value)
+    assert info.value.position == at
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("a*8 + b", {}, "write coords='a,b'"),
+        ("i*ld + j", {"coords": "i,j"}, "give it a value: values={'ld': 64}"),
+        ("i*8 + j", {"language": "fortran"}, "one of c, cpp"),
+        ("i*8 + j", {"integer": "int7"}, "int32 or int64"),
+        ("i*8 + j", {"coords": "i,j,k"}, "for 2 extents"),
+        ("i*8 + j", {"shape": None}, "write layout_of(f, shape=(64, 64))"),
+        ("i*8 + j", {"shape": (1 << 13, 1 << 13)}, "give a smaller shape"),
+    ],
+)
+def test_options_that_are_refused(text, options, said):
+    with pytest.raises(TlaError, match=re.escape(said)):
+        layout_of(text, **{"shape": (8, 8), **options})
+
+
+def test_the_fixes_work():
+    assert str(layout_of("a*8 + b", shape=(8, 8), coords="a,b")) == "(_8,_8):(_8,_1)"
+    assert str(layout_of("i*ld + j", shape=(8, 8), coords="i,j", values={"ld": 64})) == "(_8,_8):(_64,_1)"
+    assert str(layout_of("a*8 + b", shape={"b": 8, "a": 4})) == "(_8,_4):(_1,_8)"
+    assert str(layout_of("i*1000000000 + j", shape=(8, 8), integer="int64")) == "(_8,_8):(_1000000000,_1)"
+
+
+LONG = ["i+" * 400_000 + "i", "(" * 900_000, "i" * 1_000_000, "-" * 1_000_000 + "i", "i[" * 500_000, "(int)" * 200_000 + "i"]
+LONG += ["f(g(" * 200_000, "not " * 1000 + "i", "i?" * 300 + "i" + ":i" * 300, "i" + "[:, None]" * 100_000, "max(" + "i," * 300_000 + "i)"]
+LONG += [
+    "i f " * 250_000,
+    "(i, " * 250_000,
+    "{" * 1_000_000,
+    "def " * 250_000,
+    "floor(" * 50 + "i" + "/2)" * 50,
+    "+".join(["floor(i/3)"] * 150),
+]
+
+
+@pytest.mark.parametrize("language", ["c", "python", "mlir", "triton"])
+def test_a_megabyte_is_answered_or_refused_in_time(language):
+    for text in LONG:
+        start = time.perf_counter()
+        try:
+            layout_of(text, shape=4, coords="i", language=language)
+        except tla.TlaError as error:
+            assert len(str(error)) < 2000
+        assert time.perf_counter() - start < 5

@@ -1,0 +1,474 @@
+"""NVIDIA's pycute over the exact algebra: the same names and the same plain tuples, with answers that are right or refused.
+
+`from tla.compat import pycute` stands for `import pycute`, and `from tla.compat.pycute import *` for `from pycute import *`. A layout has
+plain integers, which are known. What differs from pycute 4.2 is in docs/compat.md.
+
+>>> from tla.compat.pycute import Layout, complement, logical_divide
+>>> complement(Layout((2, 4), (1, 16)), 64)
+Layout(8,2)
+>>> print(logical_divide(Layout((8, 12), (12, 1)), (4, Layout(3, 4))))
+((4, 2), (3, 4)):((12, 48), (4, 1))
+
+Source: CUTLASS python/pycute.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC
+from collections.abc import Callable
+from typing import Any
+
+from ..algebra import coalesce as merging, codomain, complement as complements, composition as compositions, divide, inverse
+from ..core import arithmetic, conversions
+from ..core.cache import memo, plain_memo
+from ..core.composed import ComposedLayout as ExactComposed
+from ..core.each_leaf import static
+from ..core.errors import RankError
+from ..core.layout import Layout as Exact
+from ..core.swizzle import Swizzle as ExactSwizzle
+
+__all__ = [
+    "ComposedLayout",
+    "Integer",
+    "Layout",
+    "LayoutBase",
+    "Swizzle",
+    "coalesce",
+    "complement",
+    "composition",
+    "cosize",
+    "crd2crd",
+    "crd2idx",
+    "elem_scale",
+    "filter",
+    "flatten",
+    "has_none",
+    "hier_unzip",
+    "idx2crd",
+    "inner_product",
+    "is_int",
+    "is_layout",
+    "is_tuple",
+    "left_inverse",
+    "logical_divide",
+    "logical_product",
+    "make_layout",
+    "prefix_product",
+    "product",
+    "right_inverse",
+    "shape_div",
+    "signum",
+    "size",
+    "slice_",
+    "slice_and_offset",
+    "tiled_divide",
+    "tiled_product",
+    "tuple_max",
+    "zipped_divide",
+    "zipped_product",
+]
+
+
+# ------------------------------------------------------------------------------------------------------- IntTuples
+
+
+class Integer(ABC):  # noqa: B024  # it is asked, and has no members
+    """An integer: int and its subclasses, but for bool."""
+
+    @classmethod
+    def __subclasshook__(cls, kind: type, /) -> bool:
+        return kind is not bool and issubclass(kind, int)
+
+
+def is_int(x: object) -> bool:
+    return isinstance(x, Integer)
+
+
+def is_tuple(x: object) -> bool:
+    return isinstance(x, tuple)
+
+
+def flatten(t: Any) -> tuple[Any, ...]:
+    """All integers of a tuple, in order; of an integer a tuple of it.
+
+    >>> flatten((1, (2, (3,)))), flatten(4)
+    ((1, 2, 3), (4,))
+    """
+    return tuple(n for mode in t for n in flatten(mode)) if is_tuple(t) else (t,)
+
+
+def signum(a: Any) -> int:
+    return bool(a > 0) - bool(a < 0)
+
+
+def product(a: Any) -> Any:
+    return math.prod(map(product, a)) if isinstance(a, tuple) else a
+
+
+def inner_product(a: Any, b: Any) -> Any:
+    return plain(arithmetic.inner_product(static(a), static(b)))
+
+
+def tuple_max(a: Any) -> Any:
+    return max(flatten(a))
+
+
+def elem_scale(a: Any, b: Any) -> Any:
+    return plain(arithmetic.elem_scale(static(a), static(b)))
+
+
+def shape_div(a: Any, b: Any) -> Any:
+    return plain(arithmetic.shape_div(static(a), static(b)))
+
+
+def prefix_product(a: Any, init: Any = 1) -> Any:
+    """The strides of a compact layout of this shape, the first mode fastest; `init` is where they begin.
+
+    >>> prefix_product((2, (3, 4)))
+    (1, (2, 6))
+    """
+    if not isinstance(a, tuple):
+        if isinstance(init, tuple):
+            raise RankError(f"prefix_product of {a} from {init}", "as many modes in both", "give one integer to begin with")
+        return init
+    if isinstance(init, tuple):
+        return tuple(map(prefix_product, a, _as_many("prefix_product", init, a)))
+    strides = []
+    for mode in a:
+        strides.append(prefix_product(mode, init))
+        init = init * product(mode)
+    return tuple(strides)
+
+
+def _as_many(name: str, x: tuple[Any, ...], a: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(x) != len(a):
+        raise RankError(f"{name} of {a} and {x}", "as many modes in both", "give one of each mode")
+    return x
+
+
+def idx2crd(idx: Any, shape: Any, stride: Any = None) -> Any:
+    return plain(conversions.idx2crd(idx, static(shape), None if stride is None else static(stride)))
+
+
+def crd2idx(crd: Any, shape: Any, stride: Any = None) -> Any:
+    """The index of a coordinate; None in it is 0.
+
+    >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
+    (1, 6)
+    """
+    strides = prefix_product(shape) if stride is None else stride
+    return plain(conversions.crd2offset(_closed(crd), static(shape), static(strides)))
+
+
+def _closed(crd: Any) -> Any:
+    return tuple(map(_closed, crd)) if is_tuple(crd) else 0 if crd is None else crd
+
+
+def crd2crd(crd: Any, dst_shape: Any, src_shape: Any = None) -> Any:
+    """A coordinate of one shape as that of another; an integer is an index."""
+    if is_tuple(crd) and is_tuple(dst_shape):
+        return tuple(map(crd2crd, _as_many("crd2crd", crd, dst_shape), dst_shape))
+    if is_tuple(crd):
+        if src_shape is None:
+            raise RankError(f"crd2crd of {crd} to {dst_shape}", "its own shape", "give src_shape")
+        return crd2idx(crd, src_shape)
+    return idx2crd(crd, dst_shape)
+
+
+def slice_(crd: Any, trg: Any) -> Any:
+    """The modes of a tuple at the places of a coordinate that are None, in one flat tuple."""
+    if is_tuple(crd):
+        if not is_tuple(trg):
+            raise RankError(f"slice_ of {trg} by {crd}", "a tuple", "give an integer or None")
+        return tuple(n for c, t in zip(crd, _as_many("slice_", trg, crd)) for n in slice_(c, t))
+    return (trg,) if crd is None else ()
+
+
+def has_none(a: Any) -> bool:
+    return any(map(has_none, a)) if is_tuple(a) else a is None
+
+
+# --------------------------------------------------------------------------------------------------------- layouts
+
+
+class LayoutBase:
+    """A layout, plain or composed."""
+
+
+def is_layout(x: object) -> bool:
+    return isinstance(x, LayoutBase)
+
+
+class Layout(LayoutBase):
+    """A function from coordinates to integers, of plain tuples: `Layout((8, 4), (4, 1))`; without strides the first mode is fastest.
+
+    >>> a = Layout((2, (3, 4)))
+    >>> a(1, (2, 3)), a(23), a[1], len(a), a.size(), a.cosize()
+    (23, 23, Layout((3, 4),(2, 6)), 2, 24, 24)
+    >>> print(a(None, 1))
+    (2,):(1,)
+    """
+
+    def __init__(self, _shape: Any, _stride: Any = None) -> None:
+        self.shape = _shape
+        self.stride = prefix_product(_shape) if _stride is None else _stride
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and (self.shape, self.stride) == (other.shape, other.stride)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.stride))
+
+    def __len__(self) -> int:
+        return len(self.shape) if is_tuple(self.shape) else 1
+
+    def __call__(self, *args: Any) -> Any:
+        crd = args[0] if len(args) == 1 else args
+        if has_none(crd):
+            return Layout(slice_(crd, self.shape), slice_(crd, self.stride))
+        return int(exact(self)(crd))
+
+    def __getitem__(self, i: Any) -> Layout:
+        if is_tuple(self.shape):
+            return Layout(self.shape[i], self.stride[i])
+        if i not in (0, -1):
+            raise IndexError(f"mode {i} of {self}, which has one")
+        return self
+
+    def size(self) -> Any:
+        return product(self.shape)
+
+    def cosize(self) -> Any:
+        """One more than the largest offset: pycute takes that of the last coordinate, which is another where a stride is below 0."""
+        return plain(codomain.cosize(exact(self)))
+
+    def __str__(self) -> str:
+        return f"{self.shape}:{self.stride}"
+
+    def __repr__(self) -> str:
+        return f"Layout({self.shape},{self.stride})"
+
+
+class Swizzle:
+    """A swizzle of offsets: `Swizzle(bits, base, shift)`.
+
+    >>> Swizzle(3, 0, 3)(9), Swizzle(3, 0, 3)
+    (8, Swizzle(3,0,3))
+    """
+
+    def __init__(self, bits: int, base: int, shift: int) -> None:
+        self.exact = ExactSwizzle[bits, base, shift]()
+        self.bits, self.base, self.shift = bits, base, shift
+        mask = (1 << bits) - 1
+        self.yyy_msk, self.zzz_msk = mask << (base + max(0, shift)), mask << (base - min(0, shift))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Swizzle) and self.exact == other.exact
+
+    def __hash__(self) -> int:
+        return hash(self.exact)
+
+    def __call__(self, offset: Any) -> Any:
+        return plain(self.exact(offset))
+
+    def size(self) -> int:
+        return 1 << (self.bits + self.base + abs(self.shift))
+
+    def cosize(self) -> int:
+        return self.size()
+
+    def __str__(self) -> str:
+        return f"SW_{self.bits}_{self.base}_{self.shift}"
+
+    def __repr__(self) -> str:
+        return f"Swizzle({self.bits},{self.base},{self.shift})"
+
+
+class ComposedLayout(LayoutBase):
+    """layoutB of (offset + layoutA): `ComposedLayout(Swizzle(3, 0, 3), 0, Layout((8, 8)))`."""
+
+    def __init__(self, layoutB: Any, offset: Any, layoutA: Any) -> None:
+        self.layoutB, self.offset, self.layoutA = layoutB, offset, layoutA
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposedLayout) and (self.layoutB, self.offset, self.layoutA) == (
+            other.layoutB,
+            other.offset,
+            other.layoutA,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.layoutB, self.offset, self.layoutA))
+
+    def __len__(self) -> int:
+        return len(self.layoutA)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.layoutB(self.offset + self.layoutA(*args))
+
+    def __getitem__(self, i: Any) -> ComposedLayout:
+        return ComposedLayout(self.layoutB, self.offset, self.layoutA[i])
+
+    def size(self) -> Any:
+        return size(self.layoutA)
+
+    def cosize(self) -> Any:
+        return cosize(self.layoutB)
+
+    def __str__(self) -> str:
+        return f"{self.layoutB} o {self.offset} o {self.layoutA}"
+
+    def __repr__(self) -> str:
+        return f"ComposedLayout({self.layoutB!r},{self.offset!r},{self.layoutA!r})"
+
+
+# ------------------------------------------------------------------------------------------------- to and fro
+
+
+def exact(x: Any) -> Any:
+    """A value of this module as one of tla, of known integers; None stays."""
+    if isinstance(x, Layout):
+        return _exact(x.shape, x.stride)
+    if isinstance(x, ComposedLayout):
+        return ExactComposed(exact(x.layoutB), static(x.offset), exact(x.layoutA))
+    if isinstance(x, Swizzle):
+        return x.exact
+    if is_tuple(x):
+        return tuple(map(exact, x))
+    return x if x is None else static(x)
+
+
+@plain_memo
+def _exact(shape: Any, stride: Any) -> Exact:
+    found: Exact = static(Exact(shape, stride))
+    return found
+
+
+@memo
+def _plain(layout: Exact) -> tuple[Any, Any]:
+    return plain(layout.shape), plain(layout.stride)
+
+
+def plain(x: Any) -> Any:
+    """A value of tla as one of this module, of plain integers."""
+    if isinstance(x, Exact):
+        return Layout(*_plain(x))
+    if isinstance(x, ExactComposed):
+        return ComposedLayout(plain(x.outer), plain(x.offset), plain(x.inner))
+    if isinstance(x, ExactSwizzle):
+        return Swizzle(x.bits, x.base, x.shift)
+    if is_tuple(x):
+        return tuple(map(plain, x))
+    return int(x)
+
+
+# ------------------------------------------------------------------------------------------------------ operations
+
+
+def make_layout(*layouts: Any) -> Layout:
+    """A layout of which each of the given ones is a mode; they may come in one iterable."""
+    given = layouts[0] if len(layouts) == 1 and not is_layout(layouts[0]) else layouts
+    shape, stride = zip(*((a.shape, a.stride) for a in given))
+    return Layout(shape, stride)
+
+
+def size(layout: Any) -> Any:
+    return layout.size() if is_layout(layout) else product(layout)
+
+
+def cosize(layout: Any) -> Any:
+    return layout.cosize()
+
+
+def coalesce(layout: Any, profile: Any = None) -> Any:
+    """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
+    return plain(merging.coalesce(exact(layout), _profile(profile)))
+
+
+def filter(layout: Any, profile: Any = None) -> Any:
+    return plain(merging.filter(exact(layout), _profile(profile)))
+
+
+def _profile(profile: Any) -> Any:
+    return tuple(1 if p is None or not is_tuple(p) else _profile(p) for p in profile) if is_tuple(profile) else None
+
+
+def composition(layoutA: Any, layoutB: Any) -> Any:
+    """layoutA of layoutB; by mode for a tuple, None leaves a mode as it is."""
+    return layoutA if layoutB is None else plain(compositions.composition(exact(layoutA), _tiler(layoutB)))
+
+
+def _tiler(x: Any) -> Any:
+    """A tiler: of an integer the layout of so many, in a tuple too."""
+    return tuple(map(_tiler, x)) if is_tuple(x) else exact(Layout(x)) if is_int(x) else exact(x)
+
+
+def complement(layout: Any, max_idx: Any = 1) -> Layout:
+    found: Layout = plain(complements.complement(_tiler(layout), static(max_idx)))
+    return found
+
+
+def right_inverse(layout: Any) -> Any:
+    return None if layout is None else plain(inverse.right_inverse(_tiler(layout)))
+
+
+def left_inverse(layout: Any) -> Any:
+    return None if layout is None else plain(inverse.left_inverse(_tiler(layout)))
+
+
+def _tiled(name: str, does: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def tiled(layoutA: Any, layoutB: Any) -> Any:
+        return layoutA if layoutB is None else plain(does(exact(layoutA), _tiler(layoutB)))
+
+    tiled.__name__ = tiled.__qualname__ = name
+    tiled.__doc__ = f"tla.{name} of plain layouts: by mode for a tuple, None leaves a mode as it is."
+    return tiled
+
+
+logical_divide = _tiled("logical_divide", divide.logical_divide)
+logical_product = _tiled("logical_product", divide.logical_product)
+
+
+def hier_unzip(splitter: Callable[[Any, Any], Any], layoutA: Any, layoutB: Any) -> Layout:
+    """The modes of a divide or product by mode, gathered: what is in the tiles, and what goes over them."""
+    if layoutB is None:
+        return make_layout(Layout(1, 0), layoutA)
+    if not is_tuple(layoutB):
+        found: Layout = splitter(layoutA, layoutB)
+        return found
+    if len(layoutB) > len(layoutA):
+        raise RankError(f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none")
+    split = [hier_unzip(splitter, layoutA[i], b) for i, b in enumerate(layoutB)]
+    rest = (layoutA[i] for i in range(len(layoutB), len(layoutA)))
+    return make_layout(make_layout(s[0] for s in split), make_layout(itertools.chain((s[1] for s in split), rest)))
+
+
+def zipped_divide(layoutA: Any, layoutB: Any) -> Layout:
+    return hier_unzip(logical_divide, layoutA, layoutB)
+
+
+def tiled_divide(layoutA: Any, layoutB: Any) -> Layout:
+    return _opened(zipped_divide(layoutA, layoutB))
+
+
+def zipped_product(layoutA: Any, layoutB: Any) -> Layout:
+    return hier_unzip(logical_product, layoutA, layoutB)
+
+
+def tiled_product(layoutA: Any, layoutB: Any) -> Layout:
+    return _opened(zipped_product(layoutA, layoutB))
+
+
+def _opened(zipped: Layout) -> Layout:
+    return make_layout([zipped[0], *(zipped[1][i] for i in range(len(zipped[1])))])
+
+
+def slice_and_offset(crd: tuple[Any, ...], layout: Layout) -> tuple[Layout, Any]:
+    """The layout of the modes that a coordinate leaves open, and where it begins.
+
+    >>> slice_and_offset((1, None), Layout((2, 4)))
+    (Layout((4,),(2,)), 1)
+    """
+    return Layout(slice_(crd, layout.shape), slice_(crd, layout.stride)), crd2idx(crd, layout.shape, layout.stride)

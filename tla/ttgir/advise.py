@@ -1,0 +1,348 @@
+"""Changes of layouts that make a program's accesses cheaper: each is counted as the program's own, and kept where it takes less.
+
+swizzle   another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family, and both orders
+padding   the same by #ttg.padded_shared, of AMD's targets, whose lowering has it
+order     another #ttg.blocked for a global access: which dimension threads go along first, and sizePerThread
+kWidth    another width of the operands of a dot that come from shared memory, of NVIDIA's mma
+
+What is predicted is the cost of the accesses that are named. Another layout of registers may need a conversion elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..access.counting import access
+from ..access.memories import NVIDIA_GLOBAL
+from ..core.cache import compiled
+from ..core.errors import TlaError
+from ..linear import bits
+from ..linear.triton import BlockedLayout, DotOperandLayout, PaddedSharedLayout, SwizzledSharedLayout, Typed, to_text
+from .addresses import pointee_bits
+from .alignment import extents
+from .costs import Cost, Costs, Part, allocated, wide, without_copies
+from .loops import Size
+from .program import Op, Program
+from .shared import moved
+
+#: Operations that are another view of the same memory.
+_VIEWS = ("ttg.memdesc_index", "ttg.memdesc_subslice", "ttg.memdesc_trans", "ttg.memdesc_reshape")
+_COPY = "ttg.async_copy_global_to_local"
+#: Operations whose memory may have any layout.
+_FREE = ("ttg.local_load", "ttg.local_store", "ttg.local_alloc", "ttg.local_dealloc", _COPY, *_VIEWS, "scf.yield", "scf.for")
+_VECTORS, _PHASES, _PER_PHASE = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4, 8)
+_SIZES = (1, 2, 4, 8, 16)
+#: A thread moves no more at once [bits]; the widest kWidth.
+_WIDEST, _WIDEST_K = 128, 16
+
+
+class Advice(NamedTuple):
+    """A change, and what it makes of the accesses that it is for.
+
+    kind      swizzle, padding, order or kWidth
+    alias     the name that the program has for the layout, such as shared1; nothing where it has none
+    was       the layout that it is, as TTGIR writes it
+    change    the one that it may be
+    rows      the accesses
+    unit      what is counted: wavefronts or sectors
+    before    of all of them, each as often as it runs
+    after     the same with the change; predicted
+    saved     the difference where each access runs once
+
+    >>> Advice("kWidth", "", "kWidth = 2", "kWidth = 4", (), "wavefronts", 64, 32, 32).after
+    32
+    """
+
+    kind: str
+    alias: str
+    was: str
+    change: str
+    rows: tuple[Cost, ...]
+    unit: str
+    before: Size
+    after: Size
+    saved: int
+
+
+class _Counted(NamedTuple):
+    """The cost of accesses: of all together, and of each, so that equal ones are known by their instructions."""
+
+    total: Size
+    each: tuple[int, ...]
+    instructions: int
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return sum(self.each), self.instructions
+
+
+def advise(found: Costs) -> tuple[Advice, ...]:
+    """Find changes of layouts that make accesses of a program cheaper, those that save most in one run of each access first.
+
+    >>> from tla.ttgir import costs, program_of
+    >>> text = '''
+    ... #rows = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+    ... #plain = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>
+    ... module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:80"} {
+    ...   %x = arith.constant dense<0.0> : tensor<8x64xf16, #rows>
+    ...   %m = ttg.local_alloc %x : (tensor<8x64xf16, #rows>) -> !ttg.memdesc<8x64xf16, #plain, #ttg.shared_memory>
+    ... }'''
+    >>> first = advise(costs(program_of(text)))[0]
+    >>> first.kind, first.before, first.after
+    ('swizzle', 128, 8)
+    >>> first.change
+    '#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>'
+    """
+    changes = [*_memories(found), *_orders(found), *_widths(found)]
+    return tuple(sorted(changes, key=lambda a: -a.saved))
+
+
+# ------------------------------------------------------------------------------------------------- shared memory
+
+
+def _memories(found: Costs) -> Iterator[Advice]:
+    """A better layout of each memory that has conflicts, and that no other unit reads; none where loads transpose, which is not counted."""
+    if found.machine.transposes:
+        return
+    groups: dict[str, list[Cost]] = {}
+    fixed = set[str]()
+    memory = _roots(found.program)
+    for op in found.program.ops:
+        used = {memory[name] for name in (*op.operands, *op.results) if name in memory}
+        if op.name not in _FREE:
+            fixed |= used
+    for row in found.rows:
+        if row.shared is not None and row.parts:
+            name = row.op.results[0] if row.op.name == "ttg.local_alloc" else _memory_of(row.op)
+            groups.setdefault(memory.get(name, name), []).append(row)
+    for root, rows in groups.items():
+        parts = (p for row in rows for p in row.parts if p.unit == "wavefronts")
+        if (
+            any(p.cost is not None and p.least is not None and p.cost > p.least for p in parts)
+            and root not in fixed
+            and (advice := _better_memory(found, rows))
+        ):
+            yield advice
+
+
+def _memory_of(op: Op) -> str:
+    return op.operands[1] if op.name in ("ttg.local_store", _COPY) else op.operands[0]
+
+
+def _memory_type(op: Op) -> str:
+    """The type of the memory that an operation loads from, or stores to."""
+    return op.operand_types[0] if op.name == "ttg.local_load" else op.result_types[-1]
+
+
+def _alias(type_: str) -> str:
+    """The name of a type's layout, where it is an alias."""
+    found = compiled(r"#([A-Za-z_][A-Za-z0-9_]*)[,>]").search(type_)
+    return found[1] if found else ""
+
+
+def _roots(program: Program) -> dict[str, str]:
+    """The allocation that each value is a view of, through loops too."""
+    found = {op.results[0]: op.results[0] for op in program.ops if op.name == "ttg.local_alloc" and op.results}
+    for op in program.ops:
+        if op.name in _VIEWS and op.operands and op.operands[0] in found:
+            found[op.results[0]] = found[op.operands[0]]
+        for argument, begin in op.begins.items():
+            if begin in found:
+                found[argument] = found[begin]
+        for result, begin in zip(op.results, op.begins.values()):
+            if begin in found:
+                found[result] = found[begin]
+    return found
+
+
+def _better_memory(found: Costs, rows: Sequence[Cost]) -> Advice | None:
+    """The layout of Triton's family by which the accesses of a memory take the fewest wavefronts, if that is fewer."""
+    shared = rows[0].shared
+    if shared is None or any(row.shared is None or row.shared.layout != shared.layout for row in rows):
+        return None
+    now = _of_memory(found, rows, shared.layout)
+    best: tuple[Any, _Counted] | None = None
+    for layout in _layouts(found, shared):
+        try:
+            there = _of_memory(found, rows, layout)
+        except TlaError:  # a layout that the tile, or the width of an access, does not allow
+            continue
+        if there.rank < (now if best is None else best[1]).rank:
+            best = layout, there
+    if best is None or sum(best[1].each) >= sum(now.each):
+        return None
+    kind = "padding" if isinstance(best[0], PaddedSharedLayout) else "swizzle"
+    alias = _alias(_memory_type(rows[0].op))
+    return Advice(
+        kind,
+        alias,
+        to_text(shared.layout),
+        to_text(best[0]),
+        tuple(rows),
+        "wavefronts",
+        now.total,
+        best[1].total,
+        sum(now.each) - sum(best[1].each),
+    )
+
+
+def _layouts(found: Costs, shared: Typed) -> Iterator[Any]:
+    """The layouts that a memory may have instead, plain ones first."""
+    rank = len(shared.shape)
+    orders = [*itertools.permutations(range(rank))][::-1] if rank <= 2 else [tuple(range(rank))[::-1]]
+    for order in orders:
+        yield SwizzledSharedLayout(1, 1, 1, list(order))
+        for vector, per, most in itertools.product(_VECTORS, _PER_PHASE, _PHASES[1:]):
+            if vector * most <= shared.shape[order[0]]:
+                yield SwizzledSharedLayout(vector, per, most, list(order))
+    if not found.machine.nvidia:
+        for order, pad in itertools.product(orders, (4, 8, 16)):
+            yield PaddedSharedLayout.with_identity_for([(shared.shape[order[0]], pad)], list(shared.shape), list(order))
+
+
+def _of_memory(found: Costs, rows: Sequence[Cost], layout: Any) -> _Counted:
+    """The wavefronts of accesses to a memory of another layout."""
+    total: Size = 0
+    each, instructions = list[int](), 0
+    for row in rows:
+        one = _copied(found, row, layout) if row.op.name == _COPY else _loaded(found, row.op, layout)
+        total, instructions = total + row.times * one[0], instructions + one[1]
+        each.append(one[0])
+    return _Counted(total, tuple(each), instructions)
+
+
+def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
+    """The wavefronts and the instructions of a load or a store of registers."""
+    store = op.name != "ttg.local_load"
+    typed = found.program.typed(op.operand_types[0] if store else op.result_types[0])
+    shared = found.program.typed(allocated(_memory_type(op)))
+    one = moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store)
+    return one.access.total, one.instructions
+
+
+def _copied(found: Costs, row: Cost, layout: Any) -> tuple[int, int]:
+    """The wavefronts of a copy to shared memory, in accesses as wide as the program's."""
+    shared, part = found.program.typed(allocated(_memory_type(row.op))), row.parts[0]
+    return found.written(row.op.operand_types[0], _placed(layout, shared), part.vector).total, part.instructions
+
+
+def _placed(layout: Any, shared: Typed) -> Any:
+    return layout if isinstance(layout, PaddedSharedLayout) else layout.linear(shared.shape)
+
+
+# ------------------------------------------------------------------------------------------------- global memory
+
+
+def _orders(found: Costs) -> Iterator[Advice]:
+    """A better blocked layout for each global access whose sectors are known, and more than they need be."""
+    groups: dict[tuple[str, str], list[Cost]] = {}
+    for row in found.rows:
+        part = _sectors(row)
+        if part is not None and part.cost is not None and part.cost > (part.least or 0) and extents(row.op.operand_types[0]):
+            groups.setdefault((row.op.operand_types[0], row.op.source), []).append(row)
+    for (type_, _source), rows in groups.items():
+        typed, first = found.program.typed(type_), _sectors(rows[0])
+        if not isinstance(typed.layout, BlockedLayout) or first is None or first.cost is None:
+            continue
+        if best := _better_order(found, rows[0], typed, first, first.cost):
+            before, after = (sum((row.times * n for row in rows), 0) for n in (first.cost, best[1]))
+            yield Advice(
+                "order",
+                _alias(type_),
+                to_text(typed.layout),
+                to_text(best[0]),
+                tuple(rows),
+                "sectors",
+                before,
+                after,
+                len(rows) * (first.cost - best[1]),
+            )
+
+
+def _sectors(row: Cost) -> Part | None:
+    return next((p for p in row.parts if p.unit == "sectors"), None)
+
+
+def _better_order(found: Costs, row: Cost, typed: Typed, part: Part, now: int) -> tuple[BlockedLayout, int] | None:
+    """The blocked layout with the fewest sectors, then the fewest instructions, if its sectors are fewer than now."""
+    width = max(8, pointee_bits(row.op.operand_types[0]))
+    at = found.addresses.of(row.op.operands[0]) // (width // 8)
+    best: tuple[tuple[int, int], BlockedLayout] | None = None
+    for layout in _blocked(typed, found.program, width):
+        count = part.vector // width if row.op.name == _COPY else layout.size_per_thread[layout.order[0]]
+        try:
+            there = access(without_copies(layout.linear(typed.shape)), at, width, count * width, NVIDIA_GLOBAL)
+        except TlaError:  # the addresses are no vectors of this width
+            continue
+        rank = there.total, there.instructions
+        if there.total < now and (best is None or rank < best[0]):
+            best = rank, layout
+    return None if best is None else (best[1], best[0][0])
+
+
+def _blocked(typed: Typed, program: Program, width: int) -> Iterator[BlockedLayout]:
+    """Blocked layouts of a tile whose threads, then warps, go along one dimension as far as it goes, then along the next."""
+    for order in itertools.permutations(range(len(typed.shape))) if len(typed.shape) <= 3 else ():
+        for size in (n for n in _SIZES if n * width <= _WIDEST and n <= typed.shape[order[0]]):
+            sizes, threads, warps = ([1] * len(order) for _ in range(3))
+            sizes[order[0]] = size
+            left = [program.lanes, program.warps]
+            for d in order:
+                for place, each in enumerate((threads, warps)):
+                    each[d] = min(left[place], max(1, typed.shape[d] // (sizes[d] * math.prod(x[d] for x in (threads, warps)))))
+                    left[place] //= each[d]
+            threads[order[-1]] *= left[0]
+            warps[order[-1]] *= left[1]
+            yield BlockedLayout(sizes, threads, warps, list(order))
+
+
+# ------------------------------------------------------------------------------------------------------- operands
+
+
+def _widths(found: Costs) -> Iterator[Advice]:
+    """Another kWidth for the operands of a dot that are loaded from shared memory."""
+    loads = {row.op.results[0]: row for row in found.rows if row.op.name == "ttg.local_load" and row.parts}
+    seen = set[tuple[str, ...]]()
+    for op in found.program.ops:
+        rows = tuple(loads[name] for name in op.operands[:2] if name in loads) if op.name == "tt.dot" else ()
+        key = tuple(row.op.result_types[0] + row.op.operand_types[0] for row in rows)
+        if len(rows) == 2 and key not in seen:
+            seen.add(key)
+            if advice := _better_width(found, rows):
+                yield advice
+
+
+def _better_width(found: Costs, rows: Sequence[Cost]) -> Advice | None:
+    layouts = [found.program.typed(row.op.result_types[0]).layout for row in rows]
+    if not found.machine.nvidia or not all(isinstance(x, DotOperandLayout) and x.k_width for x in layouts):
+        return None
+    least = 32 // max(8, found.program.typed(rows[0].op.result_types[0]).bits or 32)
+    now = _of_width(found, rows, layouts[0].k_width)
+    best = None
+    for width in (1 << k for k in range(bits.log2(_WIDEST_K) + 1)):
+        try:
+            there = _of_width(found, rows, width) if width >= max(1, least) and width != layouts[0].k_width else now
+        except TlaError:  # the operand has no such width
+            continue
+        if there.rank < (now if best is None else best[1]).rank:
+            best = width, there
+    if best is None or sum(best[1].each) >= sum(now.each):
+        return None
+    was, change = f"kWidth = {layouts[0].k_width}", f"kWidth = {best[0]}"
+    return Advice("kWidth", "", was, change, tuple(rows), "wavefronts", now.total, best[1].total, sum(now.each) - sum(best[1].each))
+
+
+def _of_width(found: Costs, rows: Sequence[Cost], width: int) -> _Counted:
+    """The wavefronts of loads of operands of another kWidth."""
+    total: Size = 0
+    each, instructions = list[int](), 0
+    for row in rows:
+        typed, shared = found.program.typed(row.op.result_types[0]), found.program.typed(allocated(row.op.operand_types[0]))
+        layout = DotOperandLayout(typed.layout.operand_index, typed.layout.parent, width)
+        one = moved(layout.linear(typed.shape), _placed(shared.layout, shared), wide(typed), found.machine, False)
+        total, instructions = total + row.times * one.access.total, instructions + one.instructions
+        each.append(one.access.total)
+    return _Counted(total, tuple(each), instructions)
