@@ -152,6 +152,7 @@ if TYPE_CHECKING:
         tuple_size,
     )
     from .core.each_leaf import dynamic, static
+    from .recovery.between import swizzle_between
     from .recovery.door import layout_of
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -164,6 +165,7 @@ _ON_DEMAND = {
         *("MakeTuple", "RoundDown", "RoundUp", "tuple_size"),
     ],
     "tla.core.each_leaf": ["dynamic", "static"],
+    "tla.recovery.between": ["swizzle_between"],
     "tla.recovery.door": ["layout_of"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
@@ -370,6 +372,7 @@ __all__ = [
     "slice_and_offset",
     "static",
     "stride",
+    "swizzle_between",
     "take",
     "tile_to_shape",
     "tiled_divide",
