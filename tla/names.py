@@ -133,6 +133,7 @@ if TYPE_CHECKING:
         ascend as ascend,
         codegen as codegen,
         gpu as gpu,
+        kernels as kernels,
         linear as linear,
         symbolic as symbolic,
         ttgir as ttgir,
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
         tuple_size,
     )
     from .core.each_leaf import dynamic, static
+    from .recovery.between import swizzle_between
     from .recovery.door import layout_of
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -163,6 +165,7 @@ _ON_DEMAND = {
         *("MakeTuple", "RoundDown", "RoundUp", "tuple_size"),
     ],
     "tla.core.each_leaf": ["dynamic", "static"],
+    "tla.recovery.between": ["swizzle_between"],
     "tla.recovery.door": ["layout_of"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
@@ -303,6 +306,7 @@ __all__ = [
     "is_ordered",
     "is_static",
     "is_surjective",
+    "kernels",
     "layout_add",
     "layout_of",
     "lcm",
@@ -368,6 +372,7 @@ __all__ = [
     "slice_and_offset",
     "static",
     "stride",
+    "swizzle_between",
     "take",
     "tile_to_shape",
     "tiled_divide",
