@@ -12,7 +12,7 @@ from tla import at
 from tla.apps.cli import main
 from tla.ttgir import advise, costs, difference, dots, program_of
 
-from night import NIGHT
+from night import NIGHT, amount
 from places import DATA, ROOT
 
 TEXTS = {p.name.removesuffix(".ttgir.gz"): gzip.decompress(p.read_bytes()).decode() for p in sorted((DATA / "ttgir").glob("*.ttgir.gz"))}
@@ -39,7 +39,7 @@ def sizes_of(found):
 PLAIN = ["matmul_f16_sm80", "matmul_f16_nt_sm80", "attention_f16_sm80", "matmul_tf32_sm80", "matmul_i8_sm80", "matmul_f16_gfx942"]
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", PLAIN[:: amount(3, 1)])
 def test_a_swizzle_that_is_taken_away_is_advised_again(name):
     """With all advice on memories followed, accesses take no more wavefronts than with Triton's own swizzles."""
     before, tritons = costs(program_of(plain(name))), costs(program_of(TEXTS[name]))
@@ -160,7 +160,7 @@ PATH = DATA / "ttgir" / "attention_f16_gfx942.ttgir.gz"
 
 
 def test_the_tables_fit_80_columns(capsys):
-    for name in TEXTS:
+    for name in [*TEXTS][:: amount(4, 1)]:
         code, out, err = run(capsys, DATA / "ttgir" / f"{name}.ttgir.gz", "--size", "K=4096", "N=4096", "T=4096")
         assert (code, err) == (0, "")
         assert all(len(line) <= 80 for line in out.splitlines()), name

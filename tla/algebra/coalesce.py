@@ -6,12 +6,12 @@ Source: CuTe include/cute/layout.hpp.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, SupportsIndex, TypeAlias
 
 from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
-from ..core.int_tuple import as_int_tuple, leaves, like, shown
+from ..core.int_tuple import Underscore, as_int_tuple, leaves, like, opened, shown
 from ..core.ints import Int, IntTupleLike, is_constant
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
@@ -22,15 +22,18 @@ from ..core.valid import ALL
 from .flat_modes import flat_modes, from_modes, merge, wrapped
 
 _1 = Int[1]()
+#: A profile: an integer, `_`, `:` or None for a mode, or a tuple of these, nested.
+ProfileLike: TypeAlias = "SupportsIndex | Underscore | slice | tuple[ProfileLike, ...] | None"
 
 
 @certified
 @memo
 @by_kind(Layout)
-def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
+def coalesce(layout: Layout, profile: ProfileLike = None) -> Layout:
     """The same function of an integer in the fewest modes.
 
-    profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach
+    profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach; an integer, `_` or
+              None in it stands for a mode
     Returns   depth at most 1, no two neighbours that merge. A mode merges into its left neighbour where that is static
               knowledge: a dynamic extent on the right, or a dynamic stride, stays. origin_shape is kept with a profile
     Raises    RankError where the profile has more modes than the layout
@@ -40,6 +43,8 @@ def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     _12:_1 (_4,2):(_1,_4)
     >>> print(coalesce(parse("((_2,_2),(_4,_2)):((_1,_2),(_4,_16))"), (_1, _1)))
     (_4,_8):(_1,_4)
+    >>> print(coalesce(parse("((_2,_2),(_4,_2)):((_1,_2),(_4,_16))"), (None, None)))
+    (_4,_8):(_1,_4)
 
     Law: size(R) == size(A), and R(i) == A(i) for every i.
     Source: CuTe `coalesce`.
@@ -48,7 +53,7 @@ def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
         return carried(lambda place: place, layout, coalesce(with_valid(layout, ALL), profile))
     if profile is None and (plain := layout.plain_modes()):
         return wrapped(merged(plain))
-    profile = as_int_tuple(_1 if profile is None else profile)
+    profile = as_int_tuple(_whole_modes(opened(profile)))
     if isinstance(profile, tuple):
         modes = top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
@@ -57,6 +62,13 @@ def coalesce(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
             )
         return join([*map(coalesce, modes, profile), *modes[len(profile) :]])
     return from_modes(merge(flat_modes(layout)))
+
+
+def _whole_modes(profile: Any) -> Any:
+    """A profile with an integer for each `_`, which is all of a mode."""
+    if isinstance(profile, tuple):
+        return tuple(map(_whole_modes, profile))
+    return _1 if profile is None or isinstance(profile, Underscore) else profile
 
 
 def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
@@ -94,7 +106,7 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
 
 
 @by_kind(Layout)
-def filter(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
+def filter(layout: Layout, profile: ProfileLike = None) -> Layout:
     """The coalesced layout without its modes of static stride 0: what is left of a broadcast.
 
     profile   a tuple filters mode by mode, as coalesce does
