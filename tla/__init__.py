@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_PACKAGES = ("access", "ascend", "codegen", "gpu", "linear", "symbolic", "ttgir", "viz", "xla")
+_PACKAGES = ("access", "ascend", "codegen", "gpu", "kernels", "linear", "symbolic", "ttgir", "viz", "xla")
 
 # What the core meets and other packages know: operations on composed layouts, expressions of sympy as leaves, pictures in a notebook.
 for _kind in (ComposedLayout, Swizzle):

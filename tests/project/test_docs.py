@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tla
-from tla import access, ascend, codegen, gpu, linear, ttgir, viz, xla
+from tla import access, ascend, codegen, gpu, kernels, linear, ttgir, viz, xla
 from tla.apps.cli import COMMANDS, main
 from tla.core import literals
 from tla.core.element import Element
@@ -29,7 +29,9 @@ def public():
         "tla": {*tla.__all__, "filter", "max", "min", "sum"} - {*tla._PACKAGES} - {*literals.__all__},
         "tla.ascend": {*ascend.__all__, "float"},
     }
-    names |= {module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, viz, linear, mosaic, triton, access, ttgir)}
+    names |= {
+        module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, kernels, viz, linear, mosaic, triton, access, ttgir)
+    }
     names["tla.gpu"] -= {name for name in gpu.__all__ if isinstance(getattr(gpu, name), (Element, gpu.MMAAtom, gpu.CopyAtom, gpu.Family))}
     return {(module, name) for module, found in names.items() for name in found}
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import tla
-from tla import access, ascend, codegen, gpu, linear, ttgir, viz, xla
+from tla import access, ascend, codegen, gpu, kernels, linear, ttgir, viz, xla
 from tla.core import literals
 from tla.linear import triton
 from tla.tensors.offsets import offsets
@@ -27,7 +27,7 @@ OPTIONAL: set[str] = set()
 
 
 def public():
-    for module in (tla, ascend, xla, tla_jax, codegen, gpu, viz, linear, triton, access, ttgir):
+    for module in (tla, ascend, xla, tla_jax, codegen, gpu, kernels, viz, linear, triton, access, ttgir):
         for name in module.__all__:
             if name not in {*literals.__all__, "_"} and not isinstance(getattr(module, name), ModuleType):
                 yield f"{module.__name__}.{name}", getattr(module, name)

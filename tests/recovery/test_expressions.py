@@ -92,6 +92,7 @@ def test_what_emit_writes_is_read_back():
         ("floor(i/4)*64 + Mod(i, 4) + 4*j", "sympy", "((_4,_2),_8):((_1,_64),_4)"),
         ("i * 8 + j  // a remark\n", "c", "(_8,_8):(_8,_1)"),
         ("ceiling(i/8)*0 + j", "sympy", "(_8,_8):(_0,_1)"),
+        ("cdiv(8 * i, 4) + 16 * j", "triton", "(_8,_8):(_2,_16)"),
     ],
 )
 def test_forms(text, language, wanted):
@@ -136,6 +137,7 @@ def test_sympy_expressions():
         ("i*8 + table[j]", {}, 6, "an index that depends on data"),
         ("i*8 + 64 / j", {}, 9, "a division by a value that may be 0"),
         ("i*8 + 64 % (j - 3)", {}, 9, "a division by a value that may be 0"),
+        ("i*8 + ceil_div(j - 3, 2)", {}, 6, "a quotient of negative values"),
         ("i*8 << (j - 1)", {}, 4, "a shift by -1 to 6"),
         ("i*1000000000 + j", {}, 1, "which int32 does not hold"),
         ("i*8 + (char)(j*100)", {}, 6, "a cast of 0 to 700 to int8"),

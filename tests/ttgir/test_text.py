@@ -199,3 +199,16 @@ def test_a_row_that_the_tma_does_not_take():
     (row,) = costs(program_of(text), target="cuda:90").rows
     assert "rows of a multiple of 16 bytes, not 8" in row.refused
     assert [p.cost for p in row.parts] == [512]
+
+
+def test_operations_with_too_few_operands_are_refused_one_by_one():
+    head = 'module attributes {ttg.target = "cuda:80"} {\n'
+    for operation in (
+        "tt.load",
+        "%x = ttg.local_load %m",
+        "%x = tt.load : tensor<8x!tt.ptr<f16>, #no>",
+        "ttng.async_tma_copy_local_to_global %d",
+    ):
+        (row,) = costs(program_of(f"{head}{operation}\n}}")).rows
+        assert row.refused
+    assert costs(program_of(f"{head}%x = arith.addi : i32\n%y = tt.splat\n}}")).alignment.of("%x").counts == (1,)

@@ -76,7 +76,7 @@ class Evaluator:
             return _TESTS[op](first, second) + 0
         if op in ("min", "max"):
             return (np.minimum if op == "min" else np.maximum)(first, second)
-        if op in ("//", "%", "quot", "rem", "ceildiv"):
+        if op in ("//", "%", "quot", "rem", "ceildiv", "ceil_div"):
             return self.divided(op, first, second)
         if op == "/":
             self.fail(op, "a quotient with a fraction", "an integer", "write // for one that rounds down")
@@ -90,7 +90,9 @@ class Evaluator:
 
         if not (second != 0).all():
             self.fail(op, "a division by a value that may be 0", "a divisor that is never 0", "give coordinates where it is not")
-        if op == "ceildiv":
+        if op == "ceil_div" and ((first < 0).any() or (second < 0).any()):  # libraries differ there
+            self.fail(op, "a quotient of negative values, rounded up", "values of 0 or more", "write what it computes")
+        if op in ("ceildiv", "ceil_div"):
             return computed(operator.sub, 0, computed(operator.floordiv, computed(operator.sub, 0, first), second))
         if op in ("//", "%"):
             return computed(_PLAIN[op], first, second)

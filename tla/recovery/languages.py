@@ -58,7 +58,7 @@ CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "remainder"], ("%", 2)),
     **dict.fromkeys(["truncdiv", "div", "CleanDiv"], ("quot", 2)),
     **dict.fromkeys(["truncmod", "fmod"], ("rem", 2)),
-    **dict.fromkeys(["ceildiv", "ceil_div", "CeilDiv", "cdiv", "divUp", "div_ceil"], ("ceildiv", 2)),
+    **dict.fromkeys(["ceildiv", "ceil_div", "CeilDiv", "cdiv", "divUp", "div_ceil"], ("ceil_div", 2)),
     **dict.fromkeys(["min", "Min", "minimum"], ("min", -1)),
     **dict.fromkeys(["max", "Max", "maximum"], ("max", -1)),
     **dict.fromkeys(["bitwise_xor", "Xor"], ("^", -1)),

@@ -111,7 +111,10 @@ class Alignment:
         rule = getattr(self, f"_{short}", None) if op.name.startswith(("arith.", "tt.")) else None
         if op.name in _KEPT and op.operands:
             return self._fitted(self.of(op.operands[0]), name)
-        return self._nothing(name) if rule is None else self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
+        try:
+            return self._nothing(name) if rule is None else self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
+        except (IndexError, ValueError):  # fewer operands than the operation has: a text that is no program
+            return self._nothing(name)
 
     def _fitted(self, found: Runs, name: str) -> Runs:
         return found if len(found.counts) == max(1, len(self._shape(name))) else self._nothing(name)

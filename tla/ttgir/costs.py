@@ -137,6 +137,8 @@ class Costs:
             return _COUNTED[op.name](self, op, times)
         except TlaError as error:
             return Cost(op, times, (), refused=error.reason.what.splitlines()[0])
+        except (IndexError, StopIteration):
+            return Cost(op, times, (), refused="fewer operands, types or dimensions than the operation has")
 
     def totals(self) -> dict[str, Size]:
         """The cost of all operations together, each as often as it runs: by unit.

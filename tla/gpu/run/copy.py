@@ -41,9 +41,7 @@ def copy(*operands: Any) -> None:
 
     Source: CuTe `copy(TiledCopy, src, dst)`, `copy(src, dst)`. `tla.copy(source, target)` copies whole tensors of one shape.
     """
-    *given, source, target = _operands("copy", operands, "source, target")
-    source, target = _with_data("copy", source), _with_data("copy", target)
-    run_copy(copy_facts(given[0] if given else plain_copy(source, target), source, target))
+    run_copy(copy_of(*operands))
 
 
 def copy_if(*operands: Any) -> None:
@@ -65,9 +63,21 @@ def copy_if(*operands: Any) -> None:
 
     Raises what copy raises. Source: CuTe `copy_if`.
     """
+    run_copy(copy_if_of(*operands))
+
+
+def copy_of(*operands: Any) -> CopyStep:
+    """The copy that `copy(...)` of these operands executes. Raises what copy_facts raises, RankError for more operands or fewer."""
+    *given, source, target = _operands("copy", operands, "source, target")
+    source, target = _with_data("copy", source), _with_data("copy", target)
+    return copy_facts(given[0] if given else plain_copy(source, target), source, target)
+
+
+def copy_if_of(*operands: Any) -> CopyStep:
+    """The copy that `copy_if(...)` of these operands executes, as copy_of."""
     *given, predicate, source, target = _operands("copy_if", operands, "predicate, source, target")
     source, target = _with_data("copy_if", source), _with_data("copy_if", target)
-    run_copy(copy_facts(given[0] if given else plain_copy(source, target, predicated=True), source, target, predicate))
+    return copy_facts(given[0] if given else plain_copy(source, target, predicated=True), source, target, predicate)
 
 
 def _operands(where: str, given: tuple[Any, ...], names: str) -> tuple[Any, ...]:

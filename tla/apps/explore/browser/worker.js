@@ -12,6 +12,11 @@ function tell(what) { postMessage({ loaded: Math.min(loaded, total), of: total, 
 self.fetch = async (...given) => {
   const reply = await real(...given), name = String(given[0]?.url ?? given[0]).split("/").pop();
   if (!reply.ok) throw new Error(`${name} is not there: the server answers ${reply.status}`);
+  if (globalThis.caches && await caches.match(reply.url)) {   // as it is: a browser remembers what it has compiled of a file that is kept
+    loaded += Object.entries(sizes).find(([path]) => path.endsWith(name))?.[1] ?? 0;
+    tell(`loading ${name}`);
+    return reply;
+  }
   const count = new TransformStream({ transform(part, to) { loaded += part.length; tell(`loading ${name}`); to.enqueue(part); } });
   return new Response(reply.body.pipeThrough(count), { headers: reply.headers, status: reply.status });
 };

@@ -1,0 +1,43 @@
+"""Kernels as Python functions: run on numpy with all threads of a block at once, and checked for races.
+
+kernel      the decorator, and what a launch gives back
+launch      the block and the threads that run, shared memory, loops and barriers
+statements  CuTe's algorithms as statements of a kernel
+races       which threads touch an element between two barriers
+
+>>> import numpy as np
+>>> from tla import parse
+>>> from tla.kernels import copy, kernel, local_partition, thread
+>>> @kernel(threads=4)
+... def copied(a, b):
+...     copy(*(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)))
+>>> a, b = np.arange(8), np.zeros(8, int)
+>>> copied.run(a, b)
+>>> b.tolist()
+[0, 1, 2, 3, 4, 5, 6, 7]
+"""
+
+from .kernel import Kernel, Report, kernel
+from .launch import barrier, block, loop, shared, thread
+from .partition import local_partition
+from .races import Race
+from .statements import axpby, clear, copy, copy_if, fill, gemm
+
+__all__ = [
+    "Kernel",
+    "Race",
+    "Report",
+    "axpby",
+    "barrier",
+    "block",
+    "clear",
+    "copy",
+    "copy_if",
+    "fill",
+    "gemm",
+    "kernel",
+    "local_partition",
+    "loop",
+    "shared",
+    "thread",
+]

@@ -1,0 +1,178 @@
+"""A kernel: a Python function of tensors, run for every block of a grid.
+
+Source: CuTe's kernels, and CUDA's launch of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import shown
+from ..core.ints import is_int, known
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor, tensor_of
+from .launch import Launch, run_block
+from .races import Race, Races
+
+#: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+MOST_THREADS = 1024
+
+Grid = Sequence[int] | Callable[..., Sequence[int]]
+
+
+class Report(NamedTuple):
+    """The answer of a check: the races that were found for the sizes it was given, the first of each pair of lines.
+
+    >>> from tla.kernels import Report
+    >>> print(Report((), 4, 32))
+    no race among 4 blocks of 32 threads, for these sizes
+
+    Source: ours.
+    """
+
+    races: tuple[Race, ...]
+    blocks: int
+    threads: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is no race."""
+        return not self.races
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.races)) or f"no race among {self.blocks} blocks of {self.threads} threads, for these sizes"
+
+
+class Kernel:
+    """A function that the threads of each block execute. `@kernel(threads=...)` makes one.
+
+    function   the Python function; its parameters are tensors, sizes and scalars
+    threads    the number of threads of a block
+    grid       the number of blocks along each mode, or a function of the arguments that gives it
+
+    >>> from tla.kernels import block, kernel
+    >>> @kernel(threads=32, grid=(3,))
+    ... def printed():
+    ...     print("block", block(0))
+    >>> printed.run(), printed
+    block 0
+    block 1
+    block 2
+    (None, Kernel(printed, threads=32))
+
+    Source: CUDA's launch, `<<<grid, block>>>`.
+    """
+
+    def __init__(self, function: Callable[..., None], threads: int, grid: Grid) -> None:
+        self.function, self.threads, self.grid = function, threads, grid
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.__name__}, threads={self.threads})"
+
+    def run(self, *arguments: Any) -> None:
+        """Run every block on numpy, one after the other, each with all of its threads at once.
+
+        arguments   numpy arrays, which are written in place; tensors; sizes and scalars
+        Raises      RangeError for an access past the end that no predicate guards, and for a grid that is none; what the
+                    statements raise
+
+        >>> import numpy as np
+        >>> from tla import local_tile, parse, _4
+        >>> from tla.kernels import block, copy, kernel, local_partition, thread
+        >>> @kernel(threads=4, grid=lambda a, b: (a.shape[0] // 4,))
+        ... def reversed_blocks(a, b):
+        ...     source, target = local_tile(a, (_4,), (block(0),)), local_tile(b, (_4,), (1 - block(0),))
+        ...     copy(*(local_partition(x, parse("_4:_1"), thread()) for x in (source, target)))
+        >>> b = np.zeros(8, int)
+        >>> reversed_blocks.run(np.arange(8), b)
+        >>> b.tolist()
+        [4, 5, 6, 7, 0, 1, 2, 3]
+
+        Source: ours.
+        """
+        self._launch(arguments, None)
+
+    def check(self, *arguments: Any) -> Report:
+        """Look for races by every access of every thread, for the sizes of these arguments; buffers are not written.
+
+        Returns   a Report: `.holds`, `.races`, each with both threads, the element and both lines
+        Raises    what run raises: an access past the end is refused at its line
+
+        >>> import numpy as np
+        >>> from tla import parse
+        >>> from tla.kernels import copy, kernel, local_partition, shared, thread
+        >>> @kernel(threads=4)
+        ... def rotated(a, b):
+        ...     t, smem = thread(), shared(a.dtype, parse("_4:_1"))
+        ...     copy(local_partition(a, parse("_4:_1"), t), local_partition(smem, parse("_4:_1"), t))
+        ...     copy(local_partition(smem, parse("_4:_1"), (t + 1) % 4), local_partition(b, parse("_4:_1"), t))
+        >>> print(rotated.check(np.arange(4), np.zeros(4, int)))  # doctest: +ELLIPSIS
+        <doctest ...>:5: thread 0 reads element 1 of shared memory, which thread 1 writes at <doctest ...>:4: no barrier between
+
+        Source: ours.
+        """
+        races = Races()
+        blocks = self._launch(tuple(map(_copied, arguments)), races)
+        return Report(tuple(races.found), blocks, self.threads)
+
+    def _launch(self, arguments: tuple[Any, ...], races: Races | None) -> int:
+        """Run every block; the number of them."""
+        tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
+        grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
+        for last_first in itertools.product(*map(range, reversed(grid))):
+            run_block(self.function, tensors, Launch(last_first[::-1], self.threads, races))
+        return math.prod(grid)
+
+
+def kernel(threads: int, grid: Grid = (1,)) -> Callable[[Callable[..., None]], Kernel]:
+    """Make a Python function a kernel: `@kernel(threads=128, grid=lambda a, b: (a.shape[0] // 64,))`.
+
+    threads   the number of threads of a block, 1 to 1024
+    grid      the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
+    Returns   a decorator, which gives a Kernel
+    Raises    RangeError for a number of threads that no block has
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import fill, kernel, local_partition, thread
+    >>> @kernel(threads=4, grid=lambda a: (1,))
+    ... def ones(a):
+    ...     fill(local_partition(a, parse("_4:_1"), thread()), 1)
+    >>> a = np.zeros(6)
+    >>> ones.run(a), a.tolist()
+    (None, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+
+    Source: CUDA's launch.
+    """
+    if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
+        raise RangeError(f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)")
+    return lambda function: Kernel(function, int(threads), grid)
+
+
+def _extents(grid: Any) -> tuple[int, ...]:
+    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more than three modes."""
+    modes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    if not all(is_int(n) and known(n) is not None for n in modes):
+        raise LeafTypeError(f"a grid of {shown(grid)}", "the number of blocks along each mode", "write grid=(4, 2)")
+    if not 1 <= len(modes) <= 3 or any(int(n) < 0 for n in modes):
+        raise RangeError(f"a grid of {shown(grid)}", "one to three modes of 0 blocks or more", "write grid=(4, 2)")
+    return tuple(map(int, modes))
+
+
+def _is_array(x: Any) -> bool:
+    return hasattr(x, "__array_interface__") and not isinstance(x, Tensor) and x.shape != ()
+
+
+def _copied(x: Any) -> Any:
+    """An argument over a buffer of its own."""
+    if _is_array(x):
+        return x.copy()
+    if isinstance(x, Tensor) and x.data is not None:
+        return tensor_of(None, copy.deepcopy(x.data), x.offset, x.layout, tuple(x.coord), x._guard, x.memory)
+    return x

@@ -1,0 +1,153 @@
+"""The block of a kernel that runs: what it asks for by block(), thread(), shared(), loop() and barrier().
+
+Source: CuTe's kernels; CUDA's blockIdx, threadIdx and __syncthreads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from ..algebra.codomain import cosize
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import shown
+from ..core.ints import is_int, known
+from ..tensors.buffers import as_dtype
+from ..tensors.make_tensor import MakeTensor
+from ..tensors.tensor import Tensor
+from .races import Races
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A block that runs: its place in the grid, the number of its threads, and the races to look for; None without a check."""
+
+    block: tuple[int, ...]
+    threads: int
+    races: Races | None = None
+
+
+_running: ContextVar[Launch] = ContextVar("running")
+
+
+def running(where: str) -> Launch:
+    """The block that runs; RangeError outside a kernel."""
+    try:
+        return _running.get()
+    except LookupError:
+        fix = "call it in a function under @kernel(threads=...), and that by .run(...)"
+        raise RangeError(f"{where} outside a kernel that runs", "a statement of a kernel", fix) from None
+
+
+def block(mode: int) -> int:
+    """The index of the block that runs, along a mode of the grid; 0 along modes that the grid does not have.
+
+    >>> from tla.kernels import block, kernel
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print(block(0), block(1))
+    >>> shown.run()
+    0 0
+
+    Raises RangeError outside a kernel, and for what is no mode of CUDA's grid. Source: CUDA `blockIdx`.
+    """
+    place = running("block()").block
+    if mode not in (0, 1, 2):
+        raise RangeError(f"block({shown(mode)})", "a mode of the grid: 0, 1 or 2", "write block(0) for blockIdx.x")
+    return place[mode] if mode < len(place) else 0
+
+
+def thread() -> Any:
+    """The indices of the block's threads: an array of them all while it runs on numpy.
+
+    >>> from tla.kernels import kernel, thread
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print(thread())
+    >>> shown.run()
+    [0 1 2 3]
+
+    Raises RangeError outside a kernel. Source: CUDA `threadIdx.x`.
+    """
+    import numpy as np
+
+    return np.arange(running("thread()").threads)
+
+
+def shared(element: Any, layout: Any) -> Tensor:
+    """A tensor in the block's shared memory, not yet written: every bit is 1, which is NaN of a float.
+
+    element   a type of numpy
+    layout    a layout of static or dynamic sizes, composed ones too
+    Raises    LeafTypeError for another type, RangeError outside a kernel
+
+    >>> from tla.kernels import kernel, shared
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     import numpy as np
+    ...     from tla import parse
+    ...     print(shared(np.float32, parse("_4:_1")).data)
+    >>> shown.run()
+    [nan nan nan nan]
+
+    Source: CuTe `make_tensor(make_smem_ptr(smem), layout)`.
+    """
+    import numpy as np
+
+    running("shared()")
+    dtype, count = as_dtype("shared", element), int(cosize(layout))
+    made: Tensor = MakeTensor(np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype), layout, position="smem")
+    return made
+
+
+def loop(n: Any) -> Iterator[int]:
+    """The steps 0 to n - 1 of a kernel's loop. Python's own loops are for what is unrolled.
+
+    >>> from tla.kernels import kernel, loop
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print([k for k in loop(3)])
+    >>> shown.run()
+    [0, 1, 2]
+
+    Raises RangeError outside a kernel, LeafTypeError for what is no number of steps.
+    """
+    running("loop()")
+    if not is_int(n) or known(n) is None:
+        raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
+    return iter(range(int(n)))
+
+
+def barrier() -> None:
+    """Wait for all threads of the block: what they wrote before it others may touch after it.
+
+    >>> from tla.kernels import barrier, fill, kernel, local_partition, shared, thread
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     import numpy as np
+    ...     from tla import parse
+    ...     memory = shared(np.int32, parse("_4:_1"))
+    ...     fill(local_partition(memory, parse("_4:_1"), thread()), 7)
+    ...     barrier()
+    ...     print(memory.data)
+    >>> shown.run()
+    [7 7 7 7]
+
+    Raises RangeError outside a kernel. Source: CUDA `__syncthreads`.
+    """
+    races = running("barrier()").races
+    if races is not None:
+        races.wait()
+
+
+def run_block(function: Any, arguments: tuple[Any, ...], launch: Launch) -> None:
+    """Call a kernel's function for the threads of one block."""
+    token = _running.set(launch)
+    try:
+        function(*arguments)
+    finally:
+        _running.reset(token)
+        if launch.races is not None:
+            launch.races.end_block()

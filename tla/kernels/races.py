@@ -1,0 +1,184 @@
+"""Races by every access: an element that one thread writes, and another touches with no barrier between.
+
+Two levels ask the same: threads of a block between two barriers, and blocks of the grid, which never wait for each other.
+
+Source: the PTX manual, "Memory Consistency Model", "Data-races".
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..gpu.run.sides import memory_of
+from ..gpu.run.values import places_of, valid_of
+from ..tensors import packed
+from ..tensors.tensor import Tensor
+
+_NOBODY, _SEVERAL = -1, -2
+
+
+class Line(NamedTuple):
+    """A line of a kernel's source.
+
+    >>> from tla.kernels.races import Line
+    >>> print(Line("sgemm_1.py", 41))
+    sgemm_1.py:41
+    """
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}"
+
+
+class Race(NamedTuple):
+    """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the one that was found.
+
+    who       "thread" or "block"
+    memory    where the element is: "shared memory" or "global memory"
+    element   its place in the buffer [elements]
+    before    who touched it first, and `written` whether that was a write; None where several read it
+    line      of that access
+    after     who touched it then; `writes` whether that is a write
+    at        the line of that access
+
+    >>> from tla.kernels import Race
+    >>> from tla.kernels.races import Line
+    >>> print(Race("thread", "shared memory", 5, 1, True, Line("k.py", 7), 2, False, Line("k.py", 8)))
+    k.py:8: thread 2 reads element 5 of shared memory, which thread 1 writes at k.py:7: no barrier between
+
+    Source: ours.
+    """
+
+    who: str
+    memory: str
+    element: int
+    before: int | None
+    written: bool
+    line: Line
+    after: int
+    writes: bool
+    at: Line
+
+    def __str__(self) -> str:
+        first = f"several {self.who}s read" if self.before is None else f"{self.who} {self.before} {'writes' if self.written else 'reads'}"
+        then = "writes" if self.writes else "reads"
+        missing = "no barrier between" if self.who == "thread" else "blocks do not wait for each other"
+        return f"{self.at}: {self.who} {self.after} {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
+
+
+class Access(NamedTuple):
+    """The elements that a statement reads or writes: a tensor of threads, and which of them; None for all that are valid."""
+
+    tensor: Tensor
+    chosen: Any = None
+
+
+class _Touched:
+    """The thread that wrote each element of a buffer, the one that read it, and the statements that did."""
+
+    def __init__(self, size: int) -> None:
+        import numpy as np
+
+        self.writer, self.reader = (np.full(size, _NOBODY) for _side in range(2))
+        self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
+
+    def note(self, places: Any, who: Any, lines: Any, *, writes: bool) -> tuple[int, bool] | None:
+        """Note accesses; the index of the first that races, and whether a write was before it."""
+        import numpy as np
+
+        clash = (self.writer[places] != _NOBODY) & (self.writer[places] != who)
+        found = (int(np.argmax(clash)), True) if clash.any() else None
+        if writes and found is None:
+            clash = (self.reader[places] != _NOBODY) & (self.reader[places] != who)
+            found = (int(np.argmax(clash)), False) if clash.any() else None
+        if found is not None:
+            return found
+        (self.written_at if writes else self.read_at)[places] = lines
+        if not writes:
+            others = (self.reader[places] != _NOBODY) & (self.reader[places] != who)
+            self.reader[places] = np.where(others, _SEVERAL, who)
+            self.reader[places[self.reader[places] != who]] = _SEVERAL  # two threads in this statement
+            return None
+        self.writer[places] = who
+        clash = self.writer[places] != who
+        return (int(np.argmax(clash)), True) if clash.any() else None
+
+
+class _Level:
+    """Accesses by threads since a barrier, or by blocks since the launch."""
+
+    def __init__(self, who: str) -> None:
+        self.who = who
+        self.touched: dict[int, tuple[Tensor, _Touched]] = {}
+
+    def of(self, t: Tensor) -> _Touched:
+        key = packed.memory_of(t.data).__array_interface__["data"][0]
+        return self.touched.setdefault(key, (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
+
+
+class Races:
+    """The races of a launch that runs: the first of each pair of lines.
+
+    Source: ours.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Race] = []
+        self._lines: list[Line] = []
+        self._threads, self._blocks = _Level("thread"), _Level("block")
+        self._block = 0
+
+    def wait(self) -> None:
+        """Forget who touched which element: a barrier orders them."""
+        self._threads = _Level("thread")
+
+    def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
+        """Note what a statement of all threads reads, then what it writes."""
+        number = len(self._lines)
+        self._lines.append(line)
+        for accesses, written in ((reads, False), (writes, True)):
+            for access in accesses:
+                if access.tensor.data is not None and memory_of(access.tensor) != "registers":
+                    self._note(access, number, written)
+
+    def end_block(self) -> None:
+        """End a block: the next has other threads, and shared memory of its own."""
+        self.wait()
+        self._block += 1
+
+    def _note(self, access: Access, number: int, written: bool) -> None:
+        t = access.tensor
+        places, threads = _accessed(access)
+        self._ask(self._threads, t, (places, threads), number, written)
+        if memory_of(t) != "smem":
+            self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
+
+    def _ask(self, level: _Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
+        places, who = accesses
+        touched = level.of(t)
+        found = touched.note(places, who, number, writes=written)
+        if found is None:
+            return
+        i, after_write = found
+        place = int(places[i])
+        before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
+        first, line = int(before[place]), self._lines[int(at[place])]
+        memory = "shared memory" if memory_of(t) == "smem" else "global memory"
+        name = None if first == _SEVERAL else first
+        race = Race(level.who, memory, place, name, after_write, line, int(who[i]), written, self._lines[number])
+        if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
+            self.found.append(race)
+
+
+def _accessed(access: Access) -> tuple[Any, Any]:
+    """The places in the buffer that are accessed, and the thread of each."""
+    import numpy as np
+
+    places = places_of(access.tensor)
+    chosen = valid_of(access.tensor) if access.chosen is None else access.chosen
+    shape = np.broadcast_shapes(places.shape, np.shape(chosen))
+    threads = np.arange(shape[0]).reshape(-1, *(1,) * (len(shape) - 1))
+    places, threads, chosen = (np.broadcast_to(x, shape) for x in (places, threads, chosen))
+    return places[chosen], threads[chosen]

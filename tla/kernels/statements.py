@@ -1,0 +1,165 @@
+"""CuTe's algorithms as statements of a kernel: executed by tla.gpu for all threads of the block, and noted where races are looked for.
+
+Source: CuTe include/cute/algorithm.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..gpu.run import algorithms
+from ..gpu.run.copy import copy_if_of, copy_of, run_copy
+from ..gpu.run.copy_facts import CopyStep
+from ..gpu.run.gemm import run_mma
+from ..gpu.run.mma_facts import mma_facts
+from ..tensors.make_tensor import as_tensor
+from .launch import running
+from .races import Access, Line
+
+_HERE = str(Path(__file__).parent)
+
+
+def copy(*operands: Any) -> None:
+    """Copy what all threads read to where they write: `copy(tiled_copy, source, target)`, or `copy(source, target)`.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import copy, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def copied(a, b):
+    ...     copy(*(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)))
+    >>> b = np.zeros(4, int)
+    >>> copied.run(np.arange(4), b), b.tolist()
+    (None, [0, 1, 2, 3])
+
+    Operands and errors are those of tla.gpu.copy; RangeError outside a kernel. Source: CuTe `copy`.
+    """
+    running("copy()")
+    _copied(copy_of(*operands))
+
+
+def copy_if(*operands: Any) -> None:
+    """As copy, where a predicate is true: `copy_if(tiled_copy, predicate, source, target)`, or without the tiled copy.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import copy_if, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def copied(a, b):
+    ...     copy_if((thread() < 2)[:, None], *(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)))
+    >>> b = np.zeros(4, int)
+    >>> copied.run(np.arange(4), b), b.tolist()
+    (None, [0, 1, 0, 0])
+
+    Operands and errors are those of tla.gpu.copy_if; RangeError outside a kernel. Source: CuTe `copy_if`.
+    """
+    running("copy_if()")
+    _copied(copy_if_of(*operands))
+
+
+def gemm(*operands: Any) -> None:
+    """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, `gemm(mma, A, B, C)` or `gemm(A, B, C)`.
+
+    >>> import numpy as np
+    >>> from tla.gpu import UniversalFMA, float, make_tiled_mma
+    >>> from tla.kernels import gemm, kernel, thread
+    >>> mma = make_tiled_mma(UniversalFMA[float], (2, 2))
+    >>> @kernel(threads=4)
+    ... def product(a, b, c):
+    ...     own = mma[thread()]
+    ...     gemm(mma, own.partition_A(a), own.partition_B(b), own.partition_C(c))
+    >>> a, b, c = np.ones((4, 3), np.float32), np.ones((2, 3), np.float32), np.zeros((4, 2), np.float32)
+    >>> product.run(a, b, c), c.tolist()
+    (None, [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0], [3.0, 3.0]])
+
+    Operands and errors are those of tla.gpu.gemm; RangeError outside a kernel. Source: CuTe `gemm`.
+    """
+    running("gemm()")
+    step = mma_facts(*operands)
+    run_mma(step)
+    _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
+
+
+def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
+    """y = alpha * x + beta * y, for every element that is valid of both.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import axpby, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def added(a, b):
+    ...     own, other = (local_partition(x, parse("_4:_1"), thread()) for x in (a, b))
+    ...     axpby(2, own, 1, other)
+    >>> b = np.ones(4, int)
+    >>> added.run(np.arange(4), b), b.tolist()
+    (None, [1, 3, 5, 7])
+
+    Operands and errors are those of tla.gpu.axpby; RangeError outside a kernel. Source: CuTe `axpby`.
+    """
+    running("axpby()")
+    algorithms.axpby(alpha, x, beta, y)
+    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    _note([Access(x), Access(y)], [Access(y)])
+
+
+def fill(t: Any, value: Any) -> None:
+    """Set every element of a tensor of threads to a value, as tla.gpu.fill.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import fill, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def set_all(a):
+    ...     fill(local_partition(a, parse("_4:_1"), thread()), 3)
+    >>> a = np.ones(4, int)
+    >>> set_all.run(a), a.tolist()
+    (None, [3, 3, 3, 3])
+
+    Raises RangeError outside a kernel. Source: CuTe `fill`.
+    """
+    running("fill()")
+    algorithms.fill(t, value)
+    _note([], [Access(as_tensor("fill", t))])
+
+
+def clear(t: Any) -> None:
+    """Zero every element of a tensor of threads, as tla.gpu.clear.
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import clear, kernel, local_partition, thread
+    >>> @kernel(threads=4)
+    ... def set_all(a):
+    ...     clear(local_partition(a, parse("_4:_1"), thread()))
+    >>> a = np.ones(4, int)
+    >>> set_all.run(a), a.tolist()
+    (None, [0, 0, 0, 0])
+
+    Raises RangeError outside a kernel. Source: CuTe `clear`.
+    """
+    running("clear()")
+    algorithms.clear(t)
+    _note([], [Access(as_tensor("clear", t))])
+
+
+def _copied(step: CopyStep) -> None:
+    run_copy(step)
+    read, written = (None, None) if step.where is None else step.where
+    _note([Access(step.source, read)], [Access(step.target, None if step.atom.fills_zeros else written)])
+
+
+def _note(reads: list[Access], writes: list[Access]) -> None:
+    """Note a statement's accesses, with the line of the kernel that it stands at."""
+    races = running("a statement").races
+    if races is not None:
+        races.note(_line(), reads, writes)
+
+
+def _line() -> Line:
+    """The line that called a statement: the first frame outside of this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return Line(Path(frame.f_code.co_filename).name, frame.f_lineno)
