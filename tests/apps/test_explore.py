@@ -444,7 +444,7 @@ def test_whatever_is_typed_is_answered():
             assert "error" not in found or found["error"]["fix"], text
             if "error" not in found and n % 10 == 0:
                 program = read(text)
-                assert shown_by(python(program), program) == str(program.value.value)
+                assert shown_by(python(program), program) == shown(program.value.value, 2000)
         except Exception as error:
             raise AssertionError(f"seed {seed}, case {n}: {text!r}") from error
 
