@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Iterable
@@ -26,6 +27,8 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; worker-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
+#: The text that is drawn while nothing is typed.
+_FIRST = re.compile(r'placeholder="([^"]*:[^"]*)"')
 _TIME = 1980, 1, 1, 0, 0, 0  # so that one source gives one archive
 
 
@@ -48,9 +51,12 @@ def build(folder: Path, pyodide: Path) -> list[str]:
         (folder / name).write_bytes(here.joinpath(f"page/{name}").read_bytes())
     for name in _SITE[:-1]:
         (folder / name).write_bytes(here.joinpath(f"browser/{name}").read_bytes())
-    (folder / "index.html").write_text(_page(here.joinpath("page/page.html").read_text("utf-8")), "utf-8")
+    page = here.joinpath("page/page.html").read_text("utf-8")
+    (folder / "index.html").write_text(_page(page), "utf-8")
     (folder / "tla.zip").write_bytes(_archive(_of_tla()))
     (folder / "words.json").write_text(as_json("/words", {"text": ""}), "utf-8")
+    asked = {"text": _FIRST.findall(page)[0], "color_by": "auto", "bits": None, "access": "", "view": "offsets", "tile": ""}
+    (folder / "first.json").write_text(json.dumps({"question": asked, "answer": json.loads(as_json("/answer", asked))}), "utf-8")
     first = [*(f"pyodide/{name}" for name in PYODIDE if not name.endswith("js")), "tla.zip"]
     (folder / "sizes.json").write_text(json.dumps({name: (folder / name).stat().st_size for name in first}))
     _write_service(folder, here.joinpath(f"browser/{_SITE[-1]}").read_text("utf-8"))

@@ -8,7 +8,17 @@
   let worker = null, ready = false, late = 0;
 
   /** The answer of a path to a question, as tla explore's server has it. */
-  globalThis.engine = (path, question, signal) => path === "/words" ? listed() : new Promise((found, failed) => {
+  globalThis.engine = async (path, question, signal) => {
+    if (path === "/words") return listed();
+    worker ??= begun();
+    if (path === "/answer" && !ready) {   // what is drawn while nothing is typed is there before Python is
+      const first = await (await fetch("first.json")).json();
+      if (JSON.stringify(first.question) === JSON.stringify(question)) return first.answer;
+    }
+    return queued(path, question, signal);
+  };
+
+  const queued = (path, question, signal) => new Promise((found, failed) => {
     worker ??= begun();
     const one = { path, question, found, failed, sent: false };
     signal?.addEventListener("abort", () => {
@@ -41,7 +51,9 @@
 
   function broken(why) {
     ended();
-    for (const one of asked.splice(0)) one.failed(needs(`each file of its folder, and a browser of 2024 or later: ${why}`));
+    const error = needs(`each file of its folder, and a browser of 2024 or later: ${why}`);
+    for (const one of asked.splice(0)) one.failed(error);
+    refused({ what: `no answer: ${error.message}`, expected: "", fix: error.fix, position: null });
   }
 
   function ended() {
