@@ -1,0 +1,165 @@
+"""The text of a whole kernel, and what its launch needs.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..codegen.expressions.plan import plan
+from ..codegen.expressions.target import required, required_names
+from ..codegen.indices.c import requirement
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import shown
+from ..symbolic import Condition
+from ..tensors.tensor import Tensor
+from .bounds import require_inside
+from .program import Program, Scalar, accesses
+from .text import Writer, helpers_of, parameter_list
+from .trace import OWN_NAMES, sizes_of
+from .whole_tiles import with_whole_tiles
+
+
+class Source(NamedTuple):
+    """A kernel as text.
+
+    text           the whole source file
+    parameters     the names of its function's parameters, in order
+    grid           the number of blocks along each mode: integers, or expressions of the sizes
+    block          the number of threads of a block
+    shared_bytes   bytes of shared memory of a block
+    conditions     what the sizes must meet; the text has `kernel_main_requires`, which tells whether they do
+
+    >>> import numpy as np
+    >>> from tla import dim, make_layout, parse
+    >>> from tla.kernels import fill, kernel, local_partition, tensor, thread
+    >>> @kernel(threads=4)
+    ... def ones(a):
+    ...     fill(local_partition(a, parse("_4:_1"), thread()), 1)
+    >>> source = ones.source("cuda", tensor(np.float32, parse("_8:_1")))
+    >>> print(source.parameters, source.grid, source.block, source.shared_bytes)
+    ('a',) (1,) 4 0
+
+    Source: ours.
+    """
+
+    text: str
+    parameters: tuple[str, ...]
+    grid: tuple[Any, ...]
+    block: int
+    shared_bytes: int
+    conditions: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Parts(NamedTuple):
+    """What every target is given.
+
+    program   the program
+    name      the name of the text's function
+    order     the names of its parameters
+    checked   what was looked for in it, in words
+    """
+
+    program: Program
+    name: str
+    order: tuple[str, ...]
+    checked: str
+
+    def source(
+        self, writer: Writer, body: Sequence[str], form: Form, after: Callable[[list[str], list[str]], list[str]] = lambda *_given: []
+    ) -> Source:
+        """The source file around a function's body.
+
+        after   the lines behind the function, of its parameters and of the sizes that `<name>_requires` is asked of
+        """
+        p = self.program
+        conditions, asked, tests = _required(p, self.name, writer)
+        written = {name for s in p.statements() for verb, x in accesses(s) if verb == "writes" and (name := p.argument_of(x.tensor))}
+        parameters = parameter_list(p, self.order, writer, written)
+        first = [form.requires.format(f"{self.name}_requires({', '.join(asked)})")] if asked and form.requires else []
+        lines = [f"    {line}" if not line.startswith("#") else line for line in (*first, *body)]
+        unused = [name for name in self.order if not any(re.search(rf"\b{name}\b", line) for line in lines)]
+        aligned = ", ".join(name for name in self.order if name in writer.vectors)
+        comment = [f"{self.name}: the kernel {p.name}, {p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks. Made by tla."]
+        comment += [self.checked, *required(conditions), *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else [])]
+        text = [
+            *(f"// {line}" for line in comment),
+            *form.head,
+            *helpers_of(writer, form.function),
+            *tests,
+            f"{form.before} {self.name}({', '.join(parameters) or 'void'}) {{",
+            *(f"    (void){name};" for name in unused),
+            *lines,
+            "}",
+            *after(parameters, asked),
+        ]
+        shared = sum(t.data.nbytes for t in p.shared)
+        return Source("\n".join(text) + "\n", self.order, p.grid, p.threads, shared, conditions)
+
+
+class Form(NamedTuple):
+    """What differs between targets around a function's body.
+
+    head       lines of the file before all else
+    before     what stands before the function's name
+    function   what stands before the type of a function that it calls
+    kind       the type of its integers
+    requires   how the body refuses sizes that break a condition, of the call that tells; empty where the launch does
+    """
+
+    head: list[str]
+    before: str
+    function: str
+    kind: str
+    requires: str = ""
+
+
+def _required(program: Program, name: str, writer: Writer) -> tuple[tuple[Condition, ...], list[str], list[str]]:
+    """The conditions that sizes are to meet, the sizes that they are about, and the function of the text that tells whether they do."""
+    sizes = sizes_of(program)
+    if not sizes:
+        return (), [], []
+    made = plan(sizes, name=name, conditions=program.conditions)
+    if not made.requires:
+        return (), [], []
+    found = requirement(writer.language, name, required_names(made), made.checks)
+    return tuple(c for c, _node in made.requires), required_names(made), [*writer.language.head("bool"), *found]
+
+
+def source_of(program: Program, target: str, arch: str | None, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
+    """The text of a program by a target's name. Raises what Kernel.source raises."""
+    written = _target(target)
+    if arch is not None and not (isinstance(arch, str) and re.fullmatch(r"sm_\d{2,3}[af]?", arch) and target == "cuda"):
+        raise LeafTypeError(
+            f"arch={shown(arch)} of {target}", "an architecture of CUDA, or None", "write k.source('cuda', ..., arch='sm_80')"
+        )
+    require_inside(program)
+    return written(Parts(with_whole_tiles(program), name, _order(program, parameters), checked))
+
+
+def _target(name: str) -> Callable[[Parts], Source]:
+    """The writer of a target."""
+    from .targets import c, cuda
+
+    found = {"c": c.write, "cuda": cuda.write}
+    if name not in found:
+        raise LeafTypeError(f"the target {shown(name)} of a kernel", f"one of {', '.join(found)}", "write k.source('cuda', ...)")
+    return found[name]
+
+
+def _order(program: Program, given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the text's parameters: those given, or the arguments' and then the sizes'."""
+    sizes = [str(n) for n in sizes_of(program)]
+    named = [name for name, x in program.arguments.items() if isinstance(x, (Tensor, Scalar))]
+    order = tuple(given.split() if isinstance(given, str) else given or (*named, *(n for n in sizes if n not in named)))
+    missing, unknown = [n for n in (*named, *sizes) if n not in order], [n for n in order if n not in (*named, *sizes)]
+    if missing or unknown or len({*order}) < len(order) or {*order} & {*OWN_NAMES}:
+        what = f"parameters {' '.join(order)}"
+        raise RangeError(what, f"each of {' '.join((*named, *sizes))} once", "leave parameters= out for that order")
+    return order
