@@ -11,6 +11,7 @@ def main(variants, demonstrate):
     parser.add_argument("--variant", choices=variants, default=next(iter(variants)))
     chosen = parser.parse_args()
     if chosen.target is None:
-        return demonstrate()
+        demonstrate()
+        return
     kernel, arguments, parameters = variants[chosen.variant]
     print(kernel.source(chosen.target, *arguments, arch=chosen.arch, parameters=parameters), end="")

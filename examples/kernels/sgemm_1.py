@@ -54,7 +54,7 @@ def sgemm_1_of(order):
 
 def arguments(contiguous):
     """The arguments of the text: matrices of any sizes up to 32768, whose offsets fit 32 bits. contiguous: the mode of stride 1."""
-    m, n, k, *ld = (dim(name, at_least=0, at_most=2**15) for name in "m n k ldA ldB ldC".split())
+    m, n, k, *ld = (dim(name, at_least=0, at_most=2**15) for name in ("m", "n", "k", "ldA", "ldB", "ldC"))
     strides = [(Int[1](), d) if contiguous == 0 else (d, Int[1]()) for d in ld[:2]] + [(Int[1](), ld[2])]
     shapes = (m, k), (n, k), (m, n)
     return *(tensor(np.float32, make_layout(s, stride=d)) for s, d in zip(shapes, strides)), np.float32, np.float32

@@ -29,6 +29,7 @@ def tiled_copy(S, D):
 
 m, n = dim("m", multiple_of=128, at_most=2**15), dim("n", multiple_of=64, at_most=2**15)
 MATRIX = tensor(np.float32, make_layout((m, n), stride=(Int[1](), m)))
+VARIANTS = {"tiled_copy": (tiled_copy, (MATRIX, MATRIX), "m n S D")}
 
 
 def demonstrate():
@@ -39,4 +40,4 @@ def demonstrate():
 
 
 if __name__ == "__main__":
-    main({"tiled_copy": (tiled_copy, (MATRIX, MATRIX), "m n S D")}, demonstrate)
+    main(VARIANTS, demonstrate)

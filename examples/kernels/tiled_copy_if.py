@@ -32,6 +32,7 @@ def tiled_copy_if(S, D):
 
 m, n = dim("m", multiple_of=4, at_least=0, at_most=2**15), dim("n", at_least=0, at_most=2**15)
 MATRIX = tensor(np.float32, make_layout((m, n), stride=(Int[1](), m)))
+VARIANTS = {"tiled_copy_if": (tiled_copy_if, (MATRIX, MATRIX), "m n S D")}
 
 
 def demonstrate():
@@ -42,4 +43,4 @@ def demonstrate():
 
 
 if __name__ == "__main__":
-    main({"tiled_copy_if": (tiled_copy_if, (MATRIX, MATRIX), "m n S D")}, demonstrate)
+    main(VARIANTS, demonstrate)

@@ -46,8 +46,9 @@ def _require(program: Program, s: Statement, verb: str, access: Access, where: W
         for i in range(int(size(access.places.shape))):
             at, admitted = coordinate(access.places, i), [] if where is None else comparisons(where, i)
             if not all(_inside(c, n, admitted) for c, n in zip(at, extents)):
-                what = f"{s.line}: {verb} {name} at ({','.join(map(str, at))}), which is not proved to be inside of ({','.join(map(str, extents))})"
-                fix = "write copy_if(elem_less(identity tensor cut the same way, shape), ...), or give the sizes facts: dim('M', multiple_of=128)"
+                place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
+                what = f"{s.line}: {verb} {name} at {place}, which is not proved to be inside of {shape}"
+                fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
                 raise RangeError(what, "an element, for all sizes", fix)
         return
     buffer = access.tensor.data
@@ -72,12 +73,12 @@ def coordinate(places: Tensor, i: int) -> tuple[Any, ...]:
 
 
 def comparisons(where: Within, i: int) -> list[tuple[Any, Any]]:
-    """What a predicate compares for an element: (integer, what it is to be less than)."""
+    """The comparisons of a predicate for an element: (integer, what it is to be less than)."""
     return [*zip(coordinate(where.coordinates, i), leaves(where.bounds))]
 
 
 def in_argument(program: Program, access: Access, i: int) -> list[tuple[Any, Any]]:
-    """What an element of an argument is to be compared with: (integer of its coordinate, the extent), where no proof says so."""
+    """The comparisons that an element of an argument asks for: (integer of its coordinate, the extent), where no proof says so."""
     name = program.argument_of(access.tensor)
     if name is None or access.places is None:
         return []

@@ -17,11 +17,13 @@ from ..core.int_tuple import shown
 from ..core.ints import is_int, known
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor, tensor_of
+from .bounds import require_inside
 from .launch import Launch, run_block
 from .program import Program
 from .races import Race, Races
 from .samples import of_sizes, small_sizes
-from .source import Source, source_of
+from .source import Source
+from .targets import source_of
 from .trace import traced
 
 #: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -187,16 +189,17 @@ class Kernel:
         ...     copy_if(elem_less(at, a.shape), x, y)
         >>> N = dim("N", at_most=2**20)
         >>> source = copied.source("cuda", *2 * [tensor(np.float32, make_layout(N, stride=_1))])
-        >>> [line.strip() for line in source.text.splitlines() if line.strip().startswith("if")]
-        ['if (e0 < N) b[e0] = a[e0];', 'if (e1 < N) b[e0 + 32] = a[e0 + 32];']
+        >>> [line.strip() for line in source.text.splitlines() if "] = a[" in line]
+        ['if (e0 < N) b[e0] = a[e0];', 'if (e2 < N) b[e0 + 32] = a[e0 + 32];']
 
         Source: ours.
         """
         program = self.program(*arguments)
+        require_inside(program)
         return source_of(program, target, arch, name, parameters, self._checked_at(program))
 
     def _checked_at(self, program: Program) -> str:
-        """Where races were looked for, in words: small sizes that meet the facts. RangeError for a race."""
+        """Say where races were looked for: small sizes that meet the facts. RangeError for a race."""
         values = small_sizes(program)
         report = self.check(*(of_sizes(x, values) for x in program.arguments.values()))
         at = ", ".join(f"{n} = {v}" for n, v in values.items()) or "these sizes"

@@ -131,6 +131,16 @@ class Program:
     body         its statements
     conditions   what it rests on: conditions about sizes that could not be proved
 
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import clear, kernel, local_partition, tensor, thread
+    >>> @kernel(threads=4)
+    ... def zeros(a):
+    ...     clear(local_partition(a, parse("_4:_1"), thread()))
+    >>> program = zeros.program(tensor(np.float32, parse("_8:_1")))
+    >>> [type(s).__name__ for s in program.statements()], program.threads, program.thread
+    (['Fill'], 4, index('tid', below=4))
+
     Source: ours.
     """
 
@@ -163,7 +173,7 @@ class Program:
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
-    """What a statement reads, then what it writes: ("reads" or "writes", access)."""
+    """The accesses of a statement, what it reads first: ("reads" or "writes", access)."""
     if isinstance(s, Copy):
         yield from (("reads", s.source), ("writes", s.target))
     elif isinstance(s, Fill):

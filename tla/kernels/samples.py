@@ -24,7 +24,7 @@ _NEAR = 19
 
 
 def small_sizes(program: Program) -> dict[str, int]:
-    """A value for each size that its facts allow: of extents near to 19; of strides the largest extent, so that no elements share a place."""
+    """A value for each size that its facts allow: of extents near to 19; of strides the largest extent, so that rows do not overlap."""
     tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
     extents = {s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))}
     symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]

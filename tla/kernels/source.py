@@ -12,19 +12,14 @@ from typing import Any, NamedTuple
 from ..codegen.expressions.plan import plan
 from ..codegen.expressions.target import required, required_names
 from ..codegen.indices.c import requirement
-from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import shown
 from ..symbolic import Condition
-from ..tensors.tensor import Tensor
-from .bounds import require_inside
-from .program import Program, Scalar, accesses
+from .program import Program, accesses
 from .text import Writer, helpers_of, parameter_list
-from .trace import OWN_NAMES, sizes_of
-from .whole_tiles import with_whole_tiles
+from .trace import sizes_of
 
 
 class Source(NamedTuple):
-    """A kernel as text.
+    """A kernel as text, with what its launch needs.
 
     text           the whole source file
     parameters     the names of its function's parameters, in order
@@ -58,7 +53,7 @@ class Source(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What every target is given.
+    """A program as every target is given it.
 
     program   the program
     name      the name of the text's function
@@ -104,7 +99,7 @@ class Parts(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What differs between targets around a function's body.
+    """The parts of a source file around a function's body that differ between targets.
 
     head       lines of the file before all else
     before     what stands before the function's name
@@ -130,36 +125,3 @@ def _required(program: Program, name: str, writer: Writer) -> tuple[tuple[Condit
         return (), [], []
     found = requirement(writer.language, name, required_names(made), made.checks)
     return tuple(c for c, _node in made.requires), required_names(made), [*writer.language.head("bool"), *found]
-
-
-def source_of(program: Program, target: str, arch: str | None, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
-    """The text of a program by a target's name. Raises what Kernel.source raises."""
-    written = _target(target)
-    if arch is not None and not (isinstance(arch, str) and re.fullmatch(r"sm_\d{2,3}[af]?", arch) and target == "cuda"):
-        raise LeafTypeError(
-            f"arch={shown(arch)} of {target}", "an architecture of CUDA, or None", "write k.source('cuda', ..., arch='sm_80')"
-        )
-    require_inside(program)
-    return written(Parts(with_whole_tiles(program), name, _order(program, parameters), checked))
-
-
-def _target(name: str) -> Callable[[Parts], Source]:
-    """The writer of a target."""
-    from .targets import c, cuda
-
-    found = {"c": c.write, "cuda": cuda.write}
-    if name not in found:
-        raise LeafTypeError(f"the target {shown(name)} of a kernel", f"one of {', '.join(found)}", "write k.source('cuda', ...)")
-    return found[name]
-
-
-def _order(program: Program, given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the text's parameters: those given, or the arguments' and then the sizes'."""
-    sizes = [str(n) for n in sizes_of(program)]
-    named = [name for name, x in program.arguments.items() if isinstance(x, (Tensor, Scalar))]
-    order = tuple(given.split() if isinstance(given, str) else given or (*named, *(n for n in sizes if n not in named)))
-    missing, unknown = [n for n in (*named, *sizes) if n not in order], [n for n in order if n not in (*named, *sizes)]
-    if missing or unknown or len({*order}) < len(order) or {*order} & {*OWN_NAMES}:
-        what = f"parameters {' '.join(order)}"
-        raise RangeError(what, f"each of {' '.join((*named, *sizes))} once", "leave parameters= out for that order")
-    return order

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..codegen.c_languages import CLanguage
@@ -21,7 +20,7 @@ from ..codegen.expressions.target import statements
 from ..codegen.indices.c import HELPERS, helper, syntax_of
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import leaves, product_each, shown, size
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, is_int, known
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import add, mul
 from ..core.questions import divides
@@ -36,7 +35,7 @@ _SYNTAX = syntax_of("kernel")
 
 
 class Block(NamedTuple):
-    """What all threads do: lines of one thread, with its own variables; or a line of the block itself.
+    """Lines of the text: of one thread, with its own variables; or of the block itself.
 
     lines     the text
     threads   whether it is of each thread
@@ -48,11 +47,10 @@ class Block(NamedTuple):
     indent: int
 
 
-@dataclass
 class Writer:
     """The text of a program's statements.
 
-    program    what is written
+    program    the program
     language   its row of the table of C languages
     own        how a thread's register is written: "{}[{}]" of its array and its number
 
@@ -60,14 +58,12 @@ class Writer:
     of the text; vectors, the arrays of which several elements are accessed at once.
     """
 
-    program: Program
-    language: CLanguage
-    own: str
-    registers: dict[int, tuple[str, Tensor]] = field(default_factory=dict)
-    bits: int = 32
-    operations: set[str] = field(default_factory=set)
-    vectors: set[str] = field(default_factory=set)
-    _plans: list[Any] = field(default_factory=list)
+    def __init__(self, program: Program, language: CLanguage, own: str) -> None:
+        self.program, self.language, self.own = program, language, own
+        self.registers: dict[int, tuple[str, Tensor]] = {}
+        self.bits = 32
+        self.operations: set[str] = set()
+        self.vectors: set[str] = set()
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         """The blocks of a body in order."""
@@ -122,7 +118,7 @@ class Writer:
         name = self.buffer(t)
         return self.own.format(name, at) if id(t.data) in self.registers else f"{name}[{at}]"
 
-    def number(self, x: Any, kind: str) -> str:
+    def number(self, x: int | float | Scalar, kind: str) -> str:
         """A number, or a scalar argument, as a value of an element type."""
         if isinstance(x, Scalar):
             return x.name
@@ -253,7 +249,7 @@ class Values:
                 self.names[poly] = f"e{k}"
                 self.lines.append(f"const {{int}} e{k} = {text};")
 
-    def of(self, x: Any) -> str:
+    def of(self, x: IntLike) -> str:
         """The text of an expression that was wanted, or of a number."""
         return str(known(x)) if known(x) is not None else self.names[poly_of(x)]
 
@@ -262,7 +258,7 @@ class Values:
         return " && ".join(dict.fromkeys(f"{self.of(c)} < {self.of(n)}" for c, n in pairs))
 
     def condition(self, pairs: Sequence[tuple[Any, Any]]) -> str:
-        """What stands before a statement that is executed where all comparisons hold."""
+        """The text before a statement that is executed where all comparisons hold."""
         return f"if ({self.comparisons(pairs)}) " if pairs else ""
 
     def sum(self, symbols: Sequence[Any], number: int) -> str:

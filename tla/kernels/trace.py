@@ -8,14 +8,15 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from ..algebra.codomain import cosize
-from ..core.errors import LeafTypeError, RangeError
+from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, product_each, shown, size
-from ..core.ints import Int, is_int
+from ..core.ints import Int, IntLike, Leaf, is_int
 from ..core.kinds import AnyLayout
 from ..core.layout import as_layout
 from ..gpu.run.copy_facts import copy_facts, plain_copy
@@ -37,7 +38,7 @@ OWN_NAMES = ("tid", "bid0", "bid1", "bid2")
 _0 = Int[0]()
 
 
-def tensor(element: Any, layout: Any) -> Tensor:
+def tensor(element: object, layout: Any) -> Tensor:
     """A tensor among a kernel's arguments, of which no more is known than its element type and its layout.
 
     element   a type of numpy
@@ -58,7 +59,6 @@ def tensor(element: Any, layout: Any) -> Tensor:
     return tensor_of(None, new_buffer(1, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
 
 
-@dataclass
 class Trace:
     """A call of a kernel's function with symbols.
 
@@ -67,16 +67,12 @@ class Trace:
     places    whether its tensors are of coordinates: then no instruction is asked
     """
 
-    grid: tuple[Any, ...]
-    threads: int
-    places: bool
-    shared: list[Tensor] = field(default_factory=list)
-    bodies: list[list[Any]] = field(default_factory=lambda: [[]])
-    steps: int = 0
-
-    def __post_init__(self) -> None:
-        self.thread = index("tid", self.threads)
-        self.blocks = tuple(index(f"bid{k}", n) for k, n in enumerate(self.grid))
+    def __init__(self, grid: tuple[IntLike, ...], threads: int, places: bool) -> None:
+        self.places, self.steps = places, 0
+        self.shared: list[Tensor] = []
+        self.bodies: list[list[Statement]] = [[]]
+        self.thread = index("tid", threads)
+        self.blocks = tuple(index(f"bid{k}", n) for k, n in enumerate(grid))
 
     def allocate(self, dtype: Any, layout: AnyLayout) -> Tensor:
         """A tensor in shared memory."""
@@ -86,7 +82,7 @@ class Trace:
         self.shared.append(made)
         return made
 
-    def loop(self, line: Line, n: Any) -> Iterator[Any]:
+    def loop(self, line: Line, n: IntLike) -> Iterator[Leaf]:
         """One step, a symbol: what is stated while it lasts is the loop's body."""
         if not is_int(n):
             raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
@@ -97,10 +93,10 @@ class Trace:
         body = tuple(self.bodies.pop())
         self.bodies[-1].append(Loop(line, step, n, body))
 
-    def state(self, statement: Any) -> None:
+    def state(self, statement: Statement) -> None:
         self.bodies[-1].append(statement)
 
-    def copy(self, line: Line, given: tuple[Any, ...], predicate: Any) -> None:
+    def copy(self, line: Line, given: tuple[Any, ...], predicate: object) -> None:
         """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each of its accesses has alone."""
         *tiled, source, target = given
         where = "copy" if predicate is None else "copy_if"
@@ -124,19 +120,19 @@ class Trace:
         tensors = dict(zip(names, given)) if step is None else step.operands
         self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}))  # type: ignore[arg-type]
 
-    def axpby(self, line: Line, alpha: Any, x: Any, beta: Any, y: Any) -> None:
+    def axpby(self, line: Line, alpha: object, x: object, beta: object, y: object) -> None:
         self.state(
             Axpby(line, _number("alpha", alpha), Access(as_tensor("axpby", x)), _number("beta", beta), Access(as_tensor("axpby", y)))
         )
 
-    def fill(self, line: Line, t: Any, value: Any) -> None:
+    def fill(self, line: Line, t: object, value: object) -> None:
         self.state(Fill(line, Access(as_tensor("fill", t)), _number("the value", value)))
 
     def barrier(self, line: Line) -> None:
         self.state(Barrier(line))
 
 
-def _number(what: str, x: Any) -> Any:
+def _number(what: str, x: object) -> int | float | Scalar:
     if isinstance(x, Scalar) or (isinstance(x, (int, float)) and not isinstance(x, bool)):
         return x
     raise LeafTypeError(
@@ -155,16 +151,38 @@ def traced(
     arguments = {name: _argument(name, x) for name, x in zip(names, given)}
     _require_names(arguments.values())
     passed = tuple(arguments.values())
-    extents = grid(*passed) if callable(grid) else grid
-    extents = tuple(extents) if isinstance(extents, (tuple, list)) else (extents,)
+    extents: Any = grid(*passed) if callable(grid) else grid
+    extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
     with assuming() as conditions:
         first = Trace(extents, threads, places=False)
-        call(function, passed, first)
+        _called(call, function, passed, first)
         second = Trace(extents, threads, places=True)
-        call(function, tuple(_of_coordinates(x) for x in passed), second)
+        _called(call, function, tuple(_of_coordinates(x) for x in passed), second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
     return Program(function.__name__, arguments, extents, threads, first.blocks, first.thread, tuple(first.shared), body, tuple(conditions))
+
+
+def _called(call: Callable[..., None], function: Callable[..., None], arguments: tuple[Any, ...], trace: Trace) -> None:
+    """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the kernel's line."""
+    fix = "write copy_if by elem_less for a condition, `for k in loop(n)` for a loop; or give the size as a number"
+    try:
+        call(function, arguments, trace)
+    except Unproven as error:
+        what = f"{_line_of(function, error)}: {error.reason.what}"
+        raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
+    except IndexError as error:
+        what = f"{_line_of(function, error)}: the value of an element"
+        raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
+
+
+def _line_of(function: Callable[..., None], error: BaseException) -> Line:
+    """The last line of the function's own that an error went through."""
+    code, trace, number = function.__code__, error.__traceback__, function.__code__.co_firstlineno
+    while trace is not None:
+        number = trace.tb_lineno if trace.tb_frame.f_code is code else number
+        trace = trace.tb_next
+    return Line(Path(code.co_filename).name, number)
 
 
 def _argument(name: str, x: Any) -> Any:
@@ -185,7 +203,7 @@ def _argument(name: str, x: Any) -> Any:
     )
 
 
-def _require_names(arguments: Any) -> None:
+def _require_names(arguments: Iterable[object]) -> None:
     """RangeError for a size that has a name of the text's own."""
     for x in arguments:
         text = str(x.layout) if isinstance(x, Tensor) else str(x)
