@@ -17,6 +17,8 @@ from .program import Program, accesses
 from .text import Writer, helpers_of, parameter_list
 from .trace import sizes_of
 
+_WORD = re.compile(r"\w+")
+
 
 class Source(NamedTuple):
     """A kernel as text, with what its launch needs.
@@ -79,7 +81,8 @@ class Parts(NamedTuple):
         parameters = parameter_list(p, self.order, writer, written)
         first = [form.requires.format(f"{self.name}_requires({', '.join(asked)})")] if asked and form.requires else []
         lines = [f"    {line}" if not line.startswith("#") else line for line in (*first, *body)]
-        unused = [name for name in self.order if not any(re.search(rf"\b{name}\b", line) for line in lines)]
+        words = {*_WORD.findall("\n".join(lines))}
+        unused = [name for name in self.order if name not in words]
         aligned = ", ".join(name for name in self.order if name in writer.vectors)
         comment = [f"{self.name}: the kernel {p.name}, {p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks. Made by tla."]
         comment += [self.checked, *required(conditions), *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else [])]

@@ -32,6 +32,7 @@ from .program import Access, Axpby, Barrier, Copy, Either, Fill, Loop, Product, 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere.
 TYPES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int", "int8": "signed char", "uint8": "unsigned char"}
 _SYNTAX = syntax_of("kernel")
+_WORD = re.compile(r"\w+")
 
 
 class Block(NamedTuple):
@@ -243,7 +244,7 @@ class Values:
         temporaries, results = statements(made, _SYNTAX)
         self.lines = [f"const {{int}} {name} = {text};" for name, text in temporaries]
         for k, (poly, text) in enumerate(zip(found, results)):
-            if re.fullmatch(r"\w+", text):
+            if _WORD.fullmatch(text):
                 self.names[poly] = text
             else:
                 self.names[poly] = f"e{k}"

@@ -19,13 +19,14 @@ from . import c, cuda
 
 #: A target's name -> the function that writes a program.
 TARGETS = {"c": c.write, "cuda": cuda.write}
+_ARCH = re.compile(r"sm_\d{2,3}[af]?")
 
 
 def source_of(program: Program, target: str, arch: str | None, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
     """The text of a program by a target's name. Raises what Kernel.source raises."""
     if target not in TARGETS:
         raise LeafTypeError(f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
-    if arch is not None and not (isinstance(arch, str) and re.fullmatch(r"sm_\d{2,3}[af]?", arch) and target == "cuda"):
+    if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch) and target == "cuda"):
         raise LeafTypeError(
             f"arch={shown(arch)} of {target}", "an architecture of CUDA, or None", "write k.source('cuda', ..., arch='sm_80')"
         )
