@@ -80,6 +80,10 @@ def value_of(found: Any) -> dict[str, Any]:
         ],
         "totals": {unit: terminal.plain(n) for unit, n in found.totals().items()},
         "assumed": dict(found.addresses.assumed),
+        "faults": [
+            {"kind": f.kind, "operation": f.op.name, "line": f.op.line, "source": f.op.source, "what": f.what, "fix": f.fix}
+            for f in _ttgir.faults(found)
+        ],
     }
 
 
@@ -116,6 +120,9 @@ def text_of(value: dict[str, Any]) -> str:
     if refused:
         lines += ["", "not counted, or not legal:"]
         lines += [terminal.wrapped([f"  line {r['line']}, {r['operation']}: {r['refused']}"], width) for r in refused]
+    for fault in value["faults"]:
+        where = fault["source"] or f"line {fault['line']}"
+        lines += ["", terminal.wrapped([f"wrong: {where}, {fault['operation']}: {fault['what']}", f"  fix: {fault['fix']}"], width)]
     lines += ["", "in one instance of the program:"]
     lines += [f"  {unit} {n}" for unit, n in value["totals"].items()]
     if value["assumed"] and "sectors" in value["totals"]:

@@ -18,7 +18,7 @@ from ..core.cache import compiled
 from ..core.element import Width
 from ..core.errors import TlaError
 from ..linear import LinearLayout
-from ..linear.triton import PaddedSharedLayout, Typed
+from ..linear.triton import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout, Typed
 from .addresses import Addresses, pointee_bits
 from .alignment import Alignment, extents, vector_of
 from .conversions import conversion
@@ -184,18 +184,18 @@ class Costs:
         type_ = op.operand_types[0]
         if not extents(type_):
             return Cost(op, times, (self._scalar(op, store),))
-        return Cost(op, times, (self._sectors(op, type_, "st.global" if store else "ld.global", store),))
+        return Cost(op, times, (self._sectors(op, type_, "st.global" if store else "ld.global"),))
 
     def _scalar(self, op: Op, store: bool) -> Part:
         bits = pointee_bits(op.operand_types[0])
         return Part("sectors", "st.global" if store else "ld.global", 1, bits, 1, 1, 1, max(1, bits // 8))
 
-    def _sectors(self, op: Op, type_: str, name: str, store: bool, contiguity: int | None = None) -> Part:
+    def _sectors(self, op: Op, type_: str, name: str, contiguity: int | None = None) -> Part:
         """The instructions of a global access, and its sectors where the addresses are known."""
         typed, bits = self.program.typed(type_), max(_BYTE, pointee_bits(type_))
-        pointer, mask = op.operands[0], _mask(op, store)
-        count = contiguity or vector_of(self.program, self.alignment, pointer, type_, bits, mask)
+        pointer, mask = op.operands[0], mask_of(op)
         owners = without_copies(typed.linear)
+        count = contiguity or vector_of(self.alignment, pointer, typed.linear, bits, mask)
         registers = owners.get_in_dim_size("register")
         count = min(count, registers)
         size = math.prod(owners.out_dims.values()) * bits // 8
@@ -215,11 +215,11 @@ class Costs:
         typed, shared = self.program.typed(source), self.program.typed(allocated(target))
         bits = max(_BYTE, pointee_bits(source))
         at = by_bits(typed.linear, placed(shared), self.machine.write.lanes)
-        proved = vector_of(self.program, self.alignment, op.operands[0], source, bits, _mask(op, False))
+        proved = vector_of(self.alignment, op.operands[0], typed.linear, bits, mask_of(op))
         most = max(proved, op.integer("contiguity") or 1)
         while most > 1 and at is not None and not at.in_sequence(most):
             most //= 2
-        part = self._sectors(op, source, name, False, most)
+        part = self._sectors(op, source, name, most)
         there = self.written(source, placed(shared), part.vector)
         inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
         return Cost(op, times, (part, inside), shared=shared)
@@ -248,7 +248,8 @@ class Costs:
         memory = next(t for t in (*op.result_types, *reversed(op.operand_types)) if "memdesc" in t and "xi64" not in t)
         shared = self.program.typed(allocated(memory))
         size = math.prod(shared.shape) * (shared.bits or _BYTE) // 8
-        return Cost(op, times, (Part("bytes", "cp.async.bulk", 1, 0, size, size, 1, size),), shared=shared, refused=illegal(shared))
+        parts, refused = (Part("bytes", "cp.async.bulk", 1, 0, size, size, 1, size),), illegal(shared)
+        return Cost(op, times, parts, shared=None if refused else shared, refused=refused)
 
 
 def _moves(op: Op) -> bool:
@@ -270,12 +271,12 @@ def _least(cost: Access) -> int:
     return cost.least * cost.instructions
 
 
-def _mask(op: Op, store: bool) -> str | None:
+def mask_of(op: Op) -> str | None:
     """The mask of a load, a store or a copy: the operand behind the pointer and what is stored."""
     if op.name == "ttg.async_copy_global_to_local":
         found = compiled(r"\bmask\s+(%[\w$.#-]+)").search(op.body)
         return found[1] if found else None
-    at = 2 if store else 1
+    at = 2 if op.name == "tt.store" else 1
     return op.operands[at] if len(op.operands) > at else None
 
 
@@ -315,6 +316,10 @@ def illegal(shared: Typed) -> str:
         row = shared.shape[0] * (shared.bits or _BYTE) // 8
     if row % 16:
         return f"the TMA takes rows of a multiple of 16 bytes, not {row}"
+    if isinstance(shared.layout, NVMMASharedLayout) and row < shared.layout.swizzle_byte_width:
+        return f"rows of {row} bytes under a swizzle of {shared.layout.swizzle_byte_width}: the TMA's box is narrower than its swizzle"
+    if isinstance(shared.layout, SwizzledSharedLayout) and shared.layout.max_phase > 1:
+        return "the TMA writes #ttg.nvmma_shared, not the swizzle of #ttg.swizzled_shared"
     return ""
 
 
