@@ -200,8 +200,7 @@ def _orders(found: Costs) -> Iterator[Advice]:
     groups: dict[tuple[str, str], list[Cost]] = {}
     for row in found.rows:
         part = _sectors(row)
-        known = part is not None and part.cost is not None and extents(row.op.operand_types[0])
-        if known and (part.cost > (part.least or 0) or part.vector < _WIDEST):
+        if part is not None and _may_be_less(part) and extents(row.op.operand_types[0]):
             groups.setdefault((row.op.operand_types[0], row.op.source), []).append(row)
     for (type_, _source), rows in groups.items():
         typed, first = found.program.typed(type_), _sectors(rows[0])
@@ -214,6 +213,11 @@ def _orders(found: Costs) -> Iterator[Advice]:
             kind, unit = (("order", "sectors"), ("vectors", "instructions"))[k]
             was, change = to_text(typed.layout), to_text(best[0])
             yield Advice(kind, _alias(type_), was, change, tuple(rows), unit, before, after, len(rows) * (now[k] - best[1][k]))
+
+
+def _may_be_less(part: Part) -> bool:
+    """Whether an access moves more sectors than it needs, or is narrow; no where its sectors are not known."""
+    return part.cost is not None and (part.cost > (part.least or 0) or part.vector < _WIDEST)
 
 
 def _sectors(row: Cost) -> Part | None:

@@ -1,4 +1,4 @@
-"""What is wrong in a program, not only dear: memory read by another layout than it was written by, and operands that no instruction takes.
+"""Mistakes in a program: memory read by another layout than it was written by, operands and copies that no instruction takes.
 
 Source: Triton 3.9's verifiers of dots; the PTX manual on cp.async and wgmma.
 """
@@ -106,7 +106,7 @@ def _dots(found: Costs) -> Iterator[Fault]:
 
 
 def _operands(operands: list[Typed], result: Typed) -> Iterator[tuple[str, str]]:
-    """What a dot of registers does not take."""
+    """Say what a dot of registers does not take."""
     layouts = [typed.layout for typed in operands]
     if not all(isinstance(layout, DotOperandLayout) for layout in layouts):
         return
@@ -121,7 +121,7 @@ def _operands(operands: list[Typed], result: Typed) -> Iterator[tuple[str, str]]
 
 
 def _of_warp_groups(operands: list[Typed], result: Typed) -> Iterator[tuple[str, str]]:
-    """What wgmma does not take of operands in shared memory."""
+    """Say what wgmma does not take of operands in shared memory."""
     for name, typed in zip("ab", operands):
         if typed.linear.has_in_dim("offset"):
             width = typed.bits or 0

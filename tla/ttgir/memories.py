@@ -12,7 +12,9 @@ FREE = ("ttg.local_load", "ttg.local_store", "ttg.local_alloc", "ttg.local_deall
 
 
 def allocations(program: Program) -> dict[str, str]:
-    """The allocation that each value is a view of, through loops too; a view by another layout counts as an allocation of its own.
+    """The allocation that each value is a view of, through loops too, whose values in turn count as one.
+
+    A view by another layout counts as an allocation of its own.
 
     >>> from tla.ttgir.text import program_of
     >>> allocations(program_of("%m = ttg.local_alloc : () -> !m\\n%v = ttg.memdesc_trans %m : !m -> !m"))
@@ -23,13 +25,19 @@ def allocations(program: Program) -> dict[str, str]:
     for op in program.ops:
         if op.name in VIEWS and op.operands and op.operands[0] in found:
             found[op.results[0]] = found[op.operands[0]]
-        for argument, begin in op.begins.items():
+        for name, begin in (*op.begins.items(), *zip(op.results, op.begins.values())):
             if begin in found:
-                found[argument] = found[begin]
-        for result, begin in zip(op.results, op.begins.values()):
-            if begin in found:
-                found[result] = found[begin]
+                found[name] = found[begin]
+        if op.name == "scf.yield" and op.parent is not None:
+            for value, argument in zip(op.operands, program.ops[op.parent].begins):
+                _join(found, found.get(argument), found.get(value))
     return found
+
+
+def _join(found: dict[str, str], one: str | None, other: str | None) -> None:
+    """Count two allocations as one: what a loop begins with, and what it goes on with."""
+    if one is not None and other is not None and one != other:
+        found.update({name: one for name, root in found.items() if root == other})
 
 
 def memory_of(op: Op) -> str:
