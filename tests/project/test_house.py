@@ -11,7 +11,7 @@ from sources import nodes
 FILES = sorted(Path(tla.__file__).parent.rglob("*.py"))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: This share of annotations may be a bare Any, at most: kinds have names (IntLike, IntTupleLike, CoordLike, AnyLayout ...), what is checked is an object.
-MOST_ANY = 0.14
+MOST_ANY = 0.087
 #: A longer file has more than one idea.
 MOST_LINES = 500
 

@@ -63,7 +63,7 @@ class ByBits(NamedTuple):
         return [x // count for x in xors(self.lane)]
 
 
-def by_bits(owners: Any, memory_layout: Any, lanes: int) -> ByBits | None:
+def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
     """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not known to be."""
     held = linear_owners(owners, lanes)
     if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
@@ -90,7 +90,7 @@ def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
         return None
 
 
-def of_threads(owners: Any, lanes: int) -> LinearLayout:
+def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
     """A (thread, value) layout as a linear layout of hardware onto the index of its tile; refused as linear() refuses it."""
     found = linear(owners, ["thread", "register"])
     threads = found.bases["thread"]

@@ -128,7 +128,9 @@ def _runs(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
-def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int | Asked | None = None, memory: Any = None) -> Access:
+def access(
+    owners: object, memory_layout: object, element_bits: object = None, width: int | Asked | None = None, memory: object = None
+) -> Access:
     """Count what instructions touch that load or store what each owner holds.
 
     owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
@@ -199,7 +201,7 @@ def access(owners: Any, memory_layout: Any, element_bits: Any = None, width: int
     return replace(counted(place(at(layout, sizes))), sizes=tuple(sizes.items()))
 
 
-def bank_conflicts(owners: Any, memory_layout: Any, element_bits: Any = None, memory: Any = None) -> Fraction:
+def bank_conflicts(owners: object, memory_layout: object, element_bits: object = None, memory: object = None) -> Fraction:
     """Wavefronts over the fewest there could be, less one: 0 is free of conflicts. See access().
 
     >>> from tla import parse

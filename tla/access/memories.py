@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
 
@@ -177,7 +176,7 @@ _ROWS = (
 MEMORIES = {memory.name: memory for memory in _ROWS}
 
 
-def as_memory(x: Any) -> Memory:
+def as_memory(x: object) -> Memory:
     """A row of the table, by itself or by its name; anything else is refused."""
     if isinstance(x, Memory):
         return x

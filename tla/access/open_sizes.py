@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import RangeError, Unproven
 from ..core.int_tuple import leaves, modes_of, shown
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, Leaf, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.swizzle import Swizzle
 from ..symbolic import SymInt, at
@@ -73,7 +73,9 @@ def is_open(layout: Any) -> bool:
     return isinstance(layout, AnyLayout) and any(isinstance(n, SymInt) for n in _leaves(layout))
 
 
-def for_all_sizes(layout: Any, by_mode: bool, period: int, place: Place, count: Callable[[Placed], Found]) -> tuple[Found, dict[str, int]]:
+def for_all_sizes(
+    layout: AnyLayout, by_mode: bool, period: int, place: Place, count: Callable[[Placed], Found]
+) -> tuple[Found, dict[str, int]]:
     """The result of `count` at every value of the layout's open sizes, and the sizes that it was found at.
 
     by_mode  whether owners have a coordinate for each mode: else they have one index for all
@@ -122,7 +124,7 @@ def _leaves(layout: Any) -> Iterator[Any]:
     yield from leaves(layout.stride)
 
 
-def _opened(layout: Any, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
+def _opened(layout: AnyLayout, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
     """The layout as one of an open size in its strides; where only extents are open, the layout of the least, with these."""
     inner, reach = innermost(layout), _reach(layout)
     strides = {n for x in leaves(inner.stride) for n in _affine(layout, x)}
@@ -145,7 +147,7 @@ def _opened(layout: Any, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
     return Open(layout, size, _least(size), min(most, default=None), size.unit, reach, others)
 
 
-def _reach(layout: Any) -> int:
+def _reach(layout: AnyLayout) -> int:
     """The period of the swizzles over a layout."""
     reach = 1
     while isinstance(layout, ComposedLayout):
@@ -156,7 +158,7 @@ def _reach(layout: Any) -> int:
     return reach
 
 
-def _affine(layout: Any, x: Any) -> list[Symbol]:
+def _affine(layout: AnyLayout, x: IntLike) -> list[Symbol]:
     """The symbols of a stride that is a sum of multiples of them."""
     if not isinstance(x, SymInt):
         return []
@@ -165,7 +167,7 @@ def _affine(layout: Any, x: Any) -> list[Symbol]:
     return [a for a in x.poly.atoms if isinstance(a, Symbol)]
 
 
-def _whole(layout: Any, x: Any) -> list[Symbol]:
+def _whole(layout: Any, x: Leaf) -> list[Symbol]:
     """The symbol of an extent that is one size."""
     if not isinstance(x, SymInt):
         return []

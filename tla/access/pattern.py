@@ -11,7 +11,7 @@ Source: PTX ISA 8.8, ldmatrix, stmatrix, cp.async; the CDNA 3 and 4 ISA manuals,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import modes_of
@@ -188,7 +188,7 @@ def patterns() -> tuple[Pattern, ...]:
     return tuple(PATTERNS.values())
 
 
-def pattern(name: Any) -> Pattern | None:
+def pattern(name: str | Pattern) -> Pattern | None:
     """The pattern of a name, whatever its case; None for another name.
 
     >>> pattern("LDMATRIX.X4").lanes, pattern("cp.async 16").name, pattern("ldmatrix.x3")
@@ -203,7 +203,7 @@ def pattern(name: Any) -> Pattern | None:
     return None if found is None else PATTERNS[_ALSO.get(found, found)]
 
 
-def require_pattern(x: Any) -> Pattern:
+def require_pattern(x: str | Pattern) -> Pattern:
     """The pattern of a name; LeafTypeError for another."""
     found = pattern(x)
     if found is None:
@@ -222,7 +222,7 @@ def written_by(read: Pattern) -> str:
     return next((p.name for p in PATTERNS.values() if (p.memory.name, p.bits) == (row, read.bits)), "cp.async.16")
 
 
-def has_columns(layout: Any) -> bool:
+def has_columns(layout: AnyLayout) -> bool:
     """Whether the columns of a layout of memory are contiguous, and its rows are not."""
     if not isinstance(layout, AnyLayout) or len(modes_of(layout.shape)) < 2:
         return False

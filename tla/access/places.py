@@ -91,7 +91,7 @@ def owned(owners: Any, lanes: int) -> Owned:
     )
 
 
-def require_lanes(where: str, owners: Any, memory: Memory) -> None:
+def require_lanes(where: str, owners: object, memory: Memory) -> None:
     """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane bits are warps."""
     if not isinstance(owners, LinearLayout) or not owners.has_in_dim("lane") or owners.get_in_dim_size("lane") <= memory.lanes:
         return
@@ -130,7 +130,7 @@ def xors(columns: Iterable[int]) -> list[int]:
     return found
 
 
-def _of_threads(owners: Any, lanes: int) -> Owned:
+def _of_threads(owners: AnyLayout, lanes: int) -> Owned:
     if len(modes_of(owners.shape)) != 2:
         raise RankError(f"owners {shown(owners)}", "two modes, thread and value", "group its modes first")
     sizes = [known(n) for n in product_each(owners.shape)]
@@ -206,7 +206,7 @@ def offsets(held: Owned, memory_layout: Any) -> Placed:
     return held.placed(found)
 
 
-def is_table(memory_layout: Any) -> bool:
+def is_table(memory_layout: object) -> bool:
     """Whether a layout of memory is an array of integers: the offset of each element of the tile."""
     return getattr(getattr(memory_layout, "dtype", None), "kind", "") in ("i", "u") and hasattr(memory_layout, "ravel")
 
@@ -228,7 +228,7 @@ def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
     return len(held.coordinates) == len(modes_of(memory_layout.shape)) > 1
 
 
-def extents_of(memory_layout: Any) -> list[int]:
+def extents_of(memory_layout: AnyLayout) -> list[int]:
     """The extents of the modes of a layout of memory, of a linear one those of the tensor; Unproven where they are not known."""
     if isinstance(memory_layout, LinearLayout):
         there = to_offsets(memory_layout)
@@ -254,7 +254,7 @@ def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
     return extents
 
 
-def _by_layout(held: Owned, layout: Any) -> list[int]:
+def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
     """The offset of each value in a layout from the tile: looked up in its image, or asked one by one where that is much larger."""
     extents = require_place(held, layout)
     if not is_int(at_index(layout, (0,) * len(extents))):

@@ -83,7 +83,7 @@ class ConversionPlan:
         """Whether each warp holds all that it needs before: then it waits for no other."""
         return stays_in_warps(self.src, self.dst)
 
-    def run(self, values: Any) -> npt.NDArray[Any]:
+    def run(self, values: object) -> npt.NDArray[Any]:
         """The plan executed on an array [warp, lane, register]: the array that the destination holds.
 
         >>> import numpy as np

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ..core.element import Width
 from ..core.errors import RangeError, RankError
+from ..core.kinds import AnyLayout
 from ..linear import LinearLayout, bits, linear
 from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
@@ -258,7 +259,7 @@ class _Search:
             if merit is not None and merit < self.merit:
                 self.found, self.merit = layout, merit
 
-    def _counted(self, layout: Any) -> tuple[int, int] | None:
+    def _counted(self, layout: AnyLayout) -> tuple[int, int] | None:
         try:
             found = _accessed(layout, self.asked, self.element)
         except RangeError:  # some lane has no whole vector
@@ -276,7 +277,7 @@ def _no_vectors(asked: Sequence[_Asked], width: int) -> RangeError:
     )
 
 
-def _accessed(layout: Any, asked: Sequence[_Asked], element: Width) -> list[Access]:
+def _accessed(layout: AnyLayout, asked: Sequence[_Asked], element: Width) -> list[Access]:
     """The accesses of a layout, counted."""
     return [access(a.owners, layout, element, a.vector, a.memory) for a in asked]
 

@@ -13,6 +13,7 @@ from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import leaves, product, shown
 from ..core.ints import is_int, is_static, known
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.profiles import congruent
 from ..core.questions import divides, equal
@@ -20,7 +21,7 @@ from ..core.swizzle import Swizzle
 from ..linear.value import integer, power_of_two
 
 
-def vector_width(src: Any, dst: Any, element_bits: int, src_alignment: int = 128, dst_alignment: int = 128, most: int = 128) -> int:
+def vector_width(src: Any, dst: object, element_bits: int, src_alignment: int = 128, dst_alignment: int = 128, most: int = 128) -> int:
     """The widest vector that a copy from src to dst may use, proved legal and aligned [bits].
 
     src, dst        layouts of one shape, plain or with a swizzle on them; sizes may be open
@@ -52,14 +53,14 @@ def vector_width(src: Any, dst: Any, element_bits: int, src_alignment: int = 128
     return bits * count
 
 
-def _legal(src: Any, dst: Any, count: int) -> bool:
+def _legal(src: Layout, dst: Any, count: int) -> bool:
     plain = [_unswizzled(x, count) for x in (src, dst)]
     if plain[0] is None or plain[1] is None:
         return False
     return _common(plain[0], plain[1], count) and _aligned(plain[0], count) and _aligned(plain[1], count)
 
 
-def _unswizzled(layout: Any, count: int) -> Layout | None:
+def _unswizzled(layout: AnyLayout, count: int) -> Layout | None:
     """The layout below a swizzle that keeps so many elements together; None where one does not, or an offset parts them."""
     while isinstance(layout, ComposedLayout):
         keeps = isinstance(layout.outer, Swizzle) and (layout.outer.bits == 0 or 1 << layout.outer.base >= count)

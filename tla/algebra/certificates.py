@@ -14,7 +14,7 @@ from typing import Any
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, LeafTypeError, TlaError
 from ..core.int_tuple import as_int_tuple, leaves, product, shown, size
-from ..core.ints import is_int, known
+from ..core.ints import IntTree, IntTupleLike, is_int, known
 from ..core.kinds import Certificate
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul
@@ -88,7 +88,7 @@ def _cut(b: Layout, r: Layout) -> list[Pieces]:
     ]
 
 
-def _along(shape: Any, refined: Any, strides: Any) -> Iterator[tuple[Any, Any]]:
+def _along(shape: IntTree, refined: IntTree, strides: IntTree) -> Iterator[tuple[Any, Any]]:
     """For each integer of a shape, what stands there in one that refines it, and in its strides."""
     if not isinstance(shape, tuple):
         yield refined, strides
@@ -116,7 +116,7 @@ def _coalesce(layout: Layout) -> Iterator[Certificate]:
     yield {"a": _modes("coalesce", layout), "r": _modes("coalesce", coalesce(layout))}
 
 
-def _composition(a: Layout, tiler: Any) -> Iterator[Certificate]:
+def _composition(a: Layout, tiler: Layout) -> Iterator[Certificate]:
     outer, b = _modes("composition", a), _one_layout("composition", tiler)
     inner = _modes("composition", b)
     try:
@@ -139,7 +139,7 @@ def _no_composition(a: Modes, b: Modes, error: TlaError) -> Iterator[Certificate
     raise error
 
 
-def _complement(layout: Layout, cotarget: Any = None) -> Iterator[Certificate]:
+def _complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Iterator[Certificate]:
     r = complement(layout, cotarget)
     a, rest = _modes("complement", filter_zeros(layout)), _modes("complement", r)
     reached = known(cosize(layout) if cotarget is None else product(as_int_tuple(cotarget)))
@@ -171,7 +171,7 @@ def _injective(name: str, layout: Layout) -> Modes:
     return modes
 
 
-def _logical_divide(a: Layout, tiler: Any) -> Iterator[Certificate]:
+def _logical_divide(a: Layout, tiler: Layout) -> Iterator[Certificate]:
     outer, b = _modes("logical_divide", a), _one_layout("logical_divide", tiler)
     inner, r = _injective("logical_divide", b), complement(b, coalesce(a).shape)
     rest = _modes("logical_divide", r)
@@ -181,7 +181,7 @@ def _logical_divide(a: Layout, tiler: Any) -> Iterator[Certificate]:
         yield from _ways(outer, a=outer, b=inner, r=rest, woven=_woven(inner, rest), covered=covered, cut=cut)
 
 
-def _logical_product(a: Layout, tiler: Any) -> Iterator[Certificate]:
+def _logical_product(a: Layout, tiler: Layout) -> Iterator[Certificate]:
     block, b = _modes("logical_product", filter_zeros(a)), _one_layout("logical_product", tiler)
     inner, made = _modes("logical_product", b), logical_product(a, b)
     rest = _modes("logical_product", complement(a, mul(size(a), cosize(b))))

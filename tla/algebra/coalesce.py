@@ -12,7 +12,7 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import Underscore, as_int_tuple, leaves, like, opened, shown
-from ..core.ints import Int, IntTupleLike, is_constant
+from ..core.ints import Int, IntTree, IntTupleLike, is_constant
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.profiles import require_congruent
@@ -64,7 +64,7 @@ def coalesce(layout: Layout, profile: ProfileLike = None) -> Layout:
     return from_modes(merge(flat_modes(layout)))
 
 
-def _whole_modes(profile: Any) -> Any:
+def _whole_modes(profile: Any) -> IntTree:
     """A profile with an integer for each `_`, which is all of a mode."""
     if isinstance(profile, tuple):
         return tuple(map(_whole_modes, profile))

@@ -51,7 +51,7 @@ def coshape(layout: Layout) -> IntTree:
     return _each(lambda _n: 0, spans)
 
 
-def _require_elements(layout: Layout, spans: Any) -> None:
+def _require_elements(layout: Layout, spans: IntTupleLike) -> None:
     """Require that extents which may be 0 are not, or that the spans have no place for anything where they are."""
     unknown = [n for n in leaves(layout.shape) if known(n) is None and not at_most(1, n)]
     if unknown and not (at_most(0, product(spans)) and at_most(product(spans), product(layout.shape))):
@@ -71,7 +71,7 @@ def coprofile(layout: Layout) -> IntTree:
     return _each(lambda _n: _0, coshape(layout))
 
 
-def _total(values: Iterable[Any]) -> Any:
+def _total(values: Iterable[Any]) -> IntTree:
     return functools.reduce(plus, values, _0)
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 from operator import itemgetter
-from typing import Any
 
 from ..core.basis import Encoding
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
-from ..core.ints import Int, IntLike, is_constant, is_static, static
+from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import add
@@ -90,7 +89,7 @@ def _common(a: Layout, inverse: Layout) -> Layout:
     return composition(inverse, Layout(together[0][0], _1))
 
 
-def max_common_vector(a: Layout, b: Layout) -> Any:
+def max_common_vector(a: Layout, b: Layout) -> Leaf:
     """The number of consecutive offsets that two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
 
     >>> from tla import max_common_vector, parse
@@ -103,7 +102,7 @@ def max_common_vector(a: Layout, b: Layout) -> Any:
 
 
 @by_kind(Layout)
-def max_alignment(layout: Layout) -> Any:
+def max_alignment(layout: Layout) -> Leaf:
     """An n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
 
     The largest one where no stride is negative and no two coordinates share an offset. Of a tensor its start counts too.

@@ -15,7 +15,7 @@ from ..core.cache import memo
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
 from ..core.int_tuple import as_int_tuple, leaves, product, shown
-from ..core.ints import Int, IntTupleLike, is_constant, known, settled
+from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, settled
 from ..core.kinds import certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
@@ -63,7 +63,7 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     return from_modes(merge([*gaps, *_covering(target, period)]))
 
 
-def reach_of(layout: Layout) -> Any:
+def reach_of(layout: Layout) -> Leaf:
     """The end of the modes of a layout with the gaps between them filled: what complement counts from."""
     return _gaps(layout, _counted(layout))[1]
 
@@ -123,7 +123,7 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
     return out, period
 
 
-def _covering(target: Any, period: Any) -> list[Mode]:
+def _covering(target: IntTree, period: Leaf) -> list[Mode]:
     """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic modes in it."""
     size = product(target)
     if type(size) is Int or known(size) is None:

@@ -18,8 +18,8 @@ from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
-from ..core.ints import Int, is_constant, known, leaf, static
-from ..core.kinds import on, over
+from ..core.ints import Int, IntLike, Leaf, is_constant, known, leaf, static
+from ..core.kinds import AnyLayout, on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
 from ..core.make_layout import MakeLayout
@@ -85,7 +85,7 @@ def _left_inverse(layout: ComposedLayout) -> Any:
     return _undone(layout, swizzle, found, max(values, default=0))
 
 
-def _undone(layout: ComposedLayout, swizzle: Swizzle, found: Any, most: Any) -> Any:
+def _undone(layout: ComposedLayout, swizzle: Swizzle, found: AnyLayout, most: IntLike) -> Any:
     """The inverse of each part, for offsets of as many bits as `most`: a swizzle is its own."""
     span = 1 << int(most).bit_length()
     whole = Layout(static(span) if layout.is_static else span, _1)
@@ -161,7 +161,7 @@ def _downcast(n: int) -> Callable[[ComposedLayout], Any]:
     return lambda layout: _recast(downcast, n, layout, mul(layout.offset, static(n)))
 
 
-def _recast(operation: Any, n: int, layout: ComposedLayout, offset: Any) -> Any:
+def _recast(operation: Any, n: int, layout: ComposedLayout, offset: Leaf) -> Any:
     """A composed layout whose parts are recast one by one, checked on the whole domain."""
     result = ComposedLayout(operation[n](layout.outer), offset, operation[n](layout.inner))
     wide, narrow = (result, layout) if operation is upcast else (layout, result)
@@ -170,7 +170,7 @@ def _recast(operation: Any, n: int, layout: ComposedLayout, offset: Any) -> Any:
     return result
 
 
-def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
+def _same_elements(wide: AnyLayout, narrow: AnyLayout, n: int) -> bool:
     """Whether each narrow element lies in the wide one of its coordinate: n of them, or as many as there are."""
     values_of(narrow, "recast")  # which refuses what is too large to go through
     steps = [1 if d % n == 0 else n // int(d) for _s, d in flat_modes(innermost(narrow))]
@@ -187,7 +187,7 @@ def _same_elements(wide: Any, narrow: Any, n: int) -> bool:
 
 
 @on(ComposedLayout, coshape)
-def _coshape(layout: ComposedLayout, *path: int) -> Any:
+def _coshape(layout: ComposedLayout, *path: int) -> Leaf:
     if path:
         return coshape(get[path](layout))
     if _is_permuted(layout):
@@ -263,7 +263,7 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
 
 
 @on(ComposedLayout, logical_product, argument=1)
-def _product_of_tile(a: Layout, b: ComposedLayout) -> Any:
+def _product_of_tile(a: Layout, b: ComposedLayout) -> AnyLayout:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
         raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
@@ -319,7 +319,7 @@ over(ComposedLayout, divide.blocked_product, divide.raked_product, divide.tile_t
 
 
 @on(ComposedLayout, slice_, argument=1)
-def _slice(coord: CoordLike, layout: ComposedLayout) -> Any:
+def _slice(coord: CoordLike, layout: ComposedLayout) -> AnyLayout:
     return slice_and_offset(coord, layout)[0]
 
 

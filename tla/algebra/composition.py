@@ -14,7 +14,7 @@ from typing import Any
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown
-from ..core.ints import Int, IntTupleLike, is_constant
+from ..core.ints import Int, IntTree, IntTupleLike, is_constant
 from ..core.kinds import certified
 from ..core.layout import Layout, unchecked_layout, with_valid
 from ..core.questions import equal
@@ -93,7 +93,7 @@ def _composed(a: Layout, b: Layout) -> Layout:
     return unchecked_layout(*(like(b.shape, (_one(cls, [p[k] for p in cut]) for cut in cuts), cls) for k, cls in ((0, Shape), (2, Stride))))
 
 
-def _one(cls: type[IntTuple], parts: list[Any]) -> Any:
+def _one(cls: type[IntTuple], parts: list[Any]) -> IntTree:
     return parts[0] if len(parts) == 1 else cls(*parts)
 
 

@@ -20,7 +20,7 @@ from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import E, Encoding
 from ..core.digits import Modes, Steps, merged
 from ..core.errors import DivisibilityError
-from ..core.ints import Int, IntLike, is_constant, is_static, known, settled, static
+from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, known, settled, static
 from ..core.leaf_arithmetic import ceil_div, mul, smaller
 from ..core.questions import at_most, divides, equal, require
 from .flat_modes import Mode, has_symbols, step_of
@@ -94,7 +94,7 @@ class StaticCutter:
         pieces = [[Piece(static(n), static(x), self._stride(t)) for n, x, t in mode] for mode in found]
         return Cut(pieces, _why_no_stride(pieces) or why)
 
-    def _stride(self, t: int) -> Any:
+    def _stride(self, t: int) -> Leaf:
         value, path = self.encode.decode(t) or (None, ())
         return value if value is None else static(value) if not path else E[path] * static(value)
 
@@ -129,7 +129,7 @@ class DynamicCutter(StaticCutter):
             return [Piece(static(n), static(x), self._stride(t)) for n, x, t in self.steps.runs(int(s), int(d))]
         return self._along_modes(s, d)
 
-    def _along_modes(self, s: Any, d: Any) -> list[Piece]:
+    def _along_modes(self, s: Any, d: Leaf) -> list[Piece]:
         """CuTe's way: one piece for each mode that d steps in, whatever its dynamic integers hold."""
         out: list[Piece] = []
         at, step = d, d
@@ -178,7 +178,7 @@ class SymbolicCutter:
                 return Cut(pieces, f"its modes carry together past {extent}")
         return Cut(pieces, None)
 
-    def _pieces(self, s: Any, d: IntLike) -> list[Piece]:
+    def _pieces(self, s: Leaf, d: IntLike) -> list[Piece]:
         if is_constant(0, d):
             return [Piece(s, d, _0)]
         if len(self.outer) > 1:
@@ -210,12 +210,12 @@ class SymbolicCutter:
         self.filled[i].append((n, step))
         return Piece(n, at, mul(step, self.outer[i][1]))
 
-    def _require(self, question: Any, a: Any, b: Any, why: str) -> None:
+    def _require(self, question: Any, a: Leaf, b: Leaf, why: str) -> None:
         if not require(question, a, b, self.where):
             raise DivisibilityError(f"{self.where()}: {why}", "steps that go evenly through the outer layout", "declare sizes that do")
 
 
-def _reach(filled: list[Mode]) -> Any:
+def _reach(filled: list[Mode]) -> Leaf:
     """The sum of the steps of some pieces."""
     total: Any = 0
     for n, step in filled:

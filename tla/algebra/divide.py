@@ -383,6 +383,6 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     return blocked_product(padded, MakeOrderedLayout(copies, _as_types(order) if ordered is None else Shape(*(Int[k]() for k in ordered))))
 
 
-def _as_types(order: Any) -> Any:
+def _as_types(order: IntTupleLike) -> IntTree:
     """An order with its plain integers as static ones."""
     return tuple(map(_as_types, order)) if isinstance(order, tuple) else Int[order]() if type(order) is int else order

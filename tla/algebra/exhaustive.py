@@ -10,10 +10,11 @@ from ..core.digits import ENUMERABLE
 from ..core.errors import TlaError, Unproven
 from ..core.int_tuple import shown, size
 from ..core.ints import known
+from ..core.kinds import AnyLayout
 from .flat_modes import has_symbols
 
 
-def values_of(layout: Any, what: str) -> list[Any]:
+def values_of(layout: AnyLayout, what: str) -> list[Any]:
     """Every value of a layout of known sizes and strides, in the order of the index."""
     n = known(size(layout))
     if n is None or n > ENUMERABLE:

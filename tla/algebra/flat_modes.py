@@ -11,7 +11,7 @@ from ..core.basis import ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import leaves
-from ..core.ints import Int, IntLike, IntTupleLike, is_constant, known, leaf
+from ..core.ints import Int, IntLike, IntTupleLike, Leaf, is_constant, known, leaf
 from ..core.layout import Layout, plain_layout, unchecked_layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, require
@@ -28,7 +28,7 @@ def path_of(d: IntLike) -> tuple[int, ...]:
     return d.path if isinstance(d, ScaledBasis) else ()
 
 
-def step_of(d: IntLike) -> Any:
+def step_of(d: IntLike) -> Leaf:
     """The length of a stride, in its mode or in offsets."""
     return d.value if isinstance(d, ScaledBasis) else d
 
@@ -88,7 +88,7 @@ def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
     return out[::-1]
 
 
-def _continues(s: object, d: Any, n: object, following: Any) -> bool:
+def _continues(s: object, d: Leaf, n: object, following: Leaf) -> bool:
     """Whether the mode n:following goes on where s:d ends, whatever the dynamic integers hold."""
     if path_of(d) != path_of(following):
         return False

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..core.composed import ComposedLayout
 from ..core.int_tuple import leaves
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, IntTree, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
@@ -26,7 +26,7 @@ class Image(NamedTuple):
     leaves: list[list[int]]
 
 
-def at_index(layout: AnyLayout, index: tuple[Any, ...]) -> Any:
+def at_index(layout: AnyLayout, index: tuple[Any, ...]) -> IntTree:
     """The value at an index that has a number for each mode."""
     return layout(*index) if isinstance(layout.shape, tuple) and index else layout(index[0] if index else ())
 
@@ -65,7 +65,7 @@ def image(layout: Any, box: Sequence[int], first_fastest: bool = False) -> Image
     return found
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: IntLike) -> bool:
     return is_int(x) and known(x) is not None
 
 

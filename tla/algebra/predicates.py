@@ -17,8 +17,8 @@ from ..core.basis import Encoding
 from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
-from ..core.ints import Int, known, leaf, static
-from ..core.kinds import by_kind
+from ..core.ints import Int, IntLike, known, leaf, static
+from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal
@@ -65,7 +65,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     return True
 
 
-def differs(a: Any, b: Any, coord: tuple[int, ...]) -> Reason:
+def differs(a: AnyLayout, b: AnyLayout, coord: tuple[int, ...]) -> Reason:
     """The reason that two layouts are no one map: the first coordinate, first mode fastest, whose offsets differ."""
     at = coord if isinstance(a.shape, tuple) else coord[0]
     what = f"{shown(a)} and {shown(b)} differ first at {str(coord).replace(' ', '').replace(',)', ')')}: {shown(a(at))} and {shown(b(at))}"
@@ -254,7 +254,7 @@ def consecutive(modes: list[tuple[int, int]]) -> int | None:
 
 @Predicate
 @by_kind(Layout)
-def is_surjective(layout: Layout, n: Any = None) -> Reason | bool | None:
+def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | None:
     """Whether every offset from 0 up to n, not included, is reached; n is cosize(layout) by default.
 
     >>> from tla import is_surjective, parse

@@ -12,7 +12,7 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
-from ..core.ints import Int, IntLike, is_constant, known, leaf, static
+from ..core.ints import Int, IntLike, IntTree, Leaf, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, unchecked_layout, with_valid
 from ..core.leaf_arithmetic import ceil_div, mul
@@ -54,7 +54,7 @@ def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layou
     return with_valid(new, UNKNOWN if None in counts else Shape(*counts))
 
 
-def _scaled(old: Any, new: Any, valid: Any) -> Any:
+def _scaled(old: IntTree, new: IntTree, valid: Leaf) -> Any:
     """The number of coordinates of a mode that are valid when the extents in it are other ones; None where they are no beginning of it."""
     pairs = [(n, m) for n, m in zip(leaves(old), leaves(new)) if not is_constant(1, n)]
     if all(n is m or equal(n, m) for n, m in pairs):
@@ -92,7 +92,7 @@ def upcast(n: int) -> Callable[[Any], Any]:
     def up(layout: Layout) -> Layout:
         inside = 0  # how far the steps within one wide element go, together
 
-        def wider(s: Any, d: Any) -> Mode:
+        def wider(s: Leaf, d: Leaf) -> Mode:
             nonlocal inside
             if is_constant(0, d) or require("divides", n, d, lambda: f"upcast[{n}] of {shown(layout)}"):
                 return s, d // static(n)
@@ -166,7 +166,7 @@ def recast_layout(old: int, new: int) -> Callable[[Any], Any]:
     old, new = _counted("recast_layout", old, new)
     unit = math.gcd(old, new)
 
-    def recast(layout: AnyLayout) -> Any:
+    def recast(layout: AnyLayout) -> AnyLayout:
         narrow = layout if old == unit else downcast[old // unit](layout)
         return narrow if new == unit else upcast[new // unit](narrow)
 

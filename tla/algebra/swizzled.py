@@ -14,7 +14,7 @@ from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE
 from ..core.errors import DivisibilityError, LeafTypeError, Unproven
 from ..core.int_tuple import Underscore, leaves, shown, size
-from ..core.ints import Int, is_constant, is_static, known, static
+from ..core.ints import Int, IntLike, is_constant, is_static, known, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
@@ -61,7 +61,7 @@ def _through(a: Any, b: Any) -> Any:
     return _moved(a, b.outer, b.offset, composition(a, b.inner), b)
 
 
-def _moved(a: Layout, swizzle: Swizzle, offset: Any, inner: Layout, places: Any) -> Any:
+def _moved(a: Layout, swizzle: Swizzle, offset: IntLike, inner: Layout, places: Any) -> Any:
     """The layout a(places(c)) as swizzle' o a(offset) o inner, checked on every coordinate."""
     what = f"composition: {shown(a)} after {swizzle}"
     if any(isinstance(d, ScaledBasis) for d in leaves(a.stride)):

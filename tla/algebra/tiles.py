@@ -16,7 +16,7 @@ from ..core.conversions import crd2idx
 from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import Predicate, RangeError, RankError, Reason
 from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown
-from ..core.ints import Int, IntTupleLike, is_constant, leaf
+from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, leaf
 from ..core.layout import Layout, as_layout, require_origin
 from ..core.leaf_arithmetic import ceil_div, larger, smaller
 from ..core.profiles import weakly_congruent
@@ -202,19 +202,19 @@ def start_of(where: str, layout: Layout, coord: object) -> tuple[Any, ...]:
     return start
 
 
-def _digits_fit(c: Any, s: Any, last: bool = True) -> bool:
+def _digits_fit(c: IntTree, s: IntTree, last: bool = True) -> bool:
     """Whether no integer of a coordinate is known to be outside of its extent; the last of all has no end."""
     if isinstance(c, tuple):
         return all(_digits_fit(x, n, last and k == len(c) - 1) for k, (x, n) in enumerate(zip(c, s)))
     return not at_most(c, -1) and (last or not at_most(product(s), c))
 
 
-def _rest(valid: Any, start: Any) -> Any:
+def _rest(valid: Leaf, start: Leaf) -> Any:
     """The part of what is valid that lies from the start on."""
     return valid if is_constant(0, start) else larger(valid - start, _0)
 
 
-def _tile_mode(s: object, t: Any) -> Any:
+def _tile_mode(s: object, t: int) -> IntTree:
     if not isinstance(s, tuple):
         return t
     if not s:

@@ -14,6 +14,7 @@ from .terminal import OWNERS, Answer
 if TYPE_CHECKING:
     from .. import access as accesses
     from ..access import pattern
+    from ..core.layout import Layout
 
 _places = OnDemand("tla.access.places")
 _accesses, _owners, _patterns = OnDemand("tla.access"), OnDemand("tla.apps.owners"), OnDemand("tla.access.pattern")
@@ -58,7 +59,7 @@ def access(arguments: argparse.Namespace) -> Answer:
     return value, lambda _: terminal.wrapped([*str(found).splitlines(), *filter(None, mend)])
 
 
-def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Any, found: accesses.Access) -> str:
+def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Layout, found: accesses.Access) -> str:
     """The command that finds a layout without this conflict, which is written along the rows; "" where there is none for its extents."""
     tile = _places.extents_of(place)
     if any(n & (n - 1) for n in tile):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import xla
 from ..core.errors import LeafTypeError, ParseError, RankError, Unproven
 from ..core.int_tuple import IntTuple
+from ..core.ints import IntTree
 from ..core.on_demand import OnDemand
 from ..notation.text import parse
 
@@ -72,7 +73,7 @@ def layout_of(subject: object) -> Any:
     return xla.lower(subject) if isinstance(subject, xla.ArrayShape) else subject
 
 
-def read_coord(text: str) -> Any:
+def read_coord(text: str) -> IntTree:
     """A coordinate, in parentheses or without: `1,5` and `(1,5)` are the same."""
     try:
         inner = parse(f"({text})")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import xla
 from ..core.errors import LoweringError, RangeError, RankError
 from ..core.int_tuple import product, product_each, size
+from ..core.ints import IntTupleLike
 from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..xla.shapes.grammar import named_shape
@@ -149,7 +150,7 @@ def offset(arguments: argparse.Namespace) -> Answer:
     return value, lambda value: str(value["offset"])
 
 
-def _is_outside(coord: Any, shape: Any) -> bool:
+def _is_outside(coord: IntTupleLike, shape: IntTupleLike) -> bool:
     """Whether a part of a coordinate is past the extent of its mode, or before it."""
     if isinstance(coord, tuple):
         return any(_is_outside(c, s) for c, s in zip(coord, shape if isinstance(shape, tuple) else (shape,)))

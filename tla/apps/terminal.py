@@ -156,7 +156,7 @@ def holds(text: str) -> bool:
     return True
 
 
-def plain(n: IntLike) -> Any:
+def plain(n: IntLike) -> int | str:
     """An integer or a coordinate as JSON has it: a number, or its text."""
     value = known(n) if is_int(n) else None
     return str(n) if value is None else value

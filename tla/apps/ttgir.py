@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError
 from ..core.on_demand import OnDemand
 from . import terminal
 from .terminal import Answer
+
+if TYPE_CHECKING:
+    from ..ttgir.advise import Advice
+    from ..ttgir.costs import Cost, Costs
 
 _ttgir = OnDemand("tla.ttgir")
 _SIZE = re.compile(r"%?([A-Za-z_][A-Za-z0-9_]*)=([0-9]{1,18})")
@@ -65,7 +69,7 @@ def sizes_of(given: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def value_of(found: Any) -> dict[str, Any]:
+def value_of(found: Costs) -> dict[str, Any]:
     """The costs as plain data."""
     program = found.program
     return {
@@ -87,7 +91,7 @@ def value_of(found: Any) -> dict[str, Any]:
     }
 
 
-def _row(row: Any) -> dict[str, Any]:
+def _row(row: Cost) -> dict[str, Any]:
     return {
         "operation": row.op.name,
         "line": row.op.line,
@@ -154,7 +158,7 @@ def _table(value: dict[str, Any], unit: str, width: int) -> list[str]:
 # ------------------------------------------------------------------------------------------------- advice, and two programs
 
 
-def _advice(advice: Any) -> dict[str, Any]:
+def _advice(advice: Advice) -> dict[str, Any]:
     return {
         "kind": advice.kind,
         "alias": advice.alias,
@@ -179,7 +183,7 @@ def _advice_text(value: list[dict[str, Any]]) -> str:
     return terminal.wrapped([*lines, "", note] if lines else ["no other layout that was tried makes an access cheaper"])
 
 
-def _compared(before: Any, after: Any) -> dict[str, Any]:
+def _compared(before: Costs, after: Costs) -> dict[str, Any]:
     totals = [found.totals() for found in (before, after)]
     changes = _ttgir.difference(before, after)
     return {

@@ -69,7 +69,7 @@ Ascend950 = _row("Ascend950", (32,), L1=512, L0A=64, L0B=64, L0C=256, UB=248, Bi
 ARCHITECTURES = {arch.name: arch for arch in (AtlasA2, AtlasA3, Ascend950)}
 
 
-def as_architecture(x: Any) -> Architecture:
+def as_architecture(x: object) -> Architecture:
     """x as an architecture: one of them, or its name."""
     found = ARCHITECTURES.get(x) if isinstance(x, str) else x
     if not isinstance(found, Architecture):
@@ -77,7 +77,7 @@ def as_architecture(x: Any) -> Architecture:
     return found
 
 
-def position_of(x: Any) -> str:
+def position_of(x: object) -> str:
     """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
     names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}, **_SHARED}
     if not isinstance(x, str) or x not in names:
@@ -106,7 +106,7 @@ class Fit:
         return self.size - self.used
 
 
-def fits(tiles: Mapping[str, Any], arch: Any = AtlasA2, stages: Any = 1) -> dict[str, Fit]:
+def fits(tiles: Mapping[str, Any], arch: object = AtlasA2, stages: object = 1) -> dict[str, Fit]:
     """The bytes that the tiles of a kernel take in each position, if they fit.
 
     tiles     of each position a (tile, element) or a list of them: a tile is a Layout, of which the cosize counts, or a shape
@@ -162,14 +162,14 @@ def _stages_of(given: str, stages: Any) -> int:
     return counts.pop()
 
 
-def _stage_count(given: Any) -> int:
+def _stage_count(given: int | str) -> int:
     count = int(leaf(given))
     if count < 1:
         raise RangeError(f"{count} stages", "1 or more", "leave stages out for 1")
     return count
 
 
-def _pairs(wanted: Any) -> list[Any]:
+def _pairs(wanted: object) -> list[Any]:
     pairs = wanted if isinstance(wanted, list) else [wanted]
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:

@@ -40,7 +40,7 @@ _TABLE: dict[str, tuple[Any, bool, tuple[_Condition, ...], tuple[_Condition, ...
 }
 
 
-def dispatches(layout: Any, element: Any) -> tuple[str, ...]:
+def dispatches(layout: object, element: Any) -> tuple[str, ...]:
     """The predicates of TLA that hold for the type of a layout: what C++ dispatches to.
 
     element   the element type; bytes may be scales only as fp8_e8m0 itself

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.arithmetic import round_up
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import Bracketed, IntTuple, as_int_tuple, shown
-from ..core.ints import Int, IntLike, Leaf, leaf, static
+from ..core.ints import Int, IntLike, IntTupleLike, Leaf, leaf, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import require_positive
 from .tags import CI1KHKWCOCI0, L0C, NC1HWC0, TAGS, Tag, Tagged, nN, zZ
+
+if TYPE_CHECKING:
+    from ..core.element import Element
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +51,7 @@ def MakeLayoutFromTag(tag: Tagged) -> Layout:
     return tag.layout
 
 
-def MakeLayoutL0C(rows: Any, cols: Any) -> Layout:
+def MakeLayoutL0C(rows: IntLike, cols: IntLike) -> Layout:
     """The layout of an accumulator of rows by cols elements of any type: blocks of 16 by 16.
 
     >>> from tla import MakeLayoutL0C
@@ -61,7 +64,7 @@ def MakeLayoutL0C(rows: Any, cols: Any) -> Layout:
 
 
 @Template
-def MakeMxScaleLayout(element: Any, tag: Tag, is_b: bool) -> Callable[..., Layout]:
+def MakeMxScaleLayout(element: Element, tag: Tag, is_b: bool) -> Callable[..., Layout]:
     """`MakeMxScaleLayout[fp8_e8m0, RowMajor, False](rows, cols)`: the scales of matrix A, (m, k/32), or of B, (k/32, n).
 
     Scales lie in pairs along k. The tag is RowMajor, ColumnMajor, zZ or nN; ld as in MakeLayout.
@@ -82,7 +85,7 @@ def MakeMxScaleLayout(element: Any, tag: Tag, is_b: bool) -> Callable[..., Layou
 
 
 @Template
-def MakeLayoutFmap(element: Any) -> Callable[[Any, Any, Any, Any], Layout]:
+def MakeLayoutFmap(element: int | Element) -> Callable[[Any, Any, Any, Any], Layout]:
     """`MakeLayoutFmap[half](n, c1, h, w)`: a feature map of c1 blocks of C0 channels, NC1HWC0.
 
     >>> from tla import MakeLayoutFmap
@@ -96,7 +99,7 @@ def MakeLayoutFmap(element: Any) -> Callable[[Any, Any, Any, Any], Layout]:
 
 
 @Template
-def MakeLayoutFilter(element: Any, position: str) -> Callable[[Any, Any, Any, Any], Layout]:
+def MakeLayoutFilter(element: int | Element, position: str) -> Callable[[Any, Any, Any, Any], Layout]:
     """`MakeLayoutFilter[half, position](c1, kh, kw, co)`: the weights of a convolution, CI1KHKWCOCI0.
 
     position   "GM", or "L1", where co is rounded up to whole blocks of 16 and all of them count as data
@@ -120,7 +123,7 @@ def MakeLayoutFilter(element: Any, position: str) -> Callable[[Any, Any, Any, An
 class _Round(Bracketed[Any]):
     """A function of two integers, of which the second may stand in square brackets: `RoundUp[16](n)`."""
 
-    def __call__(self, a: Any, b: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __call__(self, a: IntLike, b: IntLike) -> Leaf:  # pyright: ignore[reportIncompatibleMethodOverride]
         a, b = leaf(a), leaf(b)
         require_positive(self.__name__, b)
         return self._make(a, b)
@@ -168,7 +171,7 @@ def MakeTuple(*elements: Any) -> IntTuple:
     return IntTuple(*elements)
 
 
-def tuple_size(t: Any) -> Int:
+def tuple_size(t: IntTupleLike) -> Int:
     """The number of elements of a tuple. Static.
 
     >>> from tla import tuple_size

@@ -5,8 +5,6 @@ Source: CATLASS examples/common/helper.hpp, `IsNeedPadding`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, leaf
@@ -20,7 +18,7 @@ from .tags import Tagged
 _LIMIT = 65536
 
 
-def IsNeedPadding(layout: Any, align: Any) -> bool | None:
+def IsNeedPadding(layout: object, align: object) -> bool | None:
     """Whether a matrix is better copied into a padded one first: its rows begin off `align`, or lie too far apart for one Nd2Nz.
 
     layout    of rows or of columns; one of blocks (zN, nZ, ...) needs none. Or a tag with its sizes: RowMajor(m, k)

@@ -17,7 +17,7 @@ from ..core.conversions import over
 from ..core.element import Element
 from ..core.errors import LeafTypeError, Predicate, Reason, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
-from ..core.ints import Int, is_int
+from ..core.ints import Int, IntLike, IntTree, is_int
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
@@ -32,7 +32,7 @@ _1 = Int[1]()
 Condition = tuple["bool | None", str]
 
 
-def recognize(layout: Any, element: Any = None) -> Tagged | None:
+def recognize(layout: Layout, element: int | Element | None = None) -> Tagged | None:
     """The tag of a layout with its parameters: sizes, block, order, leading dimension, contiguous mode. None if it has none.
 
     element   the element type; without one, only tags that need none are found
@@ -64,12 +64,12 @@ def recognize(layout: Any, element: Any = None) -> Tagged | None:
     return None
 
 
-def _require_layout(where: str, x: Any) -> None:
+def _require_layout(where: str, x: object) -> None:
     if not isinstance(x, AnyLayout):
         raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
-def _fits(tag: Tag, layout: Any, element: Element | None) -> Reason | bool | None:
+def _fits(tag: Tag, layout: Layout, element: Element | None) -> Reason | bool | None:
     """Whether `layout` is one of the layouts of `tag`: True, the reason why not, or None where that is not known."""
     answer: bool | None = True
     for holds, what in _conditions(tag, layout, element):
@@ -79,7 +79,7 @@ def _fits(tag: Tag, layout: Any, element: Element | None) -> Reason | bool | Non
     return answer
 
 
-def _conditions(tag: Tag, layout: Any, element: Element | None) -> Iterator[Condition]:
+def _conditions(tag: Tag, layout: Layout, element: Element | None) -> Iterator[Condition]:
     yield isinstance(layout, Layout), "it has no one shape and stride"
     yield tag.takes(element), f"the tag is for {tag.element}"
     yield congruent(modes_of(layout.shape), tag.step), f"its shape is not nested like {tag.step}"
@@ -102,7 +102,7 @@ def _by_speed(tag: Tag, layout: Layout) -> list[tuple[Any, Any]]:
     return [(n, d) for _place, n, d in modes]
 
 
-def _blocks_fit(tag: Tag, shape: Any, element: Element | None) -> Iterator[Condition]:
+def _blocks_fit(tag: Tag, shape: IntTree, element: Element | None) -> Iterator[Condition]:
     for i, (block, extents) in enumerate(zip(tag.blocks, shape)):
         if block == ALL:
             yield equal(extents[1], 1), f"mode {i} is more than one block"
@@ -115,7 +115,7 @@ def _blocks_fit(tag: Tag, shape: Any, element: Element | None) -> Iterator[Condi
         yield equal(shape[-1], element.C0), f"the last extent is {shape[-1]}, not {element.C0}"
 
 
-def _ld_fits(made: Tagged, d: Any, valid: Any) -> Iterator[Condition]:
+def _ld_fits(made: Tagged, d: IntLike, valid: IntLike) -> Iterator[Condition]:
     """Whether the slowest stride d is that of a leading dimension which has room for what is valid."""
     slow = made.slow_block
     yield divides(slow, d), f"the slowest stride is {d}, no multiple of {slow}"
@@ -124,7 +124,7 @@ def _ld_fits(made: Tagged, d: Any, valid: Any) -> Iterator[Condition]:
     yield divides(made.ld_group, ld), f"a leading dimension of {ld} is no multiple of {made.ld_group}"
 
 
-def _unless_one(n: Any, holds: bool | None) -> bool | None:
+def _unless_one(n: IntLike, holds: bool | None) -> bool | None:
     """Whether a condition on the stride of an extent n holds, or does not matter."""
     one = equal(n, 1)
     return True if one else holds if one is False or holds else None
@@ -177,10 +177,10 @@ class Is:
     def __getitem__(self, element: Any) -> Predicate[[Any]]:
         return self._of(as_element(element))
 
-    def __call__(self, layout: Any) -> bool | None:
+    def __call__(self, layout: object) -> bool | None:
         return self._of(None)(layout)
 
-    def why_not(self, layout: Any) -> Reason | None:
+    def why_not(self, layout: Layout) -> Reason | None:
         """The reason that the answer is False; None where it is not."""
         return self._of(None).why_not(layout)
 

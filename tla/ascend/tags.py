@@ -19,7 +19,7 @@ from ..core.cache import memo
 from ..core.element import Element, fp8_e8m0
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import leaves, like, product, shown
-from ..core.ints import Int, leaf, static
+from ..core.ints import Int, IntLike, IntTree, Leaf, leaf, static
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.profiles import flatten
@@ -72,7 +72,7 @@ class Tag:
     def __getitem__(self, element: Any) -> Callable[..., Tagged]:
         return functools.partial(self, element=as_element(element))
 
-    def __call__(self, *sizes: Any, ld: Any = None, element: Element | None = None) -> Tagged:
+    def __call__(self, *sizes: Any, ld: IntLike | None = None, element: Element | None = None) -> Tagged:
         self.require_element(element)
         made = Tagged(self, element, *self._arguments(sizes, element))
         if not self.is_matrix:
@@ -81,7 +81,7 @@ class Tag:
             return made
         return replace(made, ld=made.least_ld if ld is None else _checked_ld(made, leaf(ld)))
 
-    def MakeLayout(self, element: Any, *sizes: Any, ld: Any = None) -> Layout:
+    def MakeLayout(self, element: Any, *sizes: Any, ld: Leaf | None = None) -> Layout:
         """The layout that `MakeLayout[element, tag](*sizes, ld=ld)` gives."""
         return _layout(self, element, sizes, ld)
 
@@ -221,12 +221,12 @@ class Tagged:
         return Stride(*like(self.shape, iter(strides)))
 
     @property
-    def slow_block(self) -> Any:
+    def slow_block(self) -> Leaf:
         """The inner extents of the slowest mode: how many slices of the other mode lie together [elements]."""
         return product(flatten(Shape(self.shape[self.tag.slow]))[:-1])
 
     @property
-    def least_ld(self) -> Any:
+    def least_ld(self) -> Leaf:
         """The leading dimension that leaves no gap [elements]: the other mode in whole blocks, and pairs of fp4."""
         return round_up(product(self.shape[self.tag.ld_mode]), self.ld_group)
 
@@ -241,7 +241,7 @@ class Tagged:
         return Layout(self.shape, self.stride, Shape(*self.sizes[: len(self.tag.blocks)], *self.outer))
 
     @property
-    def capacity(self) -> Any:
+    def capacity(self) -> Leaf:
         """The number of elements that the layout takes in memory, padding and gaps included: its slowest extent, whole [elements]."""
         places = [*leaves(self.tag.step)]
         last = -1 if self.outer else places.index(max(places))
@@ -254,18 +254,18 @@ class Tagged:
 
 
 @memo
-def _layout(tag: Tag, element: Any, sizes: tuple[Any, ...], ld: Any) -> Layout:
+def _layout(tag: Tag, element: int | Element, sizes: tuple[Any, ...], ld: IntLike | None) -> Layout:
     return tag(*sizes, ld=ld, element=as_element(element)).layout
 
 
-def _extents(step: Any, kind: Int | str | None, block: Any, n: Any) -> Any:
+def _extents(step: IntTree, kind: Int | str | None, block: Leaf, n: Leaf) -> Any:
     """The extents of a mode of n elements."""
     if not isinstance(step, tuple):
         return n
     return (block, _1 if kind == ALL else ceil_div(n, block))
 
 
-def _checked_ld(made: Tagged, ld: Any) -> Any:
+def _checked_ld(made: Tagged, ld: Leaf) -> Leaf:
     """A leading dimension that a caller gives, unless it is known to be wrong."""
     if at_most(made.least_ld, ld) is False:
         raise RangeError(f"{made!r}: a leading dimension of {ld}", f"{made.least_ld} or more, in elements", "leave it out for the least")

@@ -291,7 +291,7 @@ def _by_order(name: str, end: int, k: int) -> Comparison:
     return lambda a, b: _order(name, as_int_tuple(a), as_int_tuple(b), end)[k]
 
 
-def _at_most(x: Any, y: Any) -> Any:
+def _at_most(x: IntLike, y: IntLike) -> bool | None:
     return at_most(x, y) if is_leaf(x) and is_leaf(y) else computed(operator.le, x, y)
 
 

@@ -9,10 +9,13 @@ import operator
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cache import plain_memo
 from .errors import LeafTypeError, RangeError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 #: Functions of fewer integers than this are asked one by one; numpy is loaded for more.
@@ -77,7 +80,7 @@ def as_int64(x: Any) -> Any:
     return x.astype(np.int64) if fits else as_unbounded(x)
 
 
-def as_unbounded(x: Any) -> Any:
+def as_unbounded(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A numpy array of integers as one of Python's, which never wrap."""
     return x.astype(object)
 
@@ -143,7 +146,7 @@ def _exact(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return operation(a, b)
 
 
-def _fits(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
+def _fits(operation: Callable[[Any, Any], Any], a: int | npt.NDArray[Any], b: int | npt.NDArray[Any]) -> bool:
     """Whether 64 bits hold all operands and results: a sum, a product or a shift has its ends where its operands have."""
     if not all(INT64_MIN <= n <= INT64_MAX for n in (a, b) if isinstance(n, int)):
         return False
@@ -152,6 +155,6 @@ def _fits(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
     return operation not in _GROW or all(INT64_MIN <= operation(x, y) <= INT64_MAX for x in _ends(a) for y in _ends(b))
 
 
-def _ends(x: Any) -> tuple[int, int]:
+def _ends(x: int | npt.NDArray[Any]) -> tuple[int, int]:
     """The least and the largest of an array, or an integer twice."""
     return (x, x) if isinstance(x, int) else (int(x.min()), int(x.max())) if x.size else (0, 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arrays import dtype_of
 from .coord import coord_leaf
@@ -20,6 +20,9 @@ from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_n
 from .leaf_arithmetic import plus, times
 from .plain_ints import remade
 from .value import Value, new_value, put
+
+if TYPE_CHECKING:
+    from .ints import IntTree, Leaf
 
 _0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()
 
@@ -63,16 +66,16 @@ class ScaledBasis(Value):
     def __abs__(self) -> ScaledBasis:
         return _element(abs(self.value), self.path)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: IntTree) -> Any:
         return _sum(self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: IntTree) -> IntTree:
         return _sum(other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Any) -> IntTree:
         return _sum(self, _negative(other))
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: IntTree) -> IntTree:
         return _sum(other, -self)
 
     def __eq__(self, other: object) -> bool:
@@ -174,19 +177,19 @@ class ArithmeticTuple(IntTuple):
     def __new__(cls, *modes: Any) -> ArithmeticTuple:
         return as_tuple(cls, modes, coord_leaf)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: IntTree) -> Any:
         return _sum(self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: IntTree) -> Any:
         return _sum(other, self)
 
     def __neg__(self) -> ArithmeticTuple:
         return self * _MINUS
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Any) -> IntTree:
         return _sum(self, _negative(other))
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: IntTree) -> IntTree:
         return _sum(other, -self)
 
     def __mul__(self, n: IntLike) -> ArithmeticTuple:
@@ -196,7 +199,7 @@ class ArithmeticTuple(IntTuple):
     __rmul__ = __mul__
 
 
-def _negative(x: object) -> Any:
+def _negative(x: object) -> IntTree:
     """-x of a coordinate: of an element, a tuple or an integer."""
     return -x if isinstance(x, ScaledBasis) else -ArithmeticTuple(*x) if isinstance(x, tuple) else times(coord_leaf(x), _MINUS)
 
@@ -216,7 +219,7 @@ def as_coordinate(x: object) -> Any:
     return ArithmeticTuple(*x) if isinstance(x, tuple) else coord_leaf(x)
 
 
-def in_shape(x: Any, shape: Any) -> Any:
+def in_shape(x: object, shape: IntTupleLike) -> Any:
     """The value of a layout of coordinates as a coordinate of a shape: a basis element, or a sum, is 0 in the modes that it does not name.
 
     >>> print(in_shape(3 * E[1], (4, 5, 6)), in_shape(2 * E[0] + E[1, 1], (4, (5, 2), 6)))
@@ -232,7 +235,7 @@ def in_shape(x: Any, shape: Any) -> Any:
     return _coordinate(in_shape(c, s) for c, s in zip_longest(coord, shape, fillvalue=_0))
 
 
-def _sum(a: object, b: object) -> Any:
+def _sum(a: object, b: object) -> IntTree:
     """The sum of two coordinates, mode by mode. A zero that sum() begins with, or a static one, is that of every module."""
     for x, other in ((a, b), (b, a)):
         if is_int(x) and not isinstance(other, int) and (is_constant(0, x) or (type(x) is int and x == 0)):
@@ -259,7 +262,7 @@ def _ask(question: str, a: IntLike, b: IntLike) -> bool | None:
 register_leaf(ScaledBasis, _ask, integer=False)
 
 
-def MakeBasisLike(shape: IntTupleLike) -> Any:
+def MakeBasisLike(shape: IntTupleLike) -> IntTree:
     """The basis elements of a shape: E[path] at each integer; the strides of the identity layout.
 
     >>> from tla import MakeBasisLike
@@ -298,7 +301,7 @@ class Encoding:
         paths = dict.fromkeys(d.path for d in strides if isinstance(d, ScaledBasis))
         self._shift = {path: (k + 1) * self.BITS for k, path in enumerate(paths)}
 
-    def __call__(self, d: Any) -> int:
+    def __call__(self, d: Leaf) -> int:
         return int(d.value) << self._shift[d.path] if isinstance(d, ScaledBasis) else int(d)
 
     def decode(self, n: int) -> tuple[int, tuple[int, ...]] | None:

@@ -149,7 +149,7 @@ class ComposedLayout(AnyLayout):
         return remade, (ComposedLayout, self.outer, self.offset, self.inner)
 
 
-def around(layout: Any, inner: Any, offset: Any = _0) -> tuple[Any, Any]:
+def around(layout: Any, inner: AnyLayout, offset: IntTree = _0) -> tuple[Any, Any]:
     """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do."""
     if isinstance(layout, Layout):
         return inner, offset

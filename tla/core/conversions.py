@@ -249,7 +249,7 @@ def _terms(x: object, shape: IntTupleLike, stride: IntTupleLike) -> Iterator[Any
         yield times(modulo(x, s) if k < len(pairs) - 1 else x, d)
 
 
-def ends_empty(shape: Any) -> bool:
+def ends_empty(shape: IntTupleLike) -> bool:
     """Whether the last leaf of a shape is an empty tuple, as in (4,()) and (4,(2,())): then no mode takes what is left of an index."""
     while isinstance(shape, tuple) and shape:
         shape = shape[-1]

@@ -40,7 +40,7 @@ class _TupleMeta(type):
         return cast(M, Static(value, f"{cls.__name__}[{names}]"))
 
 
-def _static_mode(x: object) -> Any:
+def _static_mode(x: object) -> IntTree:
     x = x.value if isinstance(x, Static) else x
     if not is_static(x):
         raise LeafTypeError(f"{shown(x)} in square brackets", "what is known at compile time", "write _4 or Int[4], or use MakeShape(4)")
@@ -176,7 +176,7 @@ class ByPath(Operation, Generic[R]):
     def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any], R]:
         indices = tuple(map(leaf, path)) if isinstance(path, tuple) else (leaf(path),)
 
-        def of_mode(x: Any) -> R:
+        def of_mode(x: object) -> R:
             return self._of(x, indices)
 
         of_mode.__name__ = self.__name__

@@ -156,13 +156,13 @@ class Int(int, metaclass=_IntMeta):
     __rxor__ = _lift("__rxor__")
     __truediv__ = __rtruediv__ = _no_true_division
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Any) -> tuple[Leaf, ...]:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Any) -> tuple[Leaf, ...]:
         return other // self, other % self
 
-    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+    def __pow__(self, other: Any, modulus: Leaf | None = None) -> Any:
         if is_no_integer(other):
             raise _meets("pow", self, other)
         if modulus is None and is_int(other) and known(other) is not None and other < 0:

@@ -90,7 +90,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     _plain: list[tuple[int, int]] | None
     _cut: Any  # of a layout worked out in plain ints, the profile and counts of plain_layout; else None
 
-    def __init__(self, shape: Any, stride: Any = None, origin_shape: Any = None) -> None:
+    def __init__(self, shape: IntTree, stride: IntTree = None, origin_shape: Any = None) -> None:
         if stride is None:
             raise LeafTypeError(
                 f"Layout of {shown(shape)} without a stride", "a shape and its stride", "write MakeLayout for the compact one"
@@ -208,7 +208,7 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return unchecked_layout, (self.shape, self.stride, self._valid)
 
 
-def _static_pair(shape: Any, stride: Any, plain: list[tuple[int, int]], depth: int = MAX_DEPTH) -> tuple[Shape, Stride] | None:
+def _static_pair(shape: IntTree, stride: IntTree, plain: list[tuple[int, int]], depth: int = MAX_DEPTH) -> tuple[Shape, Stride] | None:
     """Tuples of one nesting as Shape and Stride, and their leaves as plain ints, in one pass; None for what is not static
     throughout, empty, or to be refused. Most layouts are made here."""
     if not isinstance(stride, tuple) or len(shape) != len(stride) or not shape or not depth:
@@ -230,7 +230,7 @@ def _static_pair(shape: Any, stride: Any, plain: list[tuple[int, int]], depth: i
     return tuple.__new__(Shape, extents), tuple.__new__(Stride, strides)
 
 
-def _checked_pair(shape: Any, stride: Any) -> tuple[Any, Any]:
+def _checked_pair(shape: Any, stride: object) -> tuple[Any, Any]:
     """Shape and stride of a layout, each leaf checked."""
     shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
     require_congruent("Layout", shape, stride)
@@ -397,7 +397,7 @@ def _first_valid(a: Layout) -> Leaf | None:
     return None if a.origin_shape is None else first(product_each(a.shape), a.origin_shape)
 
 
-def _box(place: Layout, begin: Any, limits: Sequence[Any], shape: IntTree) -> Sequence[Leaf] | None:
+def _box(place: Layout, begin: IntTree | None, limits: Sequence[Any], shape: IntTree) -> Sequence[Leaf] | None:
     """The valid part of each mode of a shape whose index i is place(i), moved on by `begin`; None where that is no box, or is fixed
     where nothing is known to be valid."""
     if begin is not None:

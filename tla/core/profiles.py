@@ -6,13 +6,16 @@ Source: CuTe include/cute/int_tuple.hpp and algorithm/tuple_algorithms.hpp; TLA 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import Predicate, RankError, Reason
 from .int_tuple import IntTuple, as_int_tuple, as_shape, leaves, like, product, shape_of, shown
 from .ints import IntLike, IntTupleLike
 from .kinds import AnyLayout
 from .questions import divides, equal, every
+
+if TYPE_CHECKING:
+    from .ints import IntTree
 
 
 def flatten(x: object) -> Any:
@@ -54,7 +57,7 @@ def unflatten(flat: object, profile: IntTupleLike) -> Any:
     return like(profile, iter(values))
 
 
-def why_not_congruent(a: Any, b: Any) -> Reason | None:
+def why_not_congruent(a: IntTree, b: IntTree) -> Reason | None:
     """The reason why a and b are not congruent, None if they are."""
     a, b = shape_of(a), shape_of(b)
     if isinstance(a, tuple) != isinstance(b, tuple):

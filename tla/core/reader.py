@@ -61,7 +61,7 @@ class Reader:
     max_depth: ClassVar[int] = 64
     trailing: ClassVar[bool] = False
 
-    def __init__(self, text: Any, start: int = 0) -> None:
+    def __init__(self, text: str, start: int = 0) -> None:
         self.text: str = self.checked(text)
         self.after, self.depth = start, 0
         self._match, self._skip = compiled(self.tokens).match, compiled(self.blank).match

@@ -94,7 +94,7 @@ def compact_row_major(shape: IntTupleLike, current: IntLike = _1) -> IntTree:
     return _compact(shape, reversed(tuple(leaves(shape))), current)[1]
 
 
-def _compact(shape: IntTupleLike, extents: Iterable[Any], current: Any) -> tuple[Any, Any]:
+def _compact(shape: IntTupleLike, extents: Iterable[Any], current: IntLike) -> tuple[Any, Any]:
     """Running products over the extents, in the profile of shape: as they come, and reversed."""
     current, strides = leaf(current), []
     for n in extents:

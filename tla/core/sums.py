@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arrays import INT64_MAX, as_int64, as_unbounded, computed
 from .errors import LeafTypeError, RangeError
 from .values import converted, format_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Operations of numpy whose results may be larger than 64 bits where their operands are not.
 _GROWING = frozenset({"add", "subtract", "multiply", "power", "left_shift", "lcm", "floor_divide"})
@@ -29,7 +32,7 @@ def sum_type(dtype: Any) -> Any:
     return np.dtype(np.int64) if numbers.kind == "integer" else np.dtype(np.float32) if dtype.itemsize < 4 else dtype
 
 
-def summands(what: str, values: Any, dtype: Any) -> Any:
+def summands(what: str, values: Any, dtype: object) -> Any:
     """An array as what is summed for elements of a type: in its sum_type, or integers past 64 bits as Python's.
 
     >>> import numpy
@@ -44,7 +47,7 @@ def summands(what: str, values: Any, dtype: Any) -> Any:
     return converted(what, values, wide)
 
 
-def matmul(what: str, a: Any, b: Any) -> Any:
+def matmul(what: str, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """a @ b of summands.
 
     Raises     RangeError where numbers that are finite have a sum that is not, LeafTypeError for what are no numbers
@@ -60,7 +63,7 @@ def matmul(what: str, a: Any, b: Any) -> Any:
         return finite(what, a @ b, a, b)
 
 
-def added(what: str, a: Any, b: Any) -> Any:
+def added(what: str, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """a + b of summands, as matmul."""
     import numpy as np
 
@@ -68,7 +71,7 @@ def added(what: str, a: Any, b: Any) -> Any:
         return finite(what, computed(operator.add, a, b), a, b)
 
 
-def scaled(what: str, factor: Any, values: Any) -> Any:
+def scaled(what: str, factor: Any, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A number times an array, as matmul: what `added` takes."""
     import numpy as np
 
@@ -77,7 +80,7 @@ def scaled(what: str, factor: Any, values: Any) -> Any:
         return finite(what, computed(operator.mul, factor, values), values, np.asarray(factor))
 
 
-def reduced(what: str, operation: Any, values: Any, axes: tuple[int, ...]) -> Any:
+def reduced(what: str, operation: Any, values: npt.NDArray[Any], axes: tuple[int, ...]) -> npt.NDArray[Any]:
     """The summands along some axes, by an operation of numpy's of two arguments.
 
     Raises     LeafTypeError for one that does not reduce such numbers, RangeError where there is nothing to reduce
@@ -97,18 +100,18 @@ def reduced(what: str, operation: Any, values: Any, axes: tuple[int, ...]) -> An
     return finite(what, found, values)
 
 
-def _stays(operation: Any, values: Any, axes: tuple[int, ...]) -> bool:
+def _stays(operation: Any, values: npt.NDArray[Any], axes: tuple[int, ...]) -> bool:
     """Whether a sum or difference of so many integers stays in 64 bits; of other operations that is not known."""
     count = math.prod(values.shape[i] for i in axes)
     return operation.__name__ in ("add", "subtract") and _bound(values) * count <= INT64_MAX
 
 
-def _bound(x: Any) -> int:
+def _bound(x: npt.NDArray[Any]) -> int:
     """The largest magnitude of integers."""
     return max(-int(x.min()), int(x.max())) if x.size else 0
 
 
-def finite(what: str, found: Any, *given: Any) -> Any:
+def finite(what: str, found: npt.NDArray[Any], *given: Any) -> npt.NDArray[Any]:
     """Pass on a result; RangeError where some of it is not finite, and all that it was made of is."""
     import numpy as np
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .basis import E, ScaledBasis
 from .int_tuple import leaves, like, modes_of, product, product_each
@@ -17,6 +17,9 @@ from .ints import Int, IntTree, IntTupleLike, Leaf
 from .leaf_arithmetic import add, ceil_div, mul, smaller
 from .questions import at_most, equal
 from .strides import Shape, Stride
+
+if TYPE_CHECKING:
+    from .ints import IntLike
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -103,7 +106,7 @@ def _digits(shape: IntTupleLike, stride: IntTupleLike) -> list[_Digit]:
     return out
 
 
-def _below(limit: Any, digits: dict[Any, _Digit]) -> dict[Any, Leaf] | None:
+def _below(limit: Leaf, digits: dict[Any, _Digit]) -> dict[Any, Leaf] | None:
     """The number of indices of each digit of an axis whose sum stays below a limit, where these are a box."""
     if not all(at_most(1, digit.extent) and at_most(1, digit.step) for digit in digits.values()):
         return None
@@ -122,7 +125,7 @@ def _below(limit: Any, digits: dict[Any, _Digit]) -> dict[Any, Leaf] | None:
     return {**counts, last: some} if not rest or equal(some, every) else None
 
 
-def _reach(digits: dict[Any, _Digit]) -> Any:
+def _reach(digits: dict[Any, _Digit]) -> Leaf:
     total: Any = _0
     for digit in digits.values():
         total = add(total, mul(digit.extent - _1, digit.step))
@@ -144,7 +147,7 @@ def first(extents: Sequence[Any], counts: Sequence[Any]) -> Leaf | None:
     return total
 
 
-def spread(extents: Sequence[Any], count: Any) -> list[Leaf] | None:
+def spread(extents: Sequence[Any], count: IntLike) -> list[Leaf] | None:
     """The number of valid indices of each mode where the first `count` coordinates are valid; None where these are no box."""
     shape = tuple(extents)
     return box(shape, indices(shape), [count])

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .arrays import range_of
 from .cache import plain_memo
 from .element import DTYPES
 from .errors import LeafTypeError, RangeError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Compared exactly, whatever it is.
 Number: TypeAlias = "int | float | Fraction"
@@ -157,7 +160,7 @@ def holds_all(wanted: Any, given: Any) -> bool:
     return formats[0].holds_all_of(formats[1]) if formats[0] and formats[1] else bool(np.can_cast(given, wanted, "safe"))
 
 
-def require_castable(given: Any, wanted: Any) -> None:
+def require_castable(given: object, wanted: object) -> None:
     """LeafTypeError for a type of elements that another cannot hold: integers must fit, floats may be rounded.
 
     Whether a float type holds the numbers themselves is asked of these: `held`.
@@ -172,7 +175,7 @@ def require_castable(given: Any, wanted: Any) -> None:
         raise LeafTypeError(f"elements of {given} into {wanted}", f"a type that holds every {given}", fix)
 
 
-def require_numbers(what: str, values: Any, kind: Any) -> None:
+def require_numbers(what: str, values: Any, kind: object) -> None:
     """RangeError where an element type does not hold numbers of an array: an integer or a finite number past its ends, an infinity, a NaN.
 
     what   the store, for the message
@@ -185,7 +188,7 @@ def require_numbers(what: str, values: Any, kind: Any) -> None:
         _require_real(what, part, kind, numbers)
 
 
-def _require_real(what: str, values: Any, kind: Any, numbers: Format) -> None:
+def _require_real(what: str, values: npt.NDArray[Any], kind: object, numbers: Format) -> None:
     import numpy as np
 
     with np.errstate(invalid="ignore", over="ignore"):  # ml_dtypes compares NaN aloud
@@ -204,7 +207,7 @@ def _require_real(what: str, values: Any, kind: Any, numbers: Format) -> None:
         raise RangeError(f"{what}: {given}", numbers.text, "use a wider element type")
 
 
-def _exact(x: Any, kind: Any) -> Number:
+def _exact(x: Any, kind: object) -> Number:
     """A number as one of Python's, as it stands when it is rounded: to ml_dtypes' types it goes by way of float32."""
     import numpy as np
 

@@ -23,7 +23,7 @@ class Kind(NamedTuple):
     fix: str
 
 
-def _is_list(x: Any) -> bool:
+def _is_list(x: object) -> bool:
     return isinstance(x, (list, tuple))
 
 
@@ -67,7 +67,7 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
     kinds = [(p.name, KINDS.get(str(p.annotation).removesuffix(" | None")), str(p.annotation).endswith("None")) for p in parameters]
     by_name = {name: (kind, empty) for name, kind, empty in kinds}
 
-    def require(name: str, kind: Kind | None, may_be_none: bool, x: Any) -> None:
+    def require(name: str, kind: Kind | None, may_be_none: bool, x: object) -> None:
         if kind is not None and not (x is None and may_be_none) and not kind.fits(x):
             text = repr(x) if isinstance(x, str) else shown(x)
             raise LeafTypeError(f"{f.__name__}: {name} is {text[:80]}", kind.expected, kind.fix)

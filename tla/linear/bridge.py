@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, shown
-from ..core.ints import Int, is_int, known, static
+from ..core.ints import Int, IntLike, Leaf, is_int, known, static
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
@@ -59,7 +59,7 @@ def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
 
 
 @checked
-def affine(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> tuple[LinearLayout, int]:
+def affine(layout: AnyLayout, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> tuple[LinearLayout, int]:
     """A layout as a linear layout and a constant: the offset is the linear one xor the constant. See linear().
 
     >>> from tla import parse
@@ -89,7 +89,7 @@ def affine(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
     return LinearLayout._of_columns(list(zip(names, counts)), tuple(whole.out_dims.items()), columns), constant
 
 
-def _bits_of(layout: Any, extent: Any) -> int:
+def _bits_of(layout: AnyLayout, extent: IntLike) -> int:
     n = known(extent)
     if n is None:
         raise Unproven(f"linear({shown(layout)}): the extent {extent}", "sizes that are known", "give its symbols values first")
@@ -99,7 +99,7 @@ def _bits_of(layout: Any, extent: Any) -> int:
     return bits.log2(n)
 
 
-def _affine(layout: Any) -> Affine:
+def _affine(layout: AnyLayout) -> Affine:
     """The constant and columns of a layout that is proved to be affine; else it is refused."""
     found = _proved(layout)
     return _evaluated(layout) if found is None else found
@@ -116,7 +116,7 @@ def _proved(layout: Any) -> Affine | None:
     return None if moved is None else _through(layout.outer, moved)
 
 
-def _known(layout: Any, x: Any) -> int:
+def _known(layout: AnyLayout, x: Leaf) -> int:
     n = known(x) if is_int(x) else None
     if n is None:
         raise Unproven(f"linear({shown(layout)}): {shown(x)}", "known integers", "give its symbols values first")
@@ -142,7 +142,7 @@ def _columns(layout: Layout) -> list[int]:
     return images
 
 
-def _not_linear(layout: Any, zero: int, i: int, j: int, a: int, b: int, both: int) -> RangeError:
+def _not_linear(layout: AnyLayout, zero: int, i: int, j: int, a: int, b: int, both: int) -> RangeError:
     x, y = 1 << i, 1 << j
     what = f"{shown(layout)} is not linear over bits: indices {x}, {y} and {x + y} go to {a}, {b} and {both}"
     start = f" ^ {zero}" if zero else ""
@@ -165,7 +165,7 @@ def _added(offset: int, inner: Affine) -> Affine | None:
     return (start, [(start + c) ^ start for c in columns]) if all(pairs) else None
 
 
-def _through(outer: Any, inner: Affine) -> Affine | None:
+def _through(outer: Layout | Swizzle, inner: Affine) -> Affine | None:
     """The outer map of an affine one."""
     constant, columns = inner
     if isinstance(outer, Swizzle):
@@ -183,7 +183,7 @@ def _through(outer: Any, inner: Affine) -> Affine | None:
     return image(constant), [image(c) for c in columns]
 
 
-def _bit_images(layout: Any, reached: int) -> dict[int, int] | None:
+def _bit_images(layout: Layout, reached: int) -> dict[int, int] | None:
     """The image of each bit of an index in `reached`; past the last mode it goes on along it. None for extents that are not bits."""
     images, at = {}, 0
     flat = [*zip(leaves(layout.shape), leaves(layout.stride))]
@@ -200,7 +200,7 @@ def _bit_images(layout: Any, reached: int) -> dict[int, int] | None:
     return images
 
 
-def _evaluated(layout: Any) -> Affine:
+def _evaluated(layout: AnyLayout) -> Affine:
     """The constant and columns by evaluating the layout everywhere."""
     count = sum(_bits_of(layout, n) for n in leaves(layout.shape))
     start = _known(layout, layout(0))
@@ -294,7 +294,7 @@ def one_swizzle(columns: Sequence[int], rows: int) -> Swizzle | None:
     return None
 
 
-def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> Any:
+def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> AnyLayout:
     """Swizzles over a layout; where columns depend on each other, over a layout of an index that other swizzles made."""
     echelon = bits.Echelon(columns)
     if not echelon.free:
@@ -313,7 +313,7 @@ def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> Any:
     return _composed(swizzles, ComposedLayout(forget, _0, _composed(below, _plain(index, counts))))
 
 
-def _composed(swizzles: Sequence[Swizzle], inner: Any) -> Any:
+def _composed(swizzles: Sequence[Swizzle], inner: AnyLayout) -> AnyLayout:
     for swizzle in reversed(swizzles):
         inner = ComposedLayout(swizzle, _0, inner)
     return inner

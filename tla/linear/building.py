@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
@@ -34,7 +34,11 @@ class Built(Bases):
 
     @classmethod
     def from_bases(
-        cls: type[L], bases: Any, out_dim_names: Sequence[str], out_dim_sizes: Sequence[int] | None = None, require_surjective: bool = True
+        cls: type[L],
+        bases: object,
+        out_dim_names: Sequence[str],
+        out_dim_sizes: Sequence[int] | None = None,
+        require_surjective: bool = True,
     ) -> L:
         """The layout of bases, as a dict or pairs of a name and vectors; sizes by default the least that hold them.
 

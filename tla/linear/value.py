@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.arrays import computed, require_held
 from ..core.coord import coord_leaf
@@ -13,6 +13,9 @@ from ..core.int_tuple import shown
 from ..core.ints import is_int, known
 from . import bits
 from .arguments import checked
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: More bits of input, or of output, than this are refused: offsets are 64-bit integers.
 MAX_BITS = 62
@@ -194,7 +197,7 @@ class Bases:
         return "\n".join([*lines, f"where out dims are: [{outs}]"])
 
 
-def _input(name: str, x: object) -> Any:
+def _input(name: str, x: object) -> int | npt.NDArray[Any]:
     """The value of an input: an integer, or an array of integers in 64 bits; a tracer as it is."""
     if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
         raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
@@ -229,7 +232,7 @@ def integer(what: str, x: Any) -> int:
     return n
 
 
-def power_of_two(what: str, x: Any) -> int:
+def power_of_two(what: str, x: object) -> int:
     """x as a plain int that is a power of two."""
     n = integer(what, x)
     if not bits.is_power_of_two(n):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.ints import IntTree
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.reader import Reader
 from . import bits
@@ -27,7 +28,7 @@ Tree = Any  # an integer, or a tuple of trees
 
 
 @checked
-def to_xor_strides(layout: Any) -> str:
+def to_xor_strides(layout: object) -> str:
     """A linear layout as PyCuTe writes it: a mode for each input, a stride for each run of bases that double.
 
     layout     a LinearLayout, whose outputs are one offset, the first output's bits lowest; or a layout that linear() takes, such as a
@@ -131,7 +132,7 @@ def _modes(tree: Tree) -> list[Tree]:
     return list(tree) if isinstance(tree, tuple) else [tree]
 
 
-def _profile(tree: Tree) -> Any:
+def _profile(tree: Tree) -> IntTree:
     return tuple(map(_profile, tree)) if isinstance(tree, tuple) else 0
 
 

@@ -21,7 +21,7 @@ from ..core.basis import E
 from ..core.cache import compiled
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.int_tuple import MAX_DEPTH, IntTuple
-from ..core.ints import IntTupleLike, static
+from ..core.ints import IntLike, IntTree, IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.reader import Reader, closings
@@ -49,7 +49,7 @@ class NotationReader(Reader):
     max_depth = MAX_DEPTH
     bare_is_static = False
 
-    def __init__(self, text: Any, symbols: object = None) -> None:
+    def __init__(self, text: str, symbols: object = None) -> None:
         super().__init__(text)
         self.symbols: Any = None if symbols is None else _EXPRESSIONS.names(symbols)
 
@@ -104,7 +104,7 @@ class NotationReader(Reader):
             else:
                 return value
 
-    def closed(self, opened: list[tuple[int, list[Any]]]) -> Any:
+    def closed(self, opened: list[tuple[int, list[Any]]]) -> IntTree:
         """The innermost of the tuples that are open, which ends here."""
         self.depth -= 1
         return tuple.__new__(IntTuple, opened.pop()[1])  # its leaves and depth are checked here
@@ -150,6 +150,6 @@ def chained(parts: list[Any]) -> Any:
     return value
 
 
-def along(value: Any, path: str) -> Any:
+def along(value: IntLike, path: str) -> IntTree:
     """value times the basis element of a path such as 1@0."""
     return E[tuple(map(int, reversed(path.split("@"))))] * value

@@ -28,7 +28,7 @@ from ..core.composed import MAX_PARTS
 from ..core.element import Width
 from ..core.errors import TlaError
 from ..core.int_tuple import IntTuple
-from ..core.ints import Int, IntTupleLike, static
+from ..core.ints import Int, IntLike, IntTupleLike, Leaf, static
 from ..core.layout import Layout
 from ..core.reader import Reader, write_nearest
 from ..core.swizzle import make_swizzle
@@ -132,7 +132,7 @@ class PrintedReader(NotationReader):
     tokens = rf"0x[0-9A-Za-z.]*|[0-9]+b(?![0-9A-Za-z_])|{LEAF}|@(?:0x[0-9a-fA-F]+|\.\.\.)|_?{NAME}|!cute\.[a-z]+|" + r'[][(){}<>,:?="]'
     noun, example = "a print of CuTe", "paste it as it was printed"
 
-    def __init__(self, text: Any, ask: Callable[[Unknown], Any], origin_shape: IntTupleLike | None = None) -> None:
+    def __init__(self, text: str, ask: Callable[[Unknown], Any], origin_shape: IntTupleLike | None = None) -> None:
         super().__init__(text)
         self.origin_shape = origin_shape
         self.ask, self.unknown, self.widths = ask, 0, list[Width]()
@@ -359,7 +359,7 @@ class PrintedReader(NotationReader):
         return found if isinstance(found, list) else [found]
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
+def _leaves(tree: object) -> Iterator[Any]:
     if type(tree) is tuple:
         for x in tree:
             yield from _leaves(x)
@@ -367,7 +367,7 @@ def _leaves(tree: Any) -> Iterator[Any]:
         yield tree
 
 
-def _identity(tree: Any, path: tuple[int, ...]) -> tuple[Any, Any]:
+def _identity(tree: object, path: tuple[int, ...]) -> tuple[Any, Any]:
     """Extents of 1, and the basis element of each leaf of a tree."""
     if type(tree) is not tuple:
         return Int[1](), E[path] * Int[1]()
@@ -424,7 +424,7 @@ class _Row(NamedTuple):
     takes: Callable[[Any], bool] = lambda x: not isinstance(x, (list, _Swizzle, _Pointer, Layout))
 
 
-def _scaled(outer: PrintedReader, n: Any, *path: Any) -> Any:
+def _scaled(outer: PrintedReader, n: Leaf, *path: Any) -> Any:
     return n._replace(path="@".join(map(str, reversed(path)))) if isinstance(n, _Open) else E[path] * n
 
 
@@ -432,7 +432,7 @@ def _composed(outer: PrintedReader, a: Any, offset: Any, b: Any) -> list[Any]:
     return [outer.joined(a) if type(a) is list else a, offset, *(b if type(b) is list else [b])]
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: IntLike) -> bool:
     return isinstance(x, (int, _Open))
 
 

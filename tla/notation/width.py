@@ -16,7 +16,7 @@ from .printed import pointed
 ASSUMED = Width(32, "assumed")
 
 
-def element_width(*given: Any, bits: Any = None, default: Width | None = None) -> Width:
+def element_width(*given: Any, bits: object = None, default: Width | None = None) -> Width:
     """The width of the elements of what was given, and what says it.
 
     given     what may say it: bits, an element type, a dtype of numpy or an array of one, a tensor with a buffer, an XLA shape, a copy
@@ -74,7 +74,7 @@ def _said(x: Any) -> Iterator[Width]:
         yield Width(8 * size, str(getattr(dtype, "name", dtype)))
 
 
-def _dtype(x: Any) -> Any:
+def _dtype(x: object) -> Any:
     """The dtype of an array, or of a type of numpy's; x itself where it has none."""
     np = sys.modules.get("numpy")
     return np.dtype(x) if np and isinstance(x, type) and issubclass(x, np.generic) else getattr(x, "dtype", x)

@@ -25,7 +25,7 @@ def least(table: Any) -> int:
     return int(table.min())
 
 
-def largest(table: Any) -> int:
+def largest(table: npt.NDArray[Any]) -> int:
     return int(table.max())
 
 

@@ -100,7 +100,7 @@ class Evaluator:
         quotient = np.where((first < 0) != (second < 0), computed(operator.sub, 0, quotient), quotient)
         return quotient if op == "quot" else computed(operator.sub, first, computed(operator.mul, quotient, second))
 
-    def cast(self, op: Op, values: Any) -> Any:
+    def cast(self, op: Op, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values as another type of integers, which has to hold them."""
         low, high = range_of(op[3:])  # type: ignore[misc]
         if not low <= int(values.min()) <= int(values.max()) <= high:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
-from ..core.ints import IntLike, leaf
+from ..core.ints import IntLike, Leaf, leaf
 from .facts import require_name, require_one_meaning
 from .poly import ONE, Poly, number, symbol
 from .proofs import greatest, least
@@ -49,7 +49,7 @@ class _OneSize(tuple[Any, ...]):
     __add__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = _refuse
     __pow__ = __neg__ = __abs__ = __index__ = __int__ = __lshift__ = __rshift__ = __xor__ = __and__ = __or__ = _refuse
 
-    def __radd__(self, other: object) -> Any:
+    def __radd__(self, other: object) -> tuple[Leaf, ...]:
         return (*other, *self) if isinstance(other, tuple) else self._refuse()
 
 

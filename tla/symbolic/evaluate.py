@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core.ints import Leaf
 from .poly import Atom, Poly, Symbol
 
 #: A symbol without an upper bound has its sample within ROOM of its lower bound; STEP sets those of different names apart.
@@ -27,7 +28,7 @@ def value(p: Poly, values: Mapping[str, int]) -> int:
     return int(folded(p, lambda n: values[n.name] // n.unit, lambda kind, *args: _NODES[kind](*args)))
 
 
-def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., Any], seen: dict[Atom, Any] | None = None) -> Any:
+def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., Any], seen: dict[Atom, Any] | None = None) -> Leaf:
     """p computed in any arithmetic that has + and *: of_symbol(n) for symbols, of_node(kind, ...) for nodes."""
     seen = {} if seen is None else seen
     total: Any = 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.int_tuple import as_int_tuple, leaves
-from ..core.ints import leaf
+from ..core.ints import Leaf, leaf
 from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
 from . import text
@@ -51,7 +51,7 @@ class Step(NamedTuple):
         return f"{self.before} == {self.after}   by {self.rule}"
 
 
-def simplify(expr: object) -> Any:
+def simplify(expr: object) -> Leaf:
     """The simplest form of an integer expression: a SymInt, or an int where it is a number.
 
     expr      a SymInt, which is in its simplest form as it stands; an integer expression of sympy, sympy.Mod, floor and

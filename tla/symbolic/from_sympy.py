@@ -44,7 +44,7 @@ def from_sympy(e: Any) -> Leaf:
     return functools.reduce(make, map(from_sympy, e.args))
 
 
-def _ceil(a: Any, b: Any) -> Any:
+def _ceil(a: Leaf, b: Any) -> Any:
     return -(-a // b)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import sympy  # type: ignore[import-untyped]
 
 from ..core.errors import LeafTypeError, RangeError
-from ..core.ints import is_int, leaf
+from ..core.ints import Leaf, is_int, leaf
 from . import text
 from .tree import Tree
 
@@ -195,7 +195,7 @@ class Size(sympy.Symbol):  # type: ignore[misc]
     __slots__ = ("declared",)
     declared: Any
 
-    def __new__(cls, declared: Any) -> Size:
+    def __new__(cls, declared: Leaf) -> Size:
         sign = {"positive": True} if (declared > 0).holds else {"nonnegative": True} if (declared >= 0).holds else {}
         new = sympy.Symbol.__xnew__(cls, str(declared), integer=True, **sign)
         new.declared = declared

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..core.errors import LeafTypeError
+from ..core.ints import Leaf
 from ..core.reader import Reader, write_nearest
 from .symint import SymInt, compute
 
@@ -59,14 +60,14 @@ class _ExpressionReader(Reader):
             self.fail(f"more than {MAX_OPERATIONS:,} operations and names", f"{MAX_OPERATIONS:,} at most", "give parts of it names")
         return super().next()
 
-    def xor(self) -> Any:
+    def xor(self) -> Leaf:
         value = self.sum()
         while self.token == "^":
             self.next()
             value = compute("xor", value, self.sum())
         return value
 
-    def sum(self) -> Any:
+    def sum(self) -> Leaf:
         value = self.product()
         while self.token in _SUM:
             value = _SUM[self.next()](value, self.product())
@@ -85,7 +86,7 @@ class _ExpressionReader(Reader):
             self.fail("a division by 0", "1 or more, or a name", "divide by another number", start)
         return value
 
-    def factor(self) -> Any:
+    def factor(self) -> Leaf:
         """A number, a symbol, a call of ceil, min or max, or an expression in parentheses."""
         if self.token == "(":
             return self.enclosed("()", self.xor)
@@ -103,7 +104,7 @@ class _ExpressionReader(Reader):
             fix = write_nearest(name, [*self.symbols]) or f"give symbols=[dim('{name:.40}')]"
             self.fail(f"the name {name!r:.40} is not known", f"one of the symbols: {', '.join(self.symbols) or 'none'}"[:400], fix, start)
 
-    def ceiling(self) -> Any:
+    def ceiling(self) -> Leaf:
         a = self.product()
         self.expect("/", "and what divides it")
         return -(-a // self.divisor())

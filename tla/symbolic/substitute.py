@@ -11,7 +11,7 @@ from typing import Any
 from ..core.basis import ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.each_leaf import each_leaf
-from ..core.ints import as_static, is_static
+from ..core.ints import IntLike, Leaf, as_static, is_static
 from ..core.layout import Layout
 from .symint import SymInt, given_values, require_names
 
@@ -52,7 +52,7 @@ def _sizes(x: object) -> Iterator[SymInt]:
             yield from _sizes(m)
 
 
-def _valued(n: Any, given: Mapping[str, Any]) -> Any:
+def _valued(n: IntLike, given: Mapping[str, Any]) -> Leaf:
     """A leaf with its sizes at these values; what came of static values alone is static."""
     if not isinstance(n, SymInt):
         return n

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from ..core.errors import LeafTypeError, RangeError, TlaError, Unproven
-from ..core.ints import Int, IntLike, Static, is_no_integer, is_sympy, known, leaf, register_leaf, static
+from ..core.ints import Int, IntLike, Leaf, Static, is_no_integer, is_sympy, known, leaf, register_leaf, static
 from ..core.on_demand import OnDemand
 from ..core.value import Value, new_value, put
 from . import conditions, text, tree
@@ -37,7 +37,7 @@ def _operators(name: str) -> tuple[Any, Any]:
     def forward(self: SymInt, other: object) -> Any:
         return apply(name, self, other) if _computes(other) else NotImplemented
 
-    def backward(self: SymInt, other: object) -> Any:
+    def backward(self: SymInt, other: object) -> Leaf:
         return apply(name, other, self) if _computes(other) else NotImplemented
 
     return forward, backward
@@ -144,7 +144,7 @@ class SymInt(Value):
         require_names(named, self)
         given = given_values(values, named)
 
-        def of_symbol(n: Symbol) -> Any:
+        def of_symbol(n: Symbol) -> Leaf:
             return _checked(n, given[n.name], given) if n.name in given else wrap(one_of(n))
 
         return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
@@ -247,27 +247,27 @@ class SymInt(Value):
 
     __rtruediv__ = __truediv__
 
-    def __divmod__(self, other: object) -> Any:
+    def __divmod__(self, other: object) -> tuple[Leaf, ...]:
         return self // other, self % other
 
-    def __rdivmod__(self, other: object) -> Any:
+    def __rdivmod__(self, other: object) -> tuple[Leaf, ...]:
         return other // self, other % self
 
     def __pos__(self) -> SymInt:
         return self
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Leaf:
         return self * -1
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Leaf:
         return -self - 1
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Leaf:
         if (low := least(self.poly)) is not None and low >= 0:
             return self
         return _NODES["max"](self, -self)
 
-    def __pow__(self, n: object) -> Any:
+    def __pow__(self, n: object) -> Leaf:
         n = leaf(n)
         if not isinstance(n, int) or not 0 <= n <= 64:
             raise RangeError(f"{self} ** {n}", "an exponent from 0 to 64", "multiply it out")
@@ -280,7 +280,7 @@ class SymInt(Value):
 # ------------------------------------------------------------------------------------------------- the operators
 
 
-def apply(name: str, x: object, y: object) -> Any:
+def apply(name: str, x: object, y: object) -> Leaf:
     """OPERATIONS[name] of two integers, a SymInt among them: a SymInt, or an int where it is a number."""
     operation = OPERATIONS[name]
     if type(y) is Int and int(y) in operation.absorbs:
@@ -302,7 +302,7 @@ _NODES: dict[str, Callable[..., Any]] = {
 }
 
 
-def compute(name: str, a: IntLike, b: IntLike) -> Any:
+def compute(name: str, a: IntLike, b: IntLike) -> Leaf:
     """An operation of two integers of any kind."""
     return wrap(OPERATIONS[name].compute(*_polys(a, b)))
 
@@ -318,7 +318,7 @@ def _computes(x: object) -> bool:
     return is_sympy(x)
 
 
-def poly_of(x: Any) -> Poly:
+def poly_of(x: Leaf) -> Poly:
     """An integer of any kind as a polynomial."""
     if type(x) is SymInt:
         return x.poly
@@ -326,7 +326,7 @@ def poly_of(x: Any) -> Poly:
     return x.poly if type(x) is SymInt else number(int(x))
 
 
-def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Any:
+def wrap(p: Poly, made: tuple[Any, ...] | None = None) -> Leaf:
     """A polynomial as a SymInt; as an int if it is a number. made: the operation and its operands."""
     const = p.const
     if const is not None:
@@ -393,7 +393,7 @@ def _undecided(question: str, a: IntLike, b: IntLike, where: str) -> bool:
     return require_condition(Condition(question, *_polys(a, b)), where)
 
 
-def _fold(name: str, a: Any, b: Any) -> Any:
+def _fold(name: str, a: Leaf, b: Leaf) -> Any:
     """min and max of two integers; the greatest common divisor where one divides the other."""
     if name in ("min", "max"):
         return apply(name, a, b)

@@ -17,7 +17,7 @@ from ..core.composed import around, innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, shown
-from ..core.ints import Int, IntTupleLike, leaf
+from ..core.ints import Int, IntTree, IntTupleLike, leaf
 from ..core.layout import Layout, require_origin
 from ..core.leaf_arithmetic import ceil_div
 from ..core.make_layout import MakeLayout
@@ -313,7 +313,7 @@ def im2col(
     return tensor_of(None, t.data, t.offset + offset, layout, (_0, _0), whole(layout.shape), t.memory)
 
 
-def _bordered(t: Tensor, spatial: tuple[int, ...], border: Any) -> Tensor:
+def _bordered(t: Tensor, spatial: tuple[int, ...], border: IntTree) -> Tensor:
     """A feature map with zeros around it, in a buffer of its own; itself where there are none."""
     import numpy as np
 
@@ -330,7 +330,7 @@ def _bordered(t: Tensor, spatial: tuple[int, ...], border: Any) -> Tensor:
     return MakeTensor(whole, MakeLayout(whole.shape, tuple(int(d) // whole.itemsize for d in whole.strides)), position=t.position)
 
 
-def _each(n: int, x: Any) -> tuple[int, ...]:
+def _each(n: int, x: IntTree) -> tuple[int, ...]:
     """One positive integer for each of n modes."""
     values = tuple(x) if isinstance(x, tuple) else (x,) * n
     if len(values) != n:

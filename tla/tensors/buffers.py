@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.element import DTYPES, Element
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def storage(buffer: object) -> Any:
@@ -52,7 +55,7 @@ def strided_storage(array: object) -> tuple[Any, int, tuple[int, ...]]:
     return flat.view(np.ndarray), -sum(x for x in reach if x < 0), strides
 
 
-def _require_plain(array: Any) -> None:
+def _require_plain(array: npt.NDArray[Any]) -> None:
     import numpy as np
 
     if array.dtype.hasobject or array.itemsize == 0:
@@ -104,7 +107,7 @@ def _buffer_of(x: Any) -> memoryview | None:
 ALLOCATION = 1024
 
 
-def begin_of(data: Any) -> int:
+def begin_of(data: npt.NDArray[Any]) -> int:
     """The bytes from the start of an allocation to that of an array, which may be a view: their remainder by ALLOCATION.
 
     Of memory that is not numpy's, and whose owner does not say where it begins, the address tells: torch and JAX allocate at
@@ -122,7 +125,7 @@ def begin_of(data: Any) -> int:
     return (address - _address(whole)) % ALLOCATION
 
 
-def _address(array: Any) -> int:
+def _address(array: npt.NDArray[Any]) -> int:
     return int(array.__array_interface__["data"][0])
 
 

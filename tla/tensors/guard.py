@@ -17,7 +17,7 @@ from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of
-from ..core.ints import Int, IntTupleLike
+from ..core.ints import Int, IntTree, IntTupleLike
 from ..core.layout import Layout, unchecked_layout, whole_of
 from ..core.leaf_arithmetic import add, larger, mul, smaller
 from ..core.make_layout import MakeLayout
@@ -82,7 +82,7 @@ def sliced(guard: Guard, coord: Any) -> Guard:
     return whole(place.shape) if _holds_all(place, start, guard.valid) else guard._replace(place=place, start=start)
 
 
-def _holds_all(place: Any, start: Any, valid: tuple[Any, ...]) -> bool:
+def _holds_all(place: Layout, start: IntTree, valid: tuple[Any, ...]) -> bool:
     """Whether every value of a layout of coordinates is known to be valid."""
     if not isinstance(place, Layout):
         return False

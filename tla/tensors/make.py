@@ -6,7 +6,7 @@ Source: CuTe include/cute/tensor_impl.hpp.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..algebra.codomain import MakeIdentityLayout
 from ..algebra.make import fragment_layout, make_inttuple_iter, make_layout
@@ -15,7 +15,7 @@ from ..core.basis import as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import as_int_tuple, leaves, product_each, size
-from ..core.ints import Int, IntTupleLike, is_int, known
+from ..core.ints import Int, IntTree, IntTupleLike, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .buffers import as_dtype
@@ -23,6 +23,9 @@ from .guard import whole
 from .make_tensor import MakeTensor, new_buffer
 from .positions import Memory
 from .tensor import Tensor, gives_places, require_data, tensor_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _0 = Int[0]()
 
@@ -89,7 +92,7 @@ def make_identity_tensor(shape: IntTupleLike) -> Tensor:
     return MakeTensor(None, layout, offset=make_inttuple_iter(*_zeros(shape)) if isinstance(shape, tuple) else _0)
 
 
-def _zeros(shape: IntTupleLike) -> Any:
+def _zeros(shape: IntTupleLike) -> IntTree:
     return tuple(map(_zeros, shape)) if isinstance(shape, tuple) else _0
 
 
@@ -101,7 +104,7 @@ class _Like:
         self.__name__, self.__doc__, self.__module__ = name, doc, __name__
         self.__wrapped__ = type(self).__call__
 
-    def __call__(self, t: object) -> Any:
+    def __call__(self, t: object) -> Layout | Tensor:
         if not isinstance(t, Tensor):
             return self._layout_like(t)
         require_data(self.__name__, t)
@@ -122,7 +125,7 @@ class _Like:
         return self.__name__
 
 
-def _threads_of(t: Tensor) -> Any:
+def _threads_of(t: Tensor) -> npt.NDArray[Any] | None:
     """The array of offsets of a tensor of threads, one for each thread; None for one tensor."""
     layout, offsets = t.layout, [*leaves(as_coordinate(t.offset))] if gives_places(t) else [t.offset]
     while isinstance(layout, ComposedLayout):

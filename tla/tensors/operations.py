@@ -18,20 +18,20 @@ from ..algebra.codomain import coshape, cosize
 from ..algebra.common import max_alignment
 from ..algebra.composition import composition
 from ..core.int_tuple import depth, get, mode, rank, size
-from ..core.ints import Int, is_static, leaf, static
+from ..core.ints import Int, IntTree, Leaf, is_static, leaf, static
 from ..core.kinds import on, over
 from ..core.make_layout import shape, stride
 from ..core.questions import divides
 from .tensor import Tensor, from_zero
 
 
-def _of_layout(f: Any, t: Tensor, *path: int) -> Any:
+def _of_layout(f: Any, t: Tensor, *path: int) -> IntTree:
     """`size[0](t)` and the like are the layout's."""
     return f[path](t.layout) if path else f(t.layout)
 
 
 @on(Tensor, max_alignment)
-def _alignment(t: Tensor) -> Any:
+def _alignment(t: Tensor) -> Leaf:
     """A divisor of the start of every run: of the layout's, and of where the tensor begins in its buffer."""
     layout, start = from_zero("max_alignment", t)
     n = max_alignment(layout)

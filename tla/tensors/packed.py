@@ -5,7 +5,7 @@ Source: CATLASS `float4_e2m1x2_t` and AscendC `int4b_t`: the first of two is the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.conversions import modulo, over
 from ..core.element import Element, uint4
@@ -13,6 +13,9 @@ from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
 from ..core.values import converted, require_numbers
 from .buffers import as_dtype, storage
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Packed:
@@ -59,13 +62,13 @@ class Packed:
         """numpy's flags of the bytes: whether they may be written."""
         return self.memory.flags
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: int | npt.NDArray[Any]) -> Any:
         import numpy as np
 
         pair, high = self._found(at)
         return np.where(high, self.memory[pair] >> np.uint8(4), self.memory[pair] & np.uint8(15)).view(self.dtype)[()]
 
-    def __setitem__(self, at: Any, values: Any) -> None:
+    def __setitem__(self, at: int | npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
         import numpy as np
 
         (pair, high), values = self._found(np.atleast_1d(at)), np.asarray(values)
@@ -92,34 +95,34 @@ class Packed:
         return f"Packed({self.memory!r}, {self.dtype})"
 
 
-def _packed(memory: Any, dtype: Any) -> Packed:
+def _packed(memory: npt.NDArray[Any], dtype: Any) -> Packed:
     """The buffer of a pickle."""
     made = Packed(memory)
     made.dtype = dtype
     return made
 
 
-def storage_of(buffer: object) -> Any:
+def storage_of(buffer: object) -> npt.NDArray[Any] | Packed:
     """The memory of a buffer, as `storage` gives it; of packed elements the buffer itself."""
     return buffer if isinstance(buffer, Packed) else storage(buffer)
 
 
-def bits_of(data: Any) -> int:
+def bits_of(data: npt.NDArray[Any] | Packed) -> int:
     """The bits that each element of a buffer takes in memory."""
     return 4 if isinstance(data, Packed) else 8 * int(data.itemsize)
 
 
-def kind_of(data: Any) -> str:
+def kind_of(data: npt.NDArray[Any] | Packed) -> str:
     """The type of a buffer's elements, in words."""
     return f"packed {data.dtype}" if isinstance(data, Packed) else str(data.dtype)
 
 
-def memory_of(data: Any) -> Any:
+def memory_of(data: npt.NDArray[Any] | Packed) -> npt.NDArray[Any]:
     """The numpy array that a buffer is, or lies in."""
     return data.memory if isinstance(data, Packed) else data
 
 
-def require_whole_bytes(where: str, data: Any) -> None:
+def require_whole_bytes(where: str, data: npt.NDArray[Any] | Packed) -> None:
     """LeafTypeError for elements that have no address of their own."""
     if isinstance(data, Packed):
         raise LeafTypeError(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, is_int, known
 from .buffers import ALLOCATION, begin_of
 from .packed import memory_of
 
@@ -55,7 +55,7 @@ class Memory(NamedTuple):
 NOWHERE = Memory()
 
 
-def as_memory(position: Any, alignment: Any) -> Memory:
+def as_memory(position: str | None, alignment: IntLike | None) -> Memory:
     """A checked position and alignment. Raises LeafTypeError for other kinds, RangeError for what is no power of two."""
     n = known(alignment) if is_int(alignment) else None
     if alignment is not None and n is None:

@@ -5,14 +5,14 @@ Source: CuTe include/cute/algorithm/copy.hpp; media/docs/cpp/cute/0y_predication
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.arithmetic import elem_less
 from ..core.basis import ArithmeticTuple, as_coordinate
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import as_int_tuple, size
-from ..core.ints import known, static
+from ..core.ints import IntTupleLike, known, static
 from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
@@ -21,6 +21,9 @@ from . import transfer
 from .guard import whole
 from .make_tensor import MakeTensor, as_tensor
 from .tensor import Tensor, gives_places, require_data, require_writable, tensor_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def copy_if(predicate: object, source: object, target: object) -> None:
@@ -58,7 +61,7 @@ def copy_if(predicate: object, source: object, target: object) -> None:
     target.data[end] = held("copy_if", source.data[begin], target.dtype)
 
 
-def _admitted(t: Tensor, chosen: object) -> Any:
+def _admitted(t: Tensor, chosen: object) -> npt.NDArray[Any]:
     """The offset of every coordinate of t; RangeError where one that is chosen is past the end."""
     import numpy as np
 
@@ -72,7 +75,7 @@ def _admitted(t: Tensor, chosen: object) -> Any:
 
 
 @on(Tensor, elem_less)
-def _conditions(t: Tensor, bounds: Any) -> Tensor:
+def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor:
     """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest; of threads, one's after the other's."""
     import numpy as np
 

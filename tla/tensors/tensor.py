@@ -23,7 +23,7 @@ from ..core.display import Displayed
 from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, IntLike, is_int, known, leaf
+from ..core.ints import Int, IntLike, IntTree, Leaf, is_int, known, leaf
 from ..core.kinds import AnyLayout, is_operation
 from ..core.layout import with_valid
 from ..core.leaf_arithmetic import plus
@@ -188,7 +188,7 @@ class Tensor(Value, Displayed):
             raise RankError(what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it; or one for all")
         return at
 
-    def _offset_of(self, at: tuple[Any, ...]) -> Any:
+    def _offset_of(self, at: tuple[Any, ...]) -> IntTree:
         here = tuple(_at(self, i, c) for i, c in enumerate(at))
         _require_admitted(self, here)
         return plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
@@ -303,7 +303,7 @@ def require_data(where: str, t: Tensor) -> None:
         raise LeafTypeError(f"{where} of {t!r}, which has no buffer", "a tensor with elements", "write MakeTensor(buffer, layout)")
 
 
-def require_box(where: str, t: Tensor) -> Any:
+def require_box(where: str, t: Tensor) -> IntTree:
     """The origin_shape of t, RangeError where what is valid of it has none."""
     if t.origin_shape is None:
         raise transfer.no_box(where, t)
@@ -372,13 +372,13 @@ def _has_open(c: CoordLike) -> bool:
     return any(map(_has_open, c)) if isinstance(c, tuple) else isinstance(c, Underscore)
 
 
-def _at(t: Tensor, i: int, c: CoordLike) -> Any:
+def _at(t: Tensor, i: int, c: CoordLike) -> IntTree:
     """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
 
 
-def _index(t: Tensor, i: int, c: CoordLike) -> Any:
+def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
     """The index of a coordinate in mode i of t; RangeError where that is not valid."""
     s = modes_of(t.shape)[i]
     valid = t.origin_shape[i] if t._guard.place is None else product(s)
@@ -394,7 +394,7 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Any:
     return index
 
 
-def _within(c: CoordLike, s: IntLike) -> Any:
+def _within(c: CoordLike, s: IntLike) -> IntTree:
     """A coordinate no integer of which is past its extent."""
     if isinstance(c, tuple) and isinstance(s, tuple) and len(c) == len(s):
         return tuple(map(_within, c, s))

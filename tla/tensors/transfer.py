@@ -8,18 +8,22 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout
 from ..core.digits import CommonMode, merged_together
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import product_each
+from ..core.ints import IntTree
 from ..core.swizzle import Swizzle
 from ..core.values import held
 from .guard import Guard
 from .packed import Packed
 from .refinement import Cell, Digits, digits, refinement
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
 #: as many lines of the source as any cache holds side by side.
@@ -104,7 +108,7 @@ def _countable(extents: tuple[int, ...]) -> tuple[int, ...]:
     return extents
 
 
-def all_offsets(x: Elements) -> Any:
+def all_offsets(x: Elements) -> npt.NDArray[Any]:
     """The offset of every coordinate of a shape from the start of x on, valid or not, with one axis per mode."""
     import numpy as np
 
@@ -115,7 +119,7 @@ def all_offsets(x: Elements) -> Any:
     return np.broadcast_to(values + int(x.offset), extents)
 
 
-def admitted(x: Elements, guard: Guard) -> Any:
+def admitted(x: Elements, guard: Guard) -> npt.NDArray[Any]:
     """Whether the element of every coordinate of a shape is valid, with one axis per mode."""
     import numpy as np
 
@@ -126,7 +130,7 @@ def admitted(x: Elements, guard: Guard) -> Any:
     return np.broadcast_to(guard.admits(tuple(grid) if isinstance(grid, list) else grid), extents)
 
 
-def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> Any:
+def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> npt.NDArray[Any]:
     """The offset of every valid element in the buffer, with one axis per mode; of a mode, that of every n-th."""
     import numpy as np
 
@@ -169,7 +173,7 @@ def gathered(x: Elements) -> Any:
     return np.moveaxis(runs[..., None].view(x.data.dtype), -1, mode + 1).reshape(counts)
 
 
-def scattered(x: Elements, dense: Any) -> None:
+def scattered(x: Elements, dense: npt.NDArray[Any]) -> None:
     """Move the elements of a numpy array of x's type to the valid elements of x: the way back of `gathered`."""
     import numpy as np
 
@@ -186,7 +190,7 @@ def scattered(x: Elements, dense: Any) -> None:
     units[offsets_of(x, mode, n) // n] = rows.view(units.dtype)[..., 0]
 
 
-def filled(x: Elements, value: object) -> None:
+def filled(x: Elements, value: Any) -> None:
     """Write one value to every valid element of x."""
     found = None if isinstance(x.data, Packed) else cells_of(x)
     if found is None:
@@ -234,7 +238,7 @@ def _in_order(counts: tuple[int, ...]) -> Place:
     return Place(0, (0,) * len(counts), tuple(((1, d),) for d in strides))
 
 
-def _copied(counts: tuple[int, ...], target: Any, to: Place, source: Any, of: Place) -> bool:
+def _copied(counts: tuple[int, ...], target: npt.NDArray[Any] | Packed, to: Place, source: npt.NDArray[Any] | Packed, of: Place) -> bool:
     """Whether the elements have been moved by strided copies: if not, none has. Those of less than a byte have no address."""
     if isinstance(target, Packed) or isinstance(source, Packed):
         return False
@@ -272,7 +276,7 @@ class _Copy(NamedTuple):
 
 
 @plain_memo
-def _plan(counts: tuple[int, ...], starts: Any, modes: Any, packed: bool) -> list[_Copy] | None:
+def _plan(counts: tuple[int, ...], starts: IntTree, modes: IntTree, packed: bool) -> list[_Copy] | None:
     """The strided copies that move a box of coordinates; None where the two layouts have no common refinement."""
     found = refinement(counts, starts, modes)
     copies = None if found is None else [copy for cell in found for copy in _copies(cell, packed)]

@@ -20,7 +20,7 @@ from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import Int, IntTupleLike, is_int, leaf
+from ..core.ints import Int, IntLike, IntTree, IntTupleLike, is_int, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, join, require_origin, with_valid
 from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
@@ -38,7 +38,7 @@ from .tensor import Tensor, from_zero, gives_places, require_box, require_data, 
 _0, _1 = Int[0](), Int[1]()
 
 
-def GetTile(t: Tensor, coord: Any, tile: IntTupleLike) -> Tensor:
+def GetTile(t: Tensor, coord: IntTree, tile: IntTupleLike) -> Tensor:
     """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped at the tail.
 
     coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested like the shape
@@ -67,7 +67,7 @@ def GetTile(t: Tensor, coord: Any, tile: IntTupleLike) -> Tensor:
     return tensor_of(t, t.data, t.offset, around(t.layout, cut)[0], map(add, t.coord, start), guard)
 
 
-def TileView(t: Tensor, tile_coord: object, tile: Any) -> Tensor:
+def TileView(t: Tensor, tile_coord: object, tile: IntTupleLike) -> Tensor:
     """The tile at `tile_coord`, counted in tiles: GetTile at tile_coord * tile.
 
     >>> import numpy as np
@@ -274,7 +274,7 @@ def outer_partition(t: Tensor, tiler: object, coord: CoordLike) -> Tensor:
     return _partition("outer_partition", t, tiler, coord, inner=False)
 
 
-def _projected(proj: Any, x: Any) -> Any:
+def _projected(proj: Any, x: object) -> Any:
     if proj is None:
         return x
     proj, x = opened(proj), opened(x)
@@ -283,7 +283,7 @@ def _projected(proj: Any, x: Any) -> Any:
     return tuple(m for keep, m in zip(proj, x) if not isinstance(keep, Underscore))
 
 
-def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Tensor:
+def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -> Tensor:
     """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: that of the rest if `inner`, else that of the tile.
 
     A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
@@ -317,7 +317,7 @@ def _partition(where: str, t: Tensor, tiler: Any, coord: Any, inner: bool) -> Te
     return tensor_of(t, t.data, plus(offset, constant), view, [_0] * len(parts), Guard(valid, room))
 
 
-def _cut(mode: Layout, tile: Any) -> Layout:
+def _cut(mode: Layout, tile: IntLike) -> Layout:
     """A mode in tiles, (tile, rest). Of an unknown extent the last tile may reach past the end: what is valid is known apart."""
     if _may_overhang(mode, tile):
         n = mode.shape
@@ -325,7 +325,7 @@ def _cut(mode: Layout, tile: Any) -> Layout:
     return zipped_divide(mode, tile)
 
 
-def _may_overhang(mode: Layout, tile: Any) -> bool:
+def _may_overhang(mode: Layout, tile: IntLike) -> bool:
     """Whether it is not known if tiles of an extent make up a mode that goes on in even steps."""
     return is_int(tile) and not isinstance(mode.shape, tuple) and divides(tile, mode.shape) is None
 
@@ -338,7 +338,7 @@ def _zipped(layout: Any, tiler: tuple[Any, ...]) -> Any:
     return join([join([cut[0] for cut in cuts]), join([*(cut[1] for cut in cuts), *list(layout)[len(tiler) :]])])
 
 
-def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: Any, inner: bool) -> Tensor:
+def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: object, inner: bool) -> Tensor:
     """The tensor divided, its tiles with full extents, and sliced: CuTe's meaning."""
 
     def tiles_of(layout: AnyLayout) -> Any:

@@ -13,7 +13,7 @@ from ..algebra.image import outer_sums
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import IntTupleLike, is_int, known
+from ..core.ints import IntTree, IntTupleLike, is_int, known
 from ..core.swizzle import Swizzle
 from .colours import HUES, RAMP, TINTS, colour, ramp, tint
 from .drawable import Tiling, View
@@ -198,7 +198,7 @@ def _offsets(view: View) -> Sequence[int]:
     return view.values
 
 
-def checked_tile(view: View, tile: Any) -> tuple[int, ...] | None:
+def checked_tile(view: View, tile: IntTree | None) -> tuple[int, ...] | None:
     """A tile as one extent for each top-level mode; None for none."""
     if tile is None:
         return None

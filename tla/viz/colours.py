@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import Any
 
 from ..core.cache import plain_memo
 from ..core.errors import RangeError
@@ -56,7 +55,7 @@ def ramp(step: int) -> str:
     return _mix(_LIGHT, _DARK, step / (RAMP - 1))
 
 
-def colour(x: Any) -> str | None:
+def colour(x: int | str | None) -> str | None:
     """x as a colour: the number of a tint, the name of a hue, or `#rrggbb`; None is no colour.
 
     >>> colour(1), colour("orange"), colour("#ABCDEF"), colour(None)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, IntTupleLike, Leaf, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
@@ -27,13 +27,13 @@ _kernels = OnDemand("tla.viz.kernels")  # with tla.gpu, which layouts do without
 def draw(
     *layouts: Any,
     color_by: Any = "auto",
-    tile: Any = None,
-    bits: Any = None,
+    tile: IntTupleLike | None = None,
+    bits: IntLike | None = None,
     axes: Sequence[int] | None = None,
     titles: str | Sequence[str] | None = None,
     limit: int = LIMIT,
-    owners: Any = None,
-    thread: Any = None,
+    owners: AnyLayout | None = None,
+    thread: int | str | None = None,
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
@@ -121,7 +121,15 @@ class Prepared(NamedTuple):
         return self.cut if view is self.views[0] else None
 
 
-def prepare(subjects: Sequence[Subject], *, color_by: Any, tile: Any = None, bits: Any = None, axes: Any = None, limit: int) -> Prepared:
+def prepare(
+    subjects: Sequence[Subject],
+    *,
+    color_by: Any,
+    tile: IntTupleLike | None = None,
+    bits: IntLike | None = None,
+    axes: Any = None,
+    limit: int,
+) -> Prepared:
     """The views of subjects and their colours, as draw has them; `limit` is of each."""
     if bits is not None:
         subjects = [replace(s, bits=element_width(s.bits, bits=bits)) for s in subjects]
@@ -164,7 +172,7 @@ def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:
     return None if (found := next(tiled, first)) is first else found.tiling.extents
 
 
-def _painted(views: Sequence[View], color_by: Any, cut: Any, lead: int) -> list[Painted]:
+def _painted(views: Sequence[View], color_by: Any, cut: tuple[Leaf, ...] | None, lead: int) -> list[Painted]:
     """The colours of each view: by the rule in the one that leads, in the others those of the same places."""
     first = paint(views[lead], color_by, cut)
     if first.by_place:

@@ -12,7 +12,7 @@ from ..algebra.image import at_index, image, outer_sums
 from ..core.element import Width
 from ..core.errors import LeafTypeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product_each, shown
-from ..core.ints import IntTupleLike, is_int, known
+from ..core.ints import IntTree, IntTupleLike, is_int, known
 from ..core.kinds import AnyLayout, layout_fix
 from ..notation.width import ASSUMED, element_width
 
@@ -218,7 +218,7 @@ def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
     return pair[0], pair[1]
 
 
-def known_sizes(what: str, layout: AnyLayout, sizes: Any) -> tuple[int, ...]:
+def known_sizes(what: str, layout: AnyLayout, sizes: IntTree) -> tuple[int, ...]:
     """The sizes as ints; Unproven if one of them is not known."""
     found = [*map(known, sizes)]
     if None in found:

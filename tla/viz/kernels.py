@@ -15,7 +15,7 @@ from ..algebra.codomain import cosize
 from ..core.element import uint1, uint4, uint8, uint16, uint32
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, printable
 from ..core.int_tuple import product, product_each, shown, size
-from ..core.ints import Int, is_int, known
+from ..core.ints import Int, IntLike, Leaf, is_int, known
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout
 from ..gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA, make_tiled_mma
@@ -59,7 +59,7 @@ class Held(NamedTuple):
     named: bool = True
 
 
-def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread: Any) -> Drawing:
+def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread: int | str | None) -> Drawing:
     """The drawing of an atom, a TiledMMA, a TiledCopy or a LinearLayout, as draw makes it.
 
     color_by   "thread" or "value"
@@ -88,7 +88,7 @@ def _require_few(x: Any, count: int, what: str) -> None:
         raise RangeError(f"draw of {shown(x)}, {what}", f"{1 << MAX_BITS} elements at most", fix)
 
 
-def _checked_thread(x: Any, thread: Any, present: set[int]) -> int:
+def _checked_thread(x: Any, thread: object, present: set[int]) -> int:
     n = known(thread) if is_int(thread) else None
     if n is None or int(n) not in present:
         raise RangeError(f"thread {shown(thread)} of {shown(x)}", f"one of its {len(present)} threads", f"write thread={min(present)}")
@@ -165,7 +165,7 @@ def _of_copy(x: TiledCopy | CopyAtom) -> tuple[list[Held], list[Held], list[str]
     return tables, [], [f"{_counted(int(size(x.thr_id)))}, {elements} {unit}, {order}", *([x.instruction] if x.instruction else [])]
 
 
-def _shape(tile: Any) -> Any:
+def _shape(tile: IntLike) -> tuple[Leaf, ...]:
     return (product(tile.shape),) if isinstance(tile, Layout) else (tile,)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..algebra.codomain import cosize
 from ..core.composed import innermost
@@ -19,6 +19,9 @@ from ..core.questions import equal
 from ..tensors.make_tensor import as_tensor
 from ..tensors.packed import bits_of, memory_of
 from ..tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: A table of more cells than this is no text to read.
 MOST_CELLS = 2**16
@@ -72,7 +75,7 @@ _FORMS = {
 }
 
 
-def print_tensor(t: Any, print_type: bool = True) -> None:
+def print_tensor(t: npt.NDArray[Any] | Tensor, print_type: bool = True) -> None:
     """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then its elements, a row for each index of mode 0.
 
     t            a tensor, or a numpy array; of no buffer its elements are offsets, or coordinates. One that is not valid is a `.`

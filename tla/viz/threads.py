@@ -6,14 +6,14 @@ from typing import Any
 
 from ..core.errors import RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
-from ..core.ints import is_int, known
+from ..core.ints import IntTree, is_int, known
 from .colours import tint
 from .drawable import LIMIT, Subject, as_subject, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid
 
 
-def draw_threads(layout: object, tile: Any, color_by: str = "thread") -> Drawing:
+def draw_threads(layout: object, tile: IntTree | None, color_by: str = "thread") -> Drawing:
     """A thread-value layout as the tile that it covers: which thread holds each element, as which of its values.
 
     layout     of rank 2: (thread, value) to the index of an element in the tile, first mode fastest

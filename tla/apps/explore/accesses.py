@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algebra.modes import select
 from ...core.composed import ComposedLayout
@@ -18,6 +18,9 @@ from ...viz.drawable import Subject
 from ...xla import ArrayShape, lower
 from .. import owners
 from .question import Question
+
+if TYPE_CHECKING:
+    from ...access.counting import Access
 
 _access, _pattern, _codegen = OnDemand("tla.access"), OnDemand("tla.access.pattern"), OnDemand("tla.codegen")
 
@@ -62,7 +65,7 @@ def _found(question: Question, subject: Subject) -> Any:
     return _access.access(who.held, layout, element, who.vector)
 
 
-def _memory_of(subject: Subject) -> Any:
+def _memory_of(subject: Subject) -> AnyLayout:
     layout = subject.layout
     return layout if isinstance(layout, AnyLayout) else lower(layout) if isinstance(layout, ArrayShape) else layout
 
@@ -121,12 +124,12 @@ def _turned(layout: Any) -> Any:
     return select[1, 0](layout)
 
 
-def _counts(found: Any) -> dict[str, Any]:
+def _counts(found: Access) -> dict[str, Any]:
     text, width, _source = str(found).split("\n")
     return {"text": text, "width": width, "degree": found.degree, "wavefronts": found.wavefronts, "least": found.least}
 
 
-def _formula(layout: Any) -> str:
+def _formula(layout: AnyLayout) -> str:
     """The offset of (i, j) as an expression of C."""
     try:
         text: str = _codegen.emit(layout, "c", "i,j").splitlines()[-2].strip()
@@ -135,7 +138,7 @@ def _formula(layout: Any) -> str:
     return text.removeprefix("return ").rstrip(";")
 
 
-def _bits(layout: Any, element_bits: int) -> list[dict[str, Any]]:
+def _bits(layout: AnyLayout, element_bits: int) -> list[dict[str, Any]]:
     """The bits of an offset, the highest first: which word and bank they choose, and which other bit a swizzle xors into each."""
     if not isinstance(layout, ComposedLayout) or not isinstance(swizzle := layout.outer, Swizzle):
         return []

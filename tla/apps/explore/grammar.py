@@ -29,7 +29,7 @@ from ...core.brackets import split
 from ...core.composed import MAX_PARTS
 from ...core.errors import ParseError, RangeError, RankError, TlaError
 from ...core.int_tuple import MAX_DEPTH, IntTuple, Underscore, leaves, require_depth, shown
-from ...core.ints import is_int, leaf
+from ...core.ints import Leaf, is_int, leaf
 from ...core.kinds import AnyLayout
 from ...core.on_demand import OnDemand
 from ...core.reader import write_nearest
@@ -132,7 +132,7 @@ class _Sizes(dict[str, Any]):
         super().__init__()
         self._ask = ask
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> Leaf:
         return self._ask(name)
 
 
@@ -216,7 +216,7 @@ class _Reader(NotationReader):
             leaf(value)  # what 64 bits cannot hold ends here
         return self.term_of(value)
 
-    def term_of(self, value: Any) -> Term:
+    def term_of(self, value: object) -> Term:
         """The term of a value that was just read."""
         return self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.width)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import ascend, gpu
 from ...access import patterns
@@ -54,7 +54,7 @@ def _operations() -> Iterator[Word]:
         yield Word(name, "operation", f"{name}(...)", "A layout of Triton's, as Gluon writes it.")
 
 
-def _usage(name: str, operation: Any) -> str:
+def _usage(name: str, operation: object) -> str:
     """The call of an operation: its name and arguments, those with a value as name=value."""
     if not callable(operation):
         return f"{name}[...](...)"

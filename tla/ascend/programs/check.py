@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import leaf
@@ -22,6 +22,11 @@ from .origins import POISON, ZERO, Origins, Sum, Term, joined
 from .queues import Queues
 from .statements import Buffer, Move, Multiply, Program
 from .trace import Event, events
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..architecture import Architecture
 
 #: The bits of a fractal of L0C: 16 by 16 accumulators.
 FRACTAL_OF_L0C = 16 * 16 * 32
@@ -131,7 +136,7 @@ class Report:
         )
 
 
-def check(log: Any, layouts: Mapping[str, Any], results: Sequence[Product | Copied], arch: Any = AtlasA2) -> Report:
+def check(log: object, layouts: Mapping[str, Any], results: Sequence[Product | Copied], arch: str | Architecture = AtlasA2) -> Report:
     """Check the instructions of a foreign kernel, one core's, by the log that a stand-in for AscendC has written.
 
     log       a path, or lines of JSON: a call, its types and its arguments
@@ -317,7 +322,7 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
     return int(np.prod(valid))
 
 
-def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> Any:
+def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
     """Give what the elements of a product should hold; of those that are no part of the program what they held before."""
     import numpy as np
 
@@ -333,7 +338,7 @@ def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> Any:
     return wanted
 
 
-def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...]) -> Any:
+def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
     """Give what the elements of a copy should hold."""
     import numpy as np
 

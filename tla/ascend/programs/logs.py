@@ -84,7 +84,7 @@ class _State:
         self.nd: tuple[int, int, int] = (1, 0, 0)
 
 
-def read_log(lines: Iterable[str], arch: Any, tensors: Iterable[Buffer]) -> Program:
+def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[Buffer]) -> Program:
     """The program that a log tells.
 
     lines     of JSON, as the stand-in prints them

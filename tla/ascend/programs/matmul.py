@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.element import half
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
-from ...core.ints import leaf
+from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
 from ...core.values import rounded
 from ..architecture import AtlasA2, as_architecture
@@ -27,6 +27,9 @@ from .check import Product, Report, check_program
 from .mmad import accumulator_of
 from .statements import Buffer, Program
 from .values import dtype_of, execute_program
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
@@ -78,7 +81,7 @@ class MatmulBlock:
     def _program(self, blocks: tuple[Block, ...]) -> Program:
         return Program(self.plan.arch, {**self.tensors, **self.buffers}, tuple(Core(self.plan).statements(blocks)))
 
-    def check(self, core: Any = None) -> Report:
+    def check(self, core: IntLike | None = None) -> Report:
         """Check the program of every core, or of one: what it writes is what it should be, whatever runs first that may.
 
         Returns   Report: the findings, with `holds`; notes are what CATLASS takes for granted too
@@ -95,7 +98,7 @@ class MatmulBlock:
         made = tuple(b for b in blocks if min(b.extents) > 0)
         return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds)
 
-    def execute(self, a: Any, b: Any, bias: Any = None) -> Any:
+    def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold nothing before.
 
         a, b      arrays of (m, k) and (k, n);  bias  of n, where the block has one
@@ -126,7 +129,7 @@ class MatmulBlock:
         return rounded(np.asarray(result), dtype)
 
 
-def _merged(before: Any, after: Any, adds: bool) -> Any:
+def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool) -> npt.NDArray[Any]:
     """Merge what global memory holds with what one more core has written."""
     import numpy as np
 
@@ -199,7 +202,7 @@ def block(
     return MatmulBlock(sizes, plan, schedule)
 
 
-def _sizes(what: str, given: Any) -> tuple[int, int, int]:
+def _sizes(what: str, given: object) -> tuple[int, int, int]:
     m, n, k = sizes_of(f"the {what} of a block", given)
     return m, n, k
 

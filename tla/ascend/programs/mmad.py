@@ -129,7 +129,7 @@ def mmad(
     a: Tensor,
     b: Tensor,
     c: Tensor,
-    arch: Any = AtlasA2,
+    arch: Architecture = AtlasA2,
     *,
     element: Any = None,
     init: bool = True,
@@ -184,7 +184,7 @@ def mmad(
     return made
 
 
-def _require_position(t: Any, place: str) -> None:
+def _require_position(t: object, place: str) -> None:
     found = position_of(t.position) if isinstance(t, Tensor) else None
     if found != place:
         what = f"a tensor at {found}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
@@ -224,7 +224,7 @@ def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
     return m, n, k
 
 
-def _fields(m: Any, n: Any, k: Any, arch: Architecture, init: bool, unit_flag: int, vector: bool) -> dict[str, Any]:
+def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: int, vector: bool) -> dict[str, Any]:
     """The fields of MmadParams."""
     if unit_flag not in (0, 2, 3):
         raise RangeError(f"mmad with unit_flag={unit_flag}", "0, 2 or 3", "use 2, and 3 in the last Mmad of an accumulator")

@@ -9,13 +9,16 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import RangeError
 from ...core.layout import require_origin
 from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
 from .statements import Buffer, Move, Multiply
 from .trace import Event
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: What a cell holds that nothing was written to; a zero; and what is no element and no sum.
 POISON, ZERO, GARBAGE = -1, -2, -3
@@ -84,7 +87,7 @@ class Origins:
         (t,) = (t for t in self.tensors if t.name == name)
         self.held[name][:] = np.where(t.valid, ZERO, POISON)
 
-    def filled(self, t: Tensor2) -> Any:
+    def filled(self, t: Tensor2) -> npt.NDArray[Any]:
         """Tell what the cells of a tensor hold that nothing has changed."""
         import numpy as np
 
@@ -154,7 +157,7 @@ class Origins:
             out[:m, :n] = np.where(good, _SUM | sums << 2 * _BITS | np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0), GARBAGE)
         self.write(c, out)
 
-    def _lines(self, held: Any, along: int) -> tuple[Any, tuple[str, Any] | None]:
+    def _lines(self, held: npt.NDArray[Any], along: int) -> tuple[Any, tuple[str, Any] | None]:
         """Return the row of each line of a, or the column of each of b, -1 where it is none; and the tensor with the places of k.
 
         These are the same in all lines.
@@ -184,7 +187,9 @@ class Origins:
                 row[here], column[here] = t.row[held[here] - t.first], t.column[held[here] - t.first]
         return np.where(row >= 0, which, -1), row, column
 
-    def _beginning(self, s: Multiply, c: Places, bias: Places | None, sizes: tuple[int, int], rows: Any, columns: Any) -> Any:
+    def _beginning(
+        self, s: Multiply, c: Places, bias: Places | None, sizes: tuple[int, int], rows: npt.NDArray[Any], columns: npt.NDArray[Any]
+    ) -> npt.NDArray[Any]:
         """The number of the sum that each accumulator begins with; -1 where that is none."""
         import numpy as np
 
@@ -213,7 +218,7 @@ class Origins:
             self.sums.append(s)
         return self._numbers[s]
 
-    def _plus(self, begin: Any, terms: Sum) -> Any:
+    def _plus(self, begin: npt.NDArray[Any], terms: Sum) -> npt.NDArray[Any]:
         """The numbers of sums with more terms."""
         import numpy as np
 
@@ -224,7 +229,7 @@ class Origins:
             out[begin == number] = self._next[number, terms]
         return out
 
-    def _added(self, held: Any, values: Any) -> Any:
+    def _added(self, held: Any, values: Any) -> npt.NDArray[Any]:
         """Sums that are added to what global memory holds, where it holds zeros or sums of the same row and column."""
         import numpy as np
 
@@ -240,7 +245,7 @@ class Origins:
 
     # ------------------------------------------------------------------------------------------------- results
 
-    def sums_of(self, terms: Sum, sizes: tuple[int, ...], start: tuple[int, int] = (0, 0)) -> Any:
+    def sums_of(self, terms: Sum, sizes: tuple[int, ...], start: tuple[int, int] = (0, 0)) -> npt.NDArray[Any]:
         """Tell what the elements of a matrix of such sums hold, of the rows and columns from `start` on."""
         import numpy as np
 
@@ -268,7 +273,7 @@ class Origins:
 _TOLD = {POISON: "what nothing was written to", ZERO: "a zero", GARBAGE: "what is no element and no sum"}
 
 
-def _array(held: int) -> Any:
+def _array(held: int) -> npt.NDArray[Any]:
     import numpy as np
 
     return np.array([held])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
+from ...core.ints import IntLike
 from ...symbolic.evaluate import value
 from ...symbolic.symint import SymInt
 from ..transfers.instruction import TransferInstruction
@@ -96,7 +97,7 @@ def _flat(body: Iterable[Any], values: dict[str, int], part: str) -> Iterator[tu
             yield _known(statement, values), part
 
 
-def number(n: Any, values: Mapping[str, int]) -> int:
+def number(n: IntLike, values: Mapping[str, int]) -> int:
     """An integer of any kind as a plain one, where all names have values."""
     return value(n.poly, values) if isinstance(n, SymInt) else int(n)
 

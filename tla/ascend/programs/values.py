@@ -9,7 +9,7 @@ Source: ours; the conversions are those of AscendC's QuantMode_t.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
@@ -18,6 +18,9 @@ from ...core.values import held, require_numbers
 from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
 from .statements import Move, Multiply, Program
 from .trace import Event, events
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: The numpy types of elements: those that it has. Values of others are kept as float32 has them.
 _DTYPES = {"half": "float16", "float": "float32", "int8": "int8", "uint8": "uint8", "int16": "int16", "int32": "int32"}
@@ -42,7 +45,7 @@ class Values:
         for name, values in tensors.items():
             self.put(name, values)
 
-    def put(self, name: str, values: Any) -> None:
+    def put(self, name: str, values: npt.NDArray[Any]) -> None:
         """Put numbers into a tensor in global memory."""
         import numpy as np
 

@@ -6,9 +6,9 @@ Source: CATLASS include/catlass/gemm/kernel/grouped_matmul_m.hpp.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ...core.errors import LeafTypeError
+from ...core.ints import IntLike
 from .block import Block
 from .pieces import TailInPieces
 from .schedule import positive, sizes_of
@@ -16,7 +16,7 @@ from .swizzles import BlockSwizzle, GemmIdentityBlockSwizzle, in_turn
 
 
 def grouped(
-    problems: Any, tile: Any, *, cores: Any = 1, swizzle: BlockSwizzle = GemmIdentityBlockSwizzle
+    problems: object, tile: object, *, cores: IntLike = 1, swizzle: BlockSwizzle = GemmIdentityBlockSwizzle
 ) -> tuple[tuple[tuple[int, Block], ...], ...]:
     """The blocks of each core for problems one after another: (problem, block) in order.
 

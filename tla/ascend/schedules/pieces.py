@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import leaf
@@ -78,7 +77,7 @@ class _Aswt(BlockSwizzle):
     GemmGroupedAswtTailSplitSwizzle[8, False, True]
     """
 
-    def __getitem__(self, arguments: Any) -> BlockSwizzle:
+    def __getitem__(self, arguments: object) -> BlockSwizzle:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if not 1 <= len(given) <= 3:
             wanted = "the length of a window, TransA and TransB"

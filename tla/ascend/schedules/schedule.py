@@ -14,7 +14,7 @@ from typing import Any
 from ...core.element import half
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
-from ...core.ints import leaf
+from ...core.ints import IntLike, leaf
 from ..element import as_element
 from .block import Block, Strip, Traffic, elements_read
 
@@ -35,7 +35,7 @@ def require_countable(what: str, count: int) -> int:
     return count
 
 
-def sizes_of(what: str, sizes: Any, rank: int = 3) -> tuple[int, ...]:
+def sizes_of(what: str, sizes: object, rank: int = 3) -> tuple[int, ...]:
     """Sizes along m, n and, of a product, k as plain ints."""
     if not isinstance(sizes, tuple) or len(sizes) != rank:
         given = shown(sizes) if isinstance(sizes, tuple) else repr(sizes)
@@ -43,7 +43,7 @@ def sizes_of(what: str, sizes: Any, rank: int = 3) -> tuple[int, ...]:
     return tuple(int(leaf(size)) for size in sizes)
 
 
-def positive(what: str, given: Any) -> int:
+def positive(what: str, given: IntLike | None) -> int:
     """A number that is 1 or more, and no more than are gone through."""
     n = require_countable(what, int(leaf(given)))
     if n < 1:
@@ -133,7 +133,7 @@ class Schedule:
         """The blocks, wave after wave."""
         return tuple(itertools.chain.from_iterable(self.waves()))
 
-    def traffic(self, element: object = half, wave: Any = None) -> Traffic:
+    def traffic(self, element: object = half, wave: IntLike | None = None) -> Traffic:
         """The bytes of A and B that cores read, from global memory and from L2: of all waves, or of one.
 
         What several cores read in one wave comes from global memory once, and to the others from L2.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
@@ -44,7 +43,7 @@ class BlockSwizzle:
     offset: int = 1
     direction: int = 0
 
-    def __getitem__(self, arguments: Any) -> BlockSwizzle:
+    def __getitem__(self, arguments: object) -> BlockSwizzle:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if not 1 <= len(given) <= 2 or self.order_of in _FIXED:
             expected = "no arguments: it has one order" if self.order_of in _FIXED else "an offset, and a direction"
@@ -54,7 +53,7 @@ class BlockSwizzle:
             raise RangeError(f"{self.name}[{offset}, {direction}]", "an offset of 1 or more, direction 0 or 1", f"write {self.name}[1, 0]")
         return replace(self, offset=offset, direction=direction)
 
-    def __call__(self, problem: Any, tile: Any, *, cores: Any = 1, splitkFactor: Any = 1) -> Schedule:
+    def __call__(self, problem: object, tile: object, *, cores: int | None = 1, splitkFactor: int = 1) -> Schedule:
         sizes, tiles = (sizes_of(f"the {what} of {self.name}", x, self.rank) for what, x in (("problem", problem), ("tile", tile)))
         if min(*sizes, *tiles) < 1:
             what = f"the problem {shown(sizes)} in tiles of {shown(tiles)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...core.ints import IntLike, Leaf
 from ...core.leaf_arithmetic import ceil_div
 from .instruction import TransferInstruction, c_text
 from .moved import ROWS, fractal_of, gap_of
@@ -58,7 +59,7 @@ def nz_to_nz(rows: int) -> Plan:
         gaps = {name: gap_of(step // c0 - length, count, STRIDE_LIMIT) for name, step in (("srcStride", a), ("dstStride", b))}
         whole = TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element)
 
-        def burst(i: Any) -> TransferInstruction:
+        def burst(i: IntLike) -> TransferInstruction:
             fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
             return TransferInstruction("DataCopy", dst.at + i * b, src.at + i * a, fields, src.element)
 
@@ -92,7 +93,7 @@ def bytes_to_l0a(src: Side, dst: Side) -> Iterator[Step]:
     across = dst.blocks(1)
     fields = {"repeatTimes": across, "srcStride": 1, "dstGap": 0, "dstFracGap": across - 1}
 
-    def squares(i: Any) -> TransferInstruction:
+    def squares(i: Leaf) -> TransferInstruction:
         to, begin = dst.at + i * dst.outer(0) * 2, src.at + i * src.outer(0)
         return TransferInstruction("LoadData2DTranspose", to, begin, fields, src.element)
 
@@ -105,7 +106,7 @@ def bytes_to_l0b(src: Side, dst: Side) -> Iterator[Step]:
     stride = src.outer(1) // fractal_of(src.element) // rows
     fields = {"repeatTimes": src.blocks(1), "srcStride": stride, "dstGap": rows - 1, "dstFracGap": 0}
 
-    def squares(i: Any) -> TransferInstruction:
+    def squares(i: Leaf) -> TransferInstruction:
         to, begin = dst.at + i * dst.outer(0), src.at + i * src.outer(0) * rows
         return TransferInstruction("LoadData2DTranspose", to, begin, fields, src.element)
 
@@ -191,7 +192,7 @@ def fractals_v2(m: int, transposes: bool) -> Plan:
         fields["ifTranspose"] = int(transposes)
         start = fields["mStartPosition"]
 
-        def squares(i: Any) -> TransferInstruction:
+        def squares(i: Leaf) -> TransferInstruction:
             part = {**fields, "mStartPosition": start + i * square, "mStep": square}
             return TransferInstruction("LoadData2DV2", dst.at + i * column, src.base, part, element)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import known
+from ...core.ints import IntLike, Leaf, known
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most, equal
@@ -51,11 +51,11 @@ class Given:
         self._rooms = [wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in conditions if c.question in ("<", "<=")]
         self._zeros = [c.a - c.b for c in conditions if c.question == "=="]
 
-    def equal(self, a: Any, b: Any) -> bool:
+    def equal(self, a: Leaf, b: Leaf) -> bool:
         """Prove a == b: without what is given, or as a multiple of a difference that is 0."""
         return bool(equal(a, b)) or any(exact(poly_of(a - b), zero) is not None for zero in self._zeros)
 
-    def at_most(self, a: Any, b: Any) -> bool | None:
+    def at_most(self, a: Leaf, b: Leaf) -> bool | None:
         """Answer a <= b: True, False, or None where neither is proved."""
         answer = at_most(a, b)
         given = answer is None and (self.equal(a, b) or any(at_most(0, b - a - room) for room in self._rooms))
@@ -93,7 +93,7 @@ def _cut(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> Iterator[Digit]:
     yield Digit(None, s, d)
 
 
-def _after(digits: list[tuple[Any, Any]], size: Any, stride: Any, step: Any) -> tuple[list[tuple[Any, Any]], Any, Any]:
+def _after(digits: list[tuple[Any, Any]], size: Leaf, stride: Leaf, step: Any) -> tuple[list[tuple[Any, Any]], Any, Any]:
     """The digits of one side that are left behind `step` places: they, the extent and the stride of the first."""
     if len(digits) == 1:
         return digits, size, stride * step
@@ -124,7 +124,7 @@ def merged(axes: Axes, given: Given) -> tuple[list[Digit], Axes]:
     return _merge_all(whole, given), parts
 
 
-def _short(digits: list[Digit], limit: Any, given: Given) -> list[Digit]:
+def _short(digits: list[Digit], limit: IntLike, given: Given) -> list[Digit]:
     """The digits of an axis that ends before its last one begins."""
     if len(digits) == 1:
         return [digits[0]._replace(extent=limit)]
@@ -213,7 +213,7 @@ def _on_side(axis: Axis, side: int) -> list[Digit]:
     return [*found[:-1], found[-1]._replace(extent=ceil_div(axis.limit, inner))]
 
 
-def last_place(axes: Axes, side: int) -> Any:
+def last_place(axes: Axes, side: int) -> Leaf:
     """The offset of the last place that is touched on one side (1 the source, 2 the destination), from the start on.
 
     Of an axis that ends inside of a block the whole block counts.

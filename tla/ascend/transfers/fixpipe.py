@@ -11,6 +11,7 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...core.ints import IntLike, Leaf
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most, require
 from ..element import CPP_NAMES
@@ -64,7 +65,7 @@ _SCALED: dict[tuple[bool, str], Settings] = {
 }
 
 
-def settings_of(element: Element, source: Element, granularity: Any, relu: Any, wide: bool) -> Settings:
+def settings_of(element: Element, source: Element, granularity: str, relu: bool, wide: bool) -> Settings:
     """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
     modes = ASCEND950_MODES if wide else A2_MODES
     if granularity not in GRANULARITIES:
@@ -81,12 +82,12 @@ def settings_of(element: Element, source: Element, granularity: Any, relu: Any, 
     return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
 
 
-def _fields(src: Side, dst: Side, step: Any, split: bool) -> dict[str, Any]:
+def _fields(src: Side, dst: Side, step: IntLike, split: bool) -> dict[str, Any]:
     fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0), "dstStride": step}
     return {**fields, "channelSplit": int(split)}
 
 
-def _row_step(dst: Side) -> Any:
+def _row_step(dst: Side) -> Leaf:
     """The step between rows of global memory."""
     return gap_of(dst.outer(0), dst.valid[0], 2**32)
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ...core.element import C0_BITS, Element
 from ...core.errors import RangeError
+from ...core.ints import IntLike, Leaf
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import divides, equal
@@ -86,11 +87,11 @@ class Kind(NamedTuple):
     before: str = ""
 
 
-def blocks_of(n: Any, size: Any) -> Any:
+def blocks_of(n: IntLike, size: IntLike) -> Leaf:
     return ceil_div(n, size)
 
 
-def gap_of(gap: Any, bursts: Any, field: int) -> Any:
+def gap_of(gap: Leaf, bursts: Leaf, field: int) -> Any:
     """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and is cut off."""
     return gap % field if equal(bursts, 1) else gap
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of, shown
+from ...core.ints import IntLike, Leaf
 from ...core.leaf_arithmetic import ceil_div, larger
 from ...core.questions import at_most, divides, require
 from ...symbolic.conditions import Condition
@@ -105,12 +106,12 @@ def _flat(step: Step, src: Side, dst: Side) -> tuple[TransferInstruction, Axes, 
     return step, axes_of_move(step.moved), loops
 
 
-def _begin(instruction: TransferInstruction) -> Any:
+def _begin(instruction: TransferInstruction) -> Leaf:
     """The offset that an instruction begins to read at."""
     return instruction.src + instruction.moved.begin
 
 
-def _step(n: Any, i: Any) -> Any:
+def _step(n: IntLike, i: IntLike) -> Leaf:
     """The step of an expression from one value of i to the next; Unproven where that differs."""
     (symbol,) = symbols_in(poly_of(i))
     found, _ = split(poly_of(n), symbol)
@@ -145,7 +146,7 @@ def _require_whole_start(side: Side) -> None:
             raise Unproven(what, f"a multiple of {unit} along mode {mode}", "begin it at a whole block, or give its sizes values")
 
 
-def _written_behind(last: Any, place: str, dst: Side, arch: Architecture) -> Any:
+def _written_behind(last: IntLike, place: str, dst: Side, arch: Architecture) -> Leaf:
     """The bytes behind the tile that are written; Unproven where they may lie behind the buffer."""
     if place == "GM":
         return 0
@@ -159,7 +160,7 @@ def _written_behind(last: Any, place: str, dst: Side, arch: Architecture) -> Any
     return larger(0, last - own) * bits // 8
 
 
-def _read_behind(move: Axes, place: str, src: Side) -> Any:
+def _read_behind(move: Axes, place: str, src: Side) -> Leaf:
     """The bytes behind the source's tensor that are read."""
     end = src.at + last_place(move, 1) + 1
     bits = 32 if place == "L0C" else src.element.bits

@@ -140,13 +140,13 @@ def _no_path(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, 
     return LeafTypeError(what, pairs, "make the layouts with these tags")
 
 
-def _tag_of(layout: Any, element: Element) -> Tag | None:
+def _tag_of(layout: Layout, element: Element) -> Tag | None:
     """The tag of a layout; None where it has none."""
     found = recognize(layout, element) if isinstance(layout, Layout) else None
     return found.tag if found else None
 
 
-def tags_at(position: Any, arch: Any = AtlasA2) -> tuple[Tag, ...]:
+def tags_at(position: object, arch: object = AtlasA2) -> tuple[Tag, ...]:
     """The tags that a layout may have at a position: those of the transfers from there, and to there.
 
     >>> from tla.ascend import Ascend950, tags_at
@@ -178,7 +178,7 @@ def _detour(table: list[Path], a: str, b: str) -> str:
     return "take one of these"
 
 
-def _why_not(tag: Tag, layout: Any, element: Element) -> str | None:
+def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
     """The reason that a layout has not the tag; None if it has."""
     if not isinstance(layout, Layout):
         return "it has no one shape and stride"

@@ -89,11 +89,11 @@ class Transfer(tuple[Any, ...]):
 def transfer(
     src: Tensor,
     dst: Tensor,
-    arch: Any = AtlasA2,
+    arch: object = AtlasA2,
     *,
-    element: Any = None,
+    element: Element | None = None,
     quant: str = "NO_QUANT",
-    accumulator: Any = None,
+    accumulator: Element | None = None,
     relu: bool = False,
     conv: Conv2d | None = None,
     tag: Tag | None = None,
@@ -194,13 +194,13 @@ def _require_options(ends: tuple[str, str], given: dict[str, Any]) -> None:
             raise LeafTypeError(what, f"{name}= {where} only", f"leave out {name}=")
 
 
-def _position(where: str, t: Any) -> str:
+def _position(where: str, t: object) -> str:
     if not isinstance(t, Tensor):
         raise LeafTypeError(f"{where} of a {type(t).__name__}", "a tensor with a position", "write MakeTensor(None, layout, position='L1')")
     return position_of(t.position)
 
 
-def _accumulator(src: Tensor, given: Any) -> Element:
+def _accumulator(src: Tensor, given: Element | None) -> Element:
     """The type in L0C: given, or that of its buffer, which say the same where both do; float where none does."""
     held = None if src.data is None else element_of(src.data)
     total = as_element(given) if given is not None else held or types.float
@@ -210,7 +210,7 @@ def _accumulator(src: Tensor, given: Any) -> Element:
     return total
 
 
-def _element(src: Tensor, dst: Tensor, given: Any, total: Element | None) -> Element:
+def _element(src: Tensor, dst: Tensor, given: Element | None, total: Element | None) -> Element:
     """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes; out of L0C by default that there."""
     if given is not None:
         return as_element(given)

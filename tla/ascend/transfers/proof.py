@@ -6,7 +6,7 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algebra.codomain import cosize
 from ...core.errors import RangeError, Reason, Unproven
@@ -20,13 +20,16 @@ from .moved import ROWS
 from .paths import BY_SOURCE
 from .side import Side, plain
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Instructions = Sequence[TransferInstruction]
 _FIX = "begin tiles at whole blocks, and take blocks that the instruction moves whole"
 _L0 = ("L0A", "L0B")
 
 
 def require_lawful(
-    made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: Any = None
+    made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: npt.NDArray[Any] | None = None
 ) -> tuple[int, int]:
     """Require that exactly the valid elements move.
 
@@ -157,7 +160,14 @@ def _in_order(moves: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return to, begin[last]
 
 
-def _difference(to: Any, begin: Any, sizes: tuple[int, ...], source: Any, dst: Side, padded: tuple[int, ...] | None) -> Reason | None:
+def _difference(
+    to: npt.NDArray[Any],
+    begin: npt.NDArray[Any],
+    sizes: tuple[int, ...],
+    source: Any,
+    dst: Side,
+    padded: tuple[int, ...] | None,
+) -> Reason | None:
     """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if they are the same."""
     import numpy as np
 

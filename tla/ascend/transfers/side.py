@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import IntLike, known
+from ...core.ints import IntLike, Leaf, known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, plus
 from ...symbolic.symint import SymInt
 from ...tensors.tensor import Tensor
 
 
-def plain(n: IntLike) -> Any:
+def plain(n: IntLike) -> Leaf:
     """An integer as a plain one where it is known, as it stands where it is not."""
     value = known(n)
     return n if value is None else value

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Union
 
-from ...core.ints import IntLike, known
+from ...core.ints import IntLike, Leaf, known
 from ...symbolic.conditions import Condition
 from ...symbolic.declare import index
 from ...symbolic.symint import SymInt
@@ -76,7 +76,7 @@ def repeat(count: IntLike, step: Callable[[Any], TransferInstruction], *sides: S
     yield Loop(i, count, (step(i),))
 
 
-def equals(a: Any, b: Any) -> Any:
+def equals(a: IntLike, b: IntLike) -> bool | Condition:
     """Whether two sizes have the same value: True, False, or the condition."""
     return a.equals(b) if isinstance(a, SymInt) else b.equals(a) if isinstance(b, SymInt) else a == b
 
@@ -101,7 +101,7 @@ def all_of(steps: Iterable[Step]) -> Iterator[TransferInstruction]:
             yield from all_of((*step.body, *step.otherwise))
 
 
-def value_at(n: Any, values: Mapping[str, Any]) -> Any:
+def value_at(n: IntLike, values: Mapping[str, Any]) -> Leaf:
     """An integer where sizes have values."""
     return plain(n.at(values)) if isinstance(n, SymInt) else n
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...core.ints import Leaf
 from ...core.leaf_arithmetic import ceil_div, larger
 from ..element import CPP_NAMES
 from .cube import Plan
@@ -61,7 +62,7 @@ def rows_to_blocks(src: Side, dst: Side) -> Iterator[Step]:
     def row(i: Any) -> TransferInstruction:
         return TransferInstruction("DataCopy", dst.at + i * c0, src.at + i * src.outer(0), by_rows, src.element)
 
-    def column(i: Any) -> TransferInstruction:
+    def column(i: Leaf) -> TransferInstruction:
         return TransferInstruction("DataCopy", dst.at + i * c0_step * c0, src.at + i * c0, by_columns, src.element)
 
     yield from choose(high < wide, repeat(high, row, src, dst), repeat(wide, column, src, dst))

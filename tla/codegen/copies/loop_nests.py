@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...core.composed import innermost
 from ...core.digits import merged_together
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import IntLike, is_constant, known
+from ...core.ints import IntLike, Leaf, is_constant, known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, smaller
 from ...core.questions import divides, equal
@@ -195,7 +195,7 @@ def _common_digits(n: IntLike, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]
     return [_Digit(ceil_div(n, p) if q is None else q // p, p, (_step(a, p), _step(b, p))) for p, q in zip(places, ends)]
 
 
-def _step(digits: list[tuple[Any, Any]], place: IntLike) -> Any:
+def _step(digits: list[tuple[Any, Any]], place: IntLike) -> Leaf:
     """The length of one step at a place: the digit below it is the last that divides it."""
     at, stride = [(p, d) for p, d in digits if _typical(p) <= _typical(place)][-1]
     return place // at * stride
@@ -315,7 +315,7 @@ def _by_coordinates(target: Tensor, source: Tensor, names: Iterator[str]) -> Nes
     return Nest((0, 0), tuple(loops), run, None, (_offset(target, place), _offset(source, place)))
 
 
-def _offset(t: Tensor, place: Sequence[Any]) -> Any:
+def _offset(t: Tensor, place: Sequence[Any]) -> Leaf:
     at = tuple(c + p for c, p in zip(t.coord, place))
     return t.offset + t.layout(at if isinstance(t.layout.shape, tuple) else at[0])
 

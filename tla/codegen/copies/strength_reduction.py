@@ -12,7 +12,7 @@ from ...algebra.coalesce import coalesce
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import leaves, shown
-from ...core.ints import Int, IntLike, is_constant
+from ...core.ints import Int, IntLike, Leaf, is_constant
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import mul, plus
@@ -127,7 +127,7 @@ def emit_loops(layout: AnyLayout, target: str = "c", *, name: str = "offsets") -
     return _written(remarks, steps, value, C_FAMILY[target], name, names)
 
 
-def _outer(layout: AnyLayout, at: IntLike) -> Any:
+def _outer(layout: AnyLayout, at: IntLike) -> Leaf:
     """The offset of a layout where that of its innermost one is `at`."""
     return layout.outer(plus(layout.offset, _outer(layout.inner, at))) if isinstance(layout, ComposedLayout) else at
 

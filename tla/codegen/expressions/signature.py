@@ -14,7 +14,7 @@ from ...core.composed import ComposedLayout
 from ...core.coord import CoordLike
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, modes_of, product, require_depth, shown
-from ...core.ints import IntTupleLike, leaf
+from ...core.ints import IntTree, IntTupleLike, Leaf, leaf
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import add, larger, plus
@@ -72,7 +72,7 @@ def arguments_of(what: object, coords: CoordLike) -> Arguments:
     return Arguments(shown(what), results, tuple(Parameter(str(n), n) for n in given))
 
 
-def _result(x: object) -> Any:
+def _result(x: object) -> Condition | SymInt:
     if isinstance(x, str):
         raise LeafTypeError(f"the text {x!r:.40}", "a layout, a Tensor, an integer or a condition", "parse it, or lower an XLA shape")
     if isinstance(x, Swizzle):
@@ -99,7 +99,7 @@ def _symbols(coords: CoordLike, known: dict[str, SymInt]) -> Iterator[SymInt]:
 # ------------------------------------------------------------------------------------------------------ layouts
 
 
-def coordinates_of(layout: AnyLayout, open_layout: Any, coords: CoordLike) -> tuple[Any, Any, tuple[Parameter, ...]]:
+def coordinates_of(layout: AnyLayout, open_layout: AnyLayout, coords: CoordLike) -> tuple[Any, Any, tuple[Parameter, ...]]:
     """Coordinates as they are spelled, as indices inside of the shape, and the parameters in them."""
     given = _default_names(layout) if coords is None else _spelled(coords)
     coord = _bounded(given, open_layout.shape)
@@ -157,7 +157,7 @@ def _unread(x: object) -> Any:
     return str(x) if isinstance(x, SymInt) else x
 
 
-def _bounded(coord: CoordLike, shape: IntTupleLike) -> Any:
+def _bounded(coord: CoordLike, shape: IntTupleLike) -> IntTree:
     """Names as indices below the extents that they run through; what is no name as it is."""
     if isinstance(coord, tuple):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
@@ -170,7 +170,7 @@ def _bounded(coord: CoordLike, shape: IntTupleLike) -> Any:
     return index(coord, below=larger(product(shape), 1)) if isinstance(coord, str) else coord
 
 
-def _settled(coord: CoordLike) -> Any:
+def _settled(coord: CoordLike) -> IntTree:
     """The coordinate with 0 for an index of one value: nothing is computed of it."""
     if isinstance(coord, tuple):
         return tuple(map(_settled, coord))
@@ -202,7 +202,7 @@ def _open(x: object, found: dict[str, Parameter], name: str, declare: object) ->
     return open_leaf(x, found, name, declare)
 
 
-def open_leaf(x: Any, found: dict[str, Parameter], name: str, declare: Any = _any) -> Any:
+def open_leaf(x: Leaf, found: dict[str, Parameter], name: str, declare: Any = _any) -> Any:
     """A symbol for a dynamic integer, which goes into `found`; what is none as it is."""
     if type(x) is not int:
         return x

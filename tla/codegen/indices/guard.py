@@ -5,14 +5,14 @@ Source: TLA's origin_shape; XLA calls what is past it padding.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout, innermost
 from ...core.conversions import crd2idx, idx2crd
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import as_int_tuple, leaves, modes_of, product_each, shown
-from ...core.ints import is_constant
+from ...core.ints import IntLike, IntTree, IntTupleLike, is_constant
 from ...core.kinds import AnyLayout
 from ...core.layout import require_origin
 from ...core.questions import at_most
@@ -23,6 +23,9 @@ from ...tensors.guard import Guard
 from ...tensors.tensor import Tensor
 from ..expressions.signature import Arguments, Parameter, coordinates_of, open_leaf, with_parameters
 from .emit import emit
+
+if TYPE_CHECKING:
+    from ...core.layout import Layout
 
 
 def emit_guard(
@@ -85,7 +88,7 @@ def emit_guard(
     return emit(Arguments(text, (padded,), names, tuple(dynamic.values())), target, name=name, integer=integer)
 
 
-def _places(what: Any, opened: Any, coord: Any, below: Any, dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
+def _places(what: Tensor, opened: Layout, coord: Any, below: tuple[IntLike, ...], dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
     """The integers of the coordinate that a tensor of coordinates holds, and what each is to be below."""
     start: Any = what.offset if isinstance(what, Tensor) else ArithmeticTuple()
     place = opened(*coord) if isinstance(coord, tuple) else opened(coord)
@@ -100,20 +103,20 @@ def _places(what: Any, opened: Any, coord: Any, below: Any, dynamic: dict[str, P
     return [*zip(found, extents)]
 
 
-def _of_guard(guard: Guard, coord: Any, dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
+def _of_guard(guard: Guard, coord: tuple[IntLike, ...], dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
     """The coordinate in the whole tensor that a view was cut from, and how much of each mode is valid."""
     place = with_parameters(guard.place, dynamic, "place_")
     return [*zip(as_coordinate(guard.start + (place(*coord) if isinstance(coord, tuple) else place(coord))), guard.valid)]
 
 
-def _steps_back(place: Any) -> bool:
+def _steps_back(place: Layout) -> bool:
     """Whether a layout of coordinates has a step that is known to be below 0."""
     if isinstance(place, ComposedLayout):
         return _steps_back(place.outer) or _steps_back(place.inner)
     return any(at_most(0, d.value if isinstance(d, ScaledBasis) else d) is False for d in leaves(place.stride))
 
 
-def _indices(coord: Any, shape: Any) -> tuple[Any, ...]:
+def _indices(coord: IntTree, shape: IntTupleLike) -> tuple[Any, ...]:
     """The index in each top-level mode."""
     extents = product_each(shape)
     if isinstance(shape, tuple) and not isinstance(coord, tuple):

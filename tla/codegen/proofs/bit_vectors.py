@@ -17,7 +17,7 @@ class BitVectors(Values):
         super().__init__(claim)
         self.width = 0  # first ranges alone, to know how many bits; then terms
 
-    def number(self, n: int) -> Any:
+    def number(self, n: int) -> _Bits:
         return _Bits(self, self.z3.BitVecVal(n, self.width) if self.width else None, n, n)
 
     def digit(self, name: str, n: Any) -> Any:
@@ -29,7 +29,7 @@ class BitVectors(Values):
     def operation(self, operation: str, x: Any, y: Any) -> Any:
         return _OPERATIONS[operation](x, y)
 
-    def through(self, outer: Any, offset: Any) -> Any:
+    def through(self, outer: Swizzle, offset: _Bits) -> _Bits:
         if not isinstance(outer, Swizzle):
             return super().through(outer, offset)
         read = offset & self.number(outer.reads)
@@ -68,7 +68,7 @@ class _Bits(NamedTuple):
     low: int
     high: int
 
-    def _with(self, make: Callable[..., Any], other: Any, *ends: int) -> _Bits:
+    def _with(self, make: Callable[..., Any], other: _Bits, *ends: int) -> _Bits:
         made = _Bits(self.home, make(self.term, other.term) if self.home.width else None, min(ends), max(ends))
         self.home.seen.append(made)
         return made
@@ -79,18 +79,18 @@ class _Bits(NamedTuple):
     def __add__(self, other: Any) -> _Bits:
         return self._with(lambda x, y: x + y, other, self.low + other.low, self.high + other.high)
 
-    def __sub__(self, other: Any) -> _Bits:
+    def __sub__(self, other: _Bits) -> _Bits:
         return self._with(lambda x, y: x - y, other, self.low - other.high, self.high - other.low)
 
     def __mul__(self, other: Any) -> _Bits:
         return self._with(lambda x, y: x * y, other, *[a * b for a in (self.low, self.high) for b in (other.low, other.high)])
 
-    def __and__(self, other: Any) -> _Bits:
+    def __and__(self, other: _Bits) -> _Bits:
         if self.low >= 0 or other.low >= 0:
             return self._with(lambda x, y: x & y, other, 0, max(self.high, other.high, 0) if self.low < 0 or other.low < 0 else self.high)
         return self._with(lambda x, y: x & y, other, *_around(self, other))
 
-    def __xor__(self, other: Any) -> _Bits:
+    def __xor__(self, other: _Bits) -> _Bits:
         return self._with(lambda x, y: x ^ y, other, *_around(self, other))
 
     def __or__(self, other: Any) -> _Bits:
@@ -99,15 +99,15 @@ class _Bits(NamedTuple):
     def __lshift__(self, other: Any) -> _Bits:
         return self._with(lambda x, y: x << y, other, self.low << other.high, self.high << other.high, self.low, self.high)
 
-    def __rshift__(self, other: Any) -> _Bits:
+    def __rshift__(self, other: _Bits) -> _Bits:
         return self._with(lambda x, y: x >> y, other, self.low >> other.low, self.high >> other.low)
 
-    def __floordiv__(self, other: Any) -> _Bits:
+    def __floordiv__(self, other: _Bits) -> _Bits:
         if self.low < 0 or other.low != other.high or other.low <= 0:
             raise KeyError("a quotient of what may be below 0")
         return self._with(self.home.z3.UDiv, other, self.low // other.low, self.high // other.low)
 
-    def __mod__(self, other: Any) -> _Bits:
+    def __mod__(self, other: _Bits) -> _Bits:
         if self.low < 0 or other.low != other.high or other.low <= 0:
             raise KeyError("a remainder of what may be below 0")
         return self._with(self.home.z3.URem, other, 0, min(self.high, other.high - 1))

@@ -5,7 +5,7 @@ Source: CATLASS branch dsl, python/tla_dsl/catlass/core_api.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ascend import tags
 from ...ascend.element import as_element
@@ -15,11 +15,15 @@ from ...core.composed import ComposedLayout
 from ...core.coord import Coord
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import shown
+from ...core.ints import IntTupleLike
 from ...core.layout import Layout, require_origin
 from ...core.strides import Stride
 from ...core.swizzle import Swizzle
 from ..indices.python import SYNTAX
 from .sizes import Language
+
+if TYPE_CHECKING:
+    from ...core.element import Element
 
 #: The tags of the DSL, `tla.arch.zN` and its siblings; of blocks those first that need the type of the elements.
 _TAGS = {
@@ -37,14 +41,14 @@ _LAYOUT = ("make_shape", "make_stride", "make_shape")
 _PYTHON = Language(lambda n, _wide: str(n), str, SYNTAX, frozenset({"//", "%"}), frozenset({"tla"}))
 
 
-def catlass_dsl(x: Any, dtype: Any = None) -> str:
+def catlass_dsl(x: Any, dtype: Element | None = None) -> str:
     """A layout, IntTuple or integer as Python of CATLASS's DSL; a layout of blocks by its tag for elements of `dtype`."""
     if isinstance(x, (ComposedLayout, Swizzle)):
         raise LeafTypeError(f"{shown(x)} as source of CATLASS's DSL", "a plain layout: it has no other", 'write source(x, "cute_cpp")')
     return _layout(x, dtype) if isinstance(x, Layout) else _tuple(x, _MAKERS.get(type(x), "make_shape"))
 
 
-def _layout(x: Layout, dtype: Any) -> str:
+def _layout(x: Layout, dtype: Element | None) -> str:
     found = [name for tag, name in _TAGS.items() if _has(tag, x, dtype)]
     if not found:
         expected = f"a layout of {', '.join(_TAGS.values())}"
@@ -55,14 +59,14 @@ def _layout(x: Layout, dtype: Any) -> str:
     return f"tla.make_layout({shape}, {stride}, origin_shape={origin}, layoutTag=tla.arch.{found[0]})"
 
 
-def _has(tag: tags.Tag, x: Layout, dtype: Any) -> bool:
+def _has(tag: tags.Tag, x: Layout, dtype: Element | None) -> bool:
     """Whether a layout is one of a tag; False too where that is not known; blocks ask for an element type."""
     if dtype is None and any(tag.blocks):
         return False
     return bool((Is(tag) if dtype is None else Is(tag)[as_element(dtype)])(x))
 
 
-def _tuple(x: Any, maker: str) -> str:
+def _tuple(x: IntTupleLike, maker: str) -> str:
     """An IntTuple; a tuple in it is made as it is."""
     if isinstance(x, ScaledBasis):
         raise LeafTypeError(

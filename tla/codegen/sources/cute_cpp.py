@@ -6,12 +6,12 @@ Source: CuTe include/cute/layout.hpp, layout_composed.hpp, swizzle.hpp and numer
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.basis import ArithmeticTuple, ScaledBasis
 from ...core.coord import Coord
 from ...core.errors import RangeError
-from ...core.ints import Int, IntLike, is_constant
+from ...core.ints import Int, IntLike, IntTupleLike, is_constant
 from ...core.layout import Layout
 from ...core.strides import Shape, Stride
 from ...core.swizzle import Swizzle
@@ -68,7 +68,7 @@ def _made(kind: str, maker: str, parts: Iterable[_Written]) -> _Written:
     return _Written(f"cute::{maker}({', '.join(p.value for p in parts)})", False)
 
 
-def _tuple(x: Any, wide: Iterator[bool]) -> _Written:
+def _tuple(x: IntTupleLike, wide: Iterator[bool]) -> _Written:
     """An IntTuple; for each of its integers, from left to right, whether it is of 64 bits."""
     if isinstance(x, tuple):
         return _made(*_TUPLES.get(type(x), ("tuple", "make_tuple")), (_tuple(m, wide) for m in x))

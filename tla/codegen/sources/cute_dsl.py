@@ -6,12 +6,11 @@ Source: cutlass.cute.core of nvidia-cutlass-dsl 4.8.1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ...core.basis import ScaledBasis
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
-from ...core.ints import Int, IntLike, is_constant
+from ...core.ints import Int, IntLike, IntTupleLike, is_constant
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
 from ..expressions.target import CALL, Syntax
@@ -36,7 +35,7 @@ DSL_TYPES |= {"fp8_e4m3": "Float8E4M3FN", "fp8_e5m2": "Float8E5M2"}
 DSL_TYPES |= {f"{name}{n}": f"{name.title()}{n}" for name in ("int", "uint") for n in (8, 16, 32, 64)}
 
 
-def cute_dsl(x: Any) -> str:
+def cute_dsl(x: object) -> str:
     """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
     written = [*map(_part, parts(x))]
     if len(written) > 3:
@@ -54,7 +53,7 @@ def _part(part: Part) -> str:
     return _tuple(x, iter(part.extents))
 
 
-def _tuple(x: Any, wide: Iterator[bool]) -> str:
+def _tuple(x: IntTupleLike, wide: Iterator[bool]) -> str:
     """An IntTuple; for each of its integers, from left to right, whether it is of 64 bits."""
     if isinstance(x, tuple):
         return f"({', '.join(_tuple(m, wide) for m in x)}{',' if len(x) == 1 else ''})"

@@ -11,6 +11,7 @@ from typing import Any
 from ...core.element import int32
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import Underscore
+from ...core.ints import Leaf
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from ...gpu.instructions.elements import cpp_name
 from .cute_cpp import cute_cpp
@@ -20,12 +21,12 @@ _PLAIN = {"float", "double"}
 _NO_STRUCT = re.compile(r"SM100_MMA_F8F6F4_(2x1SM_)?SS<")
 
 
-def kernel_cpp(x: Any) -> str:
+def kernel_cpp(x: MMAAtom | TiledMMA) -> str:
     """An atom, a TiledMMA or a TiledCopy as C++ of CuTe."""
     return f"{_type(x)}{{}}"
 
 
-def _type(x: Any) -> str:
+def _type(x: MMAAtom | TiledMMA) -> str:
     if isinstance(x, MMAAtom):
         return f"cute::MMA_Atom<{_traits(x) if _NO_STRUCT.match(x.name) else operation(x)}>"
     if isinstance(x, CopyAtom):
@@ -45,7 +46,7 @@ def _traits(atom: MMAAtom) -> str:
     return f"cute::MMA_Traits<{', '.join([_qualified(x) for x in (name, *types)] + [f'cute::C<{n}>' for n in extents] + constants)}>"
 
 
-def _tile(parts: Any) -> str:
+def _tile(parts: tuple[Leaf, ...]) -> str:
     return f"cute::Tile<{', '.join(map(_part, parts))}>"
 
 

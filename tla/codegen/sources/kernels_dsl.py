@@ -12,6 +12,7 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import Underscore, shown, size
+from ...core.ints import Leaf
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from .cute_dsl import DSL_TYPES, cute_dsl
 
@@ -33,7 +34,7 @@ def kernel_dsl(x: Any) -> str:
     return f"cute.make_tiled_copy({_copy(x.atom)}, {cute_dsl(x.TV)}, ({', '.join(map(_part, x.tiler_mn))},))"
 
 
-def _part(x: Any) -> str:
+def _part(x: Leaf) -> str:
     """A mode of a tiler: a number, a layout, or None for `_`."""
     return "None" if isinstance(x, Underscore) else cute_dsl(x)
 

@@ -23,7 +23,7 @@ from .kernels_dsl import kernel_dsl
 from .tla_cpp import tla_cpp
 
 
-def _xla(x: Any, dtype: Any = "f32") -> str:
+def _xla(x: Any, dtype: str = "f32") -> str:
     return str(raise_(x, dtype))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
 
 from ...algebra.tiles import GetTileLayout
 from ...ascend.element import CPP_NAMES, as_element
@@ -34,7 +33,7 @@ from ...core.coord import Coord
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, product_each, shown
-from ...core.ints import Int, IntLike, IntTupleLike, known
+from ...core.ints import Int, IntLike, IntTree, IntTupleLike, known
 from ...core.layout import Layout, require_origin
 from ...core.questions import at_most, equal
 from ...core.strides import Shape, Stride
@@ -112,7 +111,7 @@ def _by_tag(layout: Layout, element: Element) -> str | None:
     return _by_leading_dimension(layout, element, sizes)
 
 
-def _by_leading_dimension(layout: Layout, element: Element, sizes: Any) -> str | None:
+def _by_leading_dimension(layout: Layout, element: Element, sizes: IntTree) -> str | None:
     """A corner of a larger matrix, by the tag that makes that; None where there is none. CATLASS's integers of it are dynamic."""
     if len(sizes) != 2 or any(type(n) is Int for n in sizes):
         return None
@@ -138,7 +137,7 @@ def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
     """An IntTuple; its dynamic integers are cast to `dtype` if given, each that is `wide`, from left to right, is of 64 bits."""
     widths = iter(wide)
 
-    def written(x: Any) -> str:
+    def written(x: IntTree) -> str:
         if not isinstance(x, tuple):
             return _integer(x, dtype, next(widths))
         if not x:

@@ -111,7 +111,7 @@ class Block2D:
         return tv((lanes[0], shape), (lanes[1], stride))
 
 
-def block_2d(operation: str, gmem: Any, rows: int, columns: int, count: int = 1, *, element: Any = None) -> Block2D:
+def block_2d(operation: str, gmem: object, rows: int, columns: int, count: int = 1, *, element: object = None) -> Block2D:
     """The 2D block operation of Intel's Xe on blocks of a row-major matrix in global memory.
 
     operation       "read"; "read_transform" (packed for DPAS: VNNI); "read_transpose"; "write"; "prefetch"

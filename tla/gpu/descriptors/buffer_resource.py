@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.arrays import as_int64
 from ...core.conversions import modulo, over
@@ -25,6 +25,9 @@ from ...core.leaf_arithmetic import plus, times
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
 from ..instructions.elements import element_of, require_number
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Fields of the 128 bits: (lowest bit, bits).
 FIELDS = MappingProxyType(
@@ -117,7 +120,7 @@ class BufferResource:
         return plus(self.base, plus(first, plus(times(record, ELEMENT_BYTES), within)))
 
 
-def _integers(x: Any, np: Any) -> Any:
+def _integers(x: object, np: Any) -> Any:
     try:
         array = np.asarray(x)
     except ValueError:
@@ -150,7 +153,7 @@ def read_buffer_resource(words: tuple[int, int, int, int]) -> BufferResource:
     return found
 
 
-def buffer_resource(layout: Any, element: Any = None, *, base: int = 0) -> BufferResource:
+def buffer_resource(layout: Any, element: object = None, *, base: int = 0) -> BufferResource:
     """The buffer resource by which buffer loads of CDNA read a layout (record, element of the record) of global memory.
 
     layout    a layout or tensor of two modes with known extents and strides: records with a stride, or swizzled in groups of 8,
@@ -224,7 +227,7 @@ def _buffer(given: Any, group: int, records: int, count: int, each: int) -> tupl
     return stride, Layout(((group, groups), (each, pieces)), ((each, stride * group), (static(1), each * group)))
 
 
-def _differs(layout: Layout, given: Any, wanted: Any, nearest: Layout, size: int) -> DivisibilityError:
+def _differs(layout: Layout, given: npt.NDArray[Any], wanted: npt.NDArray[Any], nearest: Layout, size: int) -> DivisibilityError:
     import numpy as np
 
     index = int(np.argmax((given != wanted).ravel(order="F")))

@@ -18,6 +18,7 @@ from ...core.element import Element
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, Unproven
 from ...core.int_tuple import product_each, rank, shown
 from ...core.ints import IntTree, IntTupleLike, known, static
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle, make_swizzle
 from ...tensors.offsets import offsets
@@ -77,7 +78,7 @@ class CanonicalAtom:
         self.family, self.major, self.mode = family, major, mode
         self.name = f"{major}_{mode.name}"
 
-    def __getitem__(self, element: Any) -> Any:
+    def __getitem__(self, element: object) -> Any:
         bits = as_element(element).bits
         if UNIT_BITS % bits:
             what = f"{self.name} of elements of {bits} bits"
@@ -133,7 +134,7 @@ GMMA = _Canonical("GMMA", _BOTH)
 UMMA = _Canonical("UMMA", {**_BOTH, "SW128_32B": "MN"})
 
 
-def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = None) -> Any:
+def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = None) -> AnyLayout:
     """An atom repeated to the shape ((MMA_M, MMA_K), M_MMAs, K_MMAs, ...) of an operand, one mode for each.
 
     >>> from tla import _1, _16, _4, _64
@@ -160,7 +161,7 @@ class Swizzled(NamedTuple):
     inner: Layout
 
 
-def taken_apart(layout: Any, element: Element) -> Swizzled | Reason:
+def taken_apart(layout: object, element: Element) -> Swizzled | Reason:
     """The swizzle mode, offset and inner layout of a layout of shared memory; the reason if it has another swizzle."""
     if isinstance(layout, Layout):
         return Swizzled(MODES["INTER"], _0, layout)

@@ -7,7 +7,7 @@ ldmatrix, stmatrix and cp.async by the PTX manual.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...algebra.modes import take
 from ...algebra.recast import upcast
@@ -30,6 +30,10 @@ from .matrix_descriptor import umma_descriptor, wgmma_descriptor
 from .operand_reads import operand_reads
 from .tma import make_tma_copy
 from .vectors import vectors_along
+
+if TYPE_CHECKING:
+    from .descriptor import Descriptor
+    from .tma import TMACopy
 
 
 class Contract(NamedTuple):
@@ -58,7 +62,7 @@ class Contract(NamedTuple):
         return f"{self.instruction}: {'yes' if self.reason is None else self.reason.what}"
 
 
-def contracts(layout: Any, element: Any) -> list[Contract]:
+def contracts(layout: object, element: object) -> list[Contract]:
     """Every instruction that reads or writes memory in a form of its own, and whether it could take a layout (MN, K) of it.
 
     layout    of one stage: a layout or tensor of two modes, static
@@ -95,7 +99,7 @@ def contracts(layout: Any, element: Any) -> list[Contract]:
     return [_tried(name, check, layout, element) for name, check in _CHECKS.items()]
 
 
-def _tried(name: str, check: Callable[[Any, Element], Any], layout: Any, element: Element) -> Contract:
+def _tried(name: str, check: Callable[[Any, Element], Any], layout: object, element: Element) -> Contract:
     try:
         return Contract(name, True, check(layout, element))
     except TlaError as error:
@@ -111,7 +115,7 @@ def _tile(layout: Any, rows: int, k: int) -> Tensor:
 
 
 def _wgmma(major: Major) -> Callable[[Any, Element], Any]:
-    def check(layout: Any, element: Element) -> Any:
+    def check(layout: object, element: Element) -> Any:
         _require_major("wgmma", wgmma.majors, major, element)
         return wgmma_descriptor(_tile(layout, 64, 2 * UNIT_BITS // element.bits), major, element)
 
@@ -119,7 +123,7 @@ def _wgmma(major: Major) -> Callable[[Any, Element], Any]:
 
 
 def _tcgen05_mma(major: Major) -> Callable[[Any, Element], Any]:
-    def check(layout: Any, element: Element) -> Any:
+    def check(layout: object, element: Element) -> Any:
         _require_major("tcgen05.mma", tcgen05.majors, major, element)
         found = umma_descriptor(_tile(layout, 128, 2 * UNIT_BITS // element.bits), major, element)
         if major is Major.MN and element.bits == 32 and found.mode.name != "SW128_32B":
@@ -140,7 +144,7 @@ def _require_major(name: str, majors: Callable[[Element], tuple[Major, ...]], ma
         raise RangeError(f"{name} of {element}, {major}-major", f"K-major: only {both} may lie the other way", "make K contiguous")
 
 
-def _tcgen05_cp(layout: Any, element: Element) -> Any:
+def _tcgen05_cp(layout: object, element: Element) -> Descriptor:
     """The descriptor of 128 rows of 256 bits, which tcgen05.cp.128x256b brings to the data paths of tensor memory."""
     tile = _tile(layout, 128, 2 * UNIT_BITS // element.bits)
     if size(tile.layout[0]) != 128:
@@ -151,7 +155,7 @@ def _tcgen05_cp(layout: Any, element: Element) -> Any:
 def _operand_a(arch: str) -> Callable[[Any, Element], Any]:
     """The loads of A of an architecture's first matrix instruction for the type, of one block."""
 
-    def check(layout: Any, element: Element) -> Any:
+    def check(layout: object, element: Element) -> Any:
         known = [a for a in atoms(arch=arch, kind=MMAAtom) if a.blocks == 1]
         atom = next((a for a in known if a.val_A is element), None)
         if atom is None:
@@ -164,7 +168,7 @@ def _operand_a(arch: str) -> Callable[[Any, Element], Any]:
 
 
 def _block(operation: str) -> Callable[[Any, Element], Any]:
-    def check(layout: Any, element: Element) -> Any:
+    def check(layout: object, element: Element) -> Any:
         columns = next((s.width for s in SHAPES[operation] if s.bits == element.bits), 16)
         return block_2d(operation, layout, 8, columns, element=element)
 
@@ -185,7 +189,7 @@ def _transposed(check: Callable[[Any, Element], Any]) -> Callable[[Any, Element]
 def _rows_of_16_bytes(mode: int | None) -> Callable[[Any, Element], Any]:
     """Whether 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
 
-    def check(layout: Any, element: Element) -> Any:
+    def check(layout: object, element: Element) -> Any:
         parts = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
         if isinstance(parts, Reason):
             raise DivisibilityError(*parts)
@@ -199,7 +203,7 @@ def _rows_of_16_bytes(mode: int | None) -> Callable[[Any, Element], Any]:
     return check
 
 
-def _tma(layout: Any, element: Element) -> Any:
+def _tma(layout: object, element: Element) -> TMACopy:
     """A TMA load of a global tensor that has the layout's extents and its contiguous mode."""
     inner = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
     if isinstance(inner, Reason):

@@ -165,7 +165,7 @@ class Descriptor:
         return self.mode.swizzle(address) + within
 
 
-def read_descriptor(bits: int, major: Any, generation: Generation = WGMMA) -> Descriptor:
+def read_descriptor(bits: int, major: object, generation: Generation = WGMMA) -> Descriptor:
     """The descriptor that 64 bits are: each field read back from its place.
 
     major   "K" or "MN": for wgmma and tcgen05 the instruction says it, not the descriptor
@@ -194,7 +194,7 @@ def read_descriptor(bits: int, major: Any, generation: Generation = WGMMA) -> De
     )
 
 
-def as_major(x: Any) -> Major:
+def as_major(x: object) -> Major:
     """A major mode: K or MN, or its name."""
     found = Major.__members__.get(x) if isinstance(x, str) else x
     if not isinstance(found, Major):

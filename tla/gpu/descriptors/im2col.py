@@ -103,8 +103,8 @@ class Im2colCopy:
 
 
 def make_im2col_copy(
-    gmem: Any,
-    smem: Any,
+    gmem: object,
+    smem: object,
     filter_size: tuple[int, ...],
     *,
     lower_padding: tuple[int, ...] = (),
@@ -181,7 +181,7 @@ def _activations(layout: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return extents, steps
 
 
-def _per_axis(name: str, given: Any, count: int, least: int, default: int | None = None) -> tuple[int, ...]:
+def _per_axis(name: str, given: object, count: int, least: int, default: int | None = None) -> tuple[int, ...]:
     """A parameter of a convolution along w, (h, (d))."""
     if isinstance(given, tuple) and not given and default is not None:
         return (default,) * count

@@ -17,7 +17,7 @@ from ...algebra.recast import upcast
 from ...core.element import Element
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, TlaError, Unproven
 from ...core.int_tuple import rank, shown, size
-from ...core.ints import Int, is_int, known, static
+from ...core.ints import Int, IntLike, IntTree, is_int, known, static
 from ...core.layout import Layout
 from ...core.profiles import congruent
 from ...core.questions import require
@@ -30,7 +30,7 @@ from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
 _1 = static(1)
 
 
-def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
+def wgmma_descriptor(tile: object, major: object, element: object = None, *, base: int = 0) -> Descriptor:
     """The descriptor of wgmma (SM90) for one instruction's tile of A or B in shared memory.
 
     tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is sparse). It may be
@@ -60,7 +60,7 @@ def wgmma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 
     return _descriptor(WGMMA, "wgmma_descriptor", tile, major, element, base)
 
 
-def umma_descriptor(tile: Any, major: Any, element: Any = None, *, base: int = 0) -> Descriptor:
+def umma_descriptor(tile: object, major: object, element: object = None, *, base: int = 0) -> Descriptor:
     """The descriptor of tcgen05.mma (SM100) for one instruction's tile of A or B in shared memory.
 
     The arguments and refusals are those of `wgmma_descriptor`. MN-major operands may also have 128 bytes in atoms of 32.
@@ -93,7 +93,7 @@ class _Tile(NamedTuple):
         return f"{self.generation.family}.{self.major}_{self.mode.name}[{self.element}]"
 
 
-def _descriptor(generation: Generation, where: str, tile: Any, major: Any, element: Any, base: int) -> Descriptor:
+def _descriptor(generation: Generation, where: str, tile: object, major: object, element: object, base: int) -> Descriptor:
     major, layout = as_major(major), tile.layout if isinstance(tile, Tensor) else tile
     element = element_of(f"{where}(tile, 'K', half)", tile, element)
     parts = swizzled_parts(generation, where, layout, major, element)
@@ -102,7 +102,7 @@ def _descriptor(generation: Generation, where: str, tile: Any, major: Any, eleme
     return Descriptor(generation, major, parts.mode, start, lbo, sbo)
 
 
-def swizzled_parts(generation: Generation, where: str, layout: Any, major: Major, element: Element) -> Swizzled:
+def swizzled_parts(generation: Generation, where: str, layout: object, major: Major, element: Element) -> Swizzled:
     """A layout taken apart; DivisibilityError for a swizzle that the generation's instructions do not read."""
     parts = taken_apart(layout, element)
     if isinstance(parts, Reason):
@@ -119,7 +119,7 @@ def descriptor_strides(generation: Generation, where: str, parts: Swizzled, majo
     return _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
 
 
-def _start(where: str, tile: Any, mode: Mode, offset: Any, element: Element, base: int) -> int:
+def _start(where: str, tile: Any, mode: Mode, offset: IntLike, element: Element, base: int) -> int:
     """The start address in 16 bytes. The pattern of a swizzle repeats, and begins where it does in the buffer."""
     outside = known(tile.offset) if isinstance(tile, Tensor) else 0
     inside = known(offset)
@@ -228,7 +228,7 @@ def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityEr
     )
 
 
-def descriptor_steps(partition: Tensor | Layout, element: Any = None) -> Layout:
+def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layout:
     """The steps of descriptors over an operand's partition (MMA, MMA_M, MMA_K, ...), in 16 bytes: what a kernel adds for each MMA.
 
     element   the element type; of a tensor with a buffer, that of its dtype
@@ -257,7 +257,7 @@ def descriptor_steps(partition: Tensor | Layout, element: Any = None) -> Layout:
     return Layout(shape, (static(0), *(_divided(d, units) for d in parts.inner.stride[1:])))
 
 
-def _divided(stride: Any, units: int) -> Any:
+def _divided(stride: IntTree, units: int) -> Any:
     if isinstance(stride, tuple):
         return tuple(_divided(d, units) for d in stride)
     if not is_int(stride):

@@ -6,7 +6,7 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, create_tma_multicast_ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algebra.modes import replace, slice_and_offset
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError
@@ -15,6 +15,9 @@ from ...core.kinds import AnyLayout
 from ...core.layout import Layout, as_layout
 from ...tensors.make_tensor import MakeTensor, as_tensor
 from ..instructions.elements import element_of, require_number
+
+if TYPE_CHECKING:
+    from ...core.element import Element
 
 #: The CTAs of the largest cluster, each a bit of the mask.
 MOST_CTAS = 16
@@ -60,7 +63,7 @@ def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
     return mask
 
 
-def tma_transaction_bytes(*tiles: Any, element: Any = None, ctas: int = 1) -> int:
+def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int = 1) -> int:
     """The bytes that a barrier waits for: those of tiles in shared memory that TMA fills, of one stage.
 
     tiles    tensors or layouts of shared memory

@@ -54,7 +54,7 @@ class OperandReads(NamedTuple):
     access: Access
 
 
-def operand_reads(atom: Any, operand: str, smem: Any, *, memory: Any = None, width: int | None = None) -> OperandReads:
+def operand_reads(atom: Any, operand: str, smem: object, *, memory: Any = None, width: int | None = None) -> OperandReads:
     """The plain loads that read an MMA's A or B from a layout of shared memory: as wide as can be, and their bank conflicts.
 
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps

@@ -217,7 +217,7 @@ class _Map:
         return shape, strides
 
 
-def _constant(n: int, x: Any) -> bool:
+def _constant(n: int, x: int) -> bool:
     return known(x) == n
 
 
@@ -413,7 +413,7 @@ def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
     return numbers
 
 
-def _base(base: Any) -> int:
+def _base(base: object) -> int:
     """An address of shared memory [bytes]."""
     n = require_number("where a box lies in shared memory", base)
     if not 0 <= n < 1 << 18:

@@ -18,6 +18,7 @@ from ...core.element import Element
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Reason
 from ...core.int_tuple import leaves, product_each, rank, shown, size
 from ...core.ints import Int, is_int, known, static
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.questions import require
 from ...core.strides import Shape
@@ -73,11 +74,11 @@ class TMACopy:
     element: Element
     smem: Any
 
-    def partition_S(self, tensor: Any, cta: int = 0) -> Tensor:
+    def partition_S(self, tensor: AnyLayout | Tensor, cta: int = 0) -> Tensor:
         """A tensor of TMA coordinates (M, N, ...) cut as ((box, boxes), tiles along M, tiles along N, ...)."""
         return self._partition(tensor, cta)
 
-    def partition_D(self, tensor: Any, cta: int = 0) -> Tensor:
+    def partition_D(self, tensor: AnyLayout | Tensor, cta: int = 0) -> Tensor:
         """A tensor of shared memory cut the same way; the swizzle stays with the map."""
         return self._partition(tensor, cta)
 
@@ -97,7 +98,7 @@ class TMACopy:
 
 
 def make_tma_copy(
-    operation: str, gmem: Any, smem: Any, tile: Any = None, cluster: int = 1, *, element: Any = None, l2_promotion: str = "128B"
+    operation: str, gmem: object, smem: object, tile: object = None, cluster: int = 1, *, element: object = None, l2_promotion: str = "128B"
 ) -> TMACopy:
     """The TMA copy of tiles of a global tensor to and from a layout of shared memory.
 
@@ -149,7 +150,7 @@ def make_tma_copy(
     return TMACopy(operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole)
 
 
-def _require_operation(operation: Any, cluster: Any) -> None:
+def _require_operation(operation: object, cluster: object) -> None:
     if not isinstance(operation, str) or operation not in OPERATIONS:
         store = "store a dense output as a matrix of pixels: SM90_TMA_STORE" if "STORE" in str(operation) else "write make_im2col_copy(...)"
         fix = store if "IM2COL" in str(operation) else "write it as a text"
@@ -159,7 +160,7 @@ def _require_operation(operation: Any, cluster: Any) -> None:
         raise RangeError(f"{operation} over {ctas} CTAs", "1, or a _MULTICAST operation", "use SM90_TMA_LOAD_MULTICAST")
 
 
-def shared_of(where: str, smem: Any, element: Element) -> Swizzled:
+def shared_of(where: str, smem: object, element: Element) -> Swizzled:
     """Shared memory taken apart; DivisibilityError for a swizzle that no map has."""
     parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
     if isinstance(parts, Reason):
@@ -208,7 +209,7 @@ def box_values(smem: Layout, vectors: Layout, basis: Layout, element: Element) -
     return values
 
 
-def _as_types(tile: Any) -> Any:
+def _as_types(tile: object) -> Any:
     """Plain integers of a tile as static ones: what C++ takes as types."""
     return tuple(map(_as_types, tile)) if isinstance(tile, tuple) else static(tile) if type(tile) is int else tile
 
@@ -232,7 +233,7 @@ def _require_aligned(boxes: Layout, element: Element) -> None:
             raise RangeError(what, f"a multiple of {BOX_BYTES}", "use an atom of GMMA or UMMA, or rows without padding")
 
 
-def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout | None = None) -> tuple[Tensor, Tensor]:
+def tma_partition(tma: TMACopy, smem: object, gmem: object, cta: int = 0, ctas: Layout | None = None) -> tuple[Tensor, Tensor]:
     """Shared and global tensors cut into boxes: ((box, boxes), rest...) of (tile, rest...) each.
 
     tma    the TMACopy;  cta  this CTA of those that share the load, numbered by the layout `ctas`
@@ -269,7 +270,7 @@ def tma_partition(tma: TMACopy, smem: Any, gmem: Any, cta: int = 0, ctas: Layout
     return made[0], made[1]
 
 
-def _slice_of(cta: Any, ctas: Any) -> int:
+def _slice_of(cta: int, ctas: int | Layout) -> int:
     """The slice of a multicast tile that a CTA loads: its number among those that share it."""
     if not isinstance(ctas, Layout) or known(size(ctas)) is None:
         raise LeafTypeError(f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')")

@@ -20,7 +20,7 @@ from ...core.basis import E, ScaledBasis
 from ...core.element import Element
 from ...core.errors import DivisibilityError, Unproven
 from ...core.int_tuple import get, leaves, modes_of, product_each, shown
-from ...core.ints import Int, is_constant, known, static
+from ...core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, static
 from ...core.layout import Layout
 from ...core.strides import Shape, Stride
 from .canonical import Mode
@@ -60,7 +60,7 @@ def tma_basis(gmem: Layout, smem: Layout, vectors: Layout) -> Layout:
     return Layout(Shape(*map(_unwrapped, shapes)), Stride(*map(_unwrapped, strides)))
 
 
-def _unwrapped(mode: tuple[Any, ...]) -> Any:
+def _unwrapped(mode: tuple[Any, ...]) -> IntTree:
     return mode[0] if len(mode) == 1 else mode
 
 
@@ -82,7 +82,7 @@ def _runs(layout: Layout) -> Iterator[tuple[Any, ScaledBasis]]:
         yield extent, e
 
 
-def _paths(shape: Any, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def _paths(shape: IntTupleLike, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """The path of each leaf of a shape."""
     for i, m in enumerate(modes_of(shape)):
         if isinstance(m, tuple):
@@ -103,7 +103,7 @@ def map_of(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: i
     return TensorMap(element=element, shape=shape, strides=bytes_of, box=tuple(box), swizzle=swizzle_name(mode), l2_promotion=l2_promotion)
 
 
-def _first_bytes(step: Any, element: Element) -> Any:
+def _first_bytes(step: Leaf, element: Element) -> Leaf:
     """The bytes of a step along the first mode: of elements that are parts of bytes 0, from one to the next."""
     if element.bits % 8 and known(step) != 1:
         what = f"make_tma_copy: elements of {element.bits} bits {shown(step)} apart"
@@ -138,7 +138,7 @@ def _extent_and_step(gmem: Layout, mode: list[ScaledBasis]) -> tuple[Any, Any]:
     return extent, step
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Leaf) -> Leaf:
     """A known integer as a plain one; a symbol as it is."""
     n = known(x)
     return x if n is None else int(n)
@@ -167,7 +167,7 @@ def coordinates_of(gmem: Layout, basis: Layout, m: TensorMap) -> Layout:
     return Layout(gmem.shape, _by_path(gmem.shape, strides))
 
 
-def _by_path(shape: Any, strides: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
+def _by_path(shape: IntTupleLike, strides: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> IntTree:
     if isinstance(shape, tuple):
         return Stride(*(_by_path(m, strides, (*path, i)) for i, m in enumerate(shape)))
     return strides.get(path or (0,), _0)

@@ -208,7 +208,7 @@ class MMAAtom(Displayed):
         found: Element = self.types["AB".index(side)] if self.types and side in "AB" else getattr(self, f"val_{side}")
         return found
 
-    def __getitem__(self, arguments: Any) -> MMAAtom:
+    def __getitem__(self, arguments: object) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
         if self.template is None:
             raise LeafTypeError(f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}")
@@ -287,7 +287,7 @@ class CopyAtom(Displayed):
         """The atom: C++ makes a value of its type with braces."""
         return self
 
-    def __getitem__(self, val_type: Any) -> CopyAtom:
+    def __getitem__(self, val_type: object) -> CopyAtom:
         element = as_element(val_type)
         typed = dataclasses.replace(self, val_type=element)
         for side in ("src", "dst", "ref"):

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...core.element import Element, half, uint32, uint64, uint128
 from ...core.errors import LeafTypeError
+from ...core.ints import IntTree
 from ...core.layout import Layout
 from .atom import CopyAtom, CopySide, TmemCells, tv
 from .entries import Entry, Parameter, element, integer
@@ -93,7 +94,7 @@ _TMEM: dict[str, tuple[int, str, int, int, Callable[[int], Any]]] = {
 }
 
 
-def _without_ones(shape: Any, stride: Any) -> Layout:
+def _without_ones(shape: IntTree, stride: IntTree) -> Layout:
     """The layout without the values' last mode where that has extent 1: one repetition is not counted."""
     values: list[Any] = [shape[1], stride[1]]
     if not isinstance(values[0], tuple) or values[0][-1] > 1:

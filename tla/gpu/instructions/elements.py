@@ -160,7 +160,7 @@ def tensor_core_type(element: Element) -> Element:
     return tf32 if element is float else element
 
 
-def require_number(what: str, x: Any) -> builtins.int:
+def require_number(what: str, x: object) -> builtins.int:
     """An integer that is known, as a plain one; LeafTypeError for anything else."""
     n = known(x) if is_int(x) else None
     if n is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, RankError
@@ -16,6 +16,9 @@ from ...core.ints import Int
 from .arithmetic import ScaleIn
 from .atom import Atom, Major, MMAAtom
 from .elements import as_element, cpp_name
+
+if TYPE_CHECKING:
+    from .atom import CopyAtom
 
 
 class Parameter(NamedTuple):
@@ -180,7 +183,7 @@ class Family:
         """The architecture."""
         return self.entry.arch
 
-    def __getitem__(self, arguments: Any) -> Any:
+    def __getitem__(self, arguments: object) -> CopyAtom | MMAAtom:
         return self.entry.atom(*arguments if isinstance(arguments, tuple) else (arguments,))
 
     def __iter__(self) -> Iterator[Atom]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from ...core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
 from ...core.errors import LeafTypeError
+from ...core.ints import IntTree
 from ...core.layout import Layout
 from .atom import MMAAtom, shape_of, side_by_side, tv
 from .entries import Entry, element, integer, one_of
@@ -28,7 +28,7 @@ ROWS: list[tuple[tuple[Element, ...], tuple[Element, ...]]] = [
 LANES = 16
 
 
-def _joined(threads: Any, modes: list[tuple[int, int]]) -> Layout:
+def _joined(threads: IntTree, modes: list[tuple[int, int]]) -> Layout:
     """(lane, value) with the values' modes of extent 1 left out."""
     shape, stride = side_by_side(modes)
     return tv((threads[0], shape), (threads[1], stride))

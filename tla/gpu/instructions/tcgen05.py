@@ -71,7 +71,7 @@ def _umma(
     b_type: Element,
     c_type: Element,
     M: int,
-    N: Any,
+    N: int,
     a_major: Major,
     b_major: Major,
     sf_type: Element | None = None,

@@ -8,7 +8,7 @@ Source: the PTX manual, "Tensor Memory" and "Data path layout organization"; CuT
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...algebra.composition import composition
 from ...algebra.divide import tiled_product
@@ -19,6 +19,9 @@ from ...core.layout import Layout
 from ...core.strides import Shape, compact_col_major
 from .atom import tv
 from .elements import as_element, require_number
+
+if TYPE_CHECKING:
+    from ...core.element import Element
 
 #: Data paths, columns of 32 bits, and the bits of the address below a data path.
 LANES, COLUMNS, PATH_BITS = 128, 512, 16
@@ -52,7 +55,7 @@ def _cells(m: int, n: int, sms: int, allocation: str) -> Cells:
 ALLOCATIONS = {1: ("Interleaved", "NonInterleaved"), 2: ("Interleaved", "Duplicated")}
 
 
-def tmem_layout(shape: Any, element: Any, *, sms: int = 1, storage: int = 32, allocation: str = "Interleaved") -> Layout:
+def tmem_layout(shape: object, element: object, *, sms: int = 1, storage: int = 32, allocation: str = "Interleaved") -> Layout:
     """The place of an operand's part ((M, N), rest...) in tensor memory: a layout into addresses, in elements.
 
     shape       of one SM's part, as partition_C leaves it: M is 64 or 128 (of two SMs 32, 64 or 128), all static
@@ -113,7 +116,7 @@ class TmemAddress(NamedTuple):
     bit: int
 
 
-def tmem_address(offset: int, element: Any) -> TmemAddress:
+def tmem_address(offset: int, element: object) -> TmemAddress:
     """The address of an offset of a layout of tensor memory; RangeError past its 128 data paths of 512 columns.
 
     >>> from tla.gpu import half, tmem_address
@@ -128,7 +131,7 @@ def tmem_address(offset: int, element: Any) -> TmemAddress:
     return address
 
 
-def tmem_columns(layout: Layout, element: Any) -> int:
+def tmem_columns(layout: Layout, element: Element) -> int:
     """The columns that a layout of tensor memory reaches, which is what tcgen05.alloc is asked for, rounded up to a power of two."""
     bits = as_element(element).bits
     path = (1 << PATH_BITS) * 32 // bits

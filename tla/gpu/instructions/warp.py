@@ -148,7 +148,15 @@ _SM120: list[tuple[str, int, bool, bool]] = [
 
 
 def _sm120(
-    name: str, k: int, sparse: bool, scaled: bool, a_type: Element, b_type: Element, c_type: Element, sf_type: Any = None, VS: Any = None
+    name: str,
+    k: int,
+    sparse: bool,
+    scaled: bool,
+    a_type: Element,
+    b_type: Element,
+    c_type: Element,
+    sf_type: Element | None = None,
+    VS: int | None = None,
 ) -> MMAAtom:
     """A warp's instruction of SM120: narrow floats, with a scale factor for every `VS` elements of a row, with a sparse A."""
     four_bits = _is_of_four_bits(k, sparse, scaled)

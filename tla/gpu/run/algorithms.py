@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import shown
@@ -16,8 +16,13 @@ from ...core.sums import added, scaled
 from ...tensors.make_tensor import as_tensor
 from .values import extents_of, places_of, read, valid_of, values_of, write
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-def clear(t: Any) -> None:
+    from ...tensors.tensor import Tensor
+
+
+def clear(t: Tensor) -> None:
     """Zero every element of a tensor of threads.
 
     >>> import numpy as np
@@ -32,7 +37,7 @@ def clear(t: Any) -> None:
     fill(t, 0)
 
 
-def fill(t: Any, value: Any) -> None:
+def fill(t: Tensor, value: Any) -> None:
     """Set every element of a tensor of threads to a value; RangeError for an integer that does not fit.
 
     >>> import numpy as np
@@ -48,7 +53,7 @@ def fill(t: Any, value: Any) -> None:
     write("fill", t, value, valid_of(t))
 
 
-def transform(source: Any, target: Any, f: Callable[..., Any]) -> None:
+def transform(source: npt.NDArray[Any] | Tensor, target: Tensor, f: Callable[..., Any]) -> None:
     """target = f(source) for every element, by numpy: f takes and gives arrays; the types may differ.
 
     >>> import numpy as np
@@ -73,7 +78,7 @@ def transform(source: Any, target: Any, f: Callable[..., Any]) -> None:
     write("transform", target, found.reshape(shape) if found.ndim else found)
 
 
-def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
+def axpby(alpha: Any, x: npt.NDArray[Any] | Tensor, beta: Any, y: npt.NDArray[Any] | Tensor) -> None:
     """y = alpha * x + beta * y for every element that is valid of both; where beta is 0, y is not read.
 
     >>> import numpy as np

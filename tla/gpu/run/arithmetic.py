@@ -8,7 +8,7 @@ Source: the PTX manual, "mma", ".satfinite", ".xor.popc", "tcgen05.mma"; the ISA
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.arrays import INT64_MAX
 from ...core.errors import LeafTypeError, RangeError
@@ -16,11 +16,14 @@ from ...core.values import rounded
 from ..instructions.atom import MMAAtom
 from ..tiled.fragments import numpy_type
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 #: Sums of integers below this are exact in float64, whose products numpy hands to BLAS.
 _EXACT = 1 << 53
 
 
-def multiplied(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> Any:
+def multiplied(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: Any, dtype: Any) -> Any:
     """D of one instruction, or of many side by side.
 
     left    (..., row, k), a sparse A whole, scale factors multiplied in;  right  (..., column, k)
@@ -37,7 +40,7 @@ def multiplied(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> 
     return rounded(rounded(total, wide) / 2**atom.arithmetic.shift_C + product, dtype)
 
 
-def require_accumulator(atom: MMAAtom, dtype: Any) -> None:
+def require_accumulator(atom: MMAAtom, dtype: object) -> None:
     """LeafTypeError for accumulators of another type than those of an atom whose sums stop at their ends."""
     own = numpy_type(atom.val_D)
     if atom.arithmetic.saturate and str(dtype) != own:
@@ -67,7 +70,7 @@ def _parts(atom: MMAAtom, left: Any, right: Any) -> tuple[Any, Any]:
     return np.concatenate([left.real, left.imag], -1), np.concatenate([right.real, right.imag], -1)
 
 
-def _integers(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> Any:
+def _integers(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: Any) -> Any:
     """D of integers: the exact sum, and then clamped, wrapped, or refused where D is wider than the atom's own and does not hold it."""
     import numpy as np
 
@@ -89,7 +92,7 @@ def _integers(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> A
     return rounded(found, dtype)
 
 
-def _largest(x: Any) -> int:
+def _largest(x: npt.NDArray[Any]) -> int:
     return max(abs(int(x.min())), abs(int(x.max()))) if x.size else 0
 
 

@@ -5,7 +5,7 @@ Source: CuTe include/cute/algorithm/copy.hpp.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import RankError
 from ...core.int_tuple import size
@@ -14,6 +14,9 @@ from ...tensors.tensor import Tensor, require_data
 from ..instructions.atom import CopyAtom
 from .copy_facts import CopyStep, copy_facts, plain_copy, require_whole_instructions
 from .values import extents_of, read, thread_values, write
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def copy(*operands: Any) -> None:
@@ -88,7 +91,7 @@ def _operands(where: str, given: tuple[Any, ...], names: str) -> tuple[Any, ...]
     return given
 
 
-def _with_data(where: str, x: Any) -> Tensor:
+def _with_data(where: str, x: Tensor) -> Tensor:
     t = as_tensor(where, x)
     require_data(where, t)
     return t
@@ -120,7 +123,7 @@ def run_copy(step: CopyStep) -> None:
     write(where, step.target, moved, writes)
 
 
-def _in_extents(values: Any, extents: tuple[int, ...]) -> Any:
+def _in_extents(values: npt.NDArray[Any], extents: tuple[int, ...]) -> Any:
     """Values of each thread, (thread, modes ...), in as many modes of other extents, by their index: the first mode is the fastest."""
     if values.shape[1:] == extents:
         return values
@@ -128,7 +131,7 @@ def _in_extents(values: Any, extents: tuple[int, ...]) -> Any:
     return backward.transpose(0, *range(len(extents), 0, -1))
 
 
-def _through(atom: CopyAtom, values: Any, count: int) -> Any:
+def _through(atom: CopyAtom, values: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
     """The values of an atom's threads after it, of those before: (threads, value and atom, rest ...)."""
     import numpy as np
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algebra.codomain import cosize
 from ...algebra.common import max_alignment, max_common_vector, nullspace
@@ -37,6 +37,9 @@ from ..tiled.tiled_copy import TiledCopy
 from .sides import Side, are_moved_as_they_lie, first_mode, memory_of, threads_of
 from .truth import Truth, truth_of
 from .values import extents_of, holds_coordinates
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,9 @@ class CopyStep:
     where: Truth | None = None
 
 
-def copy_facts(tiled_copy: Any, source: Any, target: Any, predicate: Any = None) -> CopyStep:
+def copy_facts(
+    tiled_copy: CopyAtom | TiledCopy, source: Tensor, target: Tensor, predicate: npt.NDArray[Any] | Tensor | None = None
+) -> CopyStep:
     """The copy of source to target by an instruction, if it can execute it; nothing is copied.
 
     tiled_copy   a TiledCopy, or a CopyAtom with its element type
@@ -125,7 +130,7 @@ def plain_copy(source: Tensor, target: Tensor, *, predicated: bool = False) -> C
     return made
 
 
-def _atom(where: str, tiled_copy: Any) -> CopyAtom:
+def _atom(where: str, tiled_copy: CopyAtom | TiledCopy) -> CopyAtom:
     atom = tiled_copy.atom if isinstance(tiled_copy, TiledCopy) else tiled_copy
     if not isinstance(atom, CopyAtom) or atom.val_type is None:
         what = f"{where} by {shown(tiled_copy)}"
@@ -238,7 +243,7 @@ def _require_own_places(where: str, source: Side, target: Side) -> None:
 # -------------------------------------------------------------------------------------------- as wide as it can be
 
 
-def _require_wide(where: str, atom: CopyAtom, source: Tensor, target: Tensor, truth: Any) -> None:
+def _require_wide(where: str, atom: CopyAtom, source: Tensor, target: Tensor, truth: Truth | None) -> None:
     """Require what CuTe's vectorizing copies do: elements in the order of their index, in accesses as wide as static layouts allow."""
     element, most = _element(atom), atom.most_bits or 0
     sizes = [size(t.shape) for t in (source, target)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.int_tuple import size
 from ...core.values import rounded
@@ -17,6 +17,9 @@ from ..tiled.tiled_mma import MODES, TiledMMA
 from .arithmetic import multiplied
 from .mma_facts import MmaStep, mma_facts, require_all_threads
 from .values import extents_of, thread_values, values_of, write
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def gemm(*operands: Any) -> None:
@@ -73,7 +76,7 @@ def run_mma(step: MmaStep) -> None:
     write("gemm", d, found.reshape(shape), np.broadcast_to(runs.reshape(-1, *(1,) * (len(shape) - 1)), shape))
 
 
-def _product(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> Any:
+def _product(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: object) -> Any:
     """D = A * B + C of all atoms, (group, M, N, block, row, column): one instruction after the other along K, as CuTe's loop has them."""
     groups, m, n, blocks, x, y = total.shape
     rows, columns = (t.transpose(2, 0, 3, 1, 4, 5).reshape(t.shape[2], groups, blocks, -1, t.shape[5]) for t in (left, right))
@@ -83,7 +86,7 @@ def _product(atom: MMAAtom, left: Any, right: Any, total: Any, dtype: Any) -> An
     return whole.reshape(groups, blocks, m, x, n, y).transpose(0, 2, 4, 1, 3, 5)
 
 
-def _factor(atom: MMAAtom, side: str, matrices: Mapping[str, Any]) -> Any:
+def _factor(atom: MMAAtom, side: str, matrices: Mapping[str, Any]) -> npt.NDArray[Any]:
     """The matrices of A or B as they are multiplied: a sparse A is expanded, and scale factors are multiplied in."""
     whole = expanded(atom, matrices["A"], matrices["E"]) if side == "A" and "E" in matrices else matrices[side]
     return rounded(whole, float) * rounded(matrices[f"SF{side}"], float) if atom.val_SF else whole  # exact in 64 bits
@@ -107,7 +110,7 @@ def _groups(mma: TiledMMA) -> Any:
     return np.broadcast_to(layout(v + lanes * rest), (lanes, mma.threads // lanes)).T
 
 
-def _matrices(step: MmaStep, name: str, groups: Any) -> Any:
+def _matrices(step: MmaStep, name: str, groups: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Fragments as the atoms' matrices: (group, rest 1, rest 2, block, row, column)."""
     import numpy as np
 
@@ -120,7 +123,7 @@ def _matrices(step: MmaStep, name: str, groups: Any) -> Any:
     return np.swapaxes(out.reshape(*held.shape[:-2], atom.blocks, n, m), -1, -2)
 
 
-def _fragments(mma: TiledMMA, matrices: Any, groups: Any) -> Any:
+def _fragments(mma: TiledMMA, matrices: npt.NDArray[Any], groups: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The accumulators' matrices (group, M, N, block, row, column) as fragments: (thread, value, M, N)."""
     import numpy as np
 

@@ -8,7 +8,7 @@ Source: the PTX manual, "Addresses as operands"; CuTe include/cute/atom/copy_tra
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.composed import ComposedLayout, innermost
 from ...core.errors import Reason, Unproven
@@ -19,6 +19,9 @@ from ...core.swizzle import Swizzle
 from ...tensors.tensor import Tensor
 from ..descriptors.vectors import Vectors, are_of_one_run, first_values, is_multiple
 from .values import places_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: The names of memories that stand for others.
 _MEMORIES = {"rmem": "registers", "tmem": "TMEM"}
@@ -77,7 +80,7 @@ class Side(NamedTuple):
         what = f"{self.tensor.layout.outer} moves elements inside of {self.vectors.bits // 8} bytes of {shown(self.vectors.layout)}"
         return Reason(what, self.vectors.expected, self.vectors.fix)
 
-    def why_not_aligned(self, admitted: Any) -> Reason | None:
+    def why_not_aligned(self, admitted: npt.NDArray[Any] | None) -> Reason | None:
         """The reason why an access begins at no multiple of its size; None where all do.
 
         admitted   the accesses that are made, as an array of (thread, access, rest); None for all
@@ -166,7 +169,7 @@ class Side(NamedTuple):
         what = f"{self.vectors.bits // 8} bytes along mode 0 of {shown(self.vectors.layout)} are not contiguous, those of thread {thread}"
         return Reason(what, self.vectors.expected, self.vectors.fix)
 
-    def _why_not_aligned_by_values(self, remainder: int, admitted: Any) -> Reason | None:
+    def _why_not_aligned_by_values(self, remainder: int, admitted: npt.NDArray[Any] | None) -> Reason | None:
         import numpy as np
 
         bits = remainder * 8 + self.accesses()[:, :, 0] * self.vectors.element.bits

@@ -5,7 +5,7 @@ Source: CuTe include/cute/atom/copy_atom.hpp, Copy_Atom::call, which asks the fi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import size
@@ -13,6 +13,9 @@ from ...tensors.tensor import Tensor
 from ..instructions.atom import CopyAtom
 from .sides import Side
 from .values import extents_of, holds_coordinates, places_of, values_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Truth(NamedTuple):
@@ -40,7 +43,7 @@ class Truth(NamedTuple):
         return executed.repeat(lanes, 0)
 
 
-def _several_values(where: str, side: Side, grouped: Any, executed: Any) -> LeafTypeError:
+def _several_values(where: str, side: Side, grouped: npt.NDArray[Any], executed: npt.NDArray[Any]) -> LeafTypeError:
     """The refusal of a predicate that is true for some values of an instruction."""
     import numpy as np
 
@@ -53,12 +56,12 @@ def _several_values(where: str, side: Side, grouped: Any, executed: Any) -> Leaf
     return LeafTypeError(what, f"one truth value for all {lanes * values}", fix)
 
 
-def truth_of(where: str, predicate: Any, tensors: tuple[Tensor, Tensor]) -> Truth:
+def truth_of(where: str, predicate: npt.NDArray[Any] | Tensor, tensors: tuple[Tensor, Tensor]) -> Truth:
     """A predicate with the axes of source and target. Raises LeafTypeError for what is none, RankError for other extents."""
     return Truth(*(_mask(where, predicate, t) for t in tensors))
 
 
-def _mask(where: str, predicate: Any, t: Tensor) -> Any:
+def _mask(where: str, predicate: npt.NDArray[Any] | Tensor, t: Tensor) -> npt.NDArray[Any]:
     """A predicate with the axes of a tensor's elements."""
     import numpy as np
 

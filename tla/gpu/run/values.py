@@ -6,18 +6,22 @@ Source: CuTe include/cute/tensor_impl.hpp: a thread's tensor is a layout and whe
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout, innermost
 from ...core.coord import coord_leaf
 from ...core.errors import InjectivityError, RangeError
 from ...core.int_tuple import modes_of, product_each, size
+from ...core.ints import IntTupleLike
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import plus
 from ...core.values import converted
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, gives_places, require_data, require_mutable
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: What to do about elements past the end.
 GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"
@@ -78,7 +82,7 @@ def valid_of(t: Tensor) -> Any:
     return functools.reduce(np.logical_and, inside)
 
 
-def _components(place: Any, count: int) -> list[Any]:
+def _components(place: IntTupleLike, count: int) -> list[Any]:
     """The integers of a coordinate, as many as there are: those that are left out are 0."""
     return [*as_coordinate(ArithmeticTuple(*[0] * count) + place)]
 
@@ -148,7 +152,7 @@ def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
     _put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
 
 
-def _put(where: str, t: Tensor, places: Any, values: Any) -> None:
+def _put(where: str, t: Tensor, places: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
     """Write values to the buffer; InjectivityError, and nothing is written, where two that differ go to one place."""
     require_mutable(where, t)
     before = t.data[places]
@@ -159,7 +163,7 @@ def _put(where: str, t: Tensor, places: Any, values: Any) -> None:
         raise InjectivityError(what, "a place for each element", "write to registers first, which each thread has of its own")
 
 
-def thread_values(layout: Layout, lanes: int) -> Any:
+def thread_values(layout: Layout, lanes: int) -> npt.NDArray[Any]:
     """A thread-value layout as an array of (thread, value)."""
     import numpy as np
 

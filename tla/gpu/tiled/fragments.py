@@ -5,7 +5,7 @@ Source: CuTe include/cute/tensor_impl.hpp, make_fragment_like; mma_traits_sm100.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algebra.make import fragment_layout
 from ...core.composed import innermost
@@ -20,6 +20,9 @@ from ...tensors.positions import Memory
 from ...tensors.tensor import Tensor, tensor_of
 from ..instructions.atom import TmemFragment
 from ..instructions.tmem import tmem_layout
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _0 = Int[0]()
 #: numpy's types of elements; one that numpy does not have is held by float32.
@@ -64,7 +67,7 @@ def register_type(element: Element, part: Tensor, wider: bool = False) -> Any:
     return part.dtype if part.dtype is not None and holds(element, part.dtype, wider) else numpy_type(element)
 
 
-def fragment_like(part: Tensor, thread: Any, dtype: Any) -> Tensor:
+def fragment_like(part: Tensor, thread: int | npt.NDArray[Any], dtype: Any) -> Tensor:
     """Registers of a part's shape, the values of the atom first and then the other modes in the order of the part's strides."""
     return registers(fragment_layout(part.layout), thread, dtype)
 

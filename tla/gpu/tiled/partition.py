@@ -16,7 +16,7 @@ from ...core.arithmetic import round_up
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout, around, innermost
 from ...core.int_tuple import modes_of, product_each
-from ...core.ints import Int, is_int
+from ...core.ints import Int, Leaf, is_int
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout, as_layout, join
 from ...core.leaf_arithmetic import plus, times
@@ -54,7 +54,7 @@ def _in_whole_tiles(layout: Layout, tiles: Sequence[Any]) -> Layout:
     return join([*map(_in_whole, modes, tiles), *modes[len(tiles) :]])
 
 
-def _in_whole(mode: Layout, tile: Any) -> Layout:
+def _in_whole(mode: Layout, tile: Leaf) -> Layout:
     """A mode whose extent is a multiple of the tile, or is one integer that is rounded up to one."""
     reach = reach_of(as_layout("a tile", Layout(tile, _1) if is_int(tile) else tile))
     if isinstance(mode.shape, tuple) or divides(reach, mode.shape) is not None:
@@ -92,7 +92,7 @@ def _for_each(index: Any, offset: Any) -> Any:
     return offset if isinstance(offset, (ScaledBasis, ArithmeticTuple)) else plus(offset, times(index, 0))
 
 
-def _around_threads(layout: Any, inner: Any, offset: Any) -> tuple[Any, Any]:
+def _around_threads(layout: Any, inner: AnyLayout, offset: Any) -> tuple[Any, Any]:
     """As `around`, of offsets that are arrays: one for each thread. Of a swizzled layout they stand where its offset does."""
     if isinstance(layout, Layout):
         return inner, offset
@@ -112,12 +112,12 @@ def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     return guard._replace(place=place, start=as_coordinate(guard.start + offset))
 
 
-def _has_array(x: Any) -> bool:
+def _has_array(x: object) -> bool:
     """Whether a coordinate of threads is of an array of them."""
     return any(map(_has_array, x)) if isinstance(x, tuple) else getattr(x, "shape", ()) != () and hasattr(x, "dtype")
 
 
-def _all_modes(whole: Any, offset: Any) -> Any:
+def _all_modes(whole: Tensor, offset: Any) -> Any:
     """An offset as it is; a coordinate with as many integers as those of the whole have: modes of extent 1 lose theirs."""
     if not isinstance(offset, (ScaledBasis, ArithmeticTuple)):
         return offset

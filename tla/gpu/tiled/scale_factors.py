@@ -23,7 +23,7 @@ from ...algebra.divide import tile_to_shape
 from ...core.arithmetic import round_up
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError
 from ...core.int_tuple import leaves, product_each, rank, shown
-from ...core.ints import is_int, leaf, static
+from ...core.ints import IntTree, IntTupleLike, Leaf, is_int, leaf, static
 from ...core.layout import Layout
 from ...core.questions import at_most
 from ...core.strides import Shape, Stride, compact_col_major
@@ -54,7 +54,7 @@ _BLOCKS = MappingProxyType(
 )
 
 
-def _block(vector: Any, arch: Any) -> _Block:
+def _block(vector: object, arch: object) -> _Block:
     if not isinstance(arch, str) or arch not in _BLOCKS:
         raise LeafTypeError(
             f"scales of {shown(arch)}", f"one of {', '.join(_BLOCKS)}", "use one of these; for Ascend write tla.MakeMxScaleLayout"
@@ -82,7 +82,7 @@ def scale_factor_atom(vector: int, arch: str = "sm100") -> Layout:
     return tv((rows, (int(vector), scales)), (row_steps, (0, scale_steps)))
 
 
-def scale_factor_layout(rows: Any, k: Any, vector: int, arch: str = "sm100") -> Layout:
+def scale_factor_layout(rows: object, k: object, vector: int, arch: str = "sm100") -> Layout:
     """The scale of each element of a (rows, k) operand: (row, k) -> byte in the buffer of scales.
 
     rows, k   extents of the matrix [elements], M or N and K; static, dynamic or symbolic; whole blocks are stored
@@ -109,7 +109,7 @@ def scale_factor_layout(rows: Any, k: Any, vector: int, arch: str = "sm100") -> 
     return Layout(tiled.shape, tiled.stride, given)
 
 
-def plain_scales(rows: Any, k: Any, vector: int, arch: str = "sm100") -> Layout:
+def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> Layout:
     """The scales of a (rows, k) operand as a plain row-major matrix of rows by scales, those of whole blocks: (row, k) -> byte.
 
     Its modes are those of `scale_factor_layout`, padding included. With vector 1, k counting scales, `copy` goes from one to the other.
@@ -137,7 +137,7 @@ def plain_scales(rows: Any, k: Any, vector: int, arch: str = "sm100") -> Layout:
     return Layout(blocked.shape, Stride(row_steps, k_steps), blocked.origin_shape)
 
 
-def _times(tree: Any, n: Any) -> Any:
+def _times(tree: IntTree, n: Leaf) -> Any:
     return Stride(*(_times(m, n) for m in tree)) if isinstance(tree, tuple) else tree * n
 
 
@@ -167,6 +167,6 @@ def require_scale_strides(layout: Layout, vector: int, arch: str = "sm100") -> N
             raise DivisibilityError(what, f"{expected[0]}:{expected[1]}", fix)
 
 
-def _first(mode: Any) -> Any:
+def _first(mode: IntTupleLike) -> IntTree:
     """The block's part of a mode of whole blocks."""
     return mode[0] if isinstance(mode, tuple) and mode and isinstance(mode[0], tuple) else mode

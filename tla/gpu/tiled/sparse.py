@@ -10,7 +10,7 @@ Source: the PTX manual, "Sparse matrix storage"; CuTe include/cute/numeric/integ
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.arrays import as_int64
 from ...core.errors import LeafTypeError, RangeError, RankError
@@ -21,6 +21,9 @@ from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ..instructions.atom import MMAAtom
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 def group_of(atom: MMAAtom) -> int:
     """The number of neighbours along K that four bits of metadata are for: half of them are kept."""
@@ -28,7 +31,7 @@ def group_of(atom: MMAAtom) -> int:
     return atom.sparsity[1] // 2
 
 
-def compress(atom: MMAAtom, a: Any) -> tuple[Tensor, Tensor]:
+def compress(atom: MMAAtom, a: npt.NDArray[Any]) -> tuple[Tensor, Tensor]:
     """A for a sparse instruction: its kept elements, and their metadata, as tensors over the coordinates (M,K) of the whole.
 
     atom   a sparse matrix instruction: it says how many elements of which groups may be kept
@@ -77,7 +80,7 @@ def metadata_layout(m: int, k: int, group: int) -> Layout:
     return Layout((m, (2 * group, k // (2 * group))), (k // (2 * group), (0, 1)))
 
 
-def _kept(atom: MMAAtom, used: Any) -> Any:
+def _kept(atom: MMAAtom, used: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """(row, group, which) -> the unit that is kept, rising; where fewer are used, others make up the number."""
     import numpy as np
 
@@ -89,7 +92,7 @@ def _kept(atom: MMAAtom, used: Any) -> Any:
     return np.sort(np.argsort(~used, axis=-1, kind="stable")[..., :count], axis=-1)
 
 
-def expanded(atom: MMAAtom, stored: Any, metadata: Any) -> Any:
+def expanded(atom: MMAAtom, stored: npt.NDArray[Any], metadata: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The whole of A, (..., row, column), of what is stored and of the metadata at the same coordinates.
 
     Raises RangeError for metadata that name no two units in rising order.

@@ -14,7 +14,7 @@ from ...algebra.inverse import right_inverse
 from ...algebra.modes import append
 from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import IntTuple, shown, size
-from ...core.ints import Int, is_constant, is_int, known
+from ...core.ints import Int, IntLike, is_constant, is_int, known
 from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import add
 from ...core.make_layout import MakeLayout, shape
@@ -24,7 +24,7 @@ _0, _1 = Int[0](), Int[1]()
 ONE = Layout(_1, _0)
 
 
-def vector(n: Any) -> Layout:
+def vector(n: IntLike) -> Layout:
     """n elements side by side: CuTe's make_layout(n)."""
     return Layout(n, _0 if is_constant(1, n) else _1)
 
@@ -74,7 +74,7 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     return get_flat_coord(threads, t)
 
 
-def _past(t: Any, limit: Any) -> bool:
+def _past(t: Any, limit: IntLike) -> bool:
     """Whether a thread, or any of an array of them, is known to be none of `limit`."""
     if getattr(t, "shape", ()) == ():
         return at_most(t, -1) is True or at_most(limit, t) is True

@@ -17,7 +17,7 @@ from ...core.display import Displayed
 from ...core.element import Width
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import _, product_each, shown, size
-from ...core.ints import Int, is_int
+from ...core.ints import Int, IntLike, IntTree, is_int
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import mul
@@ -93,7 +93,7 @@ class TiledCopy(Displayed):
         thread_coordinate(repr(self), vector(size(self.TV[0])), t)
         return ThrCopy(self, t)
 
-    def get_slice(self, t: Any) -> ThrCopy:
+    def get_slice(self, t: IntLike) -> ThrCopy:
         """copy[t], as CuTe writes it."""
         return self[t]
 
@@ -162,7 +162,7 @@ class TiledCopy(Displayed):
         return join([own, *list(tiled[1])[1:]])
 
 
-def _shape_of(tiler: Any) -> Any:
+def _shape_of(tiler: Any) -> Shape:
     """The shape of a tiler's tiles."""
     return Shape(*(shape(x) if isinstance(x, Layout) else x for x in tiler))
 
@@ -218,7 +218,7 @@ class ThrCopy:
 # ---------------------------------------------------------------------------------------------------- making one
 
 
-def _tiled_copy(where: str, atom: Any, tv: Layout, tiler: Any) -> TiledCopy:
+def _tiled_copy(where: str, atom: CopyAtom, tv: Layout, tiler: Any) -> TiledCopy:
     """A TiledCopy whose threads and values its atom divides."""
     threads, values = product_each(_typed(where, atom).val_ref.shape)
     for what, have, need in (("threads", size(tv[0]), threads), ("values", size(tv[1]), values)):
@@ -260,7 +260,7 @@ def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -
     return _tiled_copy("make_tiled_copy", atom, tv, tiler)
 
 
-def make_layout_tv(thr_layout: Any, val_layout: Any) -> tuple[Any, Layout]:
+def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[Any, Layout]:
     """The tile that threads cover with their values, and the layout from (thread, value) to the index in it.
 
     Arguments and errors are those of make_tiled_copy.
@@ -297,7 +297,7 @@ def _static(x: Any) -> Any:
     return Int[int(x)]() if is_int(x) and isinstance(x, int) else x
 
 
-def make_tiled_copy_A(atom: Any, mma: TiledMMA) -> TiledCopy:
+def make_tiled_copy_A(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
     """A copy whose threads hold what a tiled MMA's threads hold of A: shared memory to its registers.
 
     >>> from tla.gpu import Copy_Atom, SM75_U32x4_LDSM_N, SM80_16x8x16_F32F16F16F32_TN, half, make_tiled_copy_A, make_tiled_mma
@@ -310,7 +310,7 @@ def make_tiled_copy_A(atom: Any, mma: TiledMMA) -> TiledCopy:
     return _of_mma("make_tiled_copy_A", atom, mma, "A")
 
 
-def make_tiled_copy_B(atom: Any, mma: TiledMMA) -> TiledCopy:
+def make_tiled_copy_B(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
     """A copy whose threads hold what a tiled MMA's threads hold of B; see make_tiled_copy_A.
 
     >>> from tla.gpu import Copy_Atom, SM75_U32x4_LDSM_N, SM80_16x8x16_F32F16F16F32_TN, half, make_tiled_copy_B, make_tiled_mma
@@ -323,7 +323,7 @@ def make_tiled_copy_B(atom: Any, mma: TiledMMA) -> TiledCopy:
     return _of_mma("make_tiled_copy_B", atom, mma, "B")
 
 
-def make_tiled_copy_C(atom: Any, mma: TiledMMA) -> TiledCopy:
+def make_tiled_copy_C(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
     """A copy whose threads hold what a tiled MMA's threads hold of C: its accumulators to memory.
 
     >>> from tla.gpu import Copy_Atom, SM80_16x8x16_F32F16F16F32_TN, UniversalCopy, float, make_tiled_copy_C, make_tiled_mma
@@ -336,7 +336,7 @@ def make_tiled_copy_C(atom: Any, mma: TiledMMA) -> TiledCopy:
     return _of_mma("make_tiled_copy_C", atom, mma, "C")
 
 
-def _of_mma(where: str, atom: Any, mma: Any, operand: str) -> TiledCopy:
+def _of_mma(where: str, atom: CopyAtom, mma: Any, operand: str) -> TiledCopy:
     sizes = _require(where, mma, TiledMMA, "a tiled MMA").tile_size
     i, j = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}[operand]
     return _tiled_copy(where, atom, getattr(mma, f"{operand}_TV"), Shape(sizes[i], sizes[j]))
@@ -397,7 +397,7 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
     return _cotiled("make_tiled_copy_C_atom", atom, some, Shape(sizes[0], sizes[1]))
 
 
-def _cotiled(where: str, atom: Any, tv: Layout, whole: Any) -> TiledCopy:
+def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCopy:
     """A copy of what (thread, value) -> index of a tile of extents `whole` reaches: the tiler picks that out of each mode."""
     strides = [tuple(_1 if i == j else _0 for j in range(len(whole))) for i in range(len(whole))]
     tiler = tuple(keep_steps(composition(Layout(whole, s), tv)) for s in strides)

@@ -15,7 +15,7 @@ from ...algebra.predicates import is_bijective, is_injective
 from ...core.display import Displayed
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import Underscore, _, shown, size
-from ...core.ints import Int, is_int, is_static, known, leaf
+from ...core.ints import Int, IntLike, IntTree, Leaf, is_int, is_static, known, leaf
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import mul
@@ -82,7 +82,7 @@ class TiledMMA(Displayed):
         return tuple(n if isinstance(p, Underscore) else p for n, p in zip(extents, self.permutations))
 
     @property
-    def tile_size(self) -> Any:
+    def tile_size(self) -> IntTree:
         """The part of M, N and K that the threads take at once [elements]."""
         return MakeLayout(tuple(map(size, self.permutation_mnk))).shape
 
@@ -95,7 +95,7 @@ class TiledMMA(Displayed):
         t = as_thread(t)
         return ThrMMA(self, t, thread_coordinate(repr(self), self.thr_layout_vmnk, t))
 
-    def get_slice(self, t: Any) -> ThrMMA:
+    def get_slice(self, t: IntLike) -> ThrMMA:
         """mma[t], as CuTe writes it."""
         return self[t]
 
@@ -179,7 +179,7 @@ def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
     return join([threads[0], join([first, threads[1][1]])])
 
 
-def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) -> TiledMMA:
+def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = None) -> TiledMMA:
     """An atom laid out over threads and its tile permuted.
 
     atom           an MMAAtom: SM80_16x8x16_F32F16F16F32_TN
@@ -214,7 +214,7 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: Any = None) 
     return mma
 
 
-def _static(x: Any) -> Any:
+def _static(x: object) -> Any:
     """Plain integers as static ones: what C++ takes as types; anything else as it is."""
     if isinstance(x, tuple):
         return tuple(map(_static, x))
@@ -270,15 +270,15 @@ class ThrMMA:
         """The fields as CuTe prints a ThrMMA, and then the tiled MMA."""
         return f"{as_cute_prints('ThrMMA', {'Thr VMNK': self.thr_vmnk}, 10)}\n{self.mma}"
 
-    def partition_A(self, t: Any) -> Tensor:
+    def partition_A(self, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of A, (FrgV, RestM, RestK, ...): a tensor over the same elements."""
         return self.partition("A", t)
 
-    def partition_B(self, t: Any) -> Tensor:
+    def partition_B(self, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of B, (FrgV, RestN, RestK, ...): a tensor over the same elements."""
         return self.partition("B", t)
 
-    def partition_C(self, t: Any) -> Tensor:
+    def partition_C(self, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of C, (FrgV, RestM, RestN, ...): a tensor over the same elements."""
         return self.partition("C", t)
 
@@ -286,11 +286,11 @@ class ThrMMA:
         """The thread's part of a sparse A's metadata, over the coordinates (M,K) of A, as compress gives them."""
         return self.partition("E", t)
 
-    def partition_SFA(self, t: Any) -> Tensor:
+    def partition_SFA(self, t: Tensor) -> Tensor:
         """The thread's part of A's scale factors, over the coordinates (M,K) of A, as scale_factor_layout has them."""
         return self.partition("SFA", t)
 
-    def partition_SFB(self, t: Any) -> Tensor:
+    def partition_SFB(self, t: Tensor) -> Tensor:
         """The thread's part of B's scale factors, over the coordinates (N,K) of B."""
         return self.partition("SFB", t)
 
@@ -302,18 +302,18 @@ class ThrMMA:
         thread = (self.thr_vmnk[0], (self.thr_vmnk[i + 1], self.thr_vmnk[j + 1]))
         return part_of(whole, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
-    def partition_fragment_A(self, t: Any) -> Tensor:
+    def partition_fragment_A(self, t: AnyLayout | Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part.
 
         Registers hold the atom's element type, whatever that of the tensor is.
         """
         return self.make_fragment_A(self.partition_A(t))
 
-    def partition_fragment_B(self, t: Any) -> Tensor:
+    def partition_fragment_B(self, t: AnyLayout | Tensor) -> Tensor:
         """New registers of the shape of the thread's part of B, in B's order; of an atom that reads B from shared memory, that part."""
         return self.make_fragment_B(self.partition_B(t))
 
-    def partition_fragment_C(self, t: Any) -> Tensor:
+    def partition_fragment_C(self, t: AnyLayout | Tensor) -> Tensor:
         """New registers, or tensor memory, of the shape of the thread's part of C, for the atom's accumulators: float of half, too."""
         return self.make_fragment_C(self.partition_C(t))
 
@@ -344,7 +344,7 @@ class ThrMMA:
         return fragment_like(part, self.thread, register_type(atom.element(side), part))
 
 
-def partition_shape_A(mma: TiledMMA, shape: Any) -> Any:
+def partition_shape_A(mma: TiledMMA, shape: tuple[Leaf, ...]) -> IntTree:
     """The shape of a thread's part of A, of a tile of extents (M,K): (FrgV, RestM, RestK, ...). Source: CuTe `partition_shape_A`.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_A
@@ -356,7 +356,7 @@ def partition_shape_A(mma: TiledMMA, shape: Any) -> Any:
     return _part(mma, 0, "A", shape).shape
 
 
-def partition_shape_B(mma: TiledMMA, shape: Any) -> Any:
+def partition_shape_B(mma: TiledMMA, shape: tuple[Leaf, ...]) -> IntTree:
     """The shape of a thread's part of B, of a tile of extents (N,K): (FrgV, RestN, RestK, ...). Source: CuTe `partition_shape_B`.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_B
@@ -368,7 +368,7 @@ def partition_shape_B(mma: TiledMMA, shape: Any) -> Any:
     return _part(mma, 0, "B", shape).shape
 
 
-def partition_shape_C(mma: TiledMMA, shape: Any) -> Any:
+def partition_shape_C(mma: TiledMMA, shape: tuple[Leaf, ...] | None) -> IntTree:
     """The shape of a thread's part of C, of a tile of extents (M,N): (FrgV, RestM, RestN, ...). Source: CuTe `partition_shape_C`.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_C
@@ -404,7 +404,7 @@ def _part(mma: Any, thread: Any, operand: str, shape: Any) -> Tensor:
     return tiled[thread].partition(operand, MakeLayout(shape))
 
 
-def _tiled(where: str, mma: Any) -> TiledMMA:
+def _tiled(where: str, mma: MMAAtom | TiledMMA) -> TiledMMA:
     if not isinstance(mma, TiledMMA):
         raise LeafTypeError(f"{where} of {shown(mma)}", "a tiled MMA", "write make_tiled_mma(...)")
     return mma

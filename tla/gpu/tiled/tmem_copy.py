@@ -11,6 +11,7 @@ from ...algebra.coalesce import coalesce
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown, size
+from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...tensors.tensor import Tensor
 from ..instructions.atom import CopyAtom, tv
@@ -40,7 +41,7 @@ def tmem_values(atom: CopyAtom, element: Element) -> Layout:
     return coalesce(tv(*zip(*modes)))
 
 
-def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
+def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledCopy:
     """The copy of a warpgroup between tensor memory and registers: each warp has the 32 data paths that it may reach.
 
     atom      a copy of tensor memory: Copy_Atom[SM100_TMEM_LOAD_32dp32b4x, float], or the operation
@@ -64,7 +65,7 @@ def make_tmem_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     return _cotiled(atom, threads, tmem_values(atom, element), tmem)
 
 
-def make_utccp_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
+def make_utccp_copy(atom: Any, tmem: AnyLayout, element: Any = None) -> TiledCopy:
     """The copy of tcgen05.cp from shared memory to tensor memory: one thread starts it for an SM, or for two.
 
     atom      a copy of tcgen05.cp: Copy_Atom[SM100_UTCCP_4x32dp128bit_1cta, uint8], or the operation
@@ -85,7 +86,7 @@ def make_utccp_copy(atom: Any, tmem: Any, element: Any = None) -> TiledCopy:
     return _cotiled(atom, tv(int(size(atom.thr_id)), 0), tmem_values(atom, element), tmem)
 
 
-def _with_type(where: str, example: str, atom: Any, element: Any) -> tuple[CopyAtom, Element]:
+def _with_type(where: str, example: str, atom: object, element: object) -> tuple[CopyAtom, Element]:
     """A copy instruction with its element type."""
     if element is not None:
         atom = Copy_Atom[atom, as_element(element)]

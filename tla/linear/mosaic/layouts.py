@@ -114,7 +114,7 @@ def _columns(parts: Sequence[Part], dims: Sequence[Dim], rank: int) -> list[tupl
     return found
 
 
-def _tiles(tiling: Any) -> tuple[Tile, ...]:
+def _tiles(tiling: object) -> tuple[Tile, ...]:
     if not isinstance(tiling, (list, tuple)) or not tiling or not all(isinstance(t, (list, tuple)) and t for t in tiling):
         raise LeafTypeError(f"TiledLayout: the tiling {shown(tiling)}", "a list of tiles", "write [(64, 8), (16, 8), (8, 8), (2,)]")
     tiles = tuple(tuple(power_of_two("TiledLayout: a tile", n) for n in t) for t in tiling)
@@ -130,7 +130,7 @@ def _dims(name: str, dims: Any) -> tuple[Dim, ...]:
     return tuple(Replicated(power_of_two("Replicated", d.times)) if isinstance(d, Replicated) else d for d in dims)
 
 
-def _shape(where: str, shape: Any) -> tuple[int, ...]:
+def _shape(where: str, shape: object) -> tuple[int, ...]:
     if not isinstance(shape, (list, tuple)):
         raise LeafTypeError(f"{where}: the shape {shown(shape)}", "a list of extents", "write [64, 128]")
     return tuple(power_of_two(f"{where}: an extent", n) for n in shape)

@@ -54,13 +54,13 @@ def from_text(text: str) -> TiledLayout | WGStridedFragLayout:
     return NAMED_LAYOUTS.get(text.strip()) or reader.whole(reader.layout)
 
 
-def _read_tiled(tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: Any, unreduced_operation: Any = None) -> TiledLayout:
+def _read_tiled(tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: int, unreduced_operation: int | None = None) -> TiledLayout:
     if unreduced_operation is not None:
         raise RangeError(f"an unreduced layout, by {shown(unreduced_operation)}", "one value of each element", "reduce it first")
     return TiledLayout(tiling, warp_dims, lane_dims, vector_dim)
 
 
-def _read_replicated(times: Any) -> Replicated:
+def _read_replicated(times: int) -> Replicated:
     return Replicated(integer("Replicated: times", times))
 
 

@@ -155,7 +155,7 @@ class SliceLayout(Parameters):
         return cut.remove_zero_bases_along_dim("register")  # type: ignore[no-any-return]
 
 
-def require_distributed(where: str, x: Any) -> None:
+def require_distributed(where: str, x: object) -> None:
     """Refuse what is no layout of registers."""
     if not (isinstance(x, Parameters) and hasattr(x, "linear") and hasattr(x, "cga_layout") and hasattr(x, "rank")):
         raise RankError(f"{where} is a {type(x).__name__}", "a distributed layout", "give a BlockedLayout, or that of an MMA")

@@ -108,7 +108,7 @@ def _read_slice(p: Pairs) -> SliceLayout:
     return SliceLayout(dim, with_rank(parent, 3) if dim == 2 else parent)
 
 
-def with_rank(layout: Any, rank: int) -> Any:
+def with_rank(layout: object, rank: int) -> Any:
     """A layout as a text has it with the rank that its tensor says: only WMMA's without bases leaves it open."""
     if isinstance(layout, AMDWMMALayout) and not (layout.reg_bases or layout.warp_bases or layout.cga_layout) and rank == 3:
         return replace(layout, rank=rank)

@@ -57,7 +57,7 @@ def _as_lists(x: Any) -> Any:
     return [_as_lists(v) for v in x] if isinstance(x, tuple) else x
 
 
-def vector(where: str, x: Any, rank: int | None = None) -> Vector:
+def vector(where: str, x: object, rank: int | None = None) -> Vector:
     """A list of integers as a tuple of plain ones."""
     if not isinstance(x, (list, tuple)):
         raise LeafTypeError(f"{where} is {shown(x)}", "a list of integers", "write [4, 1]")
@@ -66,20 +66,20 @@ def vector(where: str, x: Any, rank: int | None = None) -> Vector:
     return tuple(integer(where, n) for n in x)
 
 
-def vectors(where: str, x: Any, rank: int | None = None) -> tuple[Vector, ...]:
+def vectors(where: str, x: object, rank: int | None = None) -> tuple[Vector, ...]:
     """A list of lists of integers as a tuple of tuples."""
     if not isinstance(x, (list, tuple)):
         raise LeafTypeError(f"{where} is {shown(x)}", "a list of bases", "write [[1, 0]]")
     return tuple(vector(where, v, rank) for v in x)
 
 
-def flag(where: str, x: Any) -> bool:
+def flag(where: str, x: object) -> bool:
     if not isinstance(x, bool):
         raise LeafTypeError(f"{where} is {shown(x)}", "True or False", "write True")
     return x
 
 
-def one_of(where: str, x: Any, allowed: Sequence[int]) -> int:
+def one_of(where: str, x: object, allowed: Sequence[int]) -> int:
     n = integer(where, x)
     if n not in allowed:
         raise RankError(f"{where} is {n}", f"one of {', '.join(map(str, allowed))}", f"write {allowed[0]}")

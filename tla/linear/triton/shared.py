@@ -15,6 +15,7 @@ from ...core.arrays import dtype_of, require_held
 from ...core.conversions import over
 from ...core.coord import CoordLike, Offset, coord_leaf
 from ...core.errors import LeafTypeError, RankError
+from ...core.ints import IntTree
 from ...core.leaf_arithmetic import plus, times
 from ..linear_layout import LinearLayout
 from ..value import integer
@@ -272,7 +273,7 @@ class PaddedSharedLayout(Parameters):
         return len(self.shape)
 
     @staticmethod
-    def with_identity_for(pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: Any = ()) -> PaddedSharedLayout:
+    def with_identity_for(pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: IntTree = ()) -> PaddedSharedLayout:
         """The padded layout whose elements lie in an order of the dimensions, fastest first."""
         part = _per_block("PaddedSharedLayout", shape, cga_layout)
         bases = [[1 << k if i == d else 0 for i in range(len(shape))] for d in order for k in range(tiles.log2(part[d]))]

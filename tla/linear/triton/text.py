@@ -56,7 +56,7 @@ def to_text(layout: Parameters) -> str:
     return f"#{name}<{before}{'{' + pairs + '}' if form.braces else pairs}{after}>"
 
 
-def _value(x: Any) -> str:
+def _value(x: object) -> str:
     if isinstance(x, bool):
         return str(x).lower()
     if isinstance(x, (list, tuple)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import modes_of, shown
@@ -15,12 +15,15 @@ from . import tiles
 from .distributed import DistributedLinearLayout, require_distributed
 from .parameters import Parameters, one_of
 
+if TYPE_CHECKING:
+    from ...core.layout import Layout
+
 #: Threads of a warp: NVIDIA's and RDNA's, CDNA's.
 WARPS = (32, 64)
 
 
 @checked
-def from_thread_values(layout: Any, tile: Sequence[int], threads_per_warp: int = 32) -> DistributedLinearLayout:
+def from_thread_values(layout: Layout, tile: Sequence[int], threads_per_warp: int = 32) -> DistributedLinearLayout:
     """Convert a (thread, value) layout of CuTe to Gluon's layout of the tile.
 
     layout             from thread and value to the index in the tile, first mode fastest, such as a TiledMMA's C_TV

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...algebra.composition import composition
 from ...algebra.inverse import left_inverse
@@ -31,6 +31,9 @@ from .lower import lower
 from .map_chain import offsets_in
 from .sizes import byte_size, element_count
 from .values import Shape
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Dimensions that a reshape merges or splits are compared by going through them, up to this many coordinates.
 COMPARABLE = 2**18
@@ -155,7 +158,7 @@ def _digits_of_run(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | N
     return reached(out, math.prod(n for _m, n in modes))
 
 
-def _at(modes: list[tuple[Layout, int]], k: Any) -> Any:
+def _at(modes: list[tuple[Layout, int]], k: npt.NDArray[Any]) -> Any:
     """The offset of element k of a run of modes, the minor-most first."""
     total: Any = 0
     for mode, n in modes:
@@ -168,7 +171,7 @@ def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int,
     return _agree(math.prod(dims_a), lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), "through a composed layout")
 
 
-def _index(k: Any, dims: tuple[int, ...]) -> Any:
+def _index(k: npt.NDArray[Any], dims: tuple[int, ...]) -> Any:
     """The index of element k in row-major order."""
     out = []
     for n in reversed(dims):
@@ -226,7 +229,7 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     return Relayout(a, b, same, layout, run, 0 if same else -(-element_count(a) * a.bits // 8))
 
 
-def _backward(source: Any, destination: Any) -> Layout | None:
+def _backward(source: Layout, destination: Layout) -> Layout | None:
     """source after the inverse of destination: an offset goes to an index, that to a coordinate, that to an offset."""
     strides = []
     for i, mode in enumerate(modes_of(destination.shape)):

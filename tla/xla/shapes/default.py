@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ...core.errors import RangeError
 from .arguments import integers_of
@@ -20,7 +19,7 @@ TARGETS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
 Tiles = tuple[tuple[TileEntry, ...], ...]
 
 
-def default_layout(element_type: Any, dims: Sequence[int], target: str = "v5e") -> ArrayShape:
+def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") -> ArrayShape:
     """The shape with the layout that the TPU compiler chooses for an argument or a result of a program.
 
     element_type   XLA's name, such as bf16, or a dtype

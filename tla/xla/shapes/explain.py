@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import LeafTypeError, LoweringError, RangeError
 from ...core.int_tuple import shown
-from ...core.ints import is_int, known, leaf
+from ...core.ints import IntLike, Leaf, is_int, known, leaf
 from ...core.questions import equal
 from ...symbolic.declare import dim, index as index_below
 from .arguments import joined
@@ -186,7 +186,7 @@ def _symbols(shape: ArrayShape, dims: tuple[Any, ...], index: Sequence[Any] | No
     return tuple(_named(i, n) if isinstance(i, str) else leaf(i) for i, n in zip(index, ends))
 
 
-def _named(name: str, extent: Any) -> Any:
+def _named(name: str, extent: IntLike) -> Leaf:
     """An index that runs through a dimension."""
     return dim(name) if extent is None or equal(extent, 0) else index_below(name, extent)
 

@@ -17,7 +17,7 @@ from ...core.arrays import INT64_MAX, as_int64, computed, dtype_of, range_of, re
 from ...core.conversions import modulo, over
 from ...core.errors import LeafTypeError, LoweringError, RangeError, RankError
 from ...core.int_tuple import shown
-from ...core.ints import is_int, known, leaf, plain
+from ...core.ints import Leaf, is_int, known, leaf, plain
 from ...core.leaf_arithmetic import ceil_div, plus, times
 from ...core.questions import equal, require
 from .array_shape import COMBINE, ArrayShape, TileEntry, cover, groups, tiled, why_not_tile
@@ -86,7 +86,7 @@ def linear_index(shape: Shape | str, index: Sequence[Any]) -> Any:
     return row_major(levels[-1], place)
 
 
-def linear_index_with_tile(index: Sequence[Any], dims: Sequence[Any], tile: Sequence[Any]) -> Any:
+def linear_index_with_tile(index: Sequence[Any], dims: Sequence[Any], tile: Sequence[Any]) -> Leaf:
     """The offset of an element in an array of one tile level, major to minor, as the documents define it [elements].
 
     index, dims, tile   integers or symbols, as many of each; `*` or -1 in a tile merges its dimension with the next one
@@ -151,7 +151,7 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
     return index if inside is True else tuple(plus(times(plus(i, 1), inside), -1) for i in index)
 
 
-def _inside(shape: ArrayShape, index: Any) -> tuple[Any, ...]:
+def _inside(shape: ArrayShape, index: object) -> tuple[Any, ...]:
     """The index as a tuple of numbers that are inside of the array, as far as that can be seen."""
     dims = logical_dimensions(shape)
     given = _sequence("index", index)
@@ -166,17 +166,17 @@ def _inside(shape: ArrayShape, index: Any) -> tuple[Any, ...]:
     return numbers
 
 
-def _sequence(what: str, given: Any) -> tuple[Any, ...]:
+def _sequence(what: str, given: object) -> tuple[Any, ...]:
     if not isinstance(given, (tuple, list)):
         raise LeafTypeError(f"{what} of type {type(given).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one")
     return tuple(given)
 
 
-def _leaves(what: str, given: Any) -> tuple[Any, ...]:
+def _leaves(what: str, given: object) -> tuple[Any, ...]:
     return tuple(plain(leaf(n)) for n in _sequence(what, given))
 
 
-def _number(shape: ArrayShape, x: Any, total: Any, low: int = 0) -> Any:
+def _number(shape: ArrayShape, x: Any, total: int, low: int = 0) -> Any:
     """An integer or symbol as such; an array of numpy in 64 bits; a tracer, if its dtype holds every offset, and `low`."""
     if not dtype_of(x) or is_int(x):
         return plain(leaf(x))
@@ -197,7 +197,7 @@ def _below(shape: ArrayShape, i: Any, n: Any) -> Any:
     return computed(operator.lt, i, n) if dtype_of(i) else require("<=", plus(i, 1), n, lambda: f"{i} in {shape}")
 
 
-def _all_below(shape: ArrayShape, what: str, i: Any, n: Any) -> bool:
+def _all_below(shape: ArrayShape, what: str, i: Any, n: int) -> bool:
     """Whether 0 <= i < n, as far as that can be seen."""
     if dtype_of(i):
         values = seen(i)

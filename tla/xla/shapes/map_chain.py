@@ -13,7 +13,7 @@ from ...core.composed import ComposedLayout, gives_coordinates
 from ...core.digits import reached
 from ...core.errors import LoweringError
 from ...core.int_tuple import leaves, modes_of, shown
-from ...core.ints import known
+from ...core.ints import IntTupleLike, known
 from ...core.layout import Layout
 from ...core.questions import equal
 
@@ -81,7 +81,7 @@ def _number(n: object) -> int:
     return value
 
 
-def _numbers(shape: Any) -> list[int]:
+def _numbers(shape: IntTupleLike) -> list[int]:
     return [_number(n) for n in leaves(shape)]
 
 

@@ -134,7 +134,7 @@ def from_proto(proto: Mapping[str, Any] | str | bytes) -> Shape | ArrayLayout:
     return _shape_of(proto, 0) if "element_type" in proto else _layout_of(proto)
 
 
-def _shape_of(proto: Any, depth: int) -> Shape:
+def _shape_of(proto: object, depth: int) -> Shape:
     """The shape that a ShapeProto says."""
     fields = _fields(proto, "ShapeProto")
     if depth > MAX_DEPTH:
@@ -178,7 +178,7 @@ _GONE = [
 ]
 
 
-def _fields(proto: Any, message: str) -> Proto:
+def _fields(proto: object, message: str) -> Proto:
     """The fields of a message that say something."""
     if not isinstance(proto, Mapping):
         raise LeafTypeError(f"a {message} of type {type(proto).__name__}", "a dict of its fields", "to_proto makes one")
@@ -215,7 +215,7 @@ def _integers(fields: Proto, name: str) -> tuple[int, ...]:
     return tuple(_integer(name, n) for n in _list(fields, name))
 
 
-def _integer(name: str, value: Any) -> int:
+def _integer(name: str, value: int) -> int:
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value):
         value = int(value)  # 64-bit numbers are texts in the JSON of protos
     if not isinstance(value, int) or isinstance(value, bool) or not INT64_MIN <= value <= INT64_MAX:

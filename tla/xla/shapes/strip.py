@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algebra.flat_modes import has_symbols
 from ...core.errors import LeafTypeError, LoweringError, RangeError, RankError
@@ -20,6 +20,9 @@ from .foreign import type_name
 from .grammar import as_shape
 from .index import logical_dimensions, multi_index, row_major, tiled_dimensions
 from .values import Shape
+
+if TYPE_CHECKING:
+    from .array_shape import ArrayShape
 
 #: A longer strip is refused [slots].
 MAX_SLOTS = 2**20
@@ -68,7 +71,7 @@ def strip(shape: Shape | str | Layout, elements: Sequence[Any] | None = None, pa
     return tuple(padding if at is None else at if elements is None else elements[row_major(dims, at)] for at in places)
 
 
-def _of_array(shape: Any) -> tuple[tuple[int, ...], list[tuple[int, ...] | None]]:
+def _of_array(shape: ArrayShape) -> tuple[tuple[int, ...], list[tuple[int, ...] | None]]:
     dims, unit = logical_dimensions(shape), shape.effective_layout.tail_padding_alignment_in_elements
     if has_symbols(dims):
         raise LoweringError(f"the strip of {shape}", "known sizes", "give its dimensions numbers")
@@ -83,7 +86,7 @@ def _of_array(shape: Any) -> tuple[tuple[int, ...], list[tuple[int, ...] | None]
     return dims, [tuple(at) if at[0] >= 0 else None for at in found]
 
 
-def _few(what: Any, count: int) -> int:
+def _few(what: Layout | ArrayShape, count: int) -> int:
     if count > MAX_SLOTS:
         raise RangeError(f"{count:,} slots of {what!s:.80}", f"{MAX_SLOTS:,} at most", "take a tile of it")
     return count
