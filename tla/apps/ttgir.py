@@ -13,7 +13,7 @@ from . import terminal
 from .terminal import Answer
 
 if TYPE_CHECKING:
-    from ..ttgir.advise import Advice
+    from ..ttgir.advice import Advice
     from ..ttgir.costs import Cost, Costs
 
 _ttgir = OnDemand("tla.ttgir")
