@@ -23,6 +23,7 @@ _TABLES = {
     "wavefronts": ("shared memory: wavefronts of all warps, each time", "waves"),
     "sectors": ("global memory: sectors of 32 bytes of all warps, each time", "sectors"),
     "shuffles": ("shuffles of all warps, each time", "shuffles"),
+    "atomics": ("atomics of all warps, each time", "atomics"),
     "bytes": ("bulk copies: bytes, each time", "bytes"),
 }
 
