@@ -17,8 +17,6 @@ from .conversions import Conversion, conversion
 from .machines import Machine
 
 Columns = dict[str, list[list[int]]]
-#: Integer operations that redux has, over all lanes of a warp.
-_REDUX = ("arith.addi", "arith.andi", "arith.ori", "arith.xori", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui")
 _WORD, _WIDEST = 32, 128
 
 
@@ -62,7 +60,7 @@ def reduction(
     _reduced(columns, axis, "register")
     columns["register"] = [v for v in columns["register"] if any(v)]
     shuffles, redux, passed = 0, 0, list[Conversion]()
-    fast = machine.redux and len(elements) == 1 and elements[0].bits <= _WORD and combined_by and {*combined_by} <= {*_REDUX}
+    fast = len(elements) == 1 and elements[0].bits <= _WORD and combined_by and {*combined_by} <= {*machine.redux}
     while True:
         count, lanes = 1 << len(columns["register"]), _reduced(columns, axis, "lane")
         groups = 1 << sum(map(any, columns["lane"]))  # of lanes that reduce together
