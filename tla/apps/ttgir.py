@@ -13,7 +13,7 @@ from . import terminal
 from .terminal import Answer
 
 if TYPE_CHECKING:
-    from ..ttgir.advise import Advice
+    from ..ttgir.advice import Advice
     from ..ttgir.costs import Cost, Costs
 
 _ttgir = OnDemand("tla.ttgir")
@@ -23,6 +23,7 @@ _TABLES = {
     "wavefronts": ("shared memory: wavefronts of all warps, each time", "waves"),
     "sectors": ("global memory: sectors of 32 bytes of all warps, each time", "sectors"),
     "shuffles": ("shuffles of all warps, each time", "shuffles"),
+    "atomics": ("atomics of all warps, each time", "atomics"),
     "bytes": ("bulk copies: bytes, each time", "bytes"),
 }
 
@@ -84,6 +85,10 @@ def value_of(found: Costs) -> dict[str, Any]:
         ],
         "totals": {unit: terminal.plain(n) for unit, n in found.totals().items()},
         "assumed": dict(found.addresses.assumed),
+        "faults": [
+            {"kind": f.kind, "operation": f.op.name, "line": f.op.line, "source": f.op.source, "what": f.what, "fix": f.fix}
+            for f in _ttgir.faults(found)
+        ],
     }
 
 
@@ -120,6 +125,9 @@ def text_of(value: dict[str, Any]) -> str:
     if refused:
         lines += ["", "not counted, or not legal:"]
         lines += [terminal.wrapped([f"  line {r['line']}, {r['operation']}: {r['refused']}"], width) for r in refused]
+    for fault in value["faults"]:
+        where = fault["source"] or f"line {fault['line']}"
+        lines += ["", terminal.wrapped([f"wrong: {where}, {fault['operation']}: {fault['what']}", f"  fix: {fault['fix']}"], width)]
     lines += ["", "in one instance of the program:"]
     lines += [f"  {unit} {n}" for unit, n in value["totals"].items()]
     if value["assumed"] and "sectors" in value["totals"]:

@@ -4,13 +4,16 @@ read_program     a program from a file; program_of: from its text
 costs            instructions, wavefronts and sectors of each operation, how often it runs, and the totals
 dots             its matrix products, and where their operands come from
 advise           other layouts by which accesses cost less
+faults           what is wrong: memory read by another layout than it was written by, operands that no instruction takes
 difference       two compiles of a kernel compared
 """
 
-from .advise import Advice, advise
+from .advice import Advice
+from .advise import advise
 from .costs import Cost, Costs, Part, costs
 from .difference import Change, difference
 from .dots import Dot, dots
+from .faults import Fault, faults
 from .program import Argument, Op, Program, Source
 from .text import program_of, read_program
 
@@ -21,6 +24,7 @@ __all__ = [
     "Cost",
     "Costs",
     "Dot",
+    "Fault",
     "Op",
     "Part",
     "Program",
@@ -29,6 +33,7 @@ __all__ = [
     "costs",
     "difference",
     "dots",
+    "faults",
     "program_of",
     "read_program",
 ]

@@ -1,9 +1,12 @@
-"""Changes of layouts that make a program's accesses cheaper: each is counted as the program's own, and kept where it takes less.
+"""Changes that make a program's accesses cheaper: each is counted as the program's own, and kept where it takes less.
 
-swizzle   another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family, and both orders
-padding   the same by #ttg.padded_shared, of AMD's targets, whose lowering has it
-order     another #ttg.blocked for a global access: which dimension threads go along first, and sizePerThread
-kWidth    another width of the operands of a dot that come from shared memory, of NVIDIA's mma
+swizzle        another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family, and both orders
+padding        the same by #ttg.padded_shared, of AMD's targets, whose lowering has it
+order          another #ttg.blocked for a global access: which dimension threads go along first, and sizePerThread
+vectors        the same where it takes no fewer sectors, but fewer instructions, as accesses are wider
+kWidth         another width of the operands of a dot that come from shared memory, of NVIDIA's mma
+divisibility   arguments that 16 would have to divide for wider accesses; constant: sizes that are 1, and that Triton is not told of
+hoist          a conversion that can stand before the loop; repeat: one whose result is there without it
 
 What is predicted is the cost of the accesses that are named. Another layout of registers may need a conversion elsewhere.
 """
@@ -18,53 +21,24 @@ from typing import Any, NamedTuple
 from ..access.counting import access
 from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
-from ..core.errors import TlaError
+from ..core.errors import RangeError, TlaError
 from ..linear import bits
 from ..linear.triton import BlockedLayout, DotOperandLayout, PaddedSharedLayout, SwizzledSharedLayout, Typed, to_text
 from .addresses import pointee_bits
-from .alignment import extents
-from .costs import Cost, Costs, Part, allocated, wide, without_copies
+from .advice import Advice
+from .alignment import extents, vector_of
+from .arguments import facts
+from .costs import Cost, Costs, Part, allocated, mask_of, wide, without_copies
 from .loops import Size
+from .memories import COPY, FREE, allocations, memory_of
 from .program import Op, Program
+from .reuse import reuses
 from .shared import moved
 
-#: Operations that are another view of the same memory.
-_VIEWS = ("ttg.memdesc_index", "ttg.memdesc_subslice", "ttg.memdesc_trans", "ttg.memdesc_reshape")
-_COPY = "ttg.async_copy_global_to_local"
-#: Operations whose memory may have any layout.
-_FREE = ("ttg.local_load", "ttg.local_store", "ttg.local_alloc", "ttg.local_dealloc", _COPY, *_VIEWS, "scf.yield", "scf.for")
 _VECTORS, _PHASES, _PER_PHASE = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4, 8)
 _SIZES = (1, 2, 4, 8, 16)
 #: A thread moves no more at once [bits]; the widest kWidth.
-_WIDEST, _WIDEST_K = 128, 16
-
-
-class Advice(NamedTuple):
-    """A change, and what it makes of the accesses that it is for.
-
-    kind      swizzle, padding, order or kWidth
-    alias     the name that the program has for the layout, such as shared1; nothing where it has none
-    was       the layout that it is, as TTGIR writes it
-    change    the one that it may be
-    rows      the accesses
-    unit      what is counted: wavefronts or sectors
-    before    of all of them, each as often as it runs
-    after     the same with the change; predicted
-    saved     the difference where each access runs once
-
-    >>> Advice("kWidth", "", "kWidth = 2", "kWidth = 4", (), "wavefronts", 64, 32, 32).after
-    32
-    """
-
-    kind: str
-    alias: str
-    was: str
-    change: str
-    rows: tuple[Cost, ...]
-    unit: str
-    before: Size
-    after: Size
-    saved: int
+_WIDEST, _WIDEST_K, _WORD = 128, 16, 32
 
 
 class _Counted(NamedTuple):
@@ -96,7 +70,7 @@ def advise(found: Costs) -> tuple[Advice, ...]:
     >>> first.change
     '#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>'
     """
-    changes = [*_memories(found), *_orders(found), *_widths(found)]
+    changes = [*_memories(found), *_orders(found), *_widths(found), *facts(found), *reuses(found)]
     return tuple(sorted(changes, key=lambda a: -a.saved))
 
 
@@ -104,32 +78,27 @@ def advise(found: Costs) -> tuple[Advice, ...]:
 
 
 def _memories(found: Costs) -> Iterator[Advice]:
-    """A better layout of each memory that has conflicts, and that no other unit reads; none where loads transpose, which is not counted."""
-    if found.machine.transposes:
-        return
+    """A better layout of each memory that has conflicts or narrow accesses, and that no other unit reads."""
     groups: dict[str, list[Cost]] = {}
     fixed = set[str]()
-    memory = _roots(found.program)
+    memory = allocations(found.program)
     for op in found.program.ops:
         used = {memory[name] for name in (*op.operands, *op.results) if name in memory}
-        if op.name not in _FREE:
+        if op.name not in FREE:
             fixed |= used
     for row in found.rows:
         if row.shared is not None and row.parts:
-            name = row.op.results[0] if row.op.name == "ttg.local_alloc" else _memory_of(row.op)
+            name = row.op.results[0] if row.op.name == "ttg.local_alloc" else memory_of(row.op)
             groups.setdefault(memory.get(name, name), []).append(row)
     for root, rows in groups.items():
-        parts = (p for row in rows for p in row.parts if p.unit == "wavefronts")
-        if (
-            any(p.cost is not None and p.least is not None and p.cost > p.least for p in parts)
-            and root not in fixed
-            and (advice := _better_memory(found, rows))
-        ):
+        parts = [p for row in rows for p in row.parts if p.unit == "wavefronts"]
+        if root not in fixed and not all(map(_is_best, parts)) and (advice := _better_memory(found, rows)):
             yield advice
 
 
-def _memory_of(op: Op) -> str:
-    return op.operands[1] if op.name in ("ttg.local_store", _COPY) else op.operands[0]
+def _is_best(part: Part) -> bool:
+    """Whether accesses are as wide as they can be, and free of conflicts."""
+    return part.vector == _WIDEST and part.cost == part.least
 
 
 def _memory_type(op: Op) -> str:
@@ -143,27 +112,15 @@ def _alias(type_: str) -> str:
     return found[1] if found else ""
 
 
-def _roots(program: Program) -> dict[str, str]:
-    """The allocation that each value is a view of, through loops too."""
-    found = {op.results[0]: op.results[0] for op in program.ops if op.name == "ttg.local_alloc" and op.results}
-    for op in program.ops:
-        if op.name in _VIEWS and op.operands and op.operands[0] in found:
-            found[op.results[0]] = found[op.operands[0]]
-        for argument, begin in op.begins.items():
-            if begin in found:
-                found[argument] = found[begin]
-        for result, begin in zip(op.results, op.begins.values()):
-            if begin in found:
-                found[result] = found[begin]
-    return found
-
-
 def _better_memory(found: Costs, rows: Sequence[Cost]) -> Advice | None:
     """The layout of Triton's family by which the accesses of a memory take the fewest wavefronts, if that is fewer."""
     shared = rows[0].shared
     if shared is None or any(row.shared is None or row.shared.layout != shared.layout for row in rows):
         return None
-    now = _of_memory(found, rows, shared.layout)
+    try:
+        now = _of_memory(found, rows, shared.layout)
+    except TlaError:
+        return None
     best: tuple[Any, _Counted] | None = None
     for layout in _layouts(found, shared):
         try:
@@ -208,7 +165,7 @@ def _of_memory(found: Costs, rows: Sequence[Cost], layout: Any) -> _Counted:
     total: Size = 0
     each, instructions = list[int](), 0
     for row in rows:
-        one = _copied(found, row, layout) if row.op.name == _COPY else _loaded(found, row.op, layout)
+        one = _copied(found, row, layout) if row.op.name == COPY else _loaded(found, row.op, layout)
         total, instructions = total + row.times * one[0], instructions + one[1]
         each.append(one[0])
     return _Counted(total, tuple(each), instructions)
@@ -220,6 +177,8 @@ def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
     typed = found.program.typed(op.operand_types[0] if store else op.result_types[0])
     shared = found.program.typed(allocated(_memory_type(op)))
     one = moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store)
+    if found.machine.transposes and not store and one.vector == wide(typed).bits < _WORD:
+        raise RangeError("a load that may transpose", "one of vectors, which does not", "compile it, and count")
     return one.access.total, one.instructions
 
 
@@ -237,50 +196,52 @@ def _placed(layout: Any, shared: Typed) -> Any:
 
 
 def _orders(found: Costs) -> Iterator[Advice]:
-    """A better blocked layout for each global access whose sectors are known, and more than they need be."""
+    """A better blocked layout for each global access whose sectors are known, and more than they need be, or whose accesses are narrow."""
     groups: dict[tuple[str, str], list[Cost]] = {}
     for row in found.rows:
         part = _sectors(row)
-        if part is not None and part.cost is not None and part.cost > (part.least or 0) and extents(row.op.operand_types[0]):
+        if part is not None and _may_be_less(part) and extents(row.op.operand_types[0]):
             groups.setdefault((row.op.operand_types[0], row.op.source), []).append(row)
     for (type_, _source), rows in groups.items():
         typed, first = found.program.typed(type_), _sectors(rows[0])
         if not isinstance(typed.layout, BlockedLayout) or first is None or first.cost is None:
             continue
-        if best := _better_order(found, rows[0], typed, first, first.cost):
-            before, after = (sum((row.times * n for row in rows), 0) for n in (first.cost, best[1]))
-            yield Advice(
-                "order",
-                _alias(type_),
-                to_text(typed.layout),
-                to_text(best[0]),
-                tuple(rows),
-                "sectors",
-                before,
-                after,
-                len(rows) * (first.cost - best[1]),
-            )
+        now = first.cost, first.instructions
+        if best := _better_order(found, rows[0], typed, first, now):
+            k = int(best[1][0] == now[0])  # 0: sectors, 1: instructions
+            before, after = (sum((row.times * n[k] for row in rows), 0) for n in (now, best[1]))
+            kind, unit = (("order", "sectors"), ("vectors", "instructions"))[k]
+            was, change = to_text(typed.layout), to_text(best[0])
+            yield Advice(kind, _alias(type_), was, change, tuple(rows), unit, before, after, len(rows) * (now[k] - best[1][k]))
+
+
+def _may_be_less(part: Part) -> bool:
+    """Whether an access moves more sectors than it needs, or is narrow; no where its sectors are not known."""
+    return part.cost is not None and (part.cost > (part.least or 0) or part.vector < _WIDEST)
 
 
 def _sectors(row: Cost) -> Part | None:
     return next((p for p in row.parts if p.unit == "sectors"), None)
 
 
-def _better_order(found: Costs, row: Cost, typed: Typed, part: Part, now: int) -> tuple[BlockedLayout, int] | None:
-    """The blocked layout with the fewest sectors, then the fewest instructions, if its sectors are fewer than now."""
+def _better_order(found: Costs, row: Cost, typed: Typed, part: Part, now: tuple[int, int]) -> tuple[BlockedLayout, tuple[int, int]] | None:
+    """The blocked layout with the fewest sectors, then the fewest instructions of a warp, if they are fewer than now."""
     width = max(8, pointee_bits(row.op.operand_types[0]))
     at = found.addresses.of(row.op.operands[0]) // (width // 8)
-    best: tuple[tuple[int, int], BlockedLayout] | None = None
+    best: tuple[BlockedLayout, tuple[int, int]] | None = None
     for layout in _blocked(typed, found.program, width):
-        count = part.vector // width if row.op.name == _COPY else layout.size_per_thread[layout.order[0]]
+        linear = layout.linear(typed.shape)
+        proved = vector_of(found.alignment, row.op.operands[0], linear, width, mask_of(row.op))
+        count = part.vector // width if row.op.name == COPY else proved
+        owners = without_copies(linear)
         try:
-            there = access(without_copies(layout.linear(typed.shape)), at, width, count * width, NVIDIA_GLOBAL)
+            there = access(owners, at, width, count * width, NVIDIA_GLOBAL)
         except TlaError:  # the addresses are no vectors of this width
             continue
-        rank = there.total, there.instructions
-        if there.total < now and (best is None or rank < best[0]):
-            best = rank, layout
-    return None if best is None else (best[1], best[0][0])
+        rank = there.total, owners.get_in_dim_size("register") // count
+        if rank < (now if best is None else best[1]):
+            best = layout, rank
+    return best
 
 
 def _blocked(typed: Typed, program: Program, width: int) -> Iterator[BlockedLayout]:

@@ -9,11 +9,11 @@ Source: Triton 3.9, the analysis of axis information and its use for loads and s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from ..core.cache import compiled
-from ..linear import bits
+from ..linear import LinearLayout, bits
 from .loops import constant
 from .program import Op, Program
 
@@ -51,17 +51,20 @@ def _each(f: Callable[[int, int], int], a: Vector, b: Vector) -> Vector:
 class Alignment:
     """The facts of a program's values.
 
+    divisors   powers of two that divide arguments, where the program does not say it: name -> power; ones: arguments that are 1
+
     >>> from tla.ttgir.text import program_of
     >>> text = "%r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>"
     >>> Alignment(program_of(text)).of("%r").counts
     (64,)
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, divisors: Mapping[str, int] | None = None, ones: Collection[str] = ()) -> None:
         self.program = program
         self._known: dict[str, Runs] = {}
         for argument in program.arguments:
-            self._known[argument.name] = Runs((1,), (_power(argument.divisibility),), (1,))
+            divisor = _power((divisors or {}).get(argument.name, argument.divisibility))
+            self._known[argument.name] = Runs((1,), (divisor,), (1,), 1 if argument.name in ones else None)
         for _ in range(MAX_STEPS):  # a value of a loop is what it begins with, and what the loop makes of it
             before = dict(self._known)
             self._pass()
@@ -232,24 +235,27 @@ def extents(text: str) -> Vector:
     return tuple(int(n) for n in found[1].split("x")[:-1]) if found else ()
 
 
-def vector_of(program: Program, known: Alignment, pointer: str, type_: str, element_bits: int, mask: str | None) -> int:
+def vector_of(known: Alignment, pointer: str, owners: LinearLayout, element_bits: int, mask: str | None) -> int:
     """The number of elements that one global access of a thread has, by Triton's rules.
 
-    pointer, mask   names of values; type_: the tensor's type, with its layout
+    pointer, mask   names of values; owners: the layout of the registers that hold the pointers
     """
-    runs = known.of(pointer)
-    columns = program.typed(type_).linear.bases["register"]
-    fastest = _fastest(program, type_)
+    fastest = _fastest(owners)
     in_row = 1
-    for v in (v for v in columns if any(v)):
+    for v in (v for v in owners.bases["register"] if any(v)):
         if v[fastest] != in_row or sum(map(bool, v)) != 1:
             break
         in_row *= 2
-    bytes_ = max(1, element_bits // 8)
-    aligned = min(max(1, runs.divides[fastest] // bytes_), runs.counts[fastest])
-    found = min(in_row, aligned, max(1, 128 // element_bits))
-    if mask is not None and (masks := known.of(mask).equal) and len(masks) > fastest:
-        found = min(found, masks[fastest])
+    return min(in_row, provable(known, pointer, fastest, element_bits, mask))
+
+
+def provable(known: Alignment, pointer: str, axis: int, element_bits: int, mask: str | None) -> int:
+    """The number of elements along a dimension that one access may have, whatever the layout: at most 128 bits."""
+    runs = known.of(pointer)
+    aligned = min(max(1, runs.divides[axis] // max(1, element_bits // 8)), runs.counts[axis])
+    found = min(aligned, max(1, 128 // element_bits))
+    if mask is not None and (masks := known.of(mask).equal) and len(masks) > axis:
+        found = min(found, masks[axis])
     return 1 << bits.log2(_floor(found))
 
 
@@ -257,10 +263,9 @@ def _floor(n: int) -> int:
     return 1 << (n.bit_length() - 1)
 
 
-def _fastest(program: Program, type_: str) -> int:
+def _fastest(owners: LinearLayout) -> int:
     """The dimension that a layout's registers, then lanes, go along first."""
-    bases = program.typed(type_).linear.bases
-    for v in (*bases["register"], *bases.get("lane", ())):
+    for v in (*owners.bases["register"], *owners.bases.get("lane", ())):
         if any(v):
             return next(k for k, n in enumerate(v) if n)
     return 0

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..access.by_bits import ByBits
-from ..access.rounds import Words, within_warps
+from ..access.rounds import within_warps
 from ..access.steps import BYTE_BITS, Move, Shuffle
 from ..core.element import Width
 from ..core.errors import RangeError
@@ -66,8 +66,8 @@ def conversion(src: LinearLayout, dst: LinearLayout, element: Width, machine: Ma
     if steps is not None and isinstance(steps[0], Move):
         return Conversion("registers")
     if steps is not None and _exchanged(src, dst) < _MOST_EXCHANGED:
-        wide = max(1, element.bits // _BANK)
-        return Conversion("shuffles", wide * sum(isinstance(s, Shuffle) and s.crosses for s in steps))
+        words, fewer = max(1, element.bits // _BANK), max(0, len(_columns(src).register) - len(_columns(dst).register))
+        return Conversion("shuffles", (words << fewer) * sum(isinstance(s, Shuffle) and s.crosses for s in steps))
     return _through_memory(_columns(src), _columns(dst), element, machine)
 
 
@@ -85,10 +85,10 @@ def _columns(layout: LinearLayout) -> ByBits:
 
 
 def _exchanged(src: LinearLayout, dst: LinearLayout) -> int:
-    """The number of bits that a conversion within warps takes from lanes to registers."""
-    words = Words.of(src, dst, 0)
-    sources = words.sources() or []
-    return bits.rank(x >> words.words for x in sources[: len(words.into)])
+    """The number of bits that a conversion within warps exchanges between lanes and registers: from these or to these, if one has more."""
+    here, there = _columns(src).register, _columns(dst).register
+    both = bits.rank([*here, *there])
+    return max(both - bits.rank(here), both - bits.rank(there))
 
 
 # ------------------------------------------------------------------------------------------- through shared memory
@@ -124,7 +124,7 @@ def _through_memory(src: ByBits, dst: ByBits, element: Width, machine: Machine) 
     columns = [*found.vector, *found.bank, *found.segment, *found.rounds]
     places = bits.inverse(columns, len(columns)) or []
     count = 1 << (len(columns) - len(found.rounds))
-    by_matrices, widest = count if found.matrices else 0, wide.bits << len(found.vector)
+    by_matrices, widest = count if found.matrices else 0, 128
     write = moved_by_bits(src.through(places), wide, machine, True, by_matrices, widest)
     read = moved_by_bits(dst.through(places), wide, machine, False, by_matrices, widest)
     size = wide.bits * count // 8
@@ -191,6 +191,8 @@ def _laid_out(
     banks = min(bits.log2(max(1, _BANKS_BITS // (width << len(vector)))), n - len(vector))
     segment = _segments([*vector, *writes], [*vector, *reads], n, n - banks - len(vector))
     bank = _others([*vector, *segment], n)
+    if not segment:  # one row of banks: no order of it has conflicts, and with the registers of the source first its stores are vectors
+        bank = [*(r for r in src.register if r in bank), *(b for b in bank if b not in src.register)]
     conflicts = sum((1 << len(_common(segment, lanes))) - 1 for lanes in (writes, reads))
     rounds = [s for s in segment if s in src.register and s in dst.register][spare:]
     return _Buffer(vector, bank, [s for s in segment if s not in rounds], rounds, conflicts)

@@ -16,9 +16,10 @@ from ..access.counting import Access, Asked, access
 from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
 from ..core.element import Width
-from ..core.errors import TlaError
+from ..core.errors import RangeError, TlaError
 from ..linear import LinearLayout
-from ..linear.triton import PaddedSharedLayout, Typed
+from ..linear.triton import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout, Typed
+from .across import gathered, reduction, run_of, scan as scanned
 from .addresses import Addresses, pointee_bits
 from .alignment import Alignment, extents, vector_of
 from .conversions import conversion
@@ -34,7 +35,7 @@ _BYTE = 8
 class Part(NamedTuple):
     """Instructions of one kind, of an operation that runs once.
 
-    unit          what the instructions cost: wavefronts of shared memory, sectors of global memory, shuffles, or bytes of a bulk copy
+    unit          what the instructions cost: wavefronts, sectors, shuffles, atomics, or bytes of a bulk copy
     instruction   what moves the data: ldmatrix.x4, ld.shared, st.global, cp.async, shfl
     instructions  of one warp
     vector        the width of a lane's access [bits]
@@ -173,8 +174,7 @@ class Costs:
         found = self._once(types, lambda: conversion(src.linear, dst.linear, wide(src), self.machine))
         parts = [_part(x, self.machine, store) for x, store in ((found.write, True), (found.read, False)) if x is not None]
         if found.shuffles:
-            count = found.shuffles * self.program.warps
-            parts.append(Part("shuffles", "shfl", found.shuffles, 32, count, None, 1, count * self.program.lanes * 4))
+            parts.append(self._exchanges("shfl", found.shuffles))
         return Cost(op, times, tuple(parts), found.kind, buffer=found.bytes)
 
     # ---------------------------------------------------------------------------------------------- global memory
@@ -184,18 +184,18 @@ class Costs:
         type_ = op.operand_types[0]
         if not extents(type_):
             return Cost(op, times, (self._scalar(op, store),))
-        return Cost(op, times, (self._sectors(op, type_, "st.global" if store else "ld.global", store),))
+        return Cost(op, times, (self._sectors(op, type_, "st.global" if store else "ld.global"),))
 
     def _scalar(self, op: Op, store: bool) -> Part:
         bits = pointee_bits(op.operand_types[0])
         return Part("sectors", "st.global" if store else "ld.global", 1, bits, 1, 1, 1, max(1, bits // 8))
 
-    def _sectors(self, op: Op, type_: str, name: str, store: bool, contiguity: int | None = None) -> Part:
+    def _sectors(self, op: Op, type_: str, name: str, contiguity: int | None = None) -> Part:
         """The instructions of a global access, and its sectors where the addresses are known."""
         typed, bits = self.program.typed(type_), max(_BYTE, pointee_bits(type_))
-        pointer, mask = op.operands[0], _mask(op, store)
-        count = contiguity or vector_of(self.program, self.alignment, pointer, type_, bits, mask)
+        pointer, mask = op.operands[0], mask_of(op)
         owners = without_copies(typed.linear)
+        count = contiguity or vector_of(self.alignment, pointer, typed.linear, bits, mask)
         registers = owners.get_in_dim_size("register")
         count = min(count, registers)
         size = math.prod(owners.out_dims.values()) * bits // 8
@@ -215,11 +215,11 @@ class Costs:
         typed, shared = self.program.typed(source), self.program.typed(allocated(target))
         bits = max(_BYTE, pointee_bits(source))
         at = by_bits(typed.linear, placed(shared), self.machine.write.lanes)
-        proved = vector_of(self.program, self.alignment, op.operands[0], source, bits, _mask(op, False))
+        proved = vector_of(self.alignment, op.operands[0], typed.linear, bits, mask_of(op))
         most = max(proved, op.integer("contiguity") or 1)
         while most > 1 and at is not None and not at.in_sequence(most):
             most //= 2
-        part = self._sectors(op, source, name, False, most)
+        part = self._sectors(op, source, name, most)
         there = self.written(source, placed(shared), part.vector)
         inside = Part("wavefronts", name, 0, part.vector, there.total, _least(there), there.degree, part.bytes)
         return Cost(op, times, (part, inside), shared=shared)
@@ -231,8 +231,7 @@ class Costs:
         """
         typed = self.program.typed(source)
         element = Width(max(_BYTE, pointee_bits(source)), typed.element)
-        row = self.machine.write if width in self.machine.write.phases else self.machine.read
-        return access(without_copies(typed.linear), memory, element, Asked(width, True), row)
+        return access(without_copies(typed.linear), memory, element, Asked(width, True), self.machine.write)
 
     def buffered(self, op: Op, times: Size, store: bool) -> Cost:
         """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""
@@ -248,7 +247,105 @@ class Costs:
         memory = next(t for t in (*op.result_types, *reversed(op.operand_types)) if "memdesc" in t and "xi64" not in t)
         shared = self.program.typed(allocated(memory))
         size = math.prod(shared.shape) * (shared.bits or _BYTE) // 8
-        return Cost(op, times, (Part("bytes", "cp.async.bulk", 1, 0, size, size, 1, size),), shared=shared, refused=illegal(shared))
+        parts, refused = (Part("bytes", "cp.async.bulk", 1, 0, size, size, 1, size),), illegal(shared)
+        return Cost(op, times, parts, shared=None if refused else shared, refused=refused)
+
+    # -------------------------------------------------------------------------------------------- threads together
+
+    def reduce(self, op: Op, times: Size) -> Cost:
+        """A reduction: shuffles, and conversions of what warps have."""
+        tiles = [self.program.typed(text) for text in op.operand_types]
+        result = self.program.typed(op.result_types[0]).linear if extents(op.result_types[0]) else None
+        combined = [inner.name for inner in self.program.inside(op) if inner.name != "tt.reduce.return"]
+        elements = [wide(typed) for typed in tiles]
+        used = [name in self.program.used for name in op.results]
+        found = reduction(_one_block(tiles[0].linear), _axis(op), result, elements, self.machine, combined, used)
+        parts = [self._exchanges("redux", found.redux), self._exchanges("shfl", found.shuffles)]
+        for c in found.conversions:
+            parts += [_part(x, self.machine, store) for x, store in ((c.write, True), (c.read, False)) if x is not None]
+        return Cost(op, times, tuple(p for p in parts if p.instructions), buffer=max((c.bytes for c in found.conversions), default=0))
+
+    def _exchanges(self, name: str, count: int) -> Part:
+        total = count * self.program.warps
+        return Part("shuffles", name, count, 32, total, None, 1, total * self.program.lanes * 4)
+
+    def scan(self, op: Op, times: Size) -> Cost:
+        """A scan: shuffles, and what warps have through shared memory."""
+        tiles = [self.program.typed(text) for text in op.operand_types]
+        found = scanned(_one_block(tiles[0].linear), _axis(op), [wide(typed) for typed in tiles])
+        counts = {True: found.stores, False: found.loads}
+        parts = [self._exchanges("shfl", found.shuffles), *(self._plain(store, n, wide(tiles[0]).bits) for store, n in counts.items())]
+        return Cost(op, times, tuple(p for p in parts if p.instructions))
+
+    def _plain(self, store: bool, count: int, bits: int) -> Part:
+        """Accesses of shared memory to one element each, of neighbours by neighbours: without conflicts."""
+        names = ("st.shared", "ld.shared") if self.machine.nvidia else ("ds_write", "ds_read")
+        each = max(1, self.program.lanes * bits // (32 * 32))
+        total = count * self.program.warps * each
+        return Part(
+            "wavefronts", names[not store], count, bits, total, total, 1, count * self.program.warps * self.program.lanes * bits // 8
+        )
+
+    def gather(self, op: Op, times: Size) -> Cost:
+        """A gather of a tile's elements by their numbers: shuffles; through shared memory its conflicts are those of the indices."""
+        source, index = (self.program.typed(text) for text in op.operand_types[:2])
+        shuffles = gathered(_one_block(source.linear), _one_block(index.linear), _axis(op), wide(source))
+        if shuffles is not None:
+            return Cost(op, times, (self._exchanges("shfl", shuffles),))
+        stores, loads = (without_copies(x.linear).get_in_dim_size("register") for x in (source, index))
+        read = self._plain(False, loads, wide(source).bits)._replace(cost=None, least=None)
+        return Cost(
+            op, times, (self._plain(True, stores, wide(source).bits), read), buffer=math.prod(source.shape) * wide(source).bits // 8
+        )
+
+    def histogram(self, op: Op, times: Size) -> Cost:
+        """A histogram: an atomic in shared memory for each element; the conflicts are those of the elements."""
+        source, result = (self.program.typed(text) for text in (op.operand_types[0], op.result_types[0]))
+        elements, bins = (without_copies(x.linear).get_in_dim_size("register") for x in (source, result))
+        width = wide(result).bits
+        zeroed = max(1, math.prod(result.shape) // (self.program.warps * self.program.lanes))
+        vector = min(1 << run_of(result.linear, 0), 128 // width)
+        read = self._plain(False, max(1, bins // vector), width * vector)
+        parts = self._plain(True, zeroed, width), self._atomics("atom.shared", elements, width), read
+        return Cost(op, times, parts, buffer=math.prod(result.shape) * width // 8)
+
+    def _atomics(self, name: str, count: int, width: int) -> Part:
+        total = count * self.program.warps
+        return Part("atomics", name, count, width, total, None, 1, total * self.program.lanes * width // 8)
+
+    def atomic(self, op: Op, times: Size) -> Cost:
+        """An atomic of global memory: one for each element that a thread has, or for each vector where the machine has such.
+
+        Where several threads have an element, one of them does it, and the result that is used goes to the others through shared memory.
+        """
+        type_, pointer = op.operand_types[0], op.operands[0]
+        bits = max(_BYTE, pointee_bits(type_))
+        registers, count, shared = 1, 1, True
+        if extents(type_):
+            owners = without_copies(self.program.typed(type_).linear)
+            registers = owners.get_in_dim_size("register")
+            shared = not all(any(v) for name in ("lane", "warp") for v in owners.bases.get(name, ()))
+            if "fadd" in op.body and self.machine.nvidia:
+                most = 128 if self.machine.atomics else 32
+                count = min(max(1, most // bits), vector_of(self.alignment, pointer, owners, bits, mask_of(op)))
+        parts = [self._atomics("atom.global", registers // count, bits * count)]
+        if shared and self.program.used & {*op.results}:
+            parts += [self._plain(store, registers, bits) for store in (True, False)]
+        return Cost(op, times, tuple(parts))
+
+
+def _axis(op: Op) -> int:
+    return op.integer("axis") or 0
+
+
+def _one_block(owners: LinearLayout) -> LinearLayout:
+    """The layout of register, lane and warp.
+
+    Raises     RangeError where several blocks hold it
+    """
+    if any(any(v) for v in owners.bases.get("block", ())):
+        raise RangeError("threads of several blocks together", "one block", "compile with num_ctas=1")
+    return owners
 
 
 def _moves(op: Op) -> bool:
@@ -270,12 +367,12 @@ def _least(cost: Access) -> int:
     return cost.least * cost.instructions
 
 
-def _mask(op: Op, store: bool) -> str | None:
-    """The mask of a load, a store or a copy: the operand behind the pointer and what is stored."""
+def mask_of(op: Op) -> str | None:
+    """The mask of a load, a store, a copy or an atomic: the operand behind the pointer and what is stored."""
     if op.name == "ttg.async_copy_global_to_local":
         found = compiled(r"\bmask\s+(%[\w$.#-]+)").search(op.body)
         return found[1] if found else None
-    at = 2 if store else 1
+    at = 2 if op.name in ("tt.store", "tt.atomic_rmw") else 1
     return op.operands[at] if len(op.operands) > at else None
 
 
@@ -315,6 +412,10 @@ def illegal(shared: Typed) -> str:
         row = shared.shape[0] * (shared.bits or _BYTE) // 8
     if row % 16:
         return f"the TMA takes rows of a multiple of 16 bytes, not {row}"
+    if isinstance(shared.layout, NVMMASharedLayout) and row < shared.layout.swizzle_byte_width:
+        return f"rows of {row} bytes under a swizzle of {shared.layout.swizzle_byte_width}: the TMA's box is narrower than its swizzle"
+    if isinstance(shared.layout, SwizzledSharedLayout) and shared.layout.max_phase > 1:
+        return "the TMA writes #ttg.nvmma_shared, not the swizzle of #ttg.swizzled_shared"
     return ""
 
 
@@ -330,4 +431,10 @@ _COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "amdg.buffer_store": lambda c, op, n: c.buffered(op, n, True),
     "ttng.async_tma_copy_global_to_local": lambda c, op, n: c.bulk(op, n),
     "ttng.async_tma_copy_local_to_global": lambda c, op, n: c.bulk(op, n),
+    "tt.reduce": lambda c, op, n: c.reduce(op, n),
+    "tt.scan": lambda c, op, n: c.scan(op, n),
+    "tt.gather": lambda c, op, n: c.gather(op, n),
+    "tt.histogram": lambda c, op, n: c.histogram(op, n),
+    "tt.atomic_rmw": lambda c, op, n: c.atomic(op, n),
+    "tt.atomic_cas": lambda c, op, n: c.atomic(op, n),
 }

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from ..access import (
     AMD_LDS_GFX11_READ,
+    AMD_LDS_GFX11_WRITE,
     AMD_LDS_GFX12_READ,
+    AMD_LDS_GFX12_WRITE,
     AMD_LDS_GFX942_READ,
     AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
@@ -24,6 +26,8 @@ class Machine(NamedTuple):
     ldmatrix      whether a warp loads matrices of 8 rows of 16 bytes; stmatrix: whether it stores them
     narrow        whether ldmatrix transposes elements of 8 bits, too
     nvidia        whether it is one of NVIDIA's
+    redux         the operations that a warp reduces 32 bits by in one instruction
+    atomics       whether atomics of floating-point vectors are one instruction
     transposes    whether its loads of shared memory transpose by themselves, which is not counted here
 
     >>> machine("cuda:80").ldmatrix, machine("cuda:80").stmatrix
@@ -37,15 +41,19 @@ class Machine(NamedTuple):
     stmatrix: bool = False
     narrow: bool = False
     nvidia: bool = False
+    redux: tuple[str, ...] = ()
+    atomics: bool = False
     transposes: bool = False
 
 
 _AMD = {
     "gfx942": (AMD_LDS_GFX942_READ, AMD_LDS_GFX942_WRITE),
     "gfx950": (AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE),
-    "gfx11": (AMD_LDS_GFX11_READ, AMD_LDS_GFX11_READ),
-    "gfx12": (AMD_LDS_GFX12_READ, AMD_LDS_GFX12_READ),
+    "gfx11": (AMD_LDS_GFX11_READ, AMD_LDS_GFX11_WRITE),
+    "gfx12": (AMD_LDS_GFX12_READ, AMD_LDS_GFX12_WRITE),
 }
+_REDUX = tuple(f"arith.{name}" for name in ("addi", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"))
+_REDUX_OF_FLOATS = tuple(f"arith.{name}" for name in ("maxnumf", "minnumf", "maximumf", "minimumf"))
 #: ds_read_b64_tr, ds_load_tr.
 _TRANSPOSE = ("gfx950", "gfx12")
 
@@ -58,7 +66,8 @@ def machine(target: str) -> Machine:
     kind, _, version = target.partition(":")
     if kind == "cuda" and version.isdecimal() and len(version) < 5:
         n = int(version)
-        return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, n >= 75, n >= 90, n >= 100, True)
+        redux = (_REDUX if n >= 80 else ()) + (_REDUX_OF_FLOATS if 100 <= n < 120 else ())
+        return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, n >= 75, n >= 90, n >= 100, True, redux, n >= 90)
     for prefix, (read, write) in _AMD.items():
         if kind == "hip" and version.startswith(prefix):
             return Machine(target, read, write, transposes=prefix in _TRANSPOSE)

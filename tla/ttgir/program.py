@@ -130,6 +130,11 @@ class Program:
         return {name: op for op in self.ops for name in op.results}
 
     @functools.cached_property
+    def used(self) -> frozenset[str]:
+        """The names of values that an operation has as operand."""
+        return frozenset(name for op in self.ops for name in op.operands)
+
+    @functools.cached_property
     def types(self) -> dict[str, str]:
         """The text of each value's type, where the program says it."""
         found = {argument.name: argument.type for argument in self.arguments}
@@ -146,6 +151,19 @@ class Program:
         if text not in self._typed:
             self._typed[text] = from_type(text, self.aliases)
         return self._typed[text]
+
+    @functools.cached_property
+    def _inner(self) -> dict[int, list[Op]]:
+        """The operations directly inside of an operation, by its line."""
+        found: dict[int, list[Op]] = {}
+        for op in self.ops:
+            if op.parent is not None:
+                found.setdefault(self.ops[op.parent].line, []).append(op)
+        return found
+
+    def inside(self, op: Op) -> tuple[Op, ...]:
+        """The operations directly inside of an operation, such as those that combine two elements of a reduction."""
+        return tuple(self._inner.get(op.line, ()))
 
     def around(self, op: Op) -> Iterator[Op]:
         """The operations that an operation is inside of, the innermost first."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from ..access.by_bits import ByBits, by_bits
 from ..access.counting import Access, Asked, access, counted_by_bits
-from ..access.memories import Memory
 from ..core.element import Width
 from ..core.errors import RangeError
 from ..linear import LinearLayout, bits
@@ -53,7 +52,7 @@ def moved(owners: LinearLayout, memory: Any, element: Width, machine: Machine, s
     row = machine.write if store else machine.read
     if (at := by_bits(owners, memory, row.lanes)) is not None:
         return moved_by_bits(at, element, machine, store)
-    counted = access(_unrepeated(owners), memory, element, memory=_with_widths(row, machine))
+    counted = access(_unrepeated(owners), memory, element, memory=row)
     return Moved("store" if store else "load", counted.instructions // _warps(owners), counted)
 
 
@@ -79,17 +78,12 @@ def _unrepeated(owners: LinearLayout) -> LinearLayout:
     return LinearLayout({**owners.bases, "register": register}, owners.out_dims)
 
 
-def _with_widths(row: Memory, machine: Machine) -> Memory:
-    """The row of a memory that has been measured at all widths of vectors: of AMD's writes some have not, and count as reads."""
-    return row if {8, 16, 32, 64, 128} <= {*row.phases} else machine.read
-
-
 def _vectors(at: ByBits, element: Width, machine: Machine, store: bool, most: int) -> Moved:
     """Instructions of vectors: the widest of which each step is one bit of the register's number, and all else a whole vector."""
     at = at._replace(register=[c for c in at.register if c])
     widths = (w for w in machine.read.widths if w <= most and w % element.bits == 0 and bits.is_power_of_two(w // element.bits))
     width = next((w for w in widths if _is_whole(at, w // element.bits)), None)
-    row = machine.write if store and width in machine.write.phases else machine.read
+    row = machine.write if store else machine.read
     found = None if width is None else counted_by_bits(at, element, Asked(width), row)
     if found is None:
         raise RangeError(f"elements of {element} in {row.name}", "elements of 8 to 128 bits", "look at another operation")

@@ -130,3 +130,96 @@ def copy_columns(x, y, S, B0: tl.constexpr, B1: tl.constexpr):
     """A copy whose threads go down columns: the stride between neighbours is S."""
     at = tl.arange(0, B0)[:, None] * S + tl.arange(0, B1)[None, :] * (S * B0)
     tl.store(y + at, tl.load(x + at))
+
+
+@triton.jit
+def matmul_split(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, S: tl.constexpr):
+    """A matrix product whose k is divided between programs, which add to the result by atomics."""
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.program_id(2) * BK + tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK * S):
+        acc = tl.dot(tl.load(a + rm[:, None] * K + (k + rk)[None, :]), tl.load(b + (k + rk)[:, None] * N + rn[None, :]), acc)
+    tl.atomic_add(c + rm[:, None] * N + rn[None, :], acc)
+
+
+@triton.jit
+def matmul_quantized(a, b, s, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Weights of 8 bits, converted while they are loaded; a scale for each column."""
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rm[:, None] * K + (k + rk)[None, :])
+        w = tl.load(b + (k + rk)[:, None] * N + rn[None, :]).to(x.dtype)
+        acc = tl.dot(x, w, acc)
+    acc *= tl.load(s + rn)[None, :]
+    tl.store(c + rm[:, None] * N + rn[None, :], acc.to(c.dtype.element_ty))
+
+
+@triton.jit
+def cross_entropy(x, label, y, V, B: tl.constexpr):
+    row = tl.program_id(0)
+    top = float("-inf")
+    total = 0.0
+    for start in range(0, V, B):
+        v = tl.load(x + row * V + start + tl.arange(0, B)).to(tl.float32)
+        new = tl.maximum(top, tl.max(v, 0))
+        total = total * tl.exp(top - new) + tl.sum(tl.exp(v - new), 0)
+        top = new
+    tl.store(y + row, tl.log(total) + top - tl.load(x + row * V + tl.load(label + row)).to(tl.float32))
+
+
+@triton.jit
+def rope(x, cos, sin, y, N, H: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, H)
+    a = tl.load(x + row * N + at)
+    b = tl.load(x + row * N + H + at)
+    c = tl.load(cos + row * H + at)
+    s = tl.load(sin + row * H + at)
+    tl.store(y + row * N + at, a * c - b * s)
+    tl.store(y + row * N + H + at, b * c + a * s)
+
+
+@triton.jit
+def cumulative(x, y, N, A: tl.constexpr, B: tl.constexpr):
+    at = (tl.program_id(0) * A + tl.arange(0, A))[:, None] * B + tl.arange(0, B)[None, :]
+    tl.store(y + at, tl.cumsum(tl.load(x + at), 1))
+
+
+@triton.jit
+def best(x, y, N, A: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * A + tl.arange(0, A)
+    tl.store(y + i, tl.argmax(tl.load(x + i[:, None] * B + tl.arange(0, B)[None, :]), 1))
+
+
+@triton.jit
+def bins(x, y, N, A: tl.constexpr, B: tl.constexpr):
+    tl.atomic_add(y + tl.arange(0, B), tl.histogram(tl.load(x + tl.program_id(0) * A + tl.arange(0, A)), B))
+
+
+@triton.jit
+def column_sums(x, y, N, A: tl.constexpr, B: tl.constexpr):
+    """The gradient of a bias: columns summed by all programs."""
+    v = tl.load(x + (tl.program_id(0) * A + tl.arange(0, A))[:, None] * N + tl.arange(0, B)[None, :]).to(tl.float32)
+    tl.atomic_add(y + tl.arange(0, B), tl.sum(v, 0))
+
+
+@triton.jit
+def quantized(x, y, s, N, B: tl.constexpr):
+    """Rows to 8 bits, each by its largest value."""
+    row = tl.program_id(0)
+    at = tl.arange(0, B)
+    v = tl.load(x + row * N + at).to(tl.float32)
+    scale = tl.max(tl.abs(v), 0) / 127.0
+    tl.store(s + row, scale)
+    tl.store(y + row * N + at, (v / scale).to(tl.int8))
+
+
+@triton.jit
+def sorted_rows(x, y, N, A: tl.constexpr, B: tl.constexpr):
+    at = (tl.program_id(0) * A + tl.arange(0, A))[:, None] * B + tl.arange(0, B)[None, :]
+    tl.store(y + at, tl.sort(tl.load(x + at)))
