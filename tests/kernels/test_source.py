@@ -28,6 +28,7 @@ from tla import (
 from tla.gpu import Copy_Atom, UniversalCopy, float, make_fragment_like, make_tiled_copy
 from tla.kernels import axpby, barrier, block, clear, copy, copy_if, fill, kernel, local_partition, loop, shared, tensor, thread
 
+import hip
 import nvrtc
 from night import amount
 from sources_of_kernels import c_function, cuda_function, kernel_examples
@@ -117,6 +118,16 @@ def test_cuda_compiles_without_a_warning(arch):
         ("tiled_copy_if", "tiled_copy_if"),
     ):
         nvrtc.compiled(source_of(example, variant, "cuda").text, arch)
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_hip_compiles_to_multiply_adds(arch, tmp_path):
+    for variant in ("gemm_nt", "gemm_tn"):
+        text = source_of("sgemm_1", variant, "hip").text.replace("#include <hip/hip_runtime.h>", "#define __HIPCC_RTC__")
+        counts = hip.opcodes(text, arch, tmp_path)
+        assert sum(n for name, n in counts.items() if "fma" in name) >= 512, "two loops, packed or dual"
+        assert counts["s_barrier"] >= 4
+        assert not [name for name in counts if name.startswith("scratch_")]
 
 
 def test_the_source_says_what_its_launch_needs():
