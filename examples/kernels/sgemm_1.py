@@ -3,53 +3,79 @@
 The threads of a block copy tiles of A and B into shared memory, wait, and multiply their rows of A by their rows of B. Sizes need
 not divide: predicates guard what reaches past the end, and it is zero in shared memory.
 
+    python examples/kernels/sgemm_1.py                                                       # run on numpy, checked
+    python examples/kernels/sgemm_1.py --target cuda --arch sm_80 --variant gemm_tn          # its text
+
 Source: CUTLASS examples/cute/tutorial/sgemm_1.cu.
 """
 
 import numpy as np
+from _main import main
 
-from tla import Int, LayoutRight, _, ceil_div, elem_less, local_tile, make_identity_tensor, make_layout, parse
+from tla import Int, LayoutLeft, LayoutRight, _, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout
 from tla.gpu import make_fragment_like
-from tla.kernels import axpby, barrier, block, clear, copy_if, gemm, kernel, local_partition, loop, shared, thread
+from tla.kernels import axpby, barrier, block, clear, copy_if, gemm, kernel, local_partition, loop, shared, tensor, thread
 
-BM, BN, BK = Int[16](), Int[16](), Int[8]()
-LOAD, TC = parse("(_8,_4):(_1,_8)"), parse("(_8,_4):(_1,_8)")
+BM, BN, BK = Int[128](), Int[128](), Int[8]()
+TC = make_layout((Int[16](), Int[16]()))
 
 
-def tile_of(tensor, tiler, coord):
+def tile_of(t, tiler, coord):
     """A tile, and the coordinates of its elements."""
-    return local_tile(tensor, tiler, coord), local_tile(make_identity_tensor(tensor.shape), tiler, coord)
+    return local_tile(t, tiler, coord), local_tile(make_identity_tensor(t.shape), tiler, coord)
 
 
-@kernel(threads=32, grid=lambda a, b, c, alpha, beta: (ceil_div(a.shape[0], BM), ceil_div(b.shape[0], BN)))
-def sgemm_1(a, b, c, alpha, beta):
-    """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    t = thread()
-    smem_a, smem_b = (shared(np.float32, make_layout((rows, BK), LayoutRight)) for rows in (BM, BN))
-    rows, columns = local_partition(smem_a, TC, t, proj=(1, _)), local_partition(smem_b, TC, t, proj=(_, 1))
-    tile, places = tile_of(c, (BM, BN), (block(0), block(1)))
-    own, at = local_partition(tile, TC, t), local_partition(places, TC, t)
-    total, before = make_fragment_like(own), make_fragment_like(own)
-    clear(total)
-    for k in loop(ceil_div(a.shape[1], BK)):
-        for matrix, smem, size, i in ((a, smem_a, BM, block(0)), (b, smem_b, BN, block(1))):  # Python's loop: unrolled
-            tile, places = tile_of(matrix, (size, BK), (i, k))
-            source, inside, target = (local_partition(x, LOAD, t) for x in (tile, places, smem))
-            clear(target)
-            copy_if(elem_less(inside, matrix.shape), source, target)
-        barrier()
-        gemm(rows, columns, total)
-        barrier()
-    clear(before)
-    copy_if(elem_less(at, c.shape), own, before)
-    axpby(alpha, total, beta, before)
-    copy_if(elem_less(at, c.shape), before, own)
+def sgemm_1_of(order):
+    """The kernel for A and B whose mode M and N, or K, is contiguous: LayoutLeft or LayoutRight."""
+    load = make_layout((Int[32](), Int[8]()), order)
+
+    @kernel(threads=256, grid=lambda A, B, C, alpha, beta: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
+    def sgemm_1(A, B, C, alpha, beta):
+        """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
+        t = thread()
+        smem_a, smem_b = (shared(np.float32, make_layout((rows, BK), order)) for rows in (BM, BN))
+        rows, columns = local_partition(smem_a, TC, t, proj=(1, _)), local_partition(smem_b, TC, t, proj=(_, 1))
+        own = local_partition(local_tile(C, (BM, BN), (block(0), block(1))), TC, t)
+        total = make_fragment_like(own)
+        clear(total)
+        for k in loop(ceil_div(A.shape[1], BK)):
+            for matrix, smem, size, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
+                tile, places = tile_of(matrix, (size, BK), (i, k))
+                source, inside, target = (local_partition(x, load, t) for x in (tile, places, smem))
+                clear(target)
+                copy_if(elem_less(inside, matrix.shape), source, target)
+            barrier()
+            gemm(rows, columns, total)
+            barrier()
+        axpby(alpha, total, beta, own)  # of the elements that are valid
+
+    return sgemm_1
 
 
-if __name__ == "__main__":
+def arguments(contiguous):
+    """The arguments of the text: matrices of any sizes up to 32768, whose offsets fit 32 bits. contiguous: the mode of stride 1."""
+    m, n, k, *ld = (dim(name, at_least=0, at_most=2**15) for name in ("m", "n", "k", "ldA", "ldB", "ldC"))
+    strides = [(Int[1](), d) if contiguous == 0 else (d, Int[1]()) for d in ld[:2]] + [(Int[1](), ld[2])]
+    shapes = (m, k), (n, k), (m, n)
+    return *(tensor(np.float32, make_layout(s, stride=d)) for s, d in zip(shapes, strides)), np.float32, np.float32
+
+
+PARAMETERS = "m n k alpha A ldA B ldB beta C ldC"
+VARIANTS = {
+    "gemm_nt": (sgemm_1_of(LayoutLeft), arguments(0), PARAMETERS),
+    "gemm_tn": (sgemm_1_of(LayoutRight), arguments(1), PARAMETERS),
+}
+
+
+def demonstrate():
     rng = np.random.default_rng(0)
-    a, b, c = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((37, 21), (30, 21), (37, 30)))
+    a, b, c = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((137, 21), (130, 21), (137, 130)))
     expected = 2 * a @ b.T - c
+    sgemm_1 = sgemm_1_of(LayoutRight)
     print(sgemm_1.check(a, b, c, 2, -1))
     sgemm_1.run(a, b, c, 2, -1)
     print("largest difference from numpy:", np.abs(c - expected).max())
+
+
+if __name__ == "__main__":
+    main(VARIANTS, demonstrate)

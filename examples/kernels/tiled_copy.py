@@ -1,47 +1,43 @@
-"""CuTe's tutorials tiled_copy and tiled_copy_if as kernels: a matrix copied tile by tile, in vectors, or under predicates at its edges.
+"""CuTe's tutorial tiled_copy as a kernel: a column-major matrix copied tile by tile, 16 bytes of a thread at once, through registers.
 
-Source: CUTLASS examples/cute/tutorial/tiled_copy.cu and tiled_copy_if.cu.
+    python examples/kernels/tiled_copy.py                              # run on numpy, checked
+    python examples/kernels/tiled_copy.py --target cuda --arch sm_80   # its text
+
+Source: CUTLASS examples/cute/tutorial/tiled_copy.cu.
 """
 
 import numpy as np
+from _main import main
 
-from tla import Int, ceil_div, elem_less, local_tile, make_identity_tensor
+from tla import Int, ceil_div, dim, local_tile, make_layout
 from tla.gpu import Copy_Atom, UniversalCopy, float, make_fragment_like, make_tiled_copy, uint128
-from tla.kernels import block, copy, copy_if, kernel, thread
+from tla.kernels import block, copy, kernel, tensor, thread
 
-TILE = Int[32](), Int[64]()
-VECTORS = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (8, 16), (1, 4))
-ELEMENTS = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (8, 16), (1, 4))
-
-
-def blocks(source, target):
-    return tuple(ceil_div(n, tile) for n, tile in zip(source.shape, TILE))
+TILE = Int[128](), Int[64]()
+VECTORS = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (32, 8), (4, 1))
 
 
-@kernel(threads=128, grid=blocks)
-def tiled_copy(source, target):
-    """Copy a row-major matrix whose extents are multiples of the tile's: 16 bytes of a thread at once, through registers."""
+@kernel(threads=256, grid=lambda S, D: tuple(ceil_div(n, tile) for n, tile in zip(S.shape, TILE)))
+def tiled_copy(S, D):
+    """Copy a matrix whose extents are multiples of the tile's."""
     own, at = VECTORS[thread()], (block(0), block(1))
-    there = own.partition_S(local_tile(source, TILE, at))
-    registers = make_fragment_like(there)
-    copy(VECTORS, there, registers)
-    copy(VECTORS, registers, own.partition_D(local_tile(target, TILE, at)))
+    source = own.partition_S(local_tile(S, TILE, at))
+    registers = make_fragment_like(source)
+    copy(VECTORS, source, registers)
+    copy(VECTORS, registers, own.partition_D(local_tile(D, TILE, at)))
 
 
-@kernel(threads=128, grid=blocks)
-def tiled_copy_if(source, target):
-    """Copy a matrix of any extents, element by element: predicates guard what is past the end."""
-    own, at = ELEMENTS[thread()], (block(0), block(1))
-    inside = elem_less(own.partition_S(local_tile(make_identity_tensor(source.shape), TILE, at)), source.shape)
-    there = own.partition_S(local_tile(source, TILE, at))
-    registers = make_fragment_like(there)
-    copy_if(ELEMENTS, inside, there, registers)
-    copy_if(ELEMENTS, inside, registers, own.partition_D(local_tile(target, TILE, at)))
+m, n = dim("m", multiple_of=128, at_most=2**15), dim("n", multiple_of=64, at_most=2**15)
+MATRIX = tensor(np.float32, make_layout((m, n), stride=(Int[1](), m)))
+VARIANTS = {"tiled_copy": (tiled_copy, (MATRIX, MATRIX), "m n S D")}
+
+
+def demonstrate():
+    S = np.arange(256 * 512, dtype=np.float32).reshape(256, 512, order="F")
+    D = np.zeros_like(S)
+    tiled_copy.run(S, D)
+    print(f"tiled_copy: {'equal' if (S == D).all() else 'differs'};", tiled_copy.check(S, D))
 
 
 if __name__ == "__main__":
-    for kernel_of, shape in ((tiled_copy, (64, 128)), (tiled_copy_if, (45, 70))):
-        source = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
-        target = np.zeros_like(source)
-        kernel_of.run(source, target)
-        print(f"{kernel_of.__name__} {shape}: {'equal' if (source == target).all() else 'differs'};", kernel_of.check(source, target))
+    main(VARIANTS, demonstrate)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.basis import ArithmeticTuple, MakeBasisLike
-from ..core.composed import ComposedLayout, innermost
+from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.coord import CoordLike, MakeCoord
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import Underscore, as_int_tuple, opened, rank, shown
@@ -94,7 +94,7 @@ def fragment_layout(layout: object) -> Layout:
         return make_layout(as_int_tuple(layout))  # type: ignore[no-any-return]
     inner = innermost(layout)
     n = int(rank(inner))
-    if n < 2 or not is_static(inner.shape):
+    if n < 2 or not is_static(inner.shape) or gives_coordinates(inner):  # coordinates have no order
         return Layout(inner.shape, compact_col_major(inner.shape))
     first = Layout(inner[0].shape, compact_col_major(filter_zeros(inner[0]).shape))
     rest = take[1, n](Layout(inner.shape, inner.stride))

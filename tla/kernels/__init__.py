@@ -2,6 +2,8 @@
 
 kernel      the decorator, and what a launch gives back
 launch      the block and the threads that run, shared memory, loops and barriers
+trace       the function called with symbols: a program of statements
+source      the program as text; targets/ has a file for each
 statements  CuTe's algorithms as statements of a kernel
 races       which threads touch an element between two barriers
 
@@ -20,13 +22,19 @@ races       which threads touch an element between two barriers
 from .kernel import Kernel, Report, kernel
 from .launch import barrier, block, loop, shared, thread
 from .partition import local_partition
+from .program import Program, Scalar
 from .races import Race
+from .source import Source
 from .statements import axpby, clear, copy, copy_if, fill, gemm
+from .trace import tensor
 
 __all__ = [
     "Kernel",
+    "Program",
     "Race",
     "Report",
+    "Scalar",
+    "Source",
     "axpby",
     "barrier",
     "block",
@@ -39,5 +47,6 @@ __all__ = [
     "local_partition",
     "loop",
     "shared",
+    "tensor",
     "thread",
 ]

@@ -6,18 +6,25 @@ Source: CuTe's kernels, and CUDA's launch of them.
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..core.errors import LeafTypeError, RangeError
+from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor, tensor_of
+from .bounds import require_inside
 from .launch import Launch, run_block
+from .program import Program
 from .races import Race, Races
+from .samples import of_sizes, small_sizes
+from .source import Source
+from .targets import source_of
+from .trace import traced
 
 #: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MOST_THREADS = 1024
@@ -121,6 +128,87 @@ class Kernel:
         blocks = self._launch(tuple(map(_copied, arguments)), races)
         return Report(tuple(races.found), blocks, self.threads)
 
+    def program(self, *arguments: Any) -> Program:
+        """The kernel as data: its statements, with symbols for blocks, threads and steps of loops.
+
+        arguments   for each parameter a tensor (`tensor(np.float32, layout)` of sizes that may be symbols), an array, a size, or a
+                    type of numpy for a scalar
+        Returns     a Program
+        Raises      what the statements raise; Unproven where Python asks for the value of a symbol, as `if k < 2:` does: a kernel
+                    has no such conditions
+
+        >>> import numpy as np
+        >>> from tla import dim, make_layout, parse, _1, ceil_div, elem_less, local_tile, make_identity_tensor
+        >>> from tla.kernels import block, copy_if, kernel, local_partition, tensor, thread
+        >>> @kernel(threads=32, grid=lambda a, b: (ceil_div(a.shape, 64),))
+        ... def copied(a, b):
+        ...     t = parse("_32:_1")
+        ...     x, y, at = (local_partition(local_tile(t0, 64, block(0)), t, thread()) for t0 in (a, b, make_identity_tensor(a.shape)))
+        ...     copy_if(elem_less(at, a.shape), x, y)
+        >>> N = dim("N")
+        >>> program = copied.program(*2 * [tensor(np.float32, make_layout(N, stride=_1))])
+        >>> [type(s).__name__ for s in program.body], program.body[0].source.tensor.offset
+        (['Copy'], parse('tid+64*bid0', symbols=[index('bid0', below=parse('ceil(N/64)', symbols=[dim('N')])), index('tid', below=32)]))
+
+        Source: ours.
+        """
+        names = tuple(inspect.signature(self.function).parameters)
+        if len(names) != len(arguments):
+            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
+            raise RankError(what, f"{len(names)}, one for each parameter", "give a tensor, a size, or a type of numpy for a scalar")
+        return traced(self.function, names, arguments, self.threads, self.grid, run_block)
+
+    def source(
+        self,
+        target: str,
+        *arguments: Any,
+        arch: str | None = None,
+        name: str = "kernel_main",
+        parameters: str | Sequence[str] | None = None,
+    ) -> Source:
+        """The whole kernel as text; every access of global and shared memory is proved to be inside of its tensor before.
+
+        target       "c" or "cuda"
+        arguments    as program takes them
+        arch         the architecture that it is for, "sm_80"; what is written runs on all of them so far
+        name         the name of the text's function
+        parameters   the names of its parameters in order, arguments' and sizes': "m n A ldA"; by default the arguments in their
+                     order, then sizes
+        Returns      Source: `.text`, `.grid`, `.block`, `.shared_bytes`, `.conditions`
+        Raises       RangeError for an access that is not proved to be inside, with its line; for races of the kernel at the small
+                     sizes at which it is checked; LeafTypeError for instructions and types that the text has not; what program
+                     raises
+
+        >>> import numpy as np
+        >>> from tla import dim, make_layout, parse, _1, ceil_div, elem_less, local_tile, make_identity_tensor
+        >>> from tla.kernels import block, copy_if, kernel, local_partition, tensor, thread
+        >>> @kernel(threads=32, grid=lambda a, b: (ceil_div(a.shape, 64),))
+        ... def copied(a, b):
+        ...     t = parse("_32:_1")
+        ...     x, y, at = (local_partition(local_tile(t0, 64, block(0)), t, thread()) for t0 in (a, b, make_identity_tensor(a.shape)))
+        ...     copy_if(elem_less(at, a.shape), x, y)
+        >>> N = dim("N", at_most=2**20)
+        >>> source = copied.source("cuda", *2 * [tensor(np.float32, make_layout(N, stride=_1))])
+        >>> [line.strip() for line in source.text.splitlines() if "] = a[" in line]
+        ['if (e0 < N) b[e0] = a[e0];', 'if (e2 < N) b[e0 + 32] = a[e0 + 32];']
+
+        Source: ours.
+        """
+        program = self.program(*arguments)
+        require_inside(program)
+        return source_of(program, target, arch, name, parameters, self._checked_at(program))
+
+    def _checked_at(self, program: Program) -> str:
+        """Say where races were looked for: small sizes that meet the facts. RangeError for a race."""
+        values = small_sizes(program)
+        report = self.check(*(of_sizes(x, values) for x in program.arguments.values()))
+        at = ", ".join(f"{n} = {v}" for n, v in values.items()) or "these sizes"
+        if not report.holds:
+            raise RangeError(
+                f"{self.__name__} at {at}: {report.races[0]}", "no race", "write barrier() between, or let each thread have its own"
+            )
+        return f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {at}, and none was found."
+
     def _launch(self, arguments: tuple[Any, ...], races: Races | None) -> int:
         """Run every block; the number of them."""
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
@@ -172,7 +260,7 @@ def _is_array(x: Any) -> bool:
 def _copied(x: Any) -> Any:
     """An argument over a buffer of its own."""
     if _is_array(x):
-        return x.copy()
+        return x.copy(order="K")  # in its own order: instructions ask for it
     if isinstance(x, Tensor) and x.data is not None:
         return tensor_of(None, copy.deepcopy(x.data), x.offset, x.layout, tuple(x.coord), x._guard, x.memory)
     return x

@@ -1,11 +1,11 @@
-"""The block of a kernel that runs: what it asks for by block(), thread(), shared(), loop() and barrier().
+"""The block of a kernel that runs, or is traced: what it asks for by block(), thread(), shared(), loop() and barrier().
 
 Source: CuTe's kernels; CUDA's blockIdx, threadIdx and __syncthreads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,13 @@ from typing import Any
 from ..algebra.codomain import cosize
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known
+from ..core.ints import IntLike, Leaf, is_int, known
 from ..tensors.buffers import as_dtype
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
+from .lines import line
 from .races import Races
+from .trace import Trace
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,11 @@ class Launch:
     races: Races | None = None
 
 
-_running: ContextVar[Launch] = ContextVar("running")
+_running: ContextVar[Launch | Trace] = ContextVar("running")
 
 
-def running(where: str) -> Launch:
-    """The block that runs; RangeError outside a kernel."""
+def running(where: str) -> Launch | Trace:
+    """The block that runs, or the trace of a call with symbols; RangeError outside a kernel."""
     try:
         return _running.get()
     except LookupError:
@@ -41,7 +43,7 @@ def running(where: str) -> Launch:
         raise RangeError(f"{where} outside a kernel that runs", "a statement of a kernel", fix) from None
 
 
-def block(mode: int) -> int:
+def block(mode: int) -> Leaf:
     """The index of the block that runs, along a mode of the grid; 0 along modes that the grid does not have.
 
     >>> from tla.kernels import block, kernel
@@ -53,14 +55,15 @@ def block(mode: int) -> int:
 
     Raises RangeError outside a kernel, and for what is no mode of CUDA's grid. Source: CUDA `blockIdx`.
     """
-    place = running("block()").block
+    now = running("block()")
     if mode not in (0, 1, 2):
         raise RangeError(f"block({shown(mode)})", "a mode of the grid: 0, 1 or 2", "write block(0) for blockIdx.x")
+    place = now.blocks if isinstance(now, Trace) else now.block
     return place[mode] if mode < len(place) else 0
 
 
 def thread() -> Any:
-    """The indices of the block's threads: an array of them all while it runs on numpy.
+    """The indices of the block's threads: an array of them all while it runs on numpy, a symbol while it is traced.
 
     >>> from tla.kernels import kernel, thread
     >>> @kernel(threads=4)
@@ -73,7 +76,8 @@ def thread() -> Any:
     """
     import numpy as np
 
-    return np.arange(running("thread()").threads)
+    now = running("thread()")
+    return now.thread if isinstance(now, Trace) else np.arange(now.threads)
 
 
 def shared(element: Any, layout: Any) -> Tensor:
@@ -96,13 +100,15 @@ def shared(element: Any, layout: Any) -> Tensor:
     """
     import numpy as np
 
-    running("shared()")
-    dtype, count = as_dtype("shared", element), int(cosize(layout))
+    now, dtype = running("shared()"), as_dtype("shared", element)
+    if isinstance(now, Trace):
+        return now.allocate(dtype, layout)
+    count = int(cosize(layout))
     made: Tensor = MakeTensor(np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype), layout, position="smem")
     return made
 
 
-def loop(n: Any) -> Iterator[int]:
+def loop(n: IntLike) -> Iterator[Leaf]:
     """The steps 0 to n - 1 of a kernel's loop. Python's own loops are for what is unrolled.
 
     >>> from tla.kernels import kernel, loop
@@ -114,7 +120,9 @@ def loop(n: Any) -> Iterator[int]:
 
     Raises RangeError outside a kernel, LeafTypeError for what is no number of steps.
     """
-    running("loop()")
+    now = running("loop()")
+    if isinstance(now, Trace):
+        return now.loop(line(), n)
     if not is_int(n) or known(n) is None:
         raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
     return iter(range(int(n)))
@@ -137,17 +145,19 @@ def barrier() -> None:
 
     Raises RangeError outside a kernel. Source: CUDA `__syncthreads`.
     """
-    races = running("barrier()").races
-    if races is not None:
-        races.wait()
+    now = running("barrier()")
+    if isinstance(now, Trace):
+        now.barrier(line())
+    elif now.races is not None:
+        now.races.wait()
 
 
-def run_block(function: Any, arguments: tuple[Any, ...], launch: Launch) -> None:
-    """Call a kernel's function for the threads of one block."""
+def run_block(function: Callable[..., None], arguments: tuple[Any, ...], launch: Launch | Trace) -> None:
+    """Call a kernel's function for the threads of one block, or to trace it."""
     token = _running.set(launch)
     try:
         function(*arguments)
     finally:
         _running.reset(token)
-        if launch.races is not None:
+        if isinstance(launch, Launch) and launch.races is not None:
             launch.races.end_block()

@@ -13,23 +13,9 @@ from ..gpu.run.sides import memory_of
 from ..gpu.run.values import places_of, valid_of
 from ..tensors import packed
 from ..tensors.tensor import Tensor
+from .lines import Line
 
 _NOBODY, _SEVERAL = -1, -2
-
-
-class Line(NamedTuple):
-    """A line of a kernel's source.
-
-    >>> from tla.kernels.races import Line
-    >>> print(Line("sgemm_1.py", 41))
-    sgemm_1.py:41
-    """
-
-    file: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.number}"
 
 
 class Race(NamedTuple):
@@ -44,7 +30,7 @@ class Race(NamedTuple):
     at        the line of that access
 
     >>> from tla.kernels import Race
-    >>> from tla.kernels.races import Line
+    >>> from tla.kernels.lines import Line
     >>> print(Race("thread", "shared memory", 5, 1, True, Line("k.py", 7), 2, False, Line("k.py", 8)))
     k.py:8: thread 2 reads element 5 of shared memory, which thread 1 writes at k.py:7: no barrier between
 

@@ -5,8 +5,6 @@ Source: CuTe include/cute/algorithm.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from ..gpu.run import algorithms
@@ -15,10 +13,10 @@ from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
 from ..gpu.run.mma_facts import mma_facts
 from ..tensors.make_tensor import as_tensor
-from .launch import running
-from .races import Access, Line
-
-_HERE = str(Path(__file__).parent)
+from .launch import Launch, running
+from .lines import line
+from .races import Access
+from .trace import Trace
 
 
 def copy(*operands: Any) -> None:
@@ -36,8 +34,11 @@ def copy(*operands: Any) -> None:
 
     Operands and errors are those of tla.gpu.copy; RangeError outside a kernel. Source: CuTe `copy`.
     """
-    running("copy()")
-    _copied(copy_of(*operands))
+    now = running("copy()")
+    if isinstance(now, Trace):
+        now.copy(line(), operands, None)
+    else:
+        _copied(copy_of(*operands))
 
 
 def copy_if(*operands: Any) -> None:
@@ -55,8 +56,12 @@ def copy_if(*operands: Any) -> None:
 
     Operands and errors are those of tla.gpu.copy_if; RangeError outside a kernel. Source: CuTe `copy_if`.
     """
-    running("copy_if()")
-    _copied(copy_if_of(*operands))
+    now = running("copy_if()")
+    if isinstance(now, Trace):
+        *tiled, predicate, source, target = operands
+        now.copy(line(), (*tiled, source, target), predicate)
+    else:
+        _copied(copy_if_of(*operands))
 
 
 def gemm(*operands: Any) -> None:
@@ -76,7 +81,10 @@ def gemm(*operands: Any) -> None:
 
     Operands and errors are those of tla.gpu.gemm; RangeError outside a kernel. Source: CuTe `gemm`.
     """
-    running("gemm()")
+    now = running("gemm()")
+    if isinstance(now, Trace):
+        now.gemm(line(), operands)
+        return
     step = mma_facts(*operands)
     run_mma(step)
     _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
@@ -98,7 +106,10 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
 
     Operands and errors are those of tla.gpu.axpby; RangeError outside a kernel. Source: CuTe `axpby`.
     """
-    running("axpby()")
+    now = running("axpby()")
+    if isinstance(now, Trace):
+        now.axpby(line(), alpha, x, beta, y)
+        return
     algorithms.axpby(alpha, x, beta, y)
     x, y = as_tensor("axpby", x), as_tensor("axpby", y)
     _note([Access(x), Access(y)], [Access(y)])
@@ -119,7 +130,10 @@ def fill(t: Any, value: Any) -> None:
 
     Raises RangeError outside a kernel. Source: CuTe `fill`.
     """
-    running("fill()")
+    now = running("fill()")
+    if isinstance(now, Trace):
+        now.fill(line(), t, value)
+        return
     algorithms.fill(t, value)
     _note([], [Access(as_tensor("fill", t))])
 
@@ -139,7 +153,10 @@ def clear(t: Any) -> None:
 
     Raises RangeError outside a kernel. Source: CuTe `clear`.
     """
-    running("clear()")
+    now = running("clear()")
+    if isinstance(now, Trace):
+        now.fill(line(), t, 0)
+        return
     algorithms.clear(t)
     _note([], [Access(as_tensor("clear", t))])
 
@@ -152,14 +169,6 @@ def _copied(step: CopyStep) -> None:
 
 def _note(reads: list[Access], writes: list[Access]) -> None:
     """Note a statement's accesses, with the line of the kernel that it stands at."""
-    races = running("a statement").races
-    if races is not None:
-        races.note(_line(), reads, writes)
-
-
-def _line() -> Line:
-    """The line that called a statement: the first frame outside of this package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    return Line(Path(frame.f_code.co_filename).name, frame.f_lineno)
+    now = running("a statement")
+    if isinstance(now, Launch) and (races := now.races) is not None:
+        races.note(line(), reads, writes)

@@ -5,14 +5,14 @@ Source: CuTe include/cute/algorithm/copy.hpp; media/docs/cpp/cute/0y_predication
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.arithmetic import elem_less
 from ..core.basis import ArithmeticTuple, as_coordinate
 from ..core.composed import innermost
 from ..core.errors import LeafTypeError, RangeError, RankError
-from ..core.int_tuple import as_int_tuple, size
-from ..core.ints import IntTupleLike, known, static
+from ..core.int_tuple import as_int_tuple, leaves, size
+from ..core.ints import IntTree, IntTupleLike, is_leaf, known, static
 from ..core.kinds import on
 from ..core.layout import Layout
 from ..core.strides import compact_col_major
@@ -74,16 +74,37 @@ def _admitted(t: Tensor, chosen: object) -> npt.NDArray[Any]:
     return offsets
 
 
+class Within(NamedTuple):
+    """The predicate that coordinates are inside of bounds, where either has symbols: what elem_less gives of a tensor of coordinates.
+
+    coordinates   the tensor of coordinates
+    bounds        what each integer of a coordinate is to be less than
+
+    >>> from tla import dims, elem_less, index, make_identity_tensor, local_tile
+    >>> M, N = dims("M N")
+    >>> inside = elem_less(local_tile(make_identity_tensor((M, N)), (4, 4), (index("i", 9), 0)), (M, N))
+    >>> print(inside.coordinates.offset, inside.bounds)
+    (4*i,0) (M,N)
+
+    Source: CuTe `elem_less`.
+    """
+
+    coordinates: Tensor
+    bounds: IntTree
+
+
 @on(Tensor, elem_less)
-def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor:
+def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
     """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest; of threads, one's after the other's."""
     import numpy as np
 
-    if not gives_places(t):
+    if not gives_places(t) and t.data is not None:  # without a buffer its offsets are what it gives
         raise LeafTypeError(f"elem_less of {t!r}", "a tensor of coordinates, or a coordinate", "write make_identity_tensor(shape)")
     bounds = as_int_tuple(bounds)
     if known(size(t.shape)) is None:
         raise LeafTypeError(f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)")
+    if any(is_leaf(x) and known(x) is None for x in leaves((as_coordinate(t.offset), bounds))):
+        return Within(t, bounds)
     grid, extents = transfer.grid_of(t)
     places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
     start, threads = _by_thread(t.offset, len(extents))

@@ -1,0 +1,109 @@
+"""Every access inside of its tensor, for all sizes: proved of a program, or refused with the line and the coordinate.
+
+`fill` and `axpby` are of the valid elements alone, and their text asks for these; of the others:
+
+An access is of an element at some coordinate of its argument, which is known as an expression. It is inside where each integer of the
+coordinate is proved to be 0 or more and less than the extent; or where the predicate of the same statement says so of the same
+element. Shared memory and registers have known sizes: there each offset is proved, or tried for every thread.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.basis import as_coordinate
+from ..core.errors import RangeError
+from ..core.int_tuple import leaves, shown, size
+from ..core.ints import Int, IntLike, Leaf, known
+from ..core.leaf_arithmetic import add
+from ..core.questions import at_most
+from ..symbolic import SymInt
+from ..symbolic.facts import symbols_in
+from ..symbolic.symint import poly_of
+from ..tensors.predicated import Within
+from ..tensors.tensor import Tensor
+from .program import Access, Axpby, Copy, Fill, Program, Statement, accesses
+
+_0, _1 = Int[0](), Int[1]()
+
+
+def require_inside(program: Program) -> None:
+    """RangeError for the first access that is not proved to be inside of its tensor."""
+    for s in program.statements():
+        if isinstance(s, (Fill, Axpby)):
+            continue
+        where = s.where if isinstance(s, Copy) else None
+        for verb, access in accesses(s):
+            _require(program, s, verb, access, where)
+
+
+def _require(program: Program, s: Statement, verb: str, access: Access, where: Within | None) -> None:
+    name = program.argument_of(access.tensor)
+    if name is not None and access.places is not None:
+        extents = tuple(leaves(program.arguments[name].layout.shape))
+        for i in range(int(size(access.places.shape))):
+            at, admitted = coordinate(access.places, i), [] if where is None else comparisons(where, i)
+            if not all(_inside(c, n, admitted) for c, n in zip(at, extents)):
+                place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
+                what = f"{s.line}: {verb} {name} at {place}, which is not proved to be inside of {shape}"
+                fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
+                raise RangeError(what, "an element, for all sizes", fix)
+        return
+    buffer = access.tensor.data
+    for i in range(int(size(access.tensor.shape))):
+        offset = element(access.tensor, i)
+        if not _always_inside(offset, len(buffer), program):
+            raise RangeError(
+                f"{s.line}: {verb} offset {shown(offset)} of {len(buffer)} elements",
+                "an offset inside",
+                "allocate more, or cut the tensor otherwise",
+            )
+
+
+def element(t: Tensor, i: int) -> Leaf:
+    """The offset of an element of a tensor, by its index, the first mode fastest."""
+    return add(t.offset, t.layout(i))
+
+
+def coordinate(places: Tensor, i: int) -> tuple[Any, ...]:
+    """The coordinate of an element in the argument, its integers in a row."""
+    return tuple(leaves(as_coordinate(places.offset + places.layout(i))))
+
+
+def comparisons(where: Within, i: int) -> list[tuple[Any, Any]]:
+    """The comparisons of a predicate for an element: (integer, what it is to be less than)."""
+    return [*zip(coordinate(where.coordinates, i), leaves(where.bounds))]
+
+
+def in_argument(program: Program, access: Access, i: int) -> list[tuple[Any, Any]]:
+    """The comparisons that an element of an argument asks for: (integer of its coordinate, the extent), where no proof says so."""
+    name = program.argument_of(access.tensor)
+    if name is None or access.places is None:
+        return []
+    return [*zip(coordinate(access.places, i), leaves(program.arguments[name].layout.shape))]
+
+
+def is_less(c: Any, n: Any) -> bool:
+    """Whether c < n is proved."""
+    return at_most(add(c, _1), n) is True
+
+
+def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
+    """Whether 0 <= c < n by proof, or as one of the comparisons says."""
+    if at_most(_0, c) is not True:
+        return False
+    if is_less(c, n):
+        return True
+    return any(at_most(c, x) is True and at_most(bound, n) is True for x, bound in admitted)
+
+
+def _always_inside(offset: IntLike, count: int, program: Program) -> bool:
+    """Whether an offset is 0 or more and less than a count, by proof or for every thread."""
+    if at_most(_0, offset) is True and at_most(add(offset, _1), count) is True:
+        return True
+    if not isinstance(offset, SymInt) or [n.name for n in symbols_in(poly_of(offset))] != ["tid"]:
+        value = known(offset)
+        return value is not None and 0 <= value < count
+    return all(0 <= int(offset.at(tid=t)) < count for t in range(program.threads))

@@ -1,0 +1,35 @@
+"""The line of a kernel's source that a statement stands at.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+_HERE = str(Path(__file__).parent)
+
+
+class Line(NamedTuple):
+    """A line of a kernel's source.
+
+    >>> from tla.kernels.lines import Line
+    >>> print(Line("sgemm_1.py", 41))
+    sgemm_1.py:41
+    """
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}"
+
+
+def line() -> Line:
+    """The line that called a statement: the first frame outside of this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return Line(Path(frame.f_code.co_filename).name, frame.f_lineno)

@@ -1,0 +1,185 @@
+"""A kernel as plain data: statements over tensors of one thread, with symbols for blocks, threads and steps of loops.
+
+Source: ours; CuTe's words for the statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..core.ints import IntLike
+from ..gpu.instructions.atom import CopyAtom
+from ..gpu.run.mma_facts import MmaStep
+from ..symbolic import Condition, SymInt
+from ..tensors.predicated import Within
+from ..tensors.tensor import Tensor
+from .lines import Line
+
+
+class Scalar(NamedTuple):
+    """A number among a kernel's arguments, of which only its name and numpy's type are known.
+
+    >>> import numpy as np
+    >>> from tla.kernels import Scalar
+    >>> print(Scalar("alpha", np.dtype("float32")))
+    alpha
+
+    Source: ours.
+    """
+
+    name: str
+    dtype: Any
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Access(NamedTuple):
+    """The elements of a tensor that each thread reads or writes.
+
+    tensor   the tensor of a thread: offsets are of its own buffer
+    places   of an argument, a tensor of the same shape whose values are the coordinates of these elements in it; else None
+    """
+
+    tensor: Tensor
+    places: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Copy:
+    """`copy` or `copy_if`: target = source, where the predicate holds; None for everywhere."""
+
+    line: Line
+    atom: CopyAtom
+    source: Access
+    target: Access
+    where: Within | None
+
+
+@dataclass(frozen=True)
+class Fill:
+    """`fill` and `clear`: every element of a tensor is a value."""
+
+    line: Line
+    target: Access
+    value: int | float | Scalar
+
+
+@dataclass(frozen=True)
+class Axpby:
+    """`axpby`: y = alpha * x + beta * y."""
+
+    line: Line
+    alpha: int | float | Scalar
+    x: Access
+    beta: int | float | Scalar
+    y: Access
+
+
+@dataclass(frozen=True)
+class Product:
+    """`gemm`: D = A * B + C, by an instruction."""
+
+    line: Line
+    step: MmaStep
+    operands: dict[str, Access]
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """`barrier`: all threads of the block wait for each other."""
+
+    line: Line
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for k in loop(n)`: the body for each k from 0 to n - 1."""
+
+    line: Line
+    step: SymInt
+    count: IntLike
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Either:
+    """Statements of blocks for which all comparisons c < n hold, and those of the others; none depends on the thread."""
+
+    line: Line
+    asked: tuple[tuple[Any, Any], ...]
+    inside: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+Statement = Copy | Fill | Axpby | Product | Barrier | Loop | Either
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel's statements, and what they are over. `Kernel.program` makes one.
+
+    name         the kernel's name
+    arguments    a tensor, a Scalar or a size for each parameter, by its name
+    grid         the number of blocks along each mode
+    threads      the number of threads of a block
+    blocks       the symbol of the block along each mode of the grid
+    thread       the symbol of the thread
+    shared       the tensors in shared memory
+    body         its statements
+    conditions   what it rests on: conditions about sizes that could not be proved
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import clear, kernel, local_partition, tensor, thread
+    >>> @kernel(threads=4)
+    ... def zeros(a):
+    ...     clear(local_partition(a, parse("_4:_1"), thread()))
+    >>> program = zeros.program(tensor(np.float32, parse("_8:_1")))
+    >>> [type(s).__name__ for s in program.statements()], program.threads, program.thread
+    (['Fill'], 4, index('tid', below=4))
+
+    Source: ours.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    grid: tuple[Any, ...]
+    threads: int
+    blocks: tuple[Any, ...]
+    thread: SymInt
+    shared: tuple[Tensor, ...]
+    body: tuple[Statement, ...]
+    conditions: tuple[Condition, ...]
+
+    def statements(self) -> Iterator[Statement]:
+        """Its statements, those in loops behind their loop."""
+
+        def of(body: tuple[Statement, ...]) -> Iterator[Statement]:
+            for s in body:
+                yield s
+                if isinstance(s, Loop):
+                    yield from of(s.body)
+                elif isinstance(s, Either):
+                    yield from of((*s.inside, *s.otherwise))
+
+        return of(self.body)
+
+    def argument_of(self, t: Tensor) -> str | None:
+        """The name of the argument that a tensor is a part of; None of shared memory and registers."""
+        return next((name for name, x in self.arguments.items() if isinstance(x, Tensor) and x.data is t.data), None)
+
+
+def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
+    """The accesses of a statement, what it reads first: ("reads" or "writes", access)."""
+    if isinstance(s, Copy):
+        yield from (("reads", s.source), ("writes", s.target))
+    elif isinstance(s, Fill):
+        yield "writes", s.target
+    elif isinstance(s, Axpby):
+        yield from (("reads", s.x), ("reads", s.y), ("writes", s.y))
+    elif isinstance(s, Product):
+        yield from (("reads", x) for name, x in s.operands.items() if name != "D")
+        yield "writes", s.operands["D"]

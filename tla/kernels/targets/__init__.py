@@ -1,0 +1,45 @@
+"""The targets of a kernel's text, a file each: C on a CPU, CUDA.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ...tensors.tensor import Tensor
+from ..program import Program, Scalar
+from ..source import Parts, Source
+from ..trace import OWN_NAMES, sizes_of
+from ..whole_tiles import with_whole_tiles
+from . import c, cuda
+
+#: A target's name -> the function that writes a program.
+TARGETS = {"c": c.write, "cuda": cuda.write}
+_ARCH = re.compile(r"sm_\d{2,3}[af]?")
+
+
+def source_of(program: Program, target: str, arch: str | None, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
+    """The text of a program by a target's name. Raises what Kernel.source raises."""
+    if target not in TARGETS:
+        raise LeafTypeError(f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
+    if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch) and target == "cuda"):
+        raise LeafTypeError(
+            f"arch={shown(arch)} of {target}", "an architecture of CUDA, or None", "write k.source('cuda', ..., arch='sm_80')"
+        )
+    return TARGETS[target](Parts(with_whole_tiles(program), name, _order(program, parameters), checked))
+
+
+def _order(program: Program, given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the text's parameters: those given, or the arguments' and then the sizes'."""
+    sizes = [str(n) for n in sizes_of(program)]
+    named = [name for name, x in program.arguments.items() if isinstance(x, (Tensor, Scalar))]
+    order = tuple(given.split() if isinstance(given, str) else given or (*named, *(n for n in sizes if n not in named)))
+    missing, unknown = [n for n in (*named, *sizes) if n not in order], [n for n in order if n not in (*named, *sizes)]
+    if missing or unknown or len({*order}) < len(order) or {*order} & {*OWN_NAMES}:
+        what = f"parameters {' '.join(order)}"
+        raise RangeError(what, f"each of {' '.join((*named, *sizes))} once", "leave parameters= out for that order")
+    return order

@@ -1,0 +1,37 @@
+"""A kernel as C: blocks in parallel by OpenMP, the threads of a block one after the other, statement by statement.
+
+Every statement ends for all threads before the next begins, so a barrier has nothing to do. A thread's registers are a row of an
+array, for they are kept from statement to statement.
+
+Source: the C standard, ISO/IEC 9899:2018; OpenMP 4.5, "parallel for".
+"""
+
+from __future__ import annotations
+
+from ...codegen.c_languages import C_FAMILY
+from ...codegen.expressions.integer_types import Integer
+from ..source import Form, Parts, Source
+from ..text import Writer
+
+
+def write(parts: Parts) -> Source:
+    """The text of a program as C. Source: ours."""
+    p, language = parts.program, C_FAMILY["c"]
+    writer = Writer(p, language, "{}[tid][{}]")
+    blocks = [*writer.blocks()]
+    grid = writer.values(p.grid)
+    kind = language.integers[str(Integer(writer.bits, True))]
+    body: list[str] = [line.format(int=kind) for line in grid.lines]
+    body += ["#ifdef _OPENMP", f"#pragma omp parallel for collapse({len(p.grid)})", "#endif"]
+    body += [f"for ({kind} bid{k} = 0; bid{k} < {grid.of(n)}; ++bid{k})" for k, n in reversed([*enumerate(p.grid)])]
+    inner = [f"_Alignas(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
+    inner += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
+    for block in blocks:
+        lines = [line.replace("{int}", kind).replace("{barrier}", ";") for line in block.lines]
+        if block.threads:
+            comment, *lines = lines
+            lines = [comment, f"for ({kind} tid = 0; tid < {p.threads}; ++tid) {{", *(f"    {line}" for line in lines), "}"]
+        inner += [f"{'    ' * block.indent}{line}" for line in lines if line != ";"]
+    body += ["{", *(f"    {line}" for line in inner), "}"]
+    head = ["#include <assert.h>", "#include <stdint.h>", "#include <string.h>"]
+    return parts.source(writer, body, Form(head, "void", "static inline", kind, requires="assert({});"))

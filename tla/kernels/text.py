@@ -1,0 +1,349 @@
+"""The text of a kernel's statements, in what the C family has in common; targets say the rest: where threads, memory and loops are.
+
+Every address is a sum of what changes from element to element, which is a number where the strides are known, and of a start,
+computed once in each statement in its simplest form.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..codegen.c_languages import CLanguage
+from ..codegen.expressions.graph import ops_in
+from ..codegen.expressions.integer_types import Integer
+from ..codegen.expressions.plan import plan
+from ..codegen.expressions.target import statements
+from ..codegen.indices.c import HELPERS, helper, syntax_of
+from ..core.errors import LeafTypeError
+from ..core.int_tuple import leaves, product_each, shown, size
+from ..core.ints import IntLike, is_int, known
+from ..core.layout import Layout
+from ..core.leaf_arithmetic import add, mul
+from ..core.questions import divides
+from ..symbolic.symint import poly_of
+from ..tensors.tensor import Tensor
+from .bounds import comparisons, element, in_argument, is_less
+from .program import Access, Axpby, Barrier, Copy, Either, Fill, Loop, Product, Program, Scalar, Statement
+
+#: numpy's type -> its name in the C family. Integers are as wide everywhere.
+TYPES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int", "int8": "signed char", "uint8": "unsigned char"}
+_SYNTAX = syntax_of("kernel")
+_WORD = re.compile(r"\w+")
+
+
+class Block(NamedTuple):
+    """Lines of the text: of one thread, with its own variables; or of the block itself.
+
+    lines     the text
+    threads   whether it is of each thread
+    indent    how many loops it is in
+    """
+
+    lines: list[str]
+    threads: bool
+    indent: int
+
+
+class Writer:
+    """The text of a program's statements.
+
+    program    the program
+    language   its row of the table of C languages
+    own        how a thread's register is written: "{}[{}]" of its array and its number
+
+    Found while it is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a function
+    of the text; vectors, the arrays of which several elements are accessed at once.
+    """
+
+    def __init__(self, program: Program, language: CLanguage, own: str) -> None:
+        self.program, self.language, self.own = program, language, own
+        self.registers: dict[int, tuple[str, Tensor]] = {}
+        self.bits = 32
+        self.operations: set[str] = set()
+        self.vectors: set[str] = set()
+
+    def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
+        """The blocks of a body in order."""
+        body, written = self.program.body if body is None else body, None
+        for s, after in zip(body, (*body[1:], None)):
+            if isinstance(s, Copy) and written is s:
+                continue
+            if isinstance(s, Loop):
+                values = self.values([s.count])
+                count = values.of(s.count)
+                yield Block([*values.lines, f"for ({{int}} {s.step} = 0; {s.step} < {count}; ++{s.step}) {{"], False, indent)
+                yield from self.blocks(s.body, indent + 1)
+                yield Block(["}"], False, indent)
+            elif isinstance(s, Either):
+                values = self.values(_both([[*s.asked]]))
+                yield Block([*values.lines, f"if ({values.comparisons(s.asked)}) {{"], False, indent)
+                yield from self.blocks(s.inside, indent + 1)
+                yield Block(["} else {"], False, indent)
+                yield from self.blocks(s.otherwise, indent + 1)
+                yield Block(["}"], False, indent)
+            elif isinstance(s, Fill) and (following := _filled_before(s, after)) is not None:
+                value = self.number(s.value, self.element_type(s.target.tensor))
+                yield Block([f"// {s.line}, {following.line}", *self._copy(following, value)], True, indent)
+                written = following
+            elif isinstance(s, Barrier):
+                yield Block(["{barrier}"], False, indent)
+            else:
+                yield Block([f"// {s.line}", *self._statement(s)], True, indent)
+
+    def values(self, wanted: Sequence[Any]) -> Values:
+        """The text of expressions, by one plan: what they share is computed once."""
+        return Values(self, wanted)
+
+    def element_type(self, t: Tensor) -> str:
+        name = str(t.dtype)
+        if name not in TYPES:
+            raise LeafTypeError(f"elements of {name} in a kernel's text", f"one of {', '.join(TYPES)}", "use run for this type")
+        return TYPES[name]
+
+    def buffer(self, t: Tensor) -> str:
+        """The name of the array that a tensor's elements are in."""
+        name = self.program.argument_of(t)
+        if name is not None:
+            return name
+        for k, held in enumerate(self.program.shared):
+            if held.data is t.data:
+                return f"smem{k}"
+        return self.registers.setdefault(id(t.data), (f"r{len(self.registers)}", t))[0]
+
+    def place(self, t: Tensor, at: str) -> str:
+        """The element of a tensor's array at an offset."""
+        name = self.buffer(t)
+        return self.own.format(name, at) if id(t.data) in self.registers else f"{name}[{at}]"
+
+    def number(self, x: int | float | Scalar, kind: str) -> str:
+        """A number, or a scalar argument, as a value of an element type."""
+        if isinstance(x, Scalar):
+            return x.name
+        text = repr(float(x)) if kind in ("float", "double") else str(int(x))
+        return f"{text}f" if kind == "float" else text
+
+    def _statement(self, s: Statement) -> list[str]:
+        if isinstance(s, Copy):
+            return self._copy(s)
+        if isinstance(s, Fill):
+            value = self.number(s.value, self.element_type(s.target.tensor))
+            return self._each([s.target], lambda y: f"{y} = {value};")
+        if isinstance(s, Axpby):
+            kind = self.element_type(s.y.tensor)
+            a, b = self.number(s.alpha, kind), self.number(s.beta, kind)
+            if isinstance(s.beta, Scalar):
+                return self._each([s.x, s.y], lambda x, y: f"{y} = {b} == 0 ? {a} * {x} : {a} * {x} + {b} * {y};")
+            return self._each([s.x, s.y], lambda x, y: f"{y} = {a} * {x}{'' if s.beta == 0 else f' + {b} * {y}'};")
+        assert isinstance(s, Product)
+        return self._product(s)
+
+    def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
+        """A line for each element of tensors of one size, those of arguments where they are valid."""
+        starts = [Starts(x.tensor) for x in accesses]
+        left = [_left(pair for x in accesses for pair in in_argument(self.program, x, i)) for i in range(len(starts[0].parts))]
+        values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
+        places = zip(*(self._places(start, values) for start in starts))
+        return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
+
+    def _places(self, start: Starts, values: Values) -> list[str]:
+        return [self.place(start.tensor, values.sum(*parts)) for parts in start.parts]
+
+    def _copy(self, s: Copy, otherwise: str | None = None) -> list[str]:
+        """A copy; otherwise: what the target is where the predicate does not hold, instead of as it was."""
+        atom = s.atom
+        each = 8 * s.target.tensor.dtype.itemsize
+        if int(size(atom.thr_id)) != 1 or atom.asynchronous or atom.transposes or atom.cells is not None:
+            what = f"{s.line}: the instruction {atom.name} in a kernel's text"
+            raise LeafTypeError(what, "an instruction of one thread that has ended when it is stated", "copy by UniversalCopy")
+        count = 1 if atom.most_bits is not None else max(atom.reads.bits, atom.writes.bits, each) // each
+        source, target = Starts(s.source.tensor), Starts(s.target.tensor)
+        left = [[] if s.where is None else _left(comparisons(s.where, i)) for i in range(len(source.parts))]
+        for i in range(0, len(left), count):
+            _require_one(s, count, left[i : i + count], *(side.parts[i : i + count] for side in (source, target)))
+        values = self.values([*source.wanted, *target.wanted, *_both(left[::count])])
+        lines = list(values.lines)
+        places = [*zip(self._places(source, values), self._places(target, values))]
+        if count > 1:
+            self.vectors |= {self.buffer(s.source.tensor), self.buffer(s.target.tensor)}
+        for i in range(0, len(places), count):
+            a, b = places[i]
+            if count == 1 and otherwise is not None and left[i]:
+                lines.append(f"{b} = {values.comparisons(left[i])} ? {a} : {otherwise};")
+            else:
+                lines.append(values.condition(left[i]) + (f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8)))
+        return lines
+
+    def _vector(self, source: str, target: str, width: int) -> str:
+        """A copy of several elements at once."""
+        word = self.language.words.get(width)
+        if word is None or "memcpy" in self.language.includes:
+            return f"memcpy(&{target}, &{source}, {width});"
+        return f"*reinterpret_cast<{word} *>(&{target}) = *reinterpret_cast<const {word} *>(&{source});"
+
+    def _product(self, s: Product) -> list[str]:
+        atom = s.step.mma.atom
+        if tuple(map(int, leaves(atom.shape_mnk))) != (1, 1, 1) or int(size(atom.thr_id)) != 1 or atom.val_SF or atom.sparsity:
+            what = f"{s.line}: the instruction {atom.name} in a kernel's text"
+            raise LeafTypeError(what, "a multiply-add of one value", "make the tiled MMA of UniversalFMA[float]")
+        t = {name: s.operands[name].tensor for name in "DABC"}
+        kinds = {name: self.element_type(x) for name, x in t.items()}
+        extents = {name: _matrix(x, s.step.one_value) for name, x in t.items()}
+        (m, k), (n, _k) = extents["A"], extents["B"]
+        starts = {name: Starts(x) for name, x in t.items()}
+        values = self.values([x for start in starts.values() for x in start.wanted])
+        at = {name: self._places(start, values) for name, start in starts.items()}
+        lines = list(values.lines)
+        for step in range(k):
+            lines += [f"const {kinds['A']} a{i}_{step} = {at['A'][i + m * step]};" for i in range(m)]
+            lines += [f"const {kinds['B']} b{j}_{step} = {at['B'][j + n * step]};" for j in range(n)]
+            for j in range(n):
+                for i in range(m):
+                    before = at["D" if step else "C"][i + m * j]
+                    lines.append(f"{at['D'][i + m * j]} = a{i}_{step} * b{j}_{step} + {before};")
+        return lines
+
+
+class Starts:
+    """The offsets of a tensor's elements as sums: what has symbols, and a number. wanted are those with symbols."""
+
+    def __init__(self, t: Tensor) -> None:
+        self.tensor, self.parts = t, []
+        count = int(size(t.shape))
+        if not isinstance(t.layout, Layout):
+            self.parts = [((element(t, i),), 0) for i in range(count)]
+        else:
+            modes = [*zip(leaves(t.layout.shape), leaves(t.layout.stride))]
+            for i in range(count):
+                number, symbols, rest = known(t.offset) or 0, [t.offset] if known(t.offset) is None else [], i
+                for n, d in modes:
+                    digit, rest = rest % int(n), rest // int(n)
+                    if known(d) is not None:
+                        number += digit * int(d)
+                    elif digit:
+                        symbols.append(mul(d, digit))
+                self.parts.append((tuple(symbols), number))
+        self.wanted = [x for symbols, _number in self.parts for x in symbols]
+
+
+class Values:
+    """Texts of expressions of one statement. lines computes those that have symbols, each once."""
+
+    def __init__(self, writer: Writer, wanted: Sequence[Any]) -> None:
+        self.names: dict[Any, str] = {}
+        self.lines: list[str] = []
+        found = {poly_of(x): x for x in wanted if known(x) is None}
+        if not found:
+            return
+        made = plan(tuple(found.values()), name="kernel")
+        writer.bits = max(writer.bits, made.integer.bits)
+        writer.operations |= ops_in(made.results)
+        temporaries, results = statements(made, _SYNTAX)
+        self.lines = [f"const {{int}} {name} = {text};" for name, text in temporaries]
+        for k, (poly, text) in enumerate(zip(found, results)):
+            if _WORD.fullmatch(text):
+                self.names[poly] = text
+            else:
+                self.names[poly] = f"e{k}"
+                self.lines.append(f"const {{int}} e{k} = {text};")
+
+    def of(self, x: IntLike) -> str:
+        """The text of an expression that was wanted, or of a number."""
+        return str(known(x)) if known(x) is not None else self.names[poly_of(x)]
+
+    def comparisons(self, pairs: Sequence[tuple[Any, Any]]) -> str:
+        """Comparisons, all of which are to hold."""
+        return " && ".join(dict.fromkeys(f"{self.of(c)} < {self.of(n)}" for c, n in pairs))
+
+    def condition(self, pairs: Sequence[tuple[Any, Any]]) -> str:
+        """The text before a statement that is executed where all comparisons hold."""
+        return f"if ({self.comparisons(pairs)}) " if pairs else ""
+
+    def sum(self, symbols: Sequence[Any], number: int) -> str:
+        texts = [self.of(x) for x in symbols]
+        return " + ".join([*texts, *([str(number)] if number or not texts else [])]).replace("+ -", "- ")
+
+
+def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """The comparisons that are not proved."""
+    return [(c, n) for c, n in pairs if not is_less(c, n)]
+
+
+def _require_one(s: Copy, count: int, left: list[list[tuple[Any, Any]]], *sides: list[tuple[tuple[Any, ...], int]]) -> None:
+    """LeafTypeError for elements of an access that have several predicates, or do not lie one behind the other."""
+    if not all(_as_first(left[0], pairs, count) for pairs in left):
+        what = f"{s.line}: a predicate of its own for each element of an access of {count}"
+        fix = f"copy element by element, or give extents the fact multiple_of={count}"
+        raise LeafTypeError(what, "one truth value for all of them", fix)
+    if any(part != (parts[0][0], parts[0][1] + k) for parts in sides for k, part in enumerate(parts)):
+        what = f"{s.line}: an access of {count} elements in another order than that of memory"
+        raise LeafTypeError(what, "elements one behind the other", "partition along the contiguous mode")
+
+
+def _as_first(first: list[tuple[Any, Any]], pairs: list[tuple[Any, Any]], count: int) -> bool:
+    """Whether comparisons hold where those of the first element of an access of `count` do.
+
+    c + d < n where c < n: of the same c; or of 0 <= d < count, if count divides c and n, for then n - c is count or more.
+    """
+
+    def follows(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
+        d = known(add(b[0], mul(a[0], -1)))
+        same = d is not None and poly_of(a[1]) == poly_of(b[1])
+        return same and (d == 0 or (0 < (d or 0) < count and divides(count, a[0]) is True and divides(count, a[1]) is True))
+
+    return all(any(follows(a, b) for a in first) for b in pairs)
+
+
+def _both(left: Iterable[list[tuple[Any, Any]]]) -> list[Any]:
+    """Every expression of comparisons."""
+    return [x for pairs in left for pair in pairs for x in pair]
+
+
+def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
+    """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement of the text."""
+    if (
+        not isinstance(after, Copy)
+        or after.where is None
+        or max(after.atom.reads.bits, after.atom.writes.bits) > 8 * s.target.tensor.dtype.itemsize
+    ):
+        return None
+    a, b = s.target.tensor, after.target.tensor
+    return after if a.data is b.data and a.layout == b.layout and a.offset == b.offset else None
+
+
+def _matrix(t: Tensor, one_value: bool) -> tuple[int, int]:
+    """The extents of an operand's repetitions: two, 1 where it has fewer."""
+    extents = [int(size(m)) for m in product_each(t.layout.shape)]
+    rest = extents if one_value else extents[1:]
+    return (rest[0] if rest else 1), (rest[1] if len(rest) > 1 else 1)
+
+
+def helpers_of(writer: Writer, function: str) -> list[str]:
+    """The functions that operations of the text call."""
+    kind = writer.language.integers[str(Integer(writer.bits, True))]
+    return [helper("kernel", op, kind, function) for op in sorted(writer.operations & {*HELPERS})]
+
+
+def parameter_list(program: Program, order: Sequence[str], writer: Writer, written: set[str]) -> list[str]:
+    """The parameters of the text's function, in order."""
+    kind = writer.language.integers[str(Integer(writer.bits, True))]
+    out = []
+    for name in order:
+        x = program.arguments.get(name)
+        if isinstance(x, Tensor):
+            out.append(f"{'' if name in written else 'const '}{writer.element_type(x)} *{name}")
+        elif isinstance(x, Scalar):
+            if str(x.dtype) not in TYPES:
+                raise LeafTypeError(f"the scalar {name} of {x.dtype}", f"one of {', '.join(TYPES)}", "give it another type")
+            out.append(f"{TYPES[str(x.dtype)]} {name}")
+        else:
+            out.append(f"{kind} {name}")
+    return out
+
+
+def shown_sizes(xs: Sequence[Any]) -> str:
+    """Sizes in a comment."""
+    return ", ".join(shown(x) if is_int(x) else str(x) for x in xs)

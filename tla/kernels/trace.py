@@ -1,0 +1,255 @@
+"""A kernel's function called with symbols: what it states, in order, becomes a program.
+
+It is called twice, alike but for the arguments: tensors of elements, whose offsets a target prints and whose instructions are asked
+what they can take; and tensors of coordinates in their place, which say where in its argument each element lies.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from ..algebra.codomain import cosize
+from ..core.errors import LeafTypeError, RangeError, Unproven
+from ..core.int_tuple import leaves, product_each, shown, size
+from ..core.ints import Int, IntLike, Leaf, is_int
+from ..core.kinds import AnyLayout
+from ..core.layout import as_layout
+from ..gpu.run.copy_facts import copy_facts, plain_copy
+from ..gpu.run.mma_facts import mma_facts
+from ..symbolic import SymInt, assuming, index
+from ..symbolic.facts import symbols_in
+from ..symbolic.symint import of_symbol, poly_of
+from ..tensors.buffers import as_dtype
+from ..tensors.guard import whole
+from ..tensors.make import make_identity_tensor
+from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
+from ..tensors.predicated import Within
+from ..tensors.tensor import Tensor, tensor_of
+from .lines import Line
+from .program import Access, Axpby, Barrier, Copy, Fill, Loop, Product, Program, Scalar, Statement
+
+#: The names of the text's own integers: no size may have one.
+OWN_NAMES = ("tid", "bid0", "bid1", "bid2")
+_0 = Int[0]()
+
+
+def tensor(element: object, layout: Any) -> Tensor:
+    """A tensor among a kernel's arguments, of which no more is known than its element type and its layout.
+
+    element   a type of numpy
+    layout    its layout; sizes and strides may be symbols
+    Raises    LeafTypeError for another type or layout
+
+    >>> import numpy as np
+    >>> from tla import dims, make_layout, _1
+    >>> from tla.kernels import tensor
+    >>> M, K, lda = dims("M K lda")
+    >>> print(tensor(np.float32, make_layout((M, K), stride=(lda, _1))).layout)
+    (M,K):(lda,_1)
+
+    Source: CuTe `make_tensor(make_gmem_ptr(A), layout)`.
+    """
+    layout = as_layout("tensor", layout)
+    rank = len(product_each(layout.shape))
+    return tensor_of(None, new_buffer(1, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
+
+
+class Trace:
+    """A call of a kernel's function with symbols.
+
+    grid      the number of blocks along each mode
+    threads   the number of threads of a block
+    places    whether its tensors are of coordinates: then no instruction is asked
+    """
+
+    def __init__(self, grid: tuple[IntLike, ...], threads: int, places: bool) -> None:
+        self.places, self.steps = places, 0
+        self.shared: list[Tensor] = []
+        self.bodies: list[list[Statement]] = [[]]
+        self.thread = index("tid", threads)
+        self.blocks = tuple(index(f"bid{k}", n) for k, n in enumerate(grid))
+
+    def allocate(self, dtype: Any, layout: AnyLayout) -> Tensor:
+        """A tensor in shared memory."""
+        import numpy as np
+
+        made: Tensor = MakeTensor(np.empty(int(cosize(layout)), dtype), layout, position="smem")
+        self.shared.append(made)
+        return made
+
+    def loop(self, line: Line, n: IntLike) -> Iterator[Leaf]:
+        """One step, a symbol: what is stated while it lasts is the loop's body."""
+        if not is_int(n):
+            raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
+        step = index(f"k{self.steps}", n)
+        self.steps += 1
+        self.bodies.append([])
+        yield step
+        body = tuple(self.bodies.pop())
+        self.bodies[-1].append(Loop(line, step, n, body))
+
+    def state(self, statement: Statement) -> None:
+        self.bodies[-1].append(statement)
+
+    def copy(self, line: Line, given: tuple[Any, ...], predicate: object) -> None:
+        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each of its accesses has alone."""
+        *tiled, source, target = given
+        where = "copy" if predicate is None else "copy_if"
+        source, target = as_tensor(where, source), as_tensor(where, target)
+        if predicate is not None and not isinstance(predicate, Within):
+            what = f"copy_if with a predicate of type {type(predicate).__name__}, in a kernel that is traced"
+            raise LeafTypeError(what, "a comparison of coordinates", "write elem_less(identity tensor cut the same way, shape)")
+        if predicate is not None and size(predicate.coordinates.shape) != size(source.shape):
+            what = f"copy_if with a predicate of {shown(predicate.coordinates.shape)} for {shown(source.shape)}"
+            raise LeafTypeError(what, "one truth value for each element", "partition the identity tensor the same way")
+        atom = None
+        if not self.places:
+            atom = copy_facts(tiled[0] if tiled else plain_copy(source, target, predicated=True), source, target).atom
+        self.state(Copy(line, atom, Access(source), Access(target), predicate))  # type: ignore[arg-type]
+
+    def gemm(self, line: Line, operands: tuple[Any, ...]) -> None:
+        step = None if self.places else mma_facts(*operands)
+        names = ("D", "A", "B", "C")
+        given = [x for x in operands if isinstance(x, Tensor)]
+        given = [given[-1], *given] if len(given) == 3 else given
+        tensors = dict(zip(names, given)) if step is None else step.operands
+        self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}))  # type: ignore[arg-type]
+
+    def axpby(self, line: Line, alpha: object, x: object, beta: object, y: object) -> None:
+        self.state(
+            Axpby(line, _number("alpha", alpha), Access(as_tensor("axpby", x)), _number("beta", beta), Access(as_tensor("axpby", y)))
+        )
+
+    def fill(self, line: Line, t: object, value: object) -> None:
+        self.state(Fill(line, Access(as_tensor("fill", t)), _number("the value", value)))
+
+    def barrier(self, line: Line) -> None:
+        self.state(Barrier(line))
+
+
+def _number(what: str, x: object) -> int | float | Scalar:
+    if isinstance(x, Scalar) or (isinstance(x, (int, float)) and not isinstance(x, bool)):
+        return x
+    raise LeafTypeError(
+        f"{what} {shown(x)}, in a kernel that is traced", "a number, or a scalar argument", "give the argument a type: np.float32"
+    )
+
+
+def traced(
+    function: Callable[..., None], names: tuple[str, ...], given: tuple[Any, ...], threads: int, grid: Any, call: Callable[..., None]
+) -> Program:
+    """The program of a kernel's function for arguments of symbols.
+
+    names   the names of the function's parameters
+    call    runs the function with a Trace in place of a block that runs
+    """
+    arguments = {name: _argument(name, x) for name, x in zip(names, given)}
+    _require_names(arguments.values())
+    passed = tuple(arguments.values())
+    extents: Any = grid(*passed) if callable(grid) else grid
+    extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
+    with assuming() as conditions:
+        first = Trace(extents, threads, places=False)
+        _called(call, function, passed, first)
+        second = Trace(extents, threads, places=True)
+        _called(call, function, tuple(_of_coordinates(x) for x in passed), second)
+    held = [x.data for x in passed if isinstance(x, Tensor)]
+    body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
+    return Program(function.__name__, arguments, extents, threads, first.blocks, first.thread, tuple(first.shared), body, tuple(conditions))
+
+
+def _called(call: Callable[..., None], function: Callable[..., None], arguments: tuple[Any, ...], trace: Trace) -> None:
+    """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the kernel's line."""
+    fix = "write copy_if by elem_less for a condition, `for k in loop(n)` for a loop; or give the size as a number"
+    try:
+        call(function, arguments, trace)
+    except Unproven as error:
+        what = f"{_line_of(function, error)}: {error.reason.what}"
+        raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
+    except IndexError as error:
+        what = f"{_line_of(function, error)}: the value of an element"
+        raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
+
+
+def _line_of(function: Callable[..., None], error: BaseException) -> Line:
+    """The last line of the function's own that an error went through."""
+    code, trace, number = function.__code__, error.__traceback__, function.__code__.co_firstlineno
+    while trace is not None:
+        number = trace.tb_lineno if trace.tb_frame.f_code is code else number
+        trace = trace.tb_next
+    return Line(Path(code.co_filename).name, number)
+
+
+def _argument(name: str, x: Any) -> Any:
+    """An argument as what the function is called with: a type of numpy is a scalar's."""
+    import numpy as np
+
+    if isinstance(x, (type, np.dtype)):
+        return Scalar(name, np.dtype(x))
+    if is_int(x):
+        return x
+    if hasattr(x, "__array_interface__") and not isinstance(x, Tensor):
+        x = MakeTensor(x)
+    if isinstance(x, Tensor) and x.dtype is not None:
+        return tensor(x.dtype, x.layout)  # over a buffer of its own, which tells it from the others
+    what = f"argument {name} of type {type(x).__name__}, of a kernel that is traced"
+    raise LeafTypeError(
+        what, "a tensor, an array, a size, or a type of numpy for a scalar", "write tensor(np.float32, layout), or np.float32"
+    )
+
+
+def _require_names(arguments: Iterable[object]) -> None:
+    """RangeError for a size that has a name of the text's own."""
+    for x in arguments:
+        text = str(x.layout) if isinstance(x, Tensor) else str(x)
+        found = next((n for n in OWN_NAMES if n in text), None)
+        if found is not None:
+            raise RangeError(f"a size named {found}", "another name: the text has this one for itself", "rename it: dim('n')")
+
+
+def _of_coordinates(x: Any) -> Any:
+    """A tensor of the coordinates of an argument's elements, with a buffer of its type."""
+    if not isinstance(x, Tensor):
+        return x
+    places = make_identity_tensor(x.layout.shape)
+    return tensor_of(None, x.data, places.offset, places.layout, places.coord, whole(x.layout.shape))
+
+
+def _placed(s: Statement, other: Statement, held: list[Any]) -> Statement:
+    """A statement with the places of what it accesses in arguments, which the statement of coordinates has.
+
+    held   the buffers of the arguments
+    """
+    if type(s).__name__ != type(other).__name__ or s.line != other.line:
+        expected = "the same statements whenever the kernel is called"
+        raise RangeError(f"the statement at {s.line}", expected, "let no other value choose them")
+    changed: dict[str, Any] = {}
+    for name in (f.name for f in fields(s)):
+        mine, theirs = getattr(s, name), getattr(other, name)
+        if isinstance(mine, Access):
+            changed[name] = _with_places(mine, theirs, held)
+        elif name == "operands":
+            changed[name] = {k: _with_places(x, theirs[k], held) for k, x in mine.items()}
+        elif name == "body":
+            changed[name] = tuple(_placed(a, b, held) for a, b in zip(mine, theirs, strict=True))
+    return replace(s, **changed)
+
+
+def _with_places(access: Access, places: Access, held: list[Any]) -> Access:
+    return Access(access.tensor, places.tensor if any(x is access.tensor.data for x in held) else None)
+
+
+def sizes_of(program: Program) -> tuple[SymInt, ...]:
+    """The sizes that a program's arguments and grid have, each once, in order."""
+    found: dict[str, SymInt] = {}
+
+    for x in (*program.arguments.values(), program.grid):
+        for n in leaves((x.layout.shape, x.layout.stride) if isinstance(x, Tensor) else x):
+            if isinstance(n, SymInt):
+                found |= {s.name: of_symbol(s) for s in symbols_in(poly_of(n)) if s.name not in found}
+    return tuple(found.values())

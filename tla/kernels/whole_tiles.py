@@ -1,0 +1,68 @@
+"""Loops whose predicates only matter at the edges: one copy of the loop for blocks that lie inside, without them, and one for the others.
+
+A comparison c < n of a predicate holds for all threads and steps if it holds for the largest c. Where c is a part of the thread plus the
+rest, its largest is at the thread whose part is; where it does not fall from step to step, at the last step. So a block asks once.
+
+Source: ours; compilers call it loop versioning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..core.int_tuple import size
+from ..core.ints import Leaf, known
+from ..core.leaf_arithmetic import add
+from ..core.questions import at_most
+from ..symbolic import SymInt, assuming
+from ..symbolic.symint import poly_of
+from .bounds import comparisons, is_less
+from .program import Copy, Either, Loop, Program, Statement
+
+
+def with_whole_tiles(program: Program) -> Program:
+    """The program with two copies of each of its loops that has predicates, where a block can tell that all of them hold."""
+    return replace(program, body=tuple(_versioned(s, program) if isinstance(s, Loop) else s for s in program.body))
+
+
+def _versioned(loop: Loop, program: Program) -> Statement:
+    asked: dict[Any, tuple[Any, Any]] = {}
+    for s in loop.body:
+        if isinstance(s, Loop):
+            return loop
+        for c, n in _asked(s):
+            most = _largest(c, loop, program)
+            if most is None:
+                return loop
+            if not is_less(most, n):
+                asked[poly_of(most), poly_of(n)] = most, n
+    if not asked:
+        return loop
+    needed = [(c, n) for c, n in asked.values() if not any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())]
+    inside = tuple(replace(s, where=None) if isinstance(s, Copy) else s for s in loop.body)
+    return Either(loop.line, tuple(needed), (replace(loop, body=inside),), (loop,))
+
+
+def _asked(s: Statement) -> Iterator[tuple[Any, Any]]:
+    """The comparisons of a predicate that are not proved, each once."""
+    if isinstance(s, Copy) and s.where is not None:
+        pairs = {(poly_of(c), poly_of(n)): (c, n) for i in range(int(size(s.source.tensor.shape))) for c, n in comparisons(s.where, i)}
+        yield from ((c, n) for c, n in pairs.values() if not is_less(c, n))
+
+
+def _largest(c: Any, loop: Loop, program: Program) -> Leaf | None:
+    """The largest value of an expression for the threads of a block and the steps of a loop; None where that is not seen."""
+    names = {str(n) for n in c.symbols} if isinstance(c, SymInt) else set()
+    if "tid" in names:
+        first = c.at(tid=0)
+        steps = [known(add(c.at(tid=t), -first)) for t in range(program.threads)]
+        if None in steps:
+            return None
+        c = add(first, max(x for x in steps if x is not None))
+    if str(loop.step) not in names:
+        return c
+    with assuming():  # that there is a next step, and a last one: of a loop of none either copy does
+        following, last = (c.at({str(loop.step): add(n, -1)}) for n in (add(loop.step, 2), loop.count))
+    return last if at_most(c, following) is True else None
