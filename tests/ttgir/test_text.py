@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import random
 import time
 
@@ -9,7 +10,7 @@ import pytest
 
 from tla import at
 from tla.core.errors import ParseError, RangeError, TlaError
-from tla.ttgir import costs, program_of, read_program
+from tla.ttgir import advise, costs, dots, faults, program_of, read_program
 from tla.ttgir.loops import Loops
 
 from night import amount
@@ -128,8 +129,67 @@ def test_mutants_are_read_or_refused():
         found.totals()
 
 
+def test_mutants_of_threads_together_are_read_or_refused():
+    """The same of reductions, scans, gathers, histograms and atomics, with advice, faults and products."""
+    texts = [row["ttgir"] for row in json.loads(gzip.decompress((DATA / "ttgir" / "together.json.gz").read_bytes()))]
+    choose = random.Random(35)
+    for _ in range(amount(60, 20_000)):
+        text = [*choose.choice(texts)]
+        for _ in range(choose.randrange(1, 10)):
+            text[choose.randrange(len(text))] = choose.choice('%#!<>(){}[]:=,-> 0x9?\n"at1248')
+        try:
+            found = costs(program_of("".join(text)))
+            found.totals(), advise(found), faults(found), dots(found)
+        except TlaError:
+            continue
+
+
+TILE = "tensor<4x64xf32, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [1, 4], order = [1, 0]}>>"
+
+
 @pytest.mark.parametrize(
-    "unit", ["(", "%a = ", "{a = ", "<", '"', "%x, ", "a.b ", "loc(", "#a = loc(", "- > ", "\\", "%a = a.b %b : tensor<4x"]
+    ("operation", "said"),
+    [
+        (f'%x = "tt.reduce"(%v) <{{axis = 7 : i32}}> : ({TILE}) -> f32', "fewer operands"),
+        (f'%x = "tt.reduce"(%v) <{{axis = -1 : i32}}> : ({TILE}) -> f32', "the axis -1"),
+        (f'%x = "tt.scan"(%v) : ({TILE}) -> {TILE}', "the axis None"),
+        ('%x = "tt.reduce"() : () -> ()', "fewer operands"),
+        (f"%x = tt.gather %a[%b] {{axis = 5 : i32}} : ({TILE}, {TILE}) -> {TILE}", "fewer operands"),
+        ("%x = tt.gather %a", "fewer operands"),
+        ("%x = tt.histogram %a : f32 -> f32", "unexpected 'f32'"),
+        ("%r = tt.atomic_rmw", "fewer operands"),
+        ("%r = tt.atomic_rmw fadd, acq_rel, gpu, %a, %b : (tensor<8x!tt.ptr<f32>, #no>) -> f32", "#no is a name"),
+        ("cute.copy(%a, %b, %c) : (!x, !y, !z)", "the type !y"),
+    ],
+)
+def test_operations_of_threads_together_are_refused_one_by_one(operation, said):
+    (row,) = costs(program_of(f'module attributes {{ttg.target = "cuda:80"}} {{\n{operation}\n}}')).rows
+    assert said in row.refused
+
+
+def test_operations_that_are_not_known_are_kept():
+    """Of any dialect, with regions and types that are none of Triton's: the known ones among them are counted."""
+    text = f"""module attributes {{ttg.target = "cuda:80"}} {{
+    %a:2 = my.thing<{{a = [1, "x"]}}> @f(%b) : !q.z<4> -> (i32, !w)
+    other.region %a#0 {{
+      %v = "tt.reduce"(%t) <{{axis = 1 : i32}}> ({{
+      ^bb0(%p: f32, %q: f32):
+        %s = arith.addf %p, %q : f32
+        tt.reduce.return %s : f32
+      }}) : ({TILE}) -> tensor<4xf32, #ttg.slice<{{dim = 1, parent = {TILE.partition(", ")[2][:-1]}}}>>
+    }}
+    }}"""
+    found = costs(program_of(text))
+    assert [op.name for op in found.program.ops][:3] == ["my.thing", "other.region", "tt.reduce"]
+    assert found.program.ops[0].results == ("%a#0", "%a#1")
+    (row,) = found.rows
+    assert {p.instruction for p in row.parts} == {"shfl"} | {p.instruction for p in row.parts if "shared" in p.instruction}
+    assert not row.refused
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["(", "%a = ", "{a = ", "<", '"', "%x, ", "a.b ", "loc(", "#a = loc(", "- > ", "\\", "%a = a.b %b : tensor<4x", "!x = !cute.memref<"],
 )
 def test_a_megabyte_is_answered_soon(unit):
     for text in (unit * (2**20 // len(unit)), "\n".join([unit] * (2**20 // (len(unit) + 1)))):

@@ -150,7 +150,7 @@ def _table(value: dict[str, Any], unit: str, width: int) -> list[str]:
                         *("?" if n is None else f"{n:,}" for n in (part["cost"], part["least"])),
                         part["instruction"],
                         str(row["times"]),
-                        f"{row['source'] or row['operation']}",
+                        row["source"] or f"line {row['line']}",
                     ]
                 )
     return ["", f"{title}:", *terminal.table(rows, 3, width)] if len(rows) > 1 else []

@@ -1,6 +1,7 @@
 """Changes that make a program's accesses cheaper: each is counted as the program's own, and kept where it takes less.
 
-swizzle        another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family, and both orders
+swizzle        another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family, and both orders;
+               of CuTe's DSL another Sw<b,m,s>
 padding        the same by #ttg.padded_shared, of AMD's targets, whose lowering has it
 order          another #ttg.blocked for a global access: which dimension threads go along first, and sizePerThread
 vectors        the same where it takes no fewer sectors, but fewer instructions, as accesses are wider
@@ -34,6 +35,7 @@ from .memories import COPY, FREE, allocations, memory_of
 from .program import Op, Program
 from .reuse import reuses
 from .shared import moved
+from .swizzles import swizzles
 
 _VECTORS, _PHASES, _PER_PHASE = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4, 8)
 _SIZES = (1, 2, 4, 8, 16)
@@ -70,7 +72,7 @@ def advise(found: Costs) -> tuple[Advice, ...]:
     >>> first.change
     '#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>'
     """
-    changes = [*_memories(found), *_orders(found), *_widths(found), *facts(found), *reuses(found)]
+    changes = [*_memories(found), *_orders(found), *_widths(found), *facts(found), *reuses(found), *swizzles(found)]
     return tuple(sorted(changes, key=lambda a: -a.saved))
 
 

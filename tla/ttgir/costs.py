@@ -27,6 +27,7 @@ from .loops import Loops, Size
 from .machines import Machine, machine
 from .program import Op, Program
 from .shared import Moved, moved
+from .tiled_copies import sides
 
 #: Of elements narrower than a byte each has one of its own.
 _BYTE = 8
@@ -201,7 +202,7 @@ class Costs:
         size = math.prod(owners.out_dims.values()) * bits // 8
         at = self.addresses.of(pointer)
         found: Access | None = None
-        if self.machine.nvidia and at is not None and hasattr(at, "shape") and (at % (bits // 8) == 0).all() and at.min() >= 0:
+        if self.machine.nvidia and at is not None and hasattr(at, "shape") and at.size and (at % (bits // 8) == 0).all() and at.min() >= 0:
             found = access(owners, at // (bits // 8), Width(bits, typed.element), count * bits, NVIDIA_GLOBAL)
         lines = None if found is None else found.total
         return Part("sectors", name, registers // count, count * bits, lines, max(1, -(-size // 32)), 1, size)
@@ -250,6 +251,11 @@ class Costs:
         parts, refused = (Part("bytes", "cp.async.bulk", 1, 0, size, size, 1, size),), illegal(shared)
         return Cost(op, times, parts, shared=None if refused else shared, refused=refused)
 
+    def tiled(self, op: Op, times: Size) -> Cost:
+        """A tiled copy of CuTe's DSL."""
+        moves = ((side.unit, side.counted(self.machine)) for side in sides(self.program, op))
+        return Cost(op, times, tuple(_part(found, self.machine, False)._replace(unit=unit) for unit, found in moves))
+
     # -------------------------------------------------------------------------------------------- threads together
 
     def reduce(self, op: Op, times: Size) -> Cost:
@@ -288,7 +294,7 @@ class Costs:
 
     def gather(self, op: Op, times: Size) -> Cost:
         """A gather of a tile's elements by their numbers: shuffles; through shared memory its conflicts are those of the indices."""
-        source, index = (self.program.typed(text) for text in op.operand_types[:2])
+        source, index = map(self.program.typed, (op.operand_types[0], op.operand_types[1]))
         shuffles = gathered(_one_block(source.linear), _one_block(index.linear), _axis(op), wide(source))
         if shuffles is not None:
             return Cost(op, times, (self._exchanges("shfl", shuffles),))
@@ -335,7 +341,14 @@ class Costs:
 
 
 def _axis(op: Op) -> int:
-    return op.integer("axis") or 0
+    """The axis of a reduction, a scan or a gather.
+
+    Raises     RangeError where the operation does not say it
+    """
+    axis = op.integer("axis")
+    if axis is None or axis < 0:
+        raise RangeError(f"{op.name} of the axis {axis}", "axis = 0 or more", "give the text as Triton prints it")
+    return axis
 
 
 def _one_block(owners: LinearLayout) -> LinearLayout:
@@ -431,6 +444,7 @@ _COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "amdg.buffer_store": lambda c, op, n: c.buffered(op, n, True),
     "ttng.async_tma_copy_global_to_local": lambda c, op, n: c.bulk(op, n),
     "ttng.async_tma_copy_local_to_global": lambda c, op, n: c.bulk(op, n),
+    "cute.copy": lambda c, op, n: c.tiled(op, n),
     "tt.reduce": lambda c, op, n: c.reduce(op, n),
     "tt.scan": lambda c, op, n: c.scan(op, n),
     "tt.gather": lambda c, op, n: c.gather(op, n),

@@ -143,6 +143,10 @@ class Program:
             found |= dict(zip(op.begins, op.result_types))
         return found
 
+    def named(self, text: str) -> str:
+        """The type that a name such as !memref_smem_f16 stands for; a type that is no name as it is."""
+        return self.aliases.get(text, text)
+
     def typed(self, text: str) -> Typed:
         """The layout, the shape and the width of a type with a layout.
 

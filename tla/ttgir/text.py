@@ -11,6 +11,7 @@ Source: the printers of MLIR and of Triton 3.9's dialects.
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Iterator
@@ -33,10 +34,13 @@ _FIX = "write kernel.asm['ttgir'] of a compiled kernel to a file, or take NAME.t
 _VALUE = r"%[A-Za-z0-9_$.-]+(?:#[0-9]+)?"
 _TOKEN = r'"(?:[^"\\]|\\.)*"|->|[][(){}<>]|[^][(){}<>"-]+|.'
 _HEAD = rf'\s*(?:({_VALUE}(?::[0-9]+)?(?:\s*,\s*{_VALUE}(?::[0-9]+)?)*)\s*=\s*)?("?)([a-z_][a-z0-9_]*(?:\.[a-zA-Z0-9_$]+)+)\2'
-_ALIAS = r"#([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)"
+_ALIAS = r"(?:#|(?=!))(!?[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)"
 _BEGIN = rf"({_VALUE})\s*=\s*({_VALUE})"
 _COUNTER = rf"\s*({_VALUE})\s*=\s*({_VALUE})\s+to\b"
 _REGION = r"(?:default|partition[0-9]+)\b.*\{"
+#: Of Triton, and of CuTe's DSL, whose kernels say their threads themselves.
+_FUNCTIONS = ("tt.func", "cuda.kernel", "func.func")
+_THREADS = r"exact_block_dim = array<i64: ([0-9]{1,4}), ([0-9]{1,4}), ([0-9]{1,4})>"
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
@@ -137,8 +141,10 @@ class _ProgramReader:
 
     def read(self, line: _Line) -> None:
         text = line.text
-        if text.startswith("#"):
+        if text.startswith(("#", "!")):
             self.alias(line)
+        elif text == "return" or text.startswith("return "):
+            pass  # of the DSL's functions
         elif text.startswith("}"):
             self.close(line)
         elif text.startswith("^"):
@@ -186,7 +192,9 @@ class _ProgramReader:
             self.places[op] = line.location or self.places[op]
 
     def operation(self, line: _Line, values: str, name: str, after: int) -> None:
-        if name == "tt.func":
+        if name in _FUNCTIONS:
+            if threads := compiled(_THREADS).search(line.text):
+                self.attributes["ttg.num-warps"] = str(-(-math.prod(map(int, threads.groups())) // 32))
             self.arguments += [a._replace(name=self.defined(a.name, line)) for a in _arguments(line.text)]
             if line.text.endswith("{"):
                 self.descend(line, None)
