@@ -120,6 +120,22 @@ def test_copies_equal_numpy(example, shapes, target, tmp_path):
         assert np.isnan(d[m * n :]).all()
 
 
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_a_transpose_through_swizzled_memory_equals_numpy(target, tmp_path):
+    def grid(m, n, *_rest):
+        return -(-m.value // 32), -(-n.value // 32)
+
+    source, rng = source_of("transpose", "transpose", target), np.random.default_rng(6)
+    names = ["int m", "int n", "const float *S", "float *D"]
+    call = c_function(tmp_path, source) if target == "c" else cuda_function(tmp_path, source, names, grid)
+    drawn = [tuple(map(int, rng.integers(0, 150, 2))) for _n in range(amount(2, 50))]
+    for m, n in [(1, 1), (0, 3), (3, 0), (32, 64), (33, 31), *drawn]:
+        s, d = rng.random((m, n), np.float32), np.full(m * n + 8, np.nan, np.float32)
+        call(ctypes.c_int(m), ctypes.c_int(n), pointer(s), pointer(d))
+        assert (d[: m * n].reshape(n, m) == s.T).all()
+        assert np.isnan(d[m * n :]).all()
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_cuda_compiles_without_a_warning(arch):
     for example, variant in (
@@ -217,6 +233,83 @@ def test_what_is_not_proved_to_be_inside_is_refused_at_its_line(function):
     with pytest.raises(TlaError) as error:
         made.source("cuda", argument(), argument())
     assert "test_source.py:" in str(error.value) or "local_tile" in str(error.value)
+
+
+# A transpose with a fault: what is changed, and what the refusal names.
+TRANSPOSES = {
+    "right": (None, None),
+    "no barrier": ("barrier", "no barrier between"),
+    "no predicate on the way in": ("in", "reads a at"),
+    "no predicate on the way out": ("out", "writes b at"),
+    "the predicate of the other matrix on the way in": ("swapped in", "reads a at"),
+    "the predicate of the other matrix on the way out": ("swapped out", "writes b at"),
+    "the tile of the other coordinate": ("tile", "writes b at"),
+    "a bound too large": ("bound", "reads a at"),
+    "a bound of the other mode": ("mode", "reads a at"),
+    "too little shared memory": ("memory", "no barrier between"),
+    "the block's part not written": ("block", "blocks do not wait"),
+    "threads that share elements": ("threads", "which thread 0 writes"),
+    "the predicate of another thread": ("thread", "reads a at"),
+    "the predicate of the next tile": ("shifted", "in a coordinate"),
+    "a swizzle on one side only": ("swizzle", "no barrier between"),
+}
+
+
+def transpose_with(fault):
+    rows, whole = parse("(_8,_32):(_32,_1)"), parse("Sw<5,0,5> o 0 o (_32,_32):(_32,_1)")
+
+    @kernel(threads=256, grid=lambda a, b: tuple(ceil_div(n, 32) for n in a.shape))
+    def transpose(a, b):
+        t = thread()
+        memory = shared(np.float32, parse("(_32,_32):(_31,_1)") if fault == "small" else whole)
+        transposed = tla.composition(memory, make_layout((Int[32](), Int[32]()), tla.LayoutRight))
+        if fault == "swizzle":  # written as it lies, read swizzled, with no barrier that would order it
+            memory = tla.make_tensor(memory.data, parse("(_32,_32):(_32,_1)"))
+
+        def tile(x, coord, index=None):
+            return local_partition(local_tile(x, (32, 32), coord), rows, t if index is None else index)
+
+        def inside(x, coord, bounds=None, index=None):
+            return elem_less(tile(make_identity_tensor(x.shape), coord, index), x.shape if bounds is None else bounds)
+
+        at, back = (block(0), block(1)), (block(1), block(0))
+        own = local_partition(memory, rows, t // 2 * 2 if fault == "threads" else t)
+        predicate = {
+            "swapped in": lambda: inside(b, at),
+            "bound": lambda: inside(a, at, (a.shape[0] + 1, a.shape[1])),
+            "mode": lambda: inside(a, at, (a.shape[1], a.shape[0])),
+            "thread": lambda: inside(a, at, index=255 - t),
+            "shifted": lambda: inside(a, (block(0) + 1, block(1))),
+        }.get(fault, lambda: inside(a, at))
+        if fault == "in":
+            copy(tile(a, at), own)
+        else:
+            copy_if(predicate(), tile(a, at), own)
+        if fault not in ("barrier", "swizzle"):
+            barrier()
+        source = local_partition(transposed, rows, t)
+        to = {"tile": at, "block": (0, 0)}.get(fault, back)
+        if fault == "out":
+            copy(source, tile(b, to))
+        else:
+            copy_if(inside(a, at) if fault == "swapped out" else inside(b, back if fault == "tile" else to), source, tile(b, to))
+
+    return transpose
+
+
+@pytest.mark.parametrize("name", TRANSPOSES)
+def test_a_transpose_with_a_fault_is_refused(name):
+    fault, told = TRANSPOSES[name]
+    m, n = dims("m n", at_most=2**15)
+    arguments = [tensor(np.float32, make_layout(shape, stride=(shape[1], _1))) for shape in ((m, n), (n, m))]
+    if fault is None:
+        assert "__syncthreads" in transpose_with(fault).source("cuda", *arguments).text
+        return
+    if fault in ("memory", "block"):  # small sizes have one block: those of two show it
+        m, n = dim("m", at_least=40, at_most=2**15), dim("n", at_least=40, at_most=2**15)
+        arguments = [tensor(np.float32, make_layout(shape, stride=(shape[1], _1))) for shape in ((m, n), (n, m))]
+    with pytest.raises(TlaError, match=told):
+        transpose_with("small" if fault == "memory" else fault).source("cuda", *arguments)
 
 
 def test_facts_of_sizes_take_the_place_of_predicates():

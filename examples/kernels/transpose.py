@@ -1,0 +1,53 @@
+"""A transpose as a kernel: tiles of a row-major matrix through swizzled shared memory, without bank conflicts on either side.
+
+Each warp reads rows of a tile of 32 by 32 and writes rows of the result: in shared memory the one goes along rows, the other along columns.
+
+    python examples/kernels/transpose.py                              # run on numpy, checked
+    python examples/kernels/transpose.py --target cuda --arch sm_80   # its text
+
+Source: NVIDIA's "An Efficient Matrix Transpose in CUDA C/C++", with a swizzle in place of its padding.
+"""
+
+import numpy as np
+from _main import main
+
+from tla import Int, LayoutRight, ceil_div, composition, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
+from tla.kernels import barrier, block, copy_if, kernel, local_partition, shared, tensor, thread
+
+TILE = Int[32]()
+ROWS = parse("(_8,_32):(_32,_1)")  # of threads: a warp along a row
+SWIZZLED = parse("Sw<5,0,5> o 0 o (_32,_32):(_32,_1)")
+
+
+@kernel(threads=256, grid=lambda S, D: tuple(ceil_div(n, TILE) for n in S.shape))
+def transpose(S, D):
+    """D (N,M) = S (M,N) transposed."""
+    t, memory = thread(), shared(np.float32, SWIZZLED)
+
+    transposed = composition(memory, make_layout((TILE, TILE), LayoutRight))
+
+    def parts(x, coord):
+        tiles = (local_tile(y, (TILE, TILE), coord) for y in (x, make_identity_tensor(x.shape)))
+        return (local_partition(y, ROWS, t) for y in tiles)
+
+    source, inside = parts(S, (block(0), block(1)))
+    copy_if(elem_less(inside, S.shape), source, local_partition(memory, ROWS, t))
+    barrier()
+    target, inside = parts(D, (block(1), block(0)))
+    copy_if(elem_less(inside, D.shape), local_partition(transposed, ROWS, t), target)
+
+
+m, n = (dim(name, at_least=0, at_most=2**15) for name in "mn")
+MATRICES = tuple(tensor(np.float32, make_layout(shape, stride=(shape[1], Int[1]()))) for shape in ((m, n), (n, m)))
+VARIANTS = {"transpose": (transpose, MATRICES, "m n S D")}
+
+
+def demonstrate():
+    S = np.arange(70 * 45, dtype=np.float32).reshape(70, 45)
+    D = np.zeros((45, 70), np.float32)
+    transpose.run(S, D)
+    print(f"transpose: {'equal' if (S.T == D).all() else 'differs'};", transpose.check(S, D))
+
+
+if __name__ == "__main__":
+    main(VARIANTS, demonstrate)
