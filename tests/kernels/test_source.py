@@ -248,7 +248,7 @@ TRANSPOSES = {
     "a bound of the other mode": ("mode", "reads a at"),
     "too little shared memory": ("memory", "no barrier between"),
     "the block's part not written": ("block", "blocks do not wait"),
-    "threads that share elements": ("threads", "which thread 0 writes"),
+    "threads that share elements": ("threads", "which thread 1 writes"),
     "the predicate of another thread": ("thread", "reads a at"),
     "the predicate of the next tile": ("shifted", "in a coordinate"),
     "a swizzle on one side only": ("swizzle", "no barrier between"),
