@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..algebra.codomain import cosize
+from ..core.composed import ComposedLayout, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, product_each, shown, size
 from ..core.ints import Int, IntLike, Leaf, is_int
@@ -54,7 +55,7 @@ def tensor(element: object, layout: Any) -> Tensor:
 
     Source: CuTe `make_tensor(make_gmem_ptr(A), layout)`.
     """
-    layout = as_layout("tensor", layout)
+    layout = layout if isinstance(layout, ComposedLayout) else as_layout("tensor", layout)
     rank = len(product_each(layout.shape))
     return tensor_of(None, new_buffer(1, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
 
@@ -249,7 +250,7 @@ def sizes_of(program: Program) -> tuple[SymInt, ...]:
     found: dict[str, SymInt] = {}
 
     for x in (*program.arguments.values(), program.grid):
-        for n in leaves((x.layout.shape, x.layout.stride) if isinstance(x, Tensor) else x):
+        for n in leaves((x.layout.shape, innermost(x.layout).stride) if isinstance(x, Tensor) else x):
             if isinstance(n, SymInt):
                 found |= {s.name: of_symbol(s) for s in symbols_in(poly_of(n)) if s.name not in found}
     return tuple(found.values())
