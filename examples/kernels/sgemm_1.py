@@ -52,18 +52,23 @@ def sgemm_1_of(order):
     return sgemm_1
 
 
-def arguments(contiguous):
-    """The arguments of the text: matrices of any sizes up to 32768, whose offsets fit 32 bits. contiguous: the mode of stride 1."""
-    m, n, k, *ld = (dim(name, at_least=0, at_most=2**15) for name in ("m", "n", "k", "ldA", "ldB", "ldC"))
-    strides = [(Int[1](), d) if contiguous == 0 else (d, Int[1]()) for d in ld[:2]] + [(Int[1](), ld[2])]
-    shapes = (m, k), (n, k), (m, n)
-    return *(tensor(np.float32, make_layout(s, stride=d)) for s, d in zip(shapes, strides)), np.float32, np.float32
+def arguments(contiguous, multiple):
+    """The arguments of the text: matrices of any sizes up to 32768, whose offsets fit 32 bits.
+
+    contiguous   the mode of A and B that has stride 1; its extent and the other's stride are of this multiple, of which vectors are
+    """
+    m, n = (dim(name, at_least=0, at_most=2**15, multiple_of=multiple if contiguous == 0 else 1) for name in "mn")
+    k = dim("k", at_least=0, at_most=2**15, multiple_of=multiple if contiguous == 1 else 1)
+    strides = [dim(name, at_least=0, at_most=2**15, multiple_of=multiple) for name in ("ldA", "ldB")]
+    a, b = (make_layout((rows, k), stride=(Int[1](), d) if contiguous == 0 else (d, Int[1]())) for rows, d in zip((m, n), strides))
+    c = make_layout((m, n), stride=(Int[1](), dim("ldC", at_least=0, at_most=2**15)))
+    return *(tensor(np.float32, layout) for layout in (a, b, c)), np.float32, np.float32
 
 
 PARAMETERS = "m n k alpha A ldA B ldB beta C ldC"
 VARIANTS = {
-    "gemm_nt": (sgemm_1_of(LayoutLeft), arguments(0), PARAMETERS),
-    "gemm_tn": (sgemm_1_of(LayoutRight), arguments(1), PARAMETERS),
+    "gemm_nt": (sgemm_1_of(LayoutLeft), arguments(0, 1), PARAMETERS),
+    "gemm_tn": (sgemm_1_of(LayoutRight), arguments(1, 1), PARAMETERS),
 }
 
 

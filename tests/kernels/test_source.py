@@ -28,6 +28,7 @@ from tla import (
 from tla.gpu import Copy_Atom, UniversalCopy, float, make_fragment_like, make_tiled_copy
 from tla.kernels import axpby, barrier, block, clear, copy, copy_if, fill, kernel, local_partition, loop, shared, tensor, thread
 
+import hip
 import nvrtc
 from night import amount
 from sources_of_kernels import c_function, cuda_function, kernel_examples
@@ -51,10 +52,10 @@ def pointer(x):
 
 
 def product(call, variant, m, n, k, rng):
-    """Call a kernel for matrices whose columns have two elements more than needed, NaN in A and B; whether C is numpy's, and no more."""
+    """Call a kernel for matrices with at least four elements more in a row than needed, NaN in A and B; whether C is numpy's, and no more."""
     inner = {"gemm_nt": (m, n), "gemm_tn": (k, k)}[variant]
     outer = {"gemm_nt": (k, k), "gemm_tn": (m, n)}[variant]
-    a, b = (np.full((rows, columns + 2), np.nan, np.float32) for rows, columns in zip(outer, inner))
+    a, b = (np.full((rows, columns + 4 + -columns % 4), np.nan, np.float32) for rows, columns in zip(outer, inner))
     for x, columns in zip((a, b), inner):
         x[:, :columns] = rng.integers(-3, 4, (len(x), columns))
     c = rng.integers(-3, 4, (n, m + 2)).astype(np.float32)
@@ -67,22 +68,33 @@ def product(call, variant, m, n, k, rng):
     return (c == expected).all()
 
 
-@pytest.mark.parametrize("variant", ["gemm_nt", "gemm_tn"])
-def test_c_of_sgemm_1_equals_numpy(variant, tmp_path):
-    call, rng = c_function(tmp_path, source_of("sgemm_1", variant, "c")), np.random.default_rng(3)
-    drawn = [tuple(map(int, rng.integers(0, 300, 3))) for _n in range(amount(3, 50))]
-    for sizes in [(1, 1, 1), (0, 3, 3), (3, 0, 2), (4, 4, 0), (128, 128, 8), (256, 128, 16), (129, 127, 9), *drawn]:
+PRODUCTS = [(example, variant) for example in ("sgemm_1", "sgemm_2") for variant in ("gemm_nt", "gemm_tn")]
+
+
+def sizes_for(example, variant, drawn):
+    """Sizes that a kernel takes: vectors are of four elements of a column."""
+    unit = 4 if (example, variant) == ("sgemm_2", "gemm_nt") else 1
+    return [(-(-m // unit) * unit, -(-n // unit) * unit, k) for m, n, k in drawn]
+
+
+@pytest.mark.parametrize(("example", "variant"), PRODUCTS)
+def test_c_of_products_equals_numpy(example, variant, tmp_path):
+    call, rng = c_function(tmp_path, source_of(example, variant, "c")), np.random.default_rng(3)
+    drawn = [tuple(map(int, rng.integers(0, 300, 3))) for _n in range(amount(2, 50))]
+    given = [(1, 1, 1), (0, 3, 3), (3, 0, 2), (4, 4, 0), (128, 128, 8), (256, 128, 24), (129, 127, 9), *drawn]
+    for sizes in sizes_for(example, variant, given):
         assert product(call, variant, *sizes, rng), sizes
 
 
-@pytest.mark.parametrize("variant", ["gemm_nt", "gemm_tn"])
-def test_cuda_of_sgemm_1_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp_path):
+@pytest.mark.parametrize(("example", "variant"), PRODUCTS)
+def test_cuda_of_products_executed_by_threads_of_a_cpu_equals_numpy(example, variant, tmp_path):
     def grid(m, n, *_rest):
         return -(-m.value // 128), -(-n.value // 128)
 
-    call = cuda_function(tmp_path, source_of("sgemm_1", variant, "cuda"), PARAMETERS, grid)
+    call = cuda_function(tmp_path, source_of(example, variant, "cuda"), PARAMETERS, grid)
     rng = np.random.default_rng(4)
-    for sizes in [(128, 128, 8), (130, 129, 11), *[tuple(map(int, rng.integers(0, 200, 3))) for _n in range(amount(0, 20))]]:
+    given = [(128, 128, 16), (130, 129, 11), *[tuple(map(int, rng.integers(0, 200, 3))) for _n in range(amount(0, 20))]]
+    for sizes in sizes_for(example, variant, given):
         assert product(call, variant, *sizes, rng), sizes
 
 
@@ -117,6 +129,16 @@ def test_cuda_compiles_without_a_warning(arch):
         ("tiled_copy_if", "tiled_copy_if"),
     ):
         nvrtc.compiled(source_of(example, variant, "cuda").text, arch)
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_hip_compiles_to_multiply_adds(arch, tmp_path):
+    for example, variant in PRODUCTS:
+        text = source_of(example, variant, "hip").text.replace("#include <hip/hip_runtime.h>", "#define __HIPCC_RTC__")
+        counts = hip.opcodes(text, arch, tmp_path)
+        assert sum(n for name, n in counts.items() if "fma" in name) >= 512, "two loops, packed or dual"
+        assert counts["s_barrier"] >= 4
+        assert not [name for name in counts if name.startswith("scratch_")]
 
 
 def test_the_source_says_what_its_launch_needs():

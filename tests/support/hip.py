@@ -20,6 +20,14 @@ HEADER = """
 struct Thread { __device__ operator unsigned() const { return __builtin_amdgcn_workitem_id_x(); } };
 struct Index { Thread x; };
 static __device__ const Index threadIdx = {};
+struct Block {
+  struct X { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_x(); } } x;
+  struct Y { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_y(); } } y;
+};
+static __device__ const Block blockIdx = {};
+#define __host__ __attribute__((host))
+#define __launch_bounds__(n, ...) __attribute__((amdgpu_flat_work_group_size(1, n)))
+struct alignas(16) uint4 { unsigned x, y, z, w; };
 __device__ inline void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();

@@ -168,9 +168,9 @@ class Kernel:
     ) -> Source:
         """The whole kernel as text; every access of global and shared memory is proved to be inside of its tensor before.
 
-        target       "c" or "cuda"
+        target       "c", "cuda" or "hip"
         arguments    as program takes them
-        arch         the architecture that it is for, "sm_80"; what is written runs on all of them so far
+        arch         the architecture that it is for, "sm_80" or "gfx942"; what is written runs on all of them so far
         name         the name of the text's function
         parameters   the names of its parameters in order, arguments' and sizes': "m n A ldA"; by default the arguments in their
                      order, then sizes

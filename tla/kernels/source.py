@@ -90,7 +90,7 @@ class Parts(NamedTuple):
             *(f"// {line}" for line in comment),
             *form.head,
             *helpers_of(writer, form.function),
-            *tests,
+            *(line for line in tests if line not in form.head),
             f"{form.before} {self.name}({', '.join(parameters) or 'void'}) {{",
             *(f"    (void){name};" for name in unused),
             *lines,

@@ -1,7 +1,7 @@
 """Loops whose predicates only matter at the edges: one copy of the loop for blocks that lie inside, without them, and one for the others.
 
 A comparison c < n of a predicate holds for all threads and steps if it holds for the largest c. Where c is a part of the thread plus the
-rest, its largest is at the thread whose part is; where it does not fall from step to step, at the last step. So a block asks once.
+rest, its largest is at the thread whose part is; where it is seen not to fall from step to step, at the last step. So a block asks once.
 
 Source: ours; compilers call it loop versioning.
 """
@@ -18,6 +18,7 @@ from ..core.leaf_arithmetic import add
 from ..core.questions import at_most
 from ..symbolic import SymInt, assuming
 from ..symbolic.symint import poly_of
+from ..symbolic.tree import Tree, names
 from .bounds import comparisons, is_less
 from .program import Copy, Either, Loop, Program, Statement
 
@@ -54,15 +55,29 @@ def _asked(s: Statement) -> Iterator[tuple[Any, Any]]:
 
 def _largest(c: Any, loop: Loop, program: Program) -> Leaf | None:
     """The largest value of an expression for the threads of a block and the steps of a loop; None where that is not seen."""
-    names = {str(n) for n in c.symbols} if isinstance(c, SymInt) else set()
-    if "tid" in names:
+    symbols = {str(n) for n in c.symbols} if isinstance(c, SymInt) else set()
+    if "tid" in symbols:
         first = c.at(tid=0)
         steps = [known(add(c.at(tid=t), -first)) for t in range(program.threads)]
         if None in steps:
             return None
         c = add(first, max(x for x in steps if x is not None))
-    if str(loop.step) not in names:
+    if str(loop.step) not in symbols:
         return c
-    with assuming():  # that there is a next step, and a last one: of a loop of none either copy does
-        following, last = (c.at({str(loop.step): add(n, -1)}) for n in (add(loop.step, 2), loop.count))
-    return last if at_most(c, following) is True else None
+    if not _grows(c.form, str(loop.step)):
+        return None
+    with assuming():  # that there is a last step: of a loop of none either copy does
+        return c.at({str(loop.step): add(loop.count, -1)})
+
+
+def _grows(t: Tree, name: str) -> bool:
+    """Whether a tree is seen not to fall where a name grows: sums, least and largest of such; these times or by numbers of 0 or more."""
+    if name not in names(t) or t.op == "v":
+        return True
+    moving = [x for x in t.args if name in names(x)]
+    fixed = [x for x in t.args if name not in names(x)]
+    if t.op == "*":
+        return len(moving) == 1 and all(x.op == "n" and x.args[0] >= 0 for x in fixed) and _grows(moving[0], name)
+    if t.op == "//":
+        return len(moving) == 1 and t.args[1].op == "n" and t.args[1].args[0] > 0 and _grows(t.args[0], name)
+    return t.op in ("+", "min", "max") and all(_grows(x, name) for x in moving)

@@ -1,0 +1,66 @@
+"""A kernel for a grid of threads, in CUDA or HIP, which differ in the names of their runtimes.
+
+Source: the CUDA C++ Programming Guide; AMD's HIP documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...codegen.c_languages import C_FAMILY
+from ...codegen.expressions.integer_types import Integer
+from ..source import Form, Parts, Source
+from ..text import Writer
+
+
+class Runtime(NamedTuple):
+    """The names of a runtime.
+
+    name           what its functions and types begin with, which is the language's name too
+    without_host   the macro of a compiler that has no code of the host
+    """
+
+    name: str
+    without_host: str
+
+
+def write_grid(parts: Parts, runtime: Runtime) -> Source:
+    """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
+    p, language = parts.program, C_FAMILY[runtime.name]
+    writer = Writer(p, language, "{}[{}]")
+    blocks = [*writer.blocks()]
+    kind = language.integers[str(Integer(writer.bits, True))]
+    body = [f"const {kind} tid = threadIdx.x;"]
+    body += [f"const {kind} bid{k} = blockIdx.{'xyz'[k]};" for k in range(len(p.grid))]
+    body += [f"__shared__ __align__(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
+    body += [f"__align__(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in writer.registers.values()]
+    for block in blocks:
+        lines = [line.replace("{int}", kind).replace("{barrier}", "__syncthreads();") for line in block.lines]
+        if block.threads:
+            lines = [lines[0], "{", *(f"    {line}" for line in lines[1:]), "}"]
+        body += [f"{'    ' * block.indent}{line}" for line in lines]
+    before = f'extern "C" __global__ void __launch_bounds__({p.threads}, 1)'
+    form = Form(language.head(), before, "static __device__ __forceinline__", kind)
+    return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))
+
+
+def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callable[[list[str], list[str]], list[str]]:
+    """The lines of the host's function that launches the kernel: it refuses sizes that break a condition, and needs no block for none."""
+    p, name, api = parts.program, parts.name, runtime.name
+    grid = writer.values(p.grid)
+
+    def lines(parameters: list[str], required: list[str]) -> list[str]:
+        refused = [f"if (!{name}_requires({', '.join(required)})) return {api}ErrorInvalidValue;"] if required else []
+        blocks = [grid.of(n) for n in p.grid]
+        body = [
+            *refused,
+            *(line.format(int=kind) for line in grid.lines),
+            f"if ({' || '.join(f'{n} == 0' for n in blocks)}) return {api}Success;",
+            f"{name}<<<dim3({', '.join(blocks)}), {p.threads}, 0, stream>>>({', '.join(parts.order)});",
+            f"return {api}GetLastError();",
+        ]
+        head = f"static inline {api}Error_t {name}_launch({', '.join([*parameters, f'{api}Stream_t stream'])}) {{"
+        return [f"#ifndef {runtime.without_host}", head, *(f"    {line}" for line in body), "}", "#endif"]
+
+    return lines
