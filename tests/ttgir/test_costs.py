@@ -177,6 +177,22 @@ def test_reductions_scans_gathers_histograms_and_atomics_are_tritons():
     assert different == TOGETHER_DIFFERENT
 
 
+def test_redux_is_of_words():
+    """Of integers from sm_80 on, of f32 on sm_100: not of halves, and not where four groups of lanes are more than three shuffles."""
+    layout = BlockedLayout([1, 1], [1, 32], [1, 1], [1, 0]).linear([1, 32])
+    groups = BlockedLayout([1, 1], [4, 8], [1, 1], [1, 0]).linear([4, 8])
+    for owners, kind, operation, target, redux in (
+        (layout, Width(32, "i32"), "arith.addi", "cuda:80", 1),
+        (layout, Width(32, "i32"), "arith.addi", "cuda:75", 0),
+        (layout, Width(32, "f32"), "arith.maxnumf", "cuda:100", 1),
+        (layout, Width(32, "f32"), "arith.maxnumf", "cuda:90", 0),
+        (layout, Width(16, "f16"), "arith.maxnumf", "cuda:100", 0),
+        (groups, Width(32, "i32"), "arith.addi", "cuda:80", 0),
+    ):
+        found = reduction(owners, 1, None, [kind], machine(target), [operation])
+        assert (found.redux, found.shuffles > 0) == (redux, not redux)
+
+
 def test_a_reduction_by_the_definition():
     """Each element of a tile goes once into the sum of its row, whatever the order: lanes and warps are exchanged, none is lost."""
     owners = BlockedLayout([1, 4], [4, 8], [2, 2], [1, 0]).linear([16, 64])
