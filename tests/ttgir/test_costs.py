@@ -1,5 +1,6 @@
 """The instructions of operations, against those that Triton's own compile of the same program has in its PTX or assembler text."""
 
+import functools
 import gzip
 import json
 import re
@@ -43,6 +44,7 @@ DIFFERENT = {
 }
 
 
+@functools.cache
 def program(name):
     return program_of(gzip.decompress(PROGRAMS[name].read_bytes()).decode())
 
@@ -63,10 +65,16 @@ def emitted(name, found):
     return counted
 
 
+@functools.cache
 def predicted(found):
+    """What our rows of a program have of each class."""
+    return instructions_of(costs(found))
+
+
+def instructions_of(found):
     counted = Counter()
-    operations = LEFT_OUT[found.target.partition(":")[0]]
-    for row in costs(found).rows:
+    operations = LEFT_OUT[found.program.target.partition(":")[0]]
+    for row in found.rows:
         for part in row.parts if row.op.name not in operations else ():
             instruction = part.instruction.partition(".x")[0]
             instruction = "atom" if instruction.startswith("atom") else instruction
@@ -160,12 +168,29 @@ def test_reductions_scans_gathers_histograms_and_atomics_are_tritons():
     """Random ones, compiled by Triton 3.9: each kind of instruction of the whole program as often as its PTX has it."""
     different = {}
     for k, row in enumerate(TOGETHER):
-        here, there = predicted(program_of(row["ttgir"])), Counter(row["ptx"])
-        assert not any(x.refused for x in costs(program_of(row["ttgir"])).rows)
+        found = costs(program_of(row["ttgir"]))
+        here, there = instructions_of(found), Counter(row["ptx"])
+        assert not any(x.refused for x in found.rows)
         if here != there:
             different[k] = {x: (there[x], here[x]) for x in {*here, *there} if here[x] != there[x]}
     assert len(TOGETHER) == 200
     assert different == TOGETHER_DIFFERENT
+
+
+def test_redux_is_of_words():
+    """Of integers from sm_80 on, of f32 on sm_100: not of halves, and not where four groups of lanes are more than three shuffles."""
+    layout = BlockedLayout([1, 1], [1, 32], [1, 1], [1, 0]).linear([1, 32])
+    groups = BlockedLayout([1, 1], [4, 8], [1, 1], [1, 0]).linear([4, 8])
+    for owners, kind, operation, target, redux in (
+        (layout, Width(32, "i32"), "arith.addi", "cuda:80", 1),
+        (layout, Width(32, "i32"), "arith.addi", "cuda:75", 0),
+        (layout, Width(32, "f32"), "arith.maxnumf", "cuda:100", 1),
+        (layout, Width(32, "f32"), "arith.maxnumf", "cuda:90", 0),
+        (layout, Width(16, "f16"), "arith.maxnumf", "cuda:100", 0),
+        (groups, Width(32, "i32"), "arith.addi", "cuda:80", 0),
+    ):
+        found = reduction(owners, 1, None, [kind], machine(target), [operation])
+        assert (found.redux, found.shuffles > 0) == (redux, not redux)
 
 
 def test_a_reduction_by_the_definition():

@@ -156,6 +156,7 @@ TILE = "tensor<4x64xf32, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = 
         ('%x = "tt.reduce"() : () -> ()', "fewer operands"),
         (f"%x = tt.gather %a[%b] {{axis = 5 : i32}} : ({TILE}, {TILE}) -> {TILE}", "fewer operands"),
         ("%x = tt.gather %a", "fewer operands"),
+        (f'%x = "tt.reduce"(%v) <{{axis = 1 : i32}}> : ({TILE.replace("[1, 32]", "[1, 1]")}) -> f32', "warps of no lanes"),
         ("%x = tt.histogram %a : f32 -> f32", "unexpected 'f32'"),
         ("%r = tt.atomic_rmw", "fewer operands"),
         ("%r = tt.atomic_rmw fadd, acq_rel, gpu, %a, %b : (tensor<8x!tt.ptr<f32>, #no>) -> f32", "#no is a name"),

@@ -150,7 +150,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "prove": (_code, {"layout": LAYOUT}),
     "access": (_accesses, {"owners": OWNERS, "memory_layout": "where the tile lies: a layout, or '#ttg...' of shared memory"}),
     "swizzle": (_accesses, {}),
-    "ttgir": (_ttgir, {"file": "the TTGIR of a kernel of Triton's, or - for standard input"}),
+    "ttgir": (_ttgir, {"file": "the TTGIR of a kernel of Triton's or Gluon's, or the IR of one of CuTe's DSL; - for standard input"}),
     "explore": (_page, {}),
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..core.element import Width
+from ..core.errors import RangeError
 from ..linear import LinearLayout
 from .conversions import Conversion, conversion
 from .machines import Machine
@@ -40,14 +41,15 @@ def reduction(
     elements: Sequence[Width],
     machine: Machine,
     combined_by: Sequence[str],
-    used: Sequence[bool] = (True,),
+    used: Sequence[bool] = (),
 ) -> Together:
     """The instructions of a reduction of one tile, or of several of one layout, along an axis.
 
     result        the layout of the result; None of a scalar
     elements      of each tile
     combined_by   the names of the operations that combine two elements
-    used          whether each result is
+    used          whether each result is, by default all
+    Raises        RangeError for a layout without lanes whose warps would have to exchange values
 
     >>> from tla.linear.triton import BlockedLayout
     >>> from tla.ttgir.machines import machine
@@ -60,7 +62,7 @@ def reduction(
     _reduced(columns, axis, "register")
     columns["register"] = [v for v in columns["register"] if any(v)]
     shuffles, redux, passed = 0, 0, list[Conversion]()
-    fast = len(elements) == 1 and elements[0].bits <= _WORD and combined_by and {*combined_by} <= {*machine.redux}
+    fast = _has_redux(elements, combined_by, machine)
     while True:
         count, lanes = 1 << len(columns["register"]), _reduced(columns, axis, "lane")
         groups = 1 << sum(map(any, columns["lane"]))  # of lanes that reduce together
@@ -70,14 +72,23 @@ def reduction(
             shuffles += count * lanes * _words(elements)
         if not any(v[axis] for v in columns["warp"]):
             break
+        if not columns["lane"]:
+            raise RangeError("warps of no lanes", "a layout with lanes", "give the layout that Triton prints")
         moved = _warps_to_lanes(columns, axis)
         passed += _converted(_layout(columns, owners), _layout(moved, owners), elements, machine)
         columns = moved
     if result is not None:
         here = LinearLayout({name: [v[:axis] + v[axis + 1 :] for v in c] for name, c in columns.items()}, result.out_dims)
-        last = zip(_converted(here, result, elements, machine), used)
+        last = zip(_converted(here, result, elements, machine), used or [True] * len(elements))
         passed += [c if read else c._replace(read=None) for c, read in last]  # what nobody uses is stored, and not loaded
     return Together(shuffles + sum(c.shuffles for c in passed), redux, tuple(c for c in passed if c.write is not None))
+
+
+def _has_redux(elements: Sequence[Width], combined_by: Sequence[str], machine: Machine) -> bool:
+    """Whether lanes reduce by redux: one tile, of integers of up to 32 bits, or of f32 where the machine has that."""
+    if len(elements) != 1 or not combined_by or not {*combined_by} <= {*machine.redux}:
+        return False
+    return elements[0].bits == _WORD or (elements[0].bits < _WORD and not any(name.endswith("f") for name in combined_by))
 
 
 def _reduced(columns: Columns, axis: int, name: str) -> int:

@@ -34,7 +34,7 @@ from .loops import Size
 from .memories import COPY, FREE, allocations, memory_of
 from .program import Op, Program
 from .reuse import reuses
-from .shared import moved
+from .shared import Moved, moved
 from .swizzles import swizzles
 
 _VECTORS, _PHASES, _PER_PHASE = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4, 8)
@@ -178,7 +178,8 @@ def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
     store = op.name != "ttg.local_load"
     typed = found.program.typed(op.operand_types[0] if store else op.result_types[0])
     shared = found.program.typed(allocated(_memory_type(op)))
-    one = moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store)
+    key = (op.operand_types, op.result_types, repr(layout), store)
+    one: Moved = found.once(key, lambda: moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store))
     if found.machine.transposes and not store and one.vector == wide(typed).bits < _WORD:
         raise RangeError("a load that may transpose", "one of vectors, which does not", "compile it, and count")
     return one.access.total, one.instructions

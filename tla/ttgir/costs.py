@@ -156,7 +156,7 @@ class Costs:
 
     # ---------------------------------------------------------------------------------------------- shared memory
 
-    def _once(self, key: tuple[Any, ...], count: Callable[[], Any]) -> Any:
+    def once(self, key: tuple[Any, ...], count: Callable[[], Any]) -> Any:
         """A count that is made once for equal types."""
         if key not in self._moved:
             self._moved[key] = count()
@@ -165,14 +165,14 @@ class Costs:
     def local(self, op: Op, times: Size, registers: str, memory: str, store: bool) -> Cost:
         """A load or a store between registers and shared memory."""
         typed, shared = self.program.typed(registers), self.program.typed(allocated(memory))
-        found: Moved = self._once((registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store))
+        found: Moved = self.once((registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store))
         return Cost(op, times, (_part(found, self.machine, store),), shared=shared)
 
     def convert(self, op: Op, times: Size) -> Cost:
         """A conversion between two layouts of registers."""
         types = op.operand_types[0], op.result_types[0]
         src, dst = map(self.program.typed, types)
-        found = self._once(types, lambda: conversion(src.linear, dst.linear, wide(src), self.machine))
+        found = self.once(types, lambda: conversion(src.linear, dst.linear, wide(src), self.machine))
         parts = [_part(x, self.machine, store) for x, store in ((found.write, True), (found.read, False)) if x is not None]
         if found.shuffles:
             parts.append(self._exchanges("shfl", found.shuffles))
