@@ -39,6 +39,13 @@ def test_files_have_one_idea():
     assert not {path: n for path, n in lines.items() if n > MOST_LINES}
 
 
+def test_every_file_of_tests_has_its_own_name():
+    """Folders of tests are no packages: pytest imports each file by its name alone, and refuses a second one of that name."""
+    names = [path.name for path in Path(__file__).parents[1].rglob("*.py") if {"tests", "support"} & {path.parents[1].name, path.parent.name}]
+    assert len(names) > 200
+    assert not {name for name in names if names.count(name) > 1}
+
+
 def test_docstrings_begin_with_what_the_thing_is():
     """With its noun or verb, and no clause; of what answers a question, with Whether."""
     clause = re.compile(r"(What|How|Where|Of|Which|Why|That)\b")

@@ -232,7 +232,7 @@ def test_what_is_not_proved_to_be_inside_is_refused_at_its_line(function):
     made = kernel(threads=32, grid=blocks)(function)
     with pytest.raises(TlaError) as error:
         made.source("cuda", argument(), argument())
-    assert "test_source.py:" in str(error.value) or "local_tile" in str(error.value)
+    assert "test_kernel_source.py:" in str(error.value) or "local_tile" in str(error.value)
 
 
 # A transpose with a fault: what is changed, and what the refusal names.
@@ -415,7 +415,7 @@ def test_python_that_asks_for_the_value_of_a_symbol_is_refused():
     ):
         with pytest.raises(error, match=fix) as raised:
             kernel(threads=32, grid=blocks)(function).program(argument(), argument())
-        assert function is of_an_element or f"test_source.py:{function.__code__.co_firstlineno + 1}" in str(raised.value)
+        assert function is of_an_element or f"test_kernel_source.py:{function.__code__.co_firstlineno + 1}" in str(raised.value)
 
 
 def test_a_vector_under_several_predicates_is_refused():
