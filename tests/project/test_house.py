@@ -41,7 +41,8 @@ def test_files_have_one_idea():
 
 def test_every_file_of_tests_has_its_own_name():
     """Folders of tests are no packages: pytest imports each file by its name alone, and refuses a second one of that name."""
-    names = [path.name for path in Path(__file__).parents[1].rglob("*.py") if {"tests", "support"} & {path.parents[1].name, path.parent.name}]
+    tests = Path(__file__).parents[1]
+    names = [path.name for path in [*tests.rglob("test_*.py"), *(tests / "support").glob("*.py")]]
     assert len(names) > 200
     assert not {name for name in names if names.count(name) > 1}
 
