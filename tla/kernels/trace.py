@@ -32,7 +32,7 @@ from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .lines import Line
-from .program import Access, Axpby, Barrier, Copy, Fill, Loop, Product, Program, Scalar, Statement
+from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Scalar, Statement, Wait
 
 #: The names of the text's own integers: no size may have one.
 OWN_NAMES = ("tid", "bid0", "bid1", "bid2")
@@ -131,6 +131,12 @@ class Trace:
 
     def barrier(self, line: Line) -> None:
         self.state(Barrier(line))
+
+    def commit(self, line: Line) -> None:
+        self.state(Commit(line))
+
+    def wait(self, line: Line, pending: int) -> None:
+        self.state(Wait(line, pending))
 
 
 def _number(what: str, x: object) -> int | float | Scalar:

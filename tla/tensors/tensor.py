@@ -386,8 +386,9 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
         fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
-    if t.data is not None and known(index) is None:
-        raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")
+    if t.data is not None and known(index) is None and not (at_most(_0, index) is True and at_most(index + 1, valid) is True):
+        fix = "give it a value, or facts, or None for no buffer"
+        raise Unproven(f"index {index} of mode {i} of {t!r}", "one that is known, or proved to be inside, over a buffer", fix)
     if at_most(index, -1) or at_most(valid, index):
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
