@@ -38,18 +38,23 @@ class Instructions(Protocol):
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
+        ...
 
     def commit(self) -> list[str]:
         """The end of a group of asynchronous copies."""
+        ...
 
     def wait(self, pending: int) -> list[str]:
         """The wait for all but so many groups."""
+        ...
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""
+        ...
 
     def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
         """Matrix products, the operands D, A, B and C of each: lines, and whether they are of each thread."""
+        ...
 
 
 def require_known(s: Copy | Product, atom: CopyAtom | MMAAtom) -> None:

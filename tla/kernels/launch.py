@@ -176,6 +176,13 @@ class _CpAsyncWait:
 
     What they wrote the thread itself may read then; other threads after a barrier.
 
+    >>> from tla.kernels import barrier, cp_async_wait, kernel
+    >>> @kernel(threads=4)
+    ... def waited():
+    ...     cp_async_wait[0]()
+    ...     barrier()
+    >>> waited.run()
+
     Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `cp_async_wait`; the PTX manual,
     "cp.async.wait_group".
     """

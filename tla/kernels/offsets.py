@@ -25,11 +25,12 @@ from ..tensors.tensor import Tensor
 class Offsets:
     """The offsets of a tensor's elements in the order of their index: `parts`, of each (terms with symbols, a number), a sum.
 
-    >>> from tla import _, dim, MakeTensor, parse
+    >>> from tla import _, MakeTensor, parse
     >>> from tla.kernels.offsets import Offsets
-    >>> t = dim("t", at_least=0, at_most=7)
+    >>> from tla.symbolic import index
+    >>> t = index("t", 8)
     >>> Offsets(MakeTensor(None, parse("(_8,(_2,_2)):(_1,(_8,_64))"))[t, _]).parts[-1]
-    ((dim('t', at_least=0, at_most=7),), 72)
+    ((index('t', below=8),), 72)
     """
 
     def __init__(self, t: Tensor) -> None:

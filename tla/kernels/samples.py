@@ -50,7 +50,7 @@ def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) 
         value = known(at(count, found))
         if value is None or value >= least:
             return
-        found |= {s.name: _near(2 * found[s.name], s) for s in about}
+        found |= {s.name: _near(2 * found[s.name] + 1, s) for s in about}
 
 
 def _near(wanted: int, n: Symbol) -> int:

@@ -265,10 +265,10 @@ class Writer:
         extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
         held = {name: self._held(s, x) for name, x in t.items()}
         named = {name: (self.buffer(x), self.element_type(x)) for name, x in t.items()}
-        found = [
-            {x: Registers(*named["D" if x == "C" and at["C"] is at["D"] else x], tuple(at[x])) for x in at}
-            for at in products(extents, held)
-        ]
+        found = []
+        for at in products(extents, held):
+            of = {x: "D" if at[x] is at["D"] else x for x in at}  # what an instruction adds to is what the one before has written
+            found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at})
         return self.instructions(s).product(atom, found)
 
     def _product(self, s: Product) -> list[str]:

@@ -57,7 +57,7 @@ def tensor(element: object, layout: Any) -> Tensor:
     """
     layout = layout if isinstance(layout, ComposedLayout) else as_layout("tensor", layout)
     rank = len(product_each(layout.shape))
-    return tensor_of(None, new_buffer(1, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
+    return tensor_of(None, new_buffer(0, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
 
 
 class Trace:
@@ -178,7 +178,7 @@ def _called(call: Callable[..., None], function: Callable[..., None], arguments:
     except Unproven as error:
         what = f"{_line_of(function, error)}: {error.reason.what}"
         raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
-    except IndexError as error:
+    except IndexError as error:  # arguments have no elements
         what = f"{_line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
 

@@ -23,7 +23,7 @@ from ..core.display import Displayed
 from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, IntLike, IntTree, Leaf, is_int, known, leaf
+from ..core.ints import Int, IntLike, IntTree, Leaf, is_int, is_leaf, known, leaf
 from ..core.kinds import AnyLayout, is_operation
 from ..core.layout import with_valid
 from ..core.leaf_arithmetic import plus
@@ -135,7 +135,7 @@ class Tensor(Value, Displayed):
         if any(map(_has_open, at)):
             return _sliced(self, at) if self._guard.place is None else _sliced_guarded(self, at)
         offset = self._offset_of(at)
-        return offset if self.data is None else self.data[offset]
+        return offset if self.data is None else self.data[_known_place(self, offset)]
 
     def __setitem__(self, at: object, value: object) -> None:
         at = self._indices(at)
@@ -143,7 +143,7 @@ class Tensor(Value, Displayed):
             raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)")
         offset = self._offset_of(at)
         require_writable("an assignment", self, stays=True)
-        self.data[offset] = as_element(value, self)
+        self.data[_known_place(self, offset)] = as_element(value, self)
 
     def __call__(self, *at: object) -> Any:
         """t[at], as CuTe writes it."""
@@ -376,6 +376,15 @@ def _at(t: Tensor, i: int, c: CoordLike) -> IntTree:
     """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
+
+
+def _known_place(t: Tensor, offset: Any) -> Any:
+    """An offset of one element, or of an array of threads' elements; Unproven for one of symbols."""
+    if is_leaf(offset) and known(offset) is None:
+        raise Unproven(
+            f"the element of {t!r} at offset {offset}", "a place that is known", "give its symbols values, or None for no buffer"
+        )
+    return offset
 
 
 def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:

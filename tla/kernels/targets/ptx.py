@@ -49,7 +49,7 @@ class Ptx:
         lines = []
         for row, target in zip(rows, targets):
             words = self._words(target, count)
-            self._function(name, atom.instruction, [("=", "r", "unsigned int", len(words), True)], row=True)
+            self._function(name, atom.instruction, [("=", "r", "unsigned int", len(words))], row=True)
             lines.append(f"{name}({', '.join([*words, f'&{row}'])});")
         yield lines, True
 
@@ -58,7 +58,7 @@ class Ptx:
         lines = []
         for given in operands:
             words = {x: self._words(given[x], atom.register_bits) for x in "DABC"}
-            forms = [("=" if x == "D" else "", *self._constraint(given[x].kind), len(words[x]), True) for x in "DABC"]
+            forms = [("=" if x == "D" else "", *self._constraint(given[x].kind), len(words[x])) for x in "DABC"]
             self._function(name, atom.instruction, forms, row=False)
             lines.append(f"{name}({', '.join(w for x in 'DABC' for w in words[x])});")
         yield lines, True
@@ -74,13 +74,16 @@ class Ptx:
         each = bits // (8 * BYTES[x.kind])
         return [f"*reinterpret_cast<unsigned int *>(&{x.name}[{n}])" for n in x.elements[::each]]
 
-    def _function(self, name: str, instruction: str, forms: list[tuple[str, str, str, int, bool]], row: bool) -> None:
+    def _function(self, name: str, instruction: str, forms: list[tuple[str, str, str, int]], row: bool) -> None:
         """Keep the function of an instruction: operands as (=, constraint, type, how many), and the address of a row perhaps."""
         if name in self.functions:
             return
-        parameters, numbers, written, read = [], [], [], []
+        parameters: list[str] = []
+        numbers: list[str] = []
+        written: list[str] = []
+        read: list[str] = []
         at = 0
-        for letter, (way, constraint, kind, count, _) in zip("dabc", forms):
+        for letter, (way, constraint, kind, count) in zip("dabc", forms):
             names = [f"{letter}{i}" for i in range(count)]
             parameters += [f"{kind} {'&' if way else ''}{x}" for x in names]
             numbers.append("{" + ", ".join(f"%{at + i}" for i in range(count)) + "}")
@@ -90,12 +93,9 @@ class Ptx:
             parameters.append("const void *row")
             numbers.append(f"[%{at}]")
             read.append(f'"r"({_SHARED.format("row")})')
-        asm = f'asm volatile("{instruction} {", ".join(numbers)};" : {", ".join(written)} : {", ".join(read)}{" : " if row else ""}'
-        self.functions[name] = [
-            f"{_DEVICE} {name}({', '.join(parameters)}) {{",
-            f"    {asm}{chr(34) + 'memory' + chr(34) if row else ''});",
-            "}",
-        ]
+        clobbered = ' : "memory"' if row else ""
+        asm = f'asm volatile("{instruction} {", ".join(numbers)};" : {", ".join(written)} : {", ".join(read)}{clobbered});'
+        self.functions[name] = [f"{_DEVICE} {name}({', '.join(parameters)}) {{", f"    {asm}", "}"]
 
 
 #: Bytes of the text's element types that are narrower than a register, or as wide and no float.
