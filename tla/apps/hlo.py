@@ -248,7 +248,7 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
         "steps": len(memory.steps),
         "target": memory.target,
         "warnings": [*memory.warnings],
-        "buffers": _chosen([_buffer_row(b) for b in memory.peak[shown].buffers], arguments, least, "bytes") if memory.peak else [],
+        "buffers": _chosen(_buffer_rows(memory, shown), arguments, least, "bytes") if memory.peak else [],
     }
     if arguments.output is not None:
         if not arguments.output.endswith(".svg"):
@@ -272,7 +272,12 @@ def _space_row(peak: xla.Peak) -> dict[str, Any]:
     }
 
 
-def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
+def _buffer_rows(memory: xla.Memory, space: int) -> list[dict[str, Any]]:
+    at = memory.peak[space].buffers
+    return [_buffer_row(b, origin) for b, origin in zip(at, memory.module.origins([b.line for b in at]))]
+
+
+def _buffer_row(b: xla.Buffer, origin: str) -> dict[str, Any]:
     lost: list[int] = [*b.waste_by_dimension]
     worst = max(lost, default=0)
     return {
@@ -283,6 +288,7 @@ def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
         "shape": None if b.shape is None else str(b.shape),
         "worst_dimension": lost.index(worst) if worst else None,
         "op_name": b.op_name,
+        "from": origin,
         "source": [str(line) for line in b.source],
         "line": b.line.line,
         "steps": [b.first, b.last],
@@ -307,7 +313,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
                 b["name"],
                 b["kind"],
                 f"{b['shape'] or 'pointers of a tuple'}{worst}",
-                " ".join(filter(None, (b["op_name"], source))),
+                " ".join(filter(None, (b["from"], source))),
             ]
         )
     width = terminal.width()
