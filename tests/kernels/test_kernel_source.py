@@ -68,12 +68,12 @@ def product(call, variant, m, n, k, rng):
     return (c == expected).all()
 
 
-PRODUCTS = [(example, variant) for example in ("sgemm_1", "sgemm_2") for variant in ("gemm_nt", "gemm_tn")]
+PRODUCTS = [(example, variant) for example in ("sgemm_1", "sgemm_2", "sgemm_sm70") for variant in ("gemm_nt", "gemm_tn")]
 
 
 def sizes_for(example, variant, drawn):
     """Sizes that a kernel takes: vectors are of four elements of a column."""
-    unit = 4 if (example, variant) == ("sgemm_2", "gemm_nt") else 1
+    unit = 4 if variant == "gemm_nt" and example != "sgemm_1" else 1
     return [(-(-m // unit) * unit, -(-n // unit) * unit, k) for m, n, k in drawn]
 
 

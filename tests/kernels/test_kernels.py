@@ -28,15 +28,15 @@ def numbers(rng, *shape):
     return rng.integers(-4, 5, shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", ["sgemm_1", "sgemm_2"])
+@pytest.mark.parametrize("name", ["sgemm_1", "sgemm_2", "sgemm_sm70"])
 def test_products_equal_numpy(examples, name):
     rng = np.random.default_rng(1)
     drawn = [tuple(map(int, rng.integers(1, 40, 3))) for _n in range(amount(0, 50))]
-    empty = [(5, 3, 0)] if name == "sgemm_1" else []  # sgemm_2 loads a first tile: of no columns there is none on numpy
+    empty = [(5, 3, 0)] if name == "sgemm_1" else []  # the others load a first tile: of no columns there is none on numpy
     for m, n, k in [(1, 1, 1), (0, 5, 3), *empty, (17, 15, 9), *drawn]:
         a, b, c = numbers(rng, m, k), numbers(rng, n, k), numbers(rng, m, n)
         expected = 2 * (a @ b.T) - c
-        product = examples["sgemm_1_of"](tla.LayoutRight) if name == "sgemm_1" else examples["sgemm_2_of"](examples["ELEMENTS"], 1)
+        product = examples[f"{name}_of"](*([tla.LayoutRight] if name == "sgemm_1" else [examples["ELEMENTS"], 1]))
         assert product.check(a, b, c, 2, -1).holds
         product.run(a, b, c, 2, -1)
         assert (c == expected).all(), (m, n, k)

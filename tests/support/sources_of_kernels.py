@@ -53,7 +53,10 @@ def kernel_examples():
     folder = str(EXAMPLES / "kernels")
     sys.path.insert(0, folder)
     try:
-        found = {name: runpy.run_path(f"{folder}/{name}.py") for name in ("sgemm_1", "sgemm_2", "tiled_copy", "tiled_copy_if", "transpose")}
+        found = {
+            name: runpy.run_path(f"{folder}/{name}.py")
+            for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "tiled_copy", "tiled_copy_if", "transpose")
+        }
     finally:
         sys.path.remove(folder)
     return {k: v for values in found.values() for k, v in values.items()} | {f"variants of {name}": v for name, v in found.items()}
