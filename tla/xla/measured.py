@@ -240,7 +240,9 @@ class _Bench:
 
         formats = tuple(_format(s.sharding, change.layouts[k]) if k in change.layouts else s.sharding for k, s in enumerate(structs))
         donated = tuple(sorted(self.donated | change.donated))
-        compiled = jax.jit(call, in_shardings=formats, donate_argnums=donated, keep_unused=True).lower(*structs).compile()
+        # JAX refuses a donated argument in the compiler's layout if the result in its place has another one.
+        results = {"out_shardings": _format(None, None)} if any(change.layouts.get(k, ()) is None for k in donated) else {}
+        compiled = jax.jit(call, in_shardings=formats, **results, donate_argnums=donated, keep_unused=True).lower(*structs).compile()
         found = memory(io.StringIO(compiled.as_text()), target=self.target)
         moves = relayouts(found.module)
         sums = [sum(m.bytes for m in moves if m.overlapped is kind) for kind in (False, True)]
@@ -283,7 +285,7 @@ def _changes(bench: _Bench, account: Memory) -> Iterator[_Change]:
     sizes = sorted(range(len(bench.structs)), key=lambda k: -byte_size(bench.shape(k)))
     wide = [k for k in sizes if len(bench.structs[k].shape) > 1]
     if len(wide) > 1:
-        yield _Change("auto", "every argument as the compiler chooses", _AUTO, None, dict.fromkeys(wide))
+        yield _auto(bench, "every argument", wide)
     wanted = _wanted(bench, account)
     for k in wide:
         yield from _orders(bench, k, wanted.get(k, ()))
@@ -291,7 +293,14 @@ def _changes(bench: _Bench, account: Memory) -> Iterator[_Change]:
         yield from _others(bench, k)
 
 
-_AUTO = "jax.jit(f, in_shardings=Format(Layout.AUTO, sharding)); give arrays as compiled.input_formats says"
+_AUTO = "jax.jit(f, in_shardings=Format(Layout.AUTO, sharding){}); give arrays as compiled.input_formats says"
+
+
+def _auto(bench: _Bench, name: str, numbers: Sequence[int]) -> _Change:
+    """The compiler's own layout for some arguments; of results too where one of these is donated."""
+    donated = bench.donated & {*numbers}
+    what = f"{name} as the compiler chooses{', and the results' if donated else ''}"
+    return _Change("auto", what, _AUTO.format(", out_shardings=Format(Layout.AUTO)" if donated else ""), None, dict.fromkeys(numbers))
 
 
 def _donations(bench: _Bench) -> Iterator[_Change]:
@@ -336,7 +345,7 @@ def _orders(bench: _Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterato
     for order in dict.fromkeys(wanted):
         if order != shape.effective_layout.minor_to_major:
             yield _ordered(bench, k, order, now - sizes[order] if order in sizes else None)
-    yield _Change("auto", f"{bench.names[k]} as the compiler chooses", _AUTO, None, {k: None})
+    yield _auto(bench, bench.names[k], [k])
     least = [a for a in _alternatives(shape) if a.kind == "order"][:1]
     for a in least:
         yield _ordered(bench, k, a.shape.effective_layout.minor_to_major, now - a.bytes)
