@@ -100,7 +100,7 @@ def test_donation_is_found_once(answers):
 @libtpu
 def test_a_donated_argument_is_tried_in_the_layout_that_the_compiler_chooses(answers):
     tried = [t for t in answers["donating"]["tried"] if t["kind"] == "auto"]
-    assert tried and all(t["measured"] is not None for t in tried), tried
+    assert all(t["measured"] is not None for t in tried), tried
     assert any("and the results" in t["what"] for t in tried)
 
 

@@ -16,7 +16,7 @@ from ..core.values import rounded
 from .jax import element_type, jax_module
 from .programs.alternatives import alternatives
 from .programs.memory import Memory, memory
-from .programs.relayouts import relayouts
+from .programs.relayouts import Move, relayouts
 from .programs.targets import TARGETS
 from .shapes.array_shape import ArrayLayout, ArrayShape
 from .shapes.default import default_layout, orders
@@ -64,7 +64,8 @@ class Trial:
     kind        "order", "auto", "donate", "type", "merge", "split", or "all": those that help, together
     what        the change in words
     code        how to write it with JAX
-    predicted   HBM at its peak, from what the argument takes less; None where nothing is predicted: the compiler is to choose
+    predicted   HBM at its peak, from what the argument takes less; None where nothing is predicted: the compiler is to choose, or the
+                program itself moves or converts the argument, and what it makes of it changes too
     measured    the account of the compile; None where it was refused
     refused     why; empty where it compiles
     helps       whether a peak or the moves are smaller, by a thousandth at least, and none is larger
@@ -146,10 +147,11 @@ def try_advice(function: Callable[..., Any], *args: Any, topology: str = "v5e:2x
         raise RangeError(f"the topology {topology!r:.40}", f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
     bench = _Bench.of(function, args, kwargs, _device(topology), target)
     base, account = bench.measured(_Change())
-    tried = [_tried(bench, change, base) for change in _first(_changes(bench, account), most)]
+    moved = {k for k, _ in _moves_of(bench, account)}
+    tried = [_tried(bench, change, base, not moved & {*change.layouts, *change.given}) for change in _first(_changes(bench, account), most)]
     good = [change for change, trial in tried if trial.helps]
     if len(good) > 1:
-        tried.append(_tried(bench, _together(good), base))
+        tried.append(_tried(bench, _together(good), base, False))
     trials = [trial for _, trial in tried]
     return Trials(base, tuple(sorted(trials, key=lambda t: (not t.helps, *_size(t.measured)))), target)
 
@@ -328,14 +330,26 @@ def _donations(bench: _Bench) -> Iterator[_Change]:
 
 def _wanted(bench: _Bench, account: Memory) -> dict[int, list[tuple[int, ...]]]:
     """The orders, minor to major, into which the program itself brings its arguments."""
-    entry = account.module.computations[account.module.entry] if account.module.entry else []
-    numbers = {x.instruction.name: int(x.instruction.operands[0].text) for x in entry if x.instruction.opcode == "parameter"}
     found: dict[int, list[tuple[int, ...]]] = {}
-    for move in relayouts(account.module):
-        k = numbers.get(move.line.instruction.operands[0].name)
-        if k is not None and k < len(bench.structs) and not move.free and move.source.dimensions == move.destination.dimensions:
+    for k, move in _moves_of(bench, account):
+        if bench.shape(k).dimensions == move.source.dimensions == move.destination.dimensions:
             found.setdefault(k, []).append(move.destination.effective_layout.minor_to_major)
     return found
+
+
+def _moves_of(bench: _Bench, account: Memory) -> Iterator[tuple[int, Move]]:
+    """The moves and conversions of arguments by the program itself, prefetched or not, each with the number of its argument."""
+    entry = account.module.computations[account.module.entry] if account.module.entry else ()
+    numbers: dict[str, int] = {}
+    for it in (x.instruction for x in entry):
+        if it.parameter_number is not None and it.parameter_number < len(bench.structs):
+            numbers[it.name] = it.parameter_number
+        elif it.opcode in ("copy-start", "copy-done", "bitcast") and it.operands[0].name in numbers:
+            numbers[it.name] = numbers[it.operands[0].name]
+    for move in relayouts(account.module):
+        k = numbers.get(move.line.instruction.operands[0].name)
+        if k is not None and not move.free and not move.overlapped:
+            yield k, move
 
 
 def _orders(bench: _Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
@@ -400,9 +414,9 @@ def _together(changes: Sequence[_Change]) -> _Change:
     return whole
 
 
-def _tried(bench: _Bench, change: _Change, base: Measure) -> tuple[_Change, Trial]:
-    """A change, compiled, beside the function as it is."""
-    predicted = None if change.saved is None else base.peaks.get(0, 0) - change.saved
+def _tried(bench: _Bench, change: _Change, base: Measure, still: bool) -> tuple[_Change, Trial]:
+    """A change, compiled, beside the function as it is. still: the program leaves the argument as it lies, so that nothing else changes."""
+    predicted = base.peaks.get(0, 0) - change.saved if still and change.saved is not None else None
     try:
         found, _ = bench.measured(change)
     except Exception as error:  # what a compiler refuses is an answer here
