@@ -69,8 +69,8 @@ def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
     for fill, boxes in canvas.fills.items():
         yield f'<path fill="{fill}" d="{"".join(map(_box, boxes))}"/>'
     if canvas.hatched:
-        lines = "".join(_line(x) for b in canvas.hatched for x in hatching(b))
-        yield f'<path stroke="{HATCH}" stroke-width="0.8" d="{lines}"/>'
+        hatch = "".join(_line(x) for b in canvas.hatched for x in hatching(b))
+        yield f'<path stroke="{HATCH}" stroke-width="0.8" d="{hatch}"/>'
     for level, lines in sorted(canvas.lines.items()):
         broad, color = STROKES[min(level, len(STROKES) - 1)]
         yield f'<path stroke="{color}" stroke-width="{broad}" stroke-linecap="square" d="{"".join(map(_line, lines))}"/>'
