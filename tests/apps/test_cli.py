@@ -447,7 +447,7 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["offset", "(4,2):(1,4)", "1,2,3"], "tla: coordinate (1,2,3) has 3 modes"),
         (["offset", "f32[3,5]{1,0}", "3,0"], "tla: index (3,0) of f32[3,5]{1,0}\n"),
         (["hlo", "/no/such/file"], "tla: /no/such/file: No such file or directory\n"),
-        (["hlo", "/"], "tla: /: Is a directory\n"),
+        (["hlo", "/"], "tla: /: 0 files, and no program after optimizations\n"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_code_1(capsys, argv, message):

@@ -3,6 +3,7 @@
 import gzip
 import importlib
 import itertools
+import json
 import pickle
 import random
 import shutil
@@ -10,6 +11,7 @@ import shutil
 import pytest
 
 from tla import LeafTypeError, RangeError, xla
+from tla.apps.cli import main
 
 from truth import DATA
 
@@ -79,6 +81,37 @@ def test_a_dump_has_many_files_of_a_program_and_is_counted_once(tmp_path):
     ]
     with pytest.raises(RangeError, match="a folder"):
         xla.programs_in(tmp_path / "module_0003.jit_h.txt")
+    files = sorted(tmp_path.glob("module_0000.*"))
+    assert xla.program_file(*files).name == names[0] == xla.program_file(files[0], tmp_path / names[0]).name
+    assert xla.program_file(files[0]) == files[0]
+    for given, says in (((tmp_path,), "5 programs: "), (tuple(tmp_path.glob("module_0002.jit_g.b*")) * 2, "1 files, and no program")):
+        with pytest.raises(RangeError, match=says):
+            xla.program_file(*given)
+    with pytest.raises(LeafTypeError):
+        xla.program_file(None)
+    with pytest.raises(RangeError) as refused:
+        xla.program_file(tmp_path)
+    assert xla.program_file(refused.value.reason.fix.removeprefix("give ").partition(", which")[0]).is_file()
+
+
+def test_a_command_takes_the_files_of_one_program_as_one(tmp_path, capsys):
+    body = "ENTRY %e {\n  ROOT %a = f32[N]{0:T(128)} parameter(0)\n}\n"
+    text = "HloModule m, is_scheduled=true\n" + body.replace("[N]", "[3]")
+    early = "HloModule m\n" + body.replace("[N]", "[999]").replace(":T(128)", "")
+    dump_of(tmp_path, "module_0007.jit_f.cl_1", {"before_optimizations": early, "after_optimizations": text, "hlo_stats": "none"})
+    files = [str(path) for path in sorted(tmp_path.iterdir(), reverse=True)]
+    for given in ([str(tmp_path)], files, files[::-1]):
+        assert main(["hlo", *given, "--by", "peak", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["spaces"][0]["bytes"] == 512
+    assert main(["hlo", str(tmp_path), "--against", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["hlo", next(f for f in files if "before" in f)]) == 0
+    runs = next(f for f in files if f.endswith(".after_optimizations.txt"))
+    assert capsys.readouterr().err == f"tla: this is not the program as it runs; that is {runs}\n"
+    assert main(["hlo", next(f for f in files if "stats" in f)]) == 1
+    assert f"that is {runs}" in capsys.readouterr().err
+    assert main(["hlo", runs]) == 0
+    assert not capsys.readouterr().err
 
 
 def test_merging_is_associative_and_commutative(folder):

@@ -43,6 +43,17 @@ def test_what_came_went_and_changed():
     assert [(c.before, c.after) for c in back.buffers] == [(c.after, c.before) for c in found.buffers]
 
 
+def test_names_are_led_back_to_the_operation_of_an_operand():
+    text = TEXT.replace(', metadata={op_name="jit(f)/copy"}', "").replace(', metadata={op_name="jit(f)/back"}', "")
+    text = text.replace("copy(%c)", "add(%o, %c)").replace("  ROOT", "  %o = f32[16,128]{1,0:T(8,128)} iota(), iota_dimension=0\n  ROOT")
+    found = xla.read_module(io.StringIO(text))
+    lines = found.computations["main"]
+    assert found.origins(lines) == ["a", "b", "jit(f)/neg", "copy of jit(f)/neg", "", "add of jit(f)/neg"]
+    assert found.origins(lines[3:4]) == ["copy of jit(f)/neg"]
+    bare = xla.read_module(io.StringIO("\n".join(line.split(", metadata")[0] for line in TEXT.splitlines())))
+    assert bare.origins(bare.computations["main"]) == [""] * 5
+
+
 def test_a_buffer_that_lies_otherwise_in_as_many_bytes():
     square = TEXT.replace("[16,128]", "[128,128]")
     found = xla.difference(memory(square), memory(square.replace("%c = f32[128,128]{0,1:", "%c = f32[128,128]{1,0:")))

@@ -98,6 +98,13 @@ def test_donation_is_found_once(answers):
 
 
 @libtpu
+def test_a_donated_argument_is_tried_in_the_layout_that_the_compiler_chooses(answers):
+    tried = [t for t in answers["donating"]["tried"] if t["kind"] == "auto"]
+    assert all(t["measured"] is not None for t in tried), tried
+    assert any("and the results" in t["what"] for t in tried)
+
+
+@libtpu
 def test_an_array_of_three_lanes_is_advised_to_lie_otherwise(answers):
     found = {t["kind"]: t for t in answers["add"]["tried"] if t["verdict"] == "recommended"}
     assert answers["add"]["target"] == "v6e"

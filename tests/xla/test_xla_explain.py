@@ -48,6 +48,7 @@ def test_the_intermediate_shape_of_combined_dimensions():
 
 def test_minus_one_is_the_star_of_a_tile_in_and_out():
     star, minus = "f32[7,8]{1,0:T(*,2)}", "f32[7,8]{1,0:T(-1,2)}"
+    assert xla.parse_shape("f32[7,8]{1,0:T(\u2217,2)}") == xla.parse_shape(star)  # as pasted from the document
     assert xla.parse_shape(minus) == xla.parse_shape(star)
     assert xla.parse_shape(star).text(combine="-1") == minus
     assert str(xla.parse_shape(minus)) == star

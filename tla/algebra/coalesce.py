@@ -80,7 +80,7 @@ def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple
 
 @by_kind(Layout)
 def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
-    """The layout with extent 1 for every mode of static stride 0: the same offsets, each as often as it is different.
+    """The layout with extent 1 for every mode of static stride 0: no offset is repeated by a broadcast.
 
     profile   congruent to the shape: its static zeros count instead of the strides'
     Raises    RangeError for such a mode of a dynamic extent of 0, Unproven where it may be one: it has no offsets

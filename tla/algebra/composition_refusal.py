@@ -37,7 +37,7 @@ class Uneven(NamedTuple):
 
 
 def refusal(a: Layout, b: Layout, why: str) -> Reason:
-    """The reason for which a o b is refused. why: what is said where no stride and no extent alone is to blame."""
+    """The reason for which a o b is refused. why: the text for a refusal that no single stride and extent causes."""
     plain_a, plain_b = _plain(a), _plain(b)
     outer = merged(plain_a, unbounded=True)
     found = next(_uneven(outer, plain_b), None) if outer else None

@@ -66,7 +66,7 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
 
 
 def differs(a: AnyLayout, b: AnyLayout, coord: tuple[int, ...]) -> Reason:
-    """The reason that two layouts are no one map: the first coordinate, first mode fastest, whose offsets differ."""
+    """The reason why two layouts differ: the first coordinate, first mode fastest, where their offsets differ."""
     at = coord if isinstance(a.shape, tuple) else coord[0]
     what = f"{shown(a)} and {shown(b)} differ first at {str(coord).replace(' ', '').replace(',)', ')')}: {shown(a(at))} and {shown(b(at))}"
     return Reason(what, "equal offsets", "look at both from there on: tla draw puts them beside each other")
@@ -315,7 +315,7 @@ def is_compact(layout: Layout) -> Reason | bool | None:
 
 @by_kind(Layout)
 def without_broadcasts(layout: Any) -> Any:
-    """A layout without its modes of stride 0, static or not: each of its offsets as often as it is different."""
+    """A layout without its modes of stride 0, static or dynamic."""
     return from_modes((s, d) for s, d in flat_modes(layout) if not (equal(step_of(d), 0) and at_most(1, s)))
 
 

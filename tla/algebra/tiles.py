@@ -151,7 +151,7 @@ def padding(layout: Layout) -> Iterator[Box]:
 
 
 def tiled(where: str, layout: Layout, tile: IntTupleLike, start: tuple[Any, ...]) -> Layout:
-    """GetTileLayout, from a start in elements that has been checked."""
+    """The result of GetTileLayout, for a start [elements] that has been checked."""
     extents = _extents(where, layout, tile)
     return _cut(layout, extents, tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)))
 

@@ -135,7 +135,7 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
         {"layout": LAYOUT, "coord": "a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus"},
     ),
     "read": (_recovered, {"expression": "an index expression, such as 'smem[(i/8)*64 + j]', or a function that is one"}),
-    "hlo": (_hlo, {"file": "the text of an HLO module, or - for standard input"}),
+    "hlo": (_hlo, {"file": "the text of an HLO module, a dump's folder with one program, or - for standard input"}),
     "advise": (_advise, {"function": "a file of Python and a function of JAX in it, such as script.py:step"}),
     "explain": (_arrays, {"shape": "an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'"}),
     "relayout": (_arrays, {"source": "an XLA shape", "destination": "an XLA shape of the same elements"}),
@@ -204,6 +204,7 @@ EXAMPLES = {
     "hlo": [
         "module.txt",
         "module.txt -o report.html",
+        "dump/module_0007.*.txt",
         "module.txt --by peak",
         "module.txt --advise",
         "new.txt --against old.txt --fail-if-peak-grows 2%",

@@ -20,7 +20,7 @@ _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 def against(after: xla.Memory, arguments: argparse.Namespace, space: int | None) -> Answer:
     """Compare a program with the one that --against names, and judge the growth of its peaks."""
     limit = _part(arguments.fail_if_peak_grows)
-    with terminal.opened(arguments.against) as file:
+    with terminal.opened(str(xla.program_file(arguments.against))) as file:
         before = xla.memory(file, target=arguments.target)
     found = xla.difference(before, after)
     if limit is not None and (grown := found.grown(limit, LIMITING if space is None else (space,))):

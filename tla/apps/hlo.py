@@ -23,7 +23,7 @@ _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.program"),
     OnDemand("tla.xla.programs.vocabulary"),
 )
-_compiles = OnDemand("tla.apps.compiles")
+_compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.dumps")
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
@@ -32,6 +32,9 @@ _SORTS = ("waste", "bytes", "count")
 
 def hlo_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
+    sub.add_argument(
+        "others", metavar="FILE", nargs="*", help="more files of the same program, of which the one that has its memory is read"
+    )
     sub.add_argument(
         "--by", choices=_WAYS, help="what to add up over the program. peak: what is held when memory is fullest; without: a summary"
     )
@@ -64,11 +67,14 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         raise LeafTypeError(f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out")
     if arguments.fail_if_peak_grows is not None and arguments.against is None:
         raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
+    arguments.file = str(xla.program_file(arguments.file, *arguments.others))
     opened = _reader(arguments.file)
     if arguments.output is not None and arguments.by is None:
         return _written(opened, arguments, space)
     if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
         return summary
+    if (program := _dumps.run_beside(arguments.file)) is not None:
+        terminal.complain(f"tla: this is not the program as it runs; that is {program}")
     arguments.by = arguments.by or "shape"
     with opened() as file:
         if arguments.against is not None:
@@ -248,7 +254,7 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
         "steps": len(memory.steps),
         "target": memory.target,
         "warnings": [*memory.warnings],
-        "buffers": _chosen([_buffer_row(b) for b in memory.peak[shown].buffers], arguments, least, "bytes") if memory.peak else [],
+        "buffers": _chosen(_buffer_rows(memory, shown), arguments, least, "bytes") if memory.peak else [],
     }
     if arguments.output is not None:
         if not arguments.output.endswith(".svg"):
@@ -272,7 +278,12 @@ def _space_row(peak: xla.Peak) -> dict[str, Any]:
     }
 
 
-def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
+def _buffer_rows(memory: xla.Memory, space: int) -> list[dict[str, Any]]:
+    at = memory.peak[space].buffers
+    return [_buffer_row(b, origin) for b, origin in zip(at, memory.module.origins([b.line for b in at]))]
+
+
+def _buffer_row(b: xla.Buffer, origin: str) -> dict[str, Any]:
     lost: list[int] = [*b.waste_by_dimension]
     worst = max(lost, default=0)
     return {
@@ -283,6 +294,7 @@ def _buffer_row(b: xla.Buffer) -> dict[str, Any]:
         "shape": None if b.shape is None else str(b.shape),
         "worst_dimension": lost.index(worst) if worst else None,
         "op_name": b.op_name,
+        "from": origin,
         "source": [str(line) for line in b.source],
         "line": b.line.line,
         "steps": [b.first, b.last],
@@ -307,7 +319,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
                 b["name"],
                 b["kind"],
                 f"{b['shape'] or 'pointers of a tuple'}{worst}",
-                " ".join(filter(None, (b["op_name"], source))),
+                " ".join(filter(None, (b["from"], source))),
             ]
         )
     width = terminal.width()

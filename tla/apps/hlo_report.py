@@ -82,6 +82,7 @@ def as_html(memory: xla.Memory, space: int, title: str) -> str:
     numbers = {id(b): n for n, b in enumerate(dict.fromkeys((*peak.buffers[:LISTED], *named)))}
     advice = {name: a for a in reversed(xla.advise(memory, space)) for name in a.names}
     rows = sorted(dict.fromkeys((*peak.buffers[:LISTED], *named)), key=lambda b: -b.bytes)
+    origins = memory.module.origins([b.line for b in rows])
     held = {id(b) for b in peak.buffers}
     spaces = "".join(_space_line(p) for p in memory.peak.values())
     body = [
@@ -92,7 +93,7 @@ def as_html(memory: xla.Memory, space: int, title: str) -> str:
         '<p class="faint">Hatched: padding. Hover over a buffer for its name; click for its row in the table.</p>',
         f"<h2>{len(rows)} buffers, the largest first</h2>",
         "<table><tr><th>bytes<th>padding<th>at the peak<th>buffer<th>kind<th>shape<th>from<th>what it could be</tr>",
-        *(_row(b, numbers[id(b)], id(b) in held, advice.get(b.name)) for b in rows),
+        *(_row(b, origin, numbers[id(b)], id(b) in held, advice.get(b.name)) for b, origin in zip(rows, origins)),
         "</table>",
         *(f'<p class="faint">{_text(warning)}</p>' for warning in memory.warnings[:20]),
     ]
@@ -114,8 +115,8 @@ def _space_line(peak: xla.Peak) -> str:
     return f"<tr><td>{_text(peak.name)}{''.join(f'<td>{_text(x)}' for x in cells)}</tr>"
 
 
-def _row(b: xla.Buffer, number: int, held: bool, advice: xla.Advice | None) -> str:
-    source = " ".join(filter(None, (b.op_name, *(map(str, b.source[:1])))))
+def _row(b: xla.Buffer, origin: str, number: int, held: bool, advice: xla.Advice | None) -> str:
+    source = " ".join(filter(None, (origin, *(map(str, b.source[:1])))))
     could = "" if advice is None else f"{advice.alternative.kind}: {advice.alternative.what}; {advice.alternative.shape}"
     texts = ("yes" if held else "", b.name, b.kind, b.shape or "pointers of a tuple", source, could)
     numbers = f'<td class="n">{b.bytes:,}<td class="n">{b.waste:,} ({b.waste / b.bytes if b.bytes else 0:.0%})'
@@ -185,7 +186,11 @@ def summary(memory: xla.Memory) -> dict[str, Any]:
         {"space": p.space, "name": p.name, "bytes": p.bytes, "waste_bytes": p.waste, "capacity": p.capacity} for p in memory.peak.values()
     ]
     at = memory.peak[space].buffers if memory.peak else ()
-    buffers = [{"name": b.name, "bytes": b.bytes, "waste_bytes": b.waste, "shape": str(b.shape or "tuple"), "from": b.op_name} for b in at]
+    origins = memory.module.origins([b.line for b in at])
+    buffers = [
+        {"name": b.name, "bytes": b.bytes, "waste_bytes": b.waste, "shape": str(b.shape or "tuple"), "from": origin}
+        for b, origin in zip(at, origins)
+    ]
     advice = xla.advise(memory, space) if memory.peak else []
     return {
         "steps": len(memory.steps),

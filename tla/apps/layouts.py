@@ -44,7 +44,7 @@ def draw_options(draw: argparse.ArgumentParser) -> None:
 
 
 def lower(arguments: argparse.Namespace) -> Answer:
-    """The layout of an XLA array, what each of its modes is, and what memory it takes."""
+    """The layout of an XLA array, the meaning of each mode, and the memory that it takes."""
     shape = named_shape(arguments.shape, {})
     layout = xla.lower(shape)
     dimensions = [
@@ -136,7 +136,7 @@ def _drawables(text: str, program: Program) -> tuple[Any, ...]:
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
-    """The offset of a coordinate, in elements; a warning of one that is outside. The index of an XLA array has to be inside of it."""
+    """The offset of a coordinate [elements]; a warning if it is outside. An XLA index has to be inside the array."""
     coord = expressions.read_coord(arguments.coord)
     subject = expressions.only(arguments.layout, expressions.known_layouts(arguments.layout))
     outside = False
@@ -158,7 +158,7 @@ def _is_outside(coord: IntTupleLike, shape: IntTupleLike) -> bool:
 
 
 def as_text(scene: viz.Scene, whole: bool, before: Sequence[str] = ()) -> str:
-    """A scene as the terminal can show it; no more lines than its screen has, if not all are asked for. before: lines above it."""
+    """A scene as text, cut to the screen's lines unless all are asked for. before: the number of lines above it."""
     text = viz.text(scene, width=terminal.width(), color=terminal.colours(), ascii=not terminal.holds("│"))
     text = f"{terminal.wrapped(before)}\n{text}" if before else text
     return text if whole else terminal.within_screen(text, "--all shows them, tla draw -o layout.svg draws them")

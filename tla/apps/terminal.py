@@ -131,8 +131,7 @@ def filled(text: str) -> str:
 
 
 def within_screen(text: str, fix: str) -> str:
-    """The text, or where a terminal has fewer lines the first of them, how many more there are, and its end if that is short: sums,
-    or what colours mean.
+    """The text; on a screen of fewer lines its first lines, the number left out, and a short last paragraph.
 
     fix   how to see them all
     """

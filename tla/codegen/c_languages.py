@@ -28,10 +28,10 @@ class CLanguage(NamedTuple):
 
     includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy" and "assert" on use
     integers   integer type -> its name
-    words      bytes -> the type of an element of so many
+    words      bytes -> the type of an element of this size
     function   what stands before the type of a function of integers
     restrict   what says that a pointer's memory is its own
-    space      what stands before the type of what a pointer points to
+    space      text before a pointer's element type
     prefix     what stands before the names of the standard library
     inline     what stands before the type of a function that copies, and of one that it calls
     threads    of a language in which a copy is a kernel; else None

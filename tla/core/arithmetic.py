@@ -198,7 +198,7 @@ def inner_product(a: IntTupleLike, b: IntTupleLike) -> Leaf:
 
 
 def elem_scale(a: IntTupleLike, b: IntTupleLike) -> IntTree:
-    """Each integer of a times the product of what b has in its place.
+    """Each integer of a times the product of the integers that b has at the same place.
 
     >>> from tla import elem_scale
     >>> print(elem_scale((2, (3, 4)), ((2, 5), (1, 2))))

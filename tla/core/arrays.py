@@ -36,7 +36,7 @@ def dtype_of(x: Any) -> str:
 
 @plain_memo
 def range_of(dtype: str) -> tuple[int, int] | None:
-    """The least and the largest integer of a dtype; None where it is no integer's of so many bits."""
+    """The least and the largest integer of a dtype; None if the dtype is no integer of fixed width."""
     found = re.fullmatch(_INTEGER_DTYPE, dtype)
     if found is None:
         return None
@@ -54,7 +54,7 @@ def int64_of(digits: str) -> int | None:
 
 
 def numpy_for(n: int) -> Any:
-    """numpy, for a function of so many integers; None for a few, and where there is no numpy, as in a browser."""
+    """numpy, if `n` integers are worth an array and it is installed; else None."""
     if n < FEW:
         return None
     try:

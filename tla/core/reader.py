@@ -213,7 +213,7 @@ def nearest(word: str, known: Collection[str], least: float = 0.6) -> str:
 
 
 def write_nearest(word: str, known: Collection[str]) -> str:
-    """The fix of a misspelt word; nothing where no known word is near.
+    """The fix for a misspelt word; empty where no known word is near.
 
     >>> write_nearest("fp4padded", ["fp4Padded", "rank"])
     'write fp4Padded'

@@ -14,7 +14,7 @@ R = TypeVar("R", bound="Record")
 
 
 class Value:
-    """The base of every value: to set or delete a field of one is an AttributeError, which says what to do instead.
+    """The base of every value. Setting or deleting a field raises AttributeError, which says what to do instead.
 
     >>> from tla import parse
     >>> parse("(4,2):(1,4)").shape = 8

@@ -77,7 +77,7 @@ def apply(columns: Sequence[int], x: int) -> int:
 
 
 def inverse(columns: Sequence[int], rows: int) -> list[int] | None:
-    """The columns of the inverse of a matrix of so many rows; None if there is none.
+    """The columns of the inverse of a matrix with this number of rows; None if it has none.
 
     >>> inverse([1, 3], 2)
     [1, 3]
@@ -99,7 +99,7 @@ def kernel(columns: Sequence[int]) -> list[int]:
 
 
 def intersection(a: Sequence[int], b: Sequence[int]) -> list[int]:
-    """A basis of what both sets of columns span.
+    """A basis of the intersection of the spaces that two sets of columns span.
 
     >>> intersection([1, 2], [3, 4])
     [3]
@@ -116,7 +116,7 @@ def _new(columns: Sequence[int]) -> Iterator[bool]:
 
 
 def complement(columns: Sequence[int], bits: int) -> list[int]:
-    """Unit vectors, the lowest first, that together with the columns span all of so many bits.
+    """The unit vectors, lowest first, that together with the columns span the space of `bits` bits.
 
     >>> complement([3], 2)
     [1]

@@ -16,7 +16,7 @@ from .naming import Named
 
 
 class LinearLayout(Named, Displayed):
-    """A map of named inputs to named outputs that is linear over bits: where an input's bit is set, its basis is xored in.
+    """A map, linear over bits, of named inputs to outputs: the xor of the bases of the set input bits.
 
     bases      name -> one basis for each bit of that input, the lowest first; a basis has one integer for each output
     out_dims   name -> size, a power of two; the order of names is that of the integers in a basis
@@ -183,7 +183,7 @@ class LinearLayout(Named, Displayed):
         return ", ".join(parts)
 
     def pseudoinvert(self) -> LinearLayout:
-        """A layout back, from outputs to inputs, of one that reaches every output: free bits, sums of bits before them, are 0.
+        """An inverse of a layout that reaches every output; input bits whose basis is a sum of earlier ones are 0.
 
         Raises     RangeError where an output is never reached
 

@@ -167,7 +167,7 @@ class Bases:
             x = _input(name, inputs[name])
             require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
-                bit = _bit(x, k)
+                bit = computed(operator.and_, computed(operator.rshift, x, k), 1)
                 totals = [_xor(total, bit, v) if v else total for total, v in zip(totals, vector)]
         return dict(zip(self.get_out_dim_names(), totals))
 
@@ -202,11 +202,6 @@ def _input(name: str, x: object) -> int | npt.NDArray[Any]:
     if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
         raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
     return x if type(x) is int else coord_leaf(x)
-
-
-def _bit(x: Any, k: int) -> Any:
-    """Bit k of a number."""
-    return computed(operator.and_, computed(operator.rshift, x, k), 1)
 
 
 def _xor(total: Any, bit: Any, v: int) -> Any:

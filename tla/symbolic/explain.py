@@ -75,7 +75,7 @@ def simplify(expr: object) -> Leaf:
 
 
 def to_python(x: object) -> str:
-    """A Python expression of names, numbers and // % + - * ^ (and min, max), with the value of x; of a condition, its truth.
+    """The Python expression of an integer or a condition: names, numbers, // % + - * ^, min and max.
 
     >>> from tla import dims, index, to_python
     >>> M, N = dims("M N")

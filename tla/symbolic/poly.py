@@ -337,7 +337,7 @@ def leading(p: Poly) -> tuple[Mono, int]:
 
 
 def exact(p: Poly, d: Poly) -> Poly | None:
-    """The polynomial p / d; None where that is none, and where it has two terms more than p or still more."""
+    """The polynomial p / d; None if d does not divide p, or if the quotient has at least two terms more than p."""
     if len(d.terms) == 1:
         ((n, c),) = d.terms.items()
         if c == 1 and not n:

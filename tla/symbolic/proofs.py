@@ -179,7 +179,7 @@ def _by_terms(p: Poly) -> int | None:
 
 
 def ends_of_product(a: Ends, b: Ends) -> Ends:
-    """The ends of products of what has these ends."""
+    """The bounds of a product of two values with these bounds."""
     if None not in (*a, *b):
         products = [x * y for x in a for y in b if x is not None and y is not None]
         return min(products), max(products)

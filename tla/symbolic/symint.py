@@ -95,7 +95,7 @@ class SymInt(Value):
 
     @property
     def form(self) -> Tree:
-        """The simplest form: of what is found from the normal form, and what was written."""
+        """The simplest form among those found from the normal form, and the one that was written."""
         if self._form is None:
             found = best(self.poly)
             put(self, "_form", self.written if self._written().cost < found.cost else found)

@@ -78,7 +78,7 @@ def product(c: int, factors: Iterable[Tree]) -> Tree:
 
 
 def total(terms: Iterable[Tree]) -> Tree:
-    """The sum: sums in it made flat, what is added before what is subtracted, a number last."""
+    """The sum of terms, without sums inside it: added terms first, then subtracted ones, then a number."""
     plus: list[Tree] = []
     minus: list[Tree] = []
     constant = 0

@@ -261,7 +261,7 @@ def im2col(
     batch: object = (0,),
     border: object = 0,
 ) -> Tensor:
-    """The matrix whose product with a filter is a convolution: a view, in which elements stand as often as windows have them.
+    """The matrix whose product with a filter is a convolution: a view, with each element once a window that has it.
 
     t          a feature map; its spatial modes each have one stride where they are valid
     kernel     the window's extent in each spatial mode; stride, dilation: its steps, one integer for all modes or one for each

@@ -66,7 +66,7 @@ def whole(shape: IntTupleLike) -> Guard:
 
 
 def cut(guard: Guard, operation: Callable[[Any], Any], shape: IntTupleLike) -> Guard:
-    """The guard of what an operation on coordinates makes, a view of a shape."""
+    """The guard of the view, of this shape, that an operation on coordinates makes."""
     place = operation(guard.place)
     if _holds_all(place, guard.start, guard.valid):
         return whole(shape)
@@ -76,7 +76,7 @@ def cut(guard: Guard, operation: Callable[[Any], Any], shape: IntTupleLike) -> G
 
 
 def sliced(guard: Guard, coord: Any) -> Guard:
-    """The guard of what a coordinate leaves open."""
+    """The guard of the slice that a coordinate leaves open."""
     place, offset = slice_and_offset(coord, guard.place)
     start = as_coordinate(guard.start + offset)
     return whole(place.shape) if _holds_all(place, start, guard.valid) else guard._replace(place=place, start=start)

@@ -77,7 +77,8 @@ class _MakeTensor:
             data, begin, strides = strided_storage(buffer)
             layout, offset = MakeLayout(buffer.shape, strides), plus(leaf(offset), begin) if begin else offset
         else:
-            data, layout = None if buffer is None else storage_of(buffer), _any_layout("MakeTensor", layout)
+            data = None if buffer is None else storage_of(buffer)
+            layout = layout if isinstance(layout, ComposedLayout) else as_layout("MakeTensor", layout)
         guard = Guard(require_origin("MakeTensor", layout), whole_of(layout.shape))
         start = (_0,) * len(guard.room) if coord is None else start_of("MakeTensor", innermost(layout), coord)
         offset = offset if data is None and isinstance(offset, tuple) else leaf(offset)
@@ -142,10 +143,6 @@ def new_buffer(count: int, dtype: Any) -> Any:
         return np.zeros(count, dtype)
     except (MemoryError, ValueError):
         raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
-
-
-def _any_layout(where: str, x: object) -> Any:
-    return x if isinstance(x, ComposedLayout) else as_layout(where, x)
 
 
 def _require_room(t: Tensor) -> None:

@@ -30,7 +30,7 @@ _PIECE = 1 << 14
 
 @plain_memo
 def max_axes() -> int:
-    """The axes that an array of numpy has at most: 64, before its version 2 half of that."""
+    """The most axes that a numpy array may have: 64, or 32 before numpy 2."""
     import numpy as np
 
     return 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32

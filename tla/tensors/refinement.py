@@ -63,9 +63,9 @@ def refinement(
 ) -> list[Cell] | None:
     """The common refinement of several layouts over a box of coordinates; None if there are too many pieces.
 
-    counts      how many indices there are in each mode
-    starts      of each layout the index in each mode that it begins at
-    functions   the Digits of each mode of each layout
+    counts      the number of indices in each mode
+    starts      for each layout: the first index in each mode
+    functions   for each layout: the Digits of each mode
 
     >>> from tla.tensors.refinement import digits, refinement
     >>> from tla import parse

@@ -59,7 +59,7 @@ class Painted(NamedTuple):
 def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted:
     """The colours of a view by a rule, or by a function of (coord, offset).
 
-    Raises RangeError for an unknown rule, or a colour that is none
+    Raises RangeError for an unknown rule or colour
     """
     if callable(color_by):
         return _chosen(view, color_by)
@@ -174,10 +174,6 @@ def _by_role(role: str) -> Callable[[View, Any], Numbers]:
     return rule
 
 
-def _by_nothing(view: View, tile: IntTupleLike) -> None:
-    return None
-
-
 #: name -> the rule, and whether it gives each offset its colour, whatever the layout.
 RULES: dict[str, tuple[Callable[[View, Any], Numbers | None], bool]] = {
     "tile": (_by_tile, False),
@@ -187,7 +183,7 @@ RULES: dict[str, tuple[Callable[[View, Any], Numbers | None], bool]] = {
     "lane": (_by_role("lane"), False),
     "sublane": (_by_role("sublane"), False),
     "packing": (_by_role("packing"), False),
-    "none": (_by_nothing, False),
+    "none": (lambda view, tile: None, False),
 }
 
 

@@ -99,7 +99,7 @@ _SUBJECTS: dict[type, Callable[[Any], Subject]] = {}
 
 
 def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
-    """Make make(x) what is drawn of an x of this kind, such as a tensor: its layout, with what else is known.
+    """Register make(x) as the subject drawn for values of this kind: a layout, and what else is known of it.
 
     >>> from tla import parse
     >>> class Buffer:

@@ -55,8 +55,8 @@ class Grid(NamedTuple):
 class Figure(NamedTuple):
     """One layout drawn.
 
-    notes     what has to be said of it, one line each: how much of it is drawn, where that is not all
-    columns   grids stand in a table of so many columns, with cells of one size, the last row full: 0 for one after the other
+    notes     lines of text, such as how much of the layout is drawn if not all of it
+    columns   columns of the table of grids, whose cells have one size; 0: one grid after the other
     """
 
     title: str

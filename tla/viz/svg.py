@@ -69,7 +69,8 @@ def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
     for fill, boxes in canvas.fills.items():
         yield f'<path fill="{fill}" d="{"".join(map(_box, boxes))}"/>'
     if canvas.hatched:
-        yield f'<path stroke="{HATCH}" stroke-width="0.8" d="{"".join(map(_hatch, canvas.hatched))}"/>'
+        hatch = "".join(_line(x) for b in canvas.hatched for x in hatching(b))
+        yield f'<path stroke="{HATCH}" stroke-width="0.8" d="{hatch}"/>'
     for level, lines in sorted(canvas.lines.items()):
         broad, color = STROKES[min(level, len(STROKES) - 1)]
         yield f'<path stroke="{color}" stroke-width="{broad}" stroke-linecap="square" d="{"".join(map(_line, lines))}"/>'
@@ -92,10 +93,6 @@ def _box(b: Box) -> str:
 
 def _line(x: Line) -> str:
     return f"M{_number(x.x1)} {_number(x.y1)}L{_number(x.x2)} {_number(x.y2)}"
-
-
-def _hatch(b: Box) -> str:
-    return "".join(_line(x) for x in hatching(b))
 
 
 def hatching(b: Box) -> Iterator[Line]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .programs.collectives import Collective, collectives
     from .programs.consistency import contradictions
     from .programs.difference import Change, Difference, PeakChange, difference
-    from .programs.dumps import programs_in
+    from .programs.dumps import program_file, programs_in
     from .programs.entry import Entry, EntryValue, ReplicaGroups, entry, parse_layout_mode, parse_replica_groups
     from .programs.hlo import Usage, shape_texts, shape_usage
     from .programs.instruction import Instruction, Operand, parse_instruction
@@ -65,7 +65,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.collectives": "Collective collectives",
         "programs.difference": "Change Difference PeakChange difference",
         "programs.targets": "Target tpu",
-        "programs.dumps": "programs_in",
+        "programs.dumps": "program_file programs_in",
         "shardings.devices": "Iota",
         "programs.aliasing": "Alias",
         "programs.entry": "Entry EntryValue ReplicaGroups entry parse_layout_mode parse_replica_groups",
@@ -190,6 +190,7 @@ __all__ = [
     "parse_shardy_mesh",
     "physical_dimensions",
     "plan",
+    "program_file",
     "programs_in",
     "proto_bytes",
     "proto_text",

@@ -38,7 +38,7 @@ _NAMES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([A-Za-z_
 
 
 def code(question: Question) -> dict[str, Any]:
-    """The code of a text's value in every language; and of those that cannot say it, why.
+    """The code of a text's value in every language; for a language that cannot express it, the reason.
 
     >>> found = code(Question("Sw<1,0,1> o _0 o (_4,_2):(_1,_4)"))
     >>> [*found["code"]][:4], [*found["refused"]][:3]

@@ -85,7 +85,7 @@ def _linked(operation: str, k: int) -> tuple[str, str]:
 
 
 def rule_of(color_by: str, subjects: tuple[Subject, ...], access: str = "") -> str:
-    """The rule of colours: of what is accessed "auto" is banks."""
+    """The rule of colours; with an access, "auto" means banks."""
     layout = subjects[0].layout if color_by == "auto" and access and subjects else None
     if layout is None or isinstance(layout, ArrayShape):
         return color_by
@@ -141,7 +141,7 @@ def kernel_rule(color_by: str) -> str:
 
 
 def kernel(x: Any, color_by: str) -> dict[str, Any]:
-    """The figures of what is drawn by its threads: one of each operand. Cells of one thread belong together."""
+    """The figures of a tiled copy or MMA, one for each operand, with the cells of one thread marked together."""
     rule = kernel_rule(color_by)
     scene = viz.draw(x, color_by=rule)
     said = {"caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": [*KERNEL_RULES]}

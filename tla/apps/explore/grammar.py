@@ -430,7 +430,7 @@ class _Reader(NotationReader):
             )
 
     def at_coordinate(self, name: str) -> Term:
-        """The offset of a coordinate of a layout that has a name; with `_` in it the layout of what `_` leaves open."""
+        """The offset of a named layout at a coordinate; if that has a `_`, the layout of the modes under `_`."""
         start, term = self.at, self.names[name]
         if not isinstance(term.value, AnyLayout):
             self.fail(f"{name} is {shown(term.value)}", "the name of a layout", f"write {name} with no bracket")

@@ -168,7 +168,7 @@ def with_brackets(name: str, operation: Any, brackets: tuple[Any, ...]) -> Any:
 
 
 def width_of(name: str, brackets: list[Any], given: Width | None) -> Width | None:
-    """The width of an element of what a call gives: as its brackets say, or as its arguments have it."""
+    """The element width of a call's result: from its brackets, or from its arguments."""
     sizes: list[Any] = [x for x in brackets if isinstance(x, Element) or (is_int(x) and known(x))]
     if not sizes or not (name.startswith("Make") or name in _RECASTS):
         return given

@@ -83,7 +83,7 @@ def term(text: str, aliases: dict[str, str]) -> Term:
     if _MOSAIC.match(text):
         return _of_mosaic(text)
     if _PYTHON.match(text):
-        text = triton.to_text(_Gluon(text).whole_layout())
+        text = triton.to_text((gluon := _Gluon(text)).whole(gluon.layout))
     if named := _ALIAS.fullmatch(text):
         aliases[named[1]] = text = named[2]
     used = {name: value for name, value in aliases.items() if value != text}
@@ -119,9 +119,6 @@ class _Gluon(Reader):
     tokens = r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_]*|[][(),=.]"
     noun, example = "a layout of Gluon's", "write BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])"
     trailing = True
-
-    def whole_layout(self) -> Any:
-        return self.whole(self.layout)
 
     def layout(self) -> Any:
         while self.text[self.after : self.after + 1] == ".":  # a module

@@ -68,7 +68,7 @@ class Server(ThreadingHTTPServer):
     """The page on a port of loopback; serve_forever() serves it.
 
     port     0 takes a free one
-    Raises   RangeError for a port that is none, is in use, or may not be used
+    Raises   RangeError for no port, or one that is in use or forbidden
 
     >>> with Server(0) as server:
     ...     print(server.url("(4,2):(1,4)")[:17], server.url("(4,2):(1,4)").partition("#")[2])
@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """An error in plain text, and nothing of what was asked in it."""
+        """Send an error in plain text that repeats nothing of the request."""
         self._send(HTTPStatus(code), f"{code} {HTTPStatus(code).phrase}\n".encode(), "text/plain")
 
     def log_message(self, format: str, *args: object) -> None:

@@ -37,7 +37,7 @@ def _subject(term: Term, tiles: viz.Tiling | None) -> Subject:
 
 
 def tiling(call: Call) -> viz.Tiling | None:
-    """The tiles of what a call made, over the modes of its result; None where it is no divide or product, or sizes are not known.
+    """The tiles of a call's result, over its modes; None unless it is a divide or product of known sizes.
 
     >>> from .grammar import read
     >>> found = tiling(read("zipped_divide((_8,_12):(_12,_1), (_4,_3))").calls[0])

@@ -97,7 +97,7 @@ class Workers:
         self._idle = [_Worker()]
 
     def answer(self, *question: object) -> bytes:
-        """The answer of a path to a question, as JSON: of what takes too long why there is none."""
+        """The answer of a path to a question, as JSON; if it takes too long, an error that says so."""
         with self._taken() as worker:
             return worker.ask(question) or json.dumps(refusal(worker.why or _late())).encode()
 

@@ -88,7 +88,7 @@ class Copy(NamedTuple):
     bits       of an element
     sizes      the names of its parameters behind the pointers
     remarks    what a comment says, in lines
-    checks     the text of what says whether sizes meet what is required of them; nothing where that is not wanted
+    checks     text that checks the requirements on sizes; empty if not asked for
     first      what the function begins with, in lines
     """
 
@@ -113,7 +113,8 @@ def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
         found = _of_cells(target, source, blocks, names)
         if found is not None:
             return found
-    loops = None if any(map(_has_start, (target, source))) else _of_digits(target, source, names)
+    from_zero = all(is_constant(0, c) for t in (target, source) for c in t.coord)
+    loops = _of_digits(target, source, names) if from_zero else None
     return [_by_coordinates(target, source, names) if loops is None else _arranged((target.offset, source.offset), loops, blocks, names)]
 
 
@@ -135,10 +136,6 @@ def _integers(t: Tensor) -> Iterator[Any]:
     if isinstance(t.layout, Layout):
         yield from leaves(t.layout.shape)
         yield from leaves(t.layout.stride)
-
-
-def _has_start(t: Tensor) -> bool:
-    return not all(is_constant(0, c) for c in t.coord)
 
 
 def _names() -> Iterator[str]:

@@ -186,7 +186,7 @@ def shared(roots: Iterable[Node]) -> list[Node]:
 
 
 def operations(roots: Iterable[Node]) -> tuple[int, int]:
-    """The number of operations, and of those that divide: a shared one counts once; shifts and masks are no divisions.
+    """The number of operations, and of divisions among them. A shared one counts once; a shift is no division.
 
     A minus in a sum is the sum's own operation; any other is one, wherever it is written.
     """

@@ -33,7 +33,7 @@ WORDS = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins)))
 
 
 def function(plan: Plan, syntax: Syntax, check: str, first: Sequence[str] = (), decorator: str = "") -> str:
-    """The text of a function, that of its requirements before it. first: lines that its body begins with."""
+    """The text of a function, behind that of its requirements. first: the first lines of its body."""
     names = [p.name for p in plan.parameters]
     lines = [*first]
     if check == "assert" and plan.checks:

@@ -20,8 +20,8 @@ class Proof(NamedTuple):
     """The outcome of a proof.
 
     proved    True; False where a coordinate refutes it; None where it was not decided
-    how       over what it was proved, or why not
-    witness   of what is refuted: coordinates and sizes by name
+    how       the domain of the proof, or the reason why there is none
+    witness   coordinates and sizes, by name, that refute the claim; empty if it was not refuted
     text      the emitted function, or the condition
 
     >>> Proof(False, "refuted: over integers", {"i": 3}, "int offset(int i) { return i; }").witness
@@ -64,7 +64,7 @@ class Claim:
 
 
 class OffsetClaim(Claim):
-    """The claim that a function is the offset of a layout: digits times strides, and what stands around them."""
+    """The claim that a function computes a layout's offset: digits times strides, then what is composed with it."""
 
     def __init__(self, layout: Any, function: Function, bits: int | None) -> None:
         inner = innermost(layout)

@@ -71,7 +71,7 @@ class Expression(Reader):
             self.fail(f"more than {MAX_OPERATIONS} operations", "the function of one layout", "give a simpler one")
 
     def level(self) -> int:
-        """The level of the operation that comes next; -1 where none does."""
+        """The level of the next operation; -1 if no operation follows."""
         return next((k for k, level in enumerate(self.levels) if self.token in level), -1)
 
     def operand(self) -> Tree:
@@ -100,7 +100,7 @@ class Expression(Reader):
         return first, self.expression()
 
     def quotient(self) -> tuple[Tree, Tree]:
-        """The dividend and the divisor of ceil(a/b): a product or what binds more, and what binds more than that."""
+        """The dividend and the divisor of ceil(a/b): a product or a factor, and a factor."""
         first = self.operand()
         while self.token in ("*", "//", "%"):
             first = (self.operation(), first, self.operand())

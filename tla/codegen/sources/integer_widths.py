@@ -35,8 +35,7 @@ class Part(NamedTuple):
 
 
 def parts(x: object) -> list[Part]:
-    """The parts of a layout as they are composed: outer, offset, outer, offset, ..., the innermost layout last. What is not
-    composed is its only part."""
+    """The parts of a composed layout: outer, offset, ..., innermost layout; of any other value, the value."""
     chain = []
     while isinstance(x, ComposedLayout):
         chain += [x.outer, x.offset]

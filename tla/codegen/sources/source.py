@@ -22,18 +22,13 @@ from .kernels_cpp import kernel_cpp
 from .kernels_dsl import kernel_dsl
 from .tla_cpp import tla_cpp
 
-
-def _xla(x: Any, dtype: str = "f32") -> str:
-    return str(raise_(x, dtype))
-
-
 #: The systems, and what writes a layout in each; the function takes dtype where the system has element types.
 SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "cute_cpp": (cute_cpp, False),
     "cute_dsl": (cute_dsl, False),
     "tla_cpp": (tla_cpp, True),
     "catlass_dsl": (catlass_dsl, True),
-    "xla": (_xla, True),
+    "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), True),
 }
 #: What kernels are made of besides layouts: CuTe's two languages have it.
 _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)

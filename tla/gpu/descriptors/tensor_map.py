@@ -404,7 +404,7 @@ class Im2colMap(_Map):
 
 
 def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
-    """A coordinate of known integers of so many modes."""
+    """A coordinate of known integers, with this number of modes."""
     if not isinstance(at, tuple) or len(at) != rank:
         raise RankError(f"{what} at {shown(at)}", f"a coordinate of {rank} integers", "give one for each mode of the map")
     numbers = tuple(require_number(what, n) for n in at)

@@ -39,7 +39,7 @@ class Parameter(NamedTuple):
 
 
 def element(name: str, noun: str, *allowed: Element, default: object = ...) -> Parameter:
-    """An element type: one of those that the instruction takes, or any where none are listed."""
+    """A parameter that is an element type: one of the types listed, or any if none are."""
     return Parameter(name, partial(_read_element, noun, allowed), cpp_name, default)
 
 
@@ -48,7 +48,7 @@ def _read_element(noun: str, allowed: tuple[Element, ...], where: str, x: object
 
 
 def integer(name: str, noun: str, *allowed: int) -> Parameter:
-    """An integer that is one of those that the instruction has."""
+    """A parameter that is an integer: one of those listed."""
     return Parameter(name, partial(_read_integer, noun, allowed))
 
 
@@ -81,7 +81,7 @@ def flag(name: str, prefix: str) -> Parameter:
 
 
 def choice(name: str, *allowed: str) -> Parameter:
-    """A name that C++ has for a choice of which nothing here depends: the first where none is given."""
+    """A template parameter of C++ that changes nothing here: one of the names allowed, by default the first."""
     return Parameter(name, partial(_read_choice, name, allowed), str, allowed[0])
 
 
@@ -194,7 +194,7 @@ class Family:
 
 
 def extent(what: str, x: object, allowed: range | tuple[int, ...]) -> int:
-    """An extent of a template that is one of those that the instruction has."""
+    """An extent of a template, checked against those of the instruction."""
     if not isinstance(x, (int, Int)) or isinstance(x, bool):
         raise LeafTypeError(f"{what} of {x!r}", "an integer", f"write {allowed[0]}")
     if int(x) not in allowed:
@@ -204,7 +204,7 @@ def extent(what: str, x: object, allowed: range | tuple[int, ...]) -> int:
 
 
 def one_of(what: str, x: object, allowed: tuple[Element, ...]) -> Element:
-    """An element type of a template that is one of those that the instruction takes."""
+    """An element type of a template, checked against those of the instruction."""
     element = as_element(x)
     if allowed and element not in allowed:
         raise LeafTypeError(f"{what} of {element}", ", ".join(map(repr, allowed)), f"take {allowed[0]}, or another instruction")

@@ -140,7 +140,7 @@ def tmem_columns(layout: Layout, element: Element) -> int:
 
 
 def tmem_allocation(columns: int) -> int:
-    """The columns that tcgen05.alloc takes for so many: a power of two from 32 to 512.
+    """The number of columns that tcgen05.alloc allocates for `columns`: a power of two from 32 to 512.
 
     >>> from tla.gpu import tmem_allocation
     >>> tmem_allocation(130)

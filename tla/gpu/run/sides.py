@@ -66,7 +66,7 @@ class Side(NamedTuple):
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether it is that of symbols: of a thread, or of extents and strides."""
+        """Whether the thread, an extent or a stride is a symbol."""
         t, inner = self.tensor, innermost(self.tensor.layout)
         numbers = [*leaves(inner.shape), *(d for d in leaves(inner.stride)), *t.coord, t.offset, *_offsets(t.layout)]
         return any(is_int(n) and known(n) is None for n in numbers)

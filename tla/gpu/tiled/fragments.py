@@ -50,9 +50,9 @@ def numpy_has(element: Element) -> bool:
 
 
 def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
-    """Whether a numpy type is the one for an element type's values; of those that numpy lacks, any of that kind is.
+    """Whether a numpy type is the one for an element type, or of the same kind where numpy lacks it.
 
-    wider   whether a type of that kind that has all of its values is one too
+    wider   also accept a larger type of the same kind that has all of its values
     """
     import numpy as np
 

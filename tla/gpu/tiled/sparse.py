@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def group_of(atom: MMAAtom) -> int:
-    """The number of neighbours along K that four bits of metadata are for: half of them are kept."""
+    """The number of neighbours along K that four bits of metadata describe; half of the neighbours are kept."""
     assert atom.sparsity is not None
     return atom.sparsity[1] // 2
 
@@ -93,7 +93,7 @@ def _kept(atom: MMAAtom, used: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def expanded(atom: MMAAtom, stored: npt.NDArray[Any], metadata: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The whole of A, (..., row, column), of what is stored and of the metadata at the same coordinates.
+    """The whole A, (..., row, column), from its kept elements and the metadata at the same coordinates.
 
     Raises RangeError for metadata that name no two units in rising order.
     """

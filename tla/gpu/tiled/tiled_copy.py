@@ -75,12 +75,12 @@ class TiledCopy(Displayed):
 
     @property
     def S_TV(self) -> Layout:
-        """(thread, value) -> index in the tile, of what a thread reads."""
+        """(thread, value) -> index in the tile, of the elements that a thread reads."""
         return self._tv("src")
 
     @property
     def D_TV(self) -> Layout:
-        """(thread, value) -> index in the tile, of what a thread writes."""
+        """(thread, value) -> index in the tile, of the elements that a thread writes."""
         return self._tv("dst")
 
     def _tv(self, side: str) -> Layout:

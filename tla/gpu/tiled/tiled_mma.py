@@ -144,17 +144,17 @@ class TiledMMA(Displayed):
 
     @property
     def A_TV(self) -> Layout:
-        """(thread, value) -> index in the tile's (M,K), column-major; threads along N have the same."""
+        """(thread, value) -> index in the tile's (M,K), column-major; threads along N hold the same values."""
         return self._tv("A")
 
     @property
     def B_TV(self) -> Layout:
-        """(thread, value) -> index in the tile's (N,K), column-major; threads along M have the same."""
+        """(thread, value) -> index in the tile's (N,K), column-major; threads along M hold the same values."""
         return self._tv("B")
 
     @property
     def C_TV(self) -> Layout:
-        """(thread, value) -> index in the tile's (M,N), column-major; threads along K have the same."""
+        """(thread, value) -> index in the tile's (M,N), column-major; threads along K hold the same values."""
         return self._tv("C")
 
     def _tv(self, operand: str) -> Layout:
@@ -303,18 +303,18 @@ class ThrMMA:
         return part_of(whole, frg, self.thread, thread, (_, (_,) * rank_of(t)))
 
     def partition_fragment_A(self, t: AnyLayout | Tensor) -> Tensor:
-        """New registers, or tensor memory, of the shape of the thread's part of A; of an A in shared memory, that part.
+        """New registers, or tensor memory, for the thread's part of A; the part itself if A is in shared memory.
 
         Registers hold the atom's element type, whatever that of the tensor is.
         """
         return self.make_fragment_A(self.partition_A(t))
 
     def partition_fragment_B(self, t: AnyLayout | Tensor) -> Tensor:
-        """New registers of the shape of the thread's part of B, in B's order; of an atom that reads B from shared memory, that part."""
+        """New registers for the thread's part of B, in B's order; the part itself if B is in shared memory."""
         return self.make_fragment_B(self.partition_B(t))
 
     def partition_fragment_C(self, t: AnyLayout | Tensor) -> Tensor:
-        """New registers, or tensor memory, of the shape of the thread's part of C, for the atom's accumulators: float of half, too."""
+        """New registers, or tensor memory, for the thread's part of C, of the accumulators' type."""
         return self.make_fragment_C(self.partition_C(t))
 
     def make_fragment_A(self, part: Tensor) -> Tensor:

@@ -60,10 +60,6 @@ def _read_tiled(tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: int, un
     return TiledLayout(tiling, warp_dims, lane_dims, vector_dim)
 
 
-def _read_replicated(times: int) -> Replicated:
-    return Replicated(integer("Replicated: times", times))
-
-
 def _read_splat(shape: Any) -> TiledLayout:
     raise RangeError("a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead")
 
@@ -79,7 +75,7 @@ class _Call(NamedTuple):
 _CALLS = {
     "TiledLayout": _Call(("tiling", "warp_dims", "lane_dims", "vector_dim", "unreduced_operation"), _read_tiled, 1),
     "Tiling": _Call(("tiles",), lambda tiles: tiles),
-    "Replicated": _Call(("times",), _read_replicated),
+    "Replicated": _Call(("times",), lambda times: Replicated(integer("Replicated: times", times))),
     "WGStridedFragLayout": _Call(("shape", "vec_size"), WGStridedFragLayout),
     "WGSplatFragLayout": _Call(("shape",), _read_splat),
 }

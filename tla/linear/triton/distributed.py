@@ -51,7 +51,7 @@ class BlockedLayout(Parameters):
     def linear(self, shape: Sequence[int], release: str = "3.9") -> LinearLayout:
         """The linear layout of a tensor of this shape.
 
-        release   of Triton: where a thread has more than the tensor, 3.9 leaves its registers out that hold nothing new, 3.8 keeps them
+        release   Triton's: if a thread has more registers than the tensor fills, 3.8 keeps the copies, 3.9 drops them
 
         >>> wide = BlockedLayout([1, 8], [8, 4], [1, 1], [1, 0])
         >>> wide.linear([8, 4]).bases["register"], wide.linear([8, 4], "3.8").bases["register"]

@@ -92,7 +92,7 @@ class NVMMADistributedLayout(Parameters):
 
 
 def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int], rep_order: Sequence[int]) -> LinearLayout:
-    """A box of 8 rows of 4 lanes that each hold k_width neighbours, repeated in registers: first over the rows, then along them."""
+    """A box of 8 rows of 4 lanes, each with k_width neighbours. Registers repeat it over the rows, then along them."""
     inner, outer = f"dim{order[0]}", f"dim{order[1]}"
     rows, columns = box[order[1]], box[order[0]]
     what = f"an instruction of {rows} by {columns}, {k_width} elements together"
@@ -297,7 +297,7 @@ class DotOperandLayout(Parameters):
 
     @property
     def cga_layout(self) -> tuple[Vector, ...]:
-        """The parent's; along k all blocks have the same."""
+        """The parent's, but all blocks along k hold the same elements."""
         k = tiles.k_of(self.operand_index, self.rank)
         return tuple(tuple(0 if d == k else x for d, x in enumerate(v)) for v in self.parent.cga_layout)
 

@@ -69,7 +69,7 @@ def shared_along(k: int, in_dim: str, shape: Sequence[int], order: Sequence[int]
 
 
 def ordered(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
-    """Its outputs in an order of dimensions."""
+    """The same layout, with its outputs in an order of dimensions."""
     return layout.transpose_outs([f"dim{d}" for d in order])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...core.errors import LeafTypeError, LoweringError, ParseError
 from ..shapes.array_shape import ArrayShape
-from ..shapes.values import Shape, TupleShape
+from ..shapes.values import Shape, TupleShape, arrays
 from .aliasing import element_of, element_of_done
 from .entry import entry
 from .module import Module, called
@@ -24,7 +24,8 @@ def contradictions(module: Module) -> tuple[str, ...]:
 
     Compared: an operand's shape where the line has it, and parts of tuples and of -start, with what their instruction gives; what calls,
     fusions, loops and branches take and give with the parameters and roots of what they call; arguments and the result with the header's
-    entry layout. A shape without a layout contradicts no layout.
+    entry layout. A shape without a layout contradicts no layout, and the entry layout is none of the lines of a module before layout
+    assignment: one whose header has tiles, and no line.
 
     >>> import io
     >>> from tla.xla import read_module
@@ -120,17 +121,27 @@ def _of_entry(module: Module) -> Iterator[str]:
         found = None
     if found is None:
         return
+    assigned = any(_tiled(x.instruction.shape) for body in module.computations.values() for x in body)
+
+    def differs(a: Shape, b: Shape) -> bool:
+        """Whether a shape of the header is another one than a line's; before layout assignment tiles say nothing."""
+        return _differ(a._replace(layout=None) if not assigned and isinstance(a, ArrayShape) and _tiled(a) else a, b)
+
     for x in lines:
         number = x.instruction.parameter_number
-        if number is not None and number < len(found.arguments) and _differ(found.arguments[number].shape, x.instruction.shape):
+        if number is not None and number < len(found.arguments) and differs(found.arguments[number].shape, x.instruction.shape):
             yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
     root = next((x for x in lines if x.instruction.is_root), None)
     if root is not None:
         shape = root.instruction.shape
         parts = shape.elements if isinstance(shape, TupleShape) else (shape,)
         for k, (a, b) in enumerate(zip(parts, found.results)):
-            if len(parts) == len(found.results) and _differ(a, b.shape):
+            if len(parts) == len(found.results) and differs(b.shape, a):
                 yield f"line {root.line}: part {k} of the result is {a}, line 1 gives {b.shape}"
+
+
+def _tiled(shape: Shape) -> bool:
+    return any(array.layout is not None and array.layout.tiles for array in arrays(shape))
 
 
 def _differ(a: Shape, b: Shape) -> bool:

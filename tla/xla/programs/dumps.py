@@ -37,14 +37,59 @@ def programs_in(folder: str | os.PathLike[str]) -> tuple[tuple[Path, ...], int]:
     >>> [path.name for path in found], others
     (['module_0001.jit_f.cl_7.after_optimizations.txt'], 3)
     """
-    if not isinstance(folder, str | os.PathLike):
-        raise LeafTypeError(f"the programs of a {type(folder).__name__}", "the path of a folder", "write programs_in('dumps')")
-    path = Path(folder)
+    path = _path(folder)
     if not path.is_dir():
         raise RangeError(f"the programs of {path}", "a folder", "give the folder that --xla_dump_to names")
-    files = sorted(p for p in path.rglob("*") if p.suffix in ENDINGS and p.is_file())
+    files = _texts(path.rglob("*"))
     chosen = tuple(_chosen(files))
     return chosen, len(files) - len(chosen)
+
+
+def program_file(*paths: str | os.PathLike[str]) -> Path:
+    """The file that tells how a program runs, of its many files in a dump: the last one that has its memory.
+
+    paths     files of one program, or the folder that has them; a single file stands for itself
+    Raises    RangeError where none of them is a program after optimizations, and where they are of several programs
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as at:
+    ...     for stage in ("before_optimizations", "after_optimizations", "after_optimizations_before_buffer_assignment"):
+    ...         _ = Path(at, f"module_0001.jit_f.cl_7.{stage}.txt").write_text("")
+    ...     program_file(at).name
+    'module_0001.jit_f.cl_7.after_optimizations.txt'
+    """
+    given = [_path(path) for path in paths]
+    if len(given) == 1 and not os.path.isdir(paths[0]):
+        return given[0]
+    files = sorted({file for path in given for file in (_texts(path.iterdir()) if path.is_dir() else [path])})
+    chosen = sorted(_chosen(files), key=lambda path: (-path.stat().st_size, path))
+    if not chosen:
+        fix = "dump with --xla_dump_hlo_as_text, and give module_....after_optimizations.txt"
+        raise RangeError(f"{given[0]}: {len(files)} files, and no program after optimizations", "the files of a program", fix)
+    if len(chosen) > 1:
+        what = f"{given[0]}: {len(chosen)} programs: {', '.join(path.name for path in chosen[:3])}{', ...' if chosen[3:] else ''}"
+        raise RangeError(what, "the files of one", f"give {chosen[0]}, which is the largest; xla.census reads all of a folder")
+    return chosen[0]
+
+
+def run_beside(path: str | os.PathLike[str]) -> Path | None:
+    """The file of a dump that tells how the program of another file of it runs; None where there is none, or the file tells it itself."""
+    path = Path(path)
+    found = _FILE.fullmatch(path.name)
+    if found is None or found[2] in _STAGES or not path.is_file():
+        return None
+    chosen = _chosen(p for p in path.parent.iterdir() if p.name.startswith(f"{found[1]}.") and p.suffix in ENDINGS)
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _path(given: str | os.PathLike[str]) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise LeafTypeError(f"the programs of a {type(given).__name__}", "the path of a folder", "write programs_in('dumps')")
+    return Path(given)
+
+
+def _texts(files: Iterable[Path]) -> list[Path]:
+    return sorted(p for p in files if p.suffix in ENDINGS and p.is_file())
 
 
 def _chosen(files: Iterable[Path]) -> list[Path]:

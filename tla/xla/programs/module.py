@@ -6,7 +6,7 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,6 +80,23 @@ class Module:
             yield SourceLine(file, place.get("line", 0), function)
             number = frame.get("parent_frame_id", 0) - self._shift
 
+    def origins(self, lines: Sequence[Located]) -> list[str]:
+        """The operation of the user's program that each line is from: its op_name; without one `copy of w`, by the first operand with one.
+
+        >>> import io
+        >>> text = '''ENTRY %main {
+        ...   %a = f32[8]{0} parameter(0), metadata={op_name="w"}
+        ...   %b = (f32[8]{0}, f32[8]{0}, u32[]) copy-start(%a)
+        ...   ROOT %c = f32[8]{0} copy-done(%b)
+        ... }'''
+        >>> module = read_module(io.StringIO(text))
+        >>> module.origins(module.computations["main"])
+        ['w', 'copy of w', 'copy of w']
+        """
+        without = {x.computation or "" for x in lines if not _op_name(x.instruction)}
+        names = {name: _led_back(self.computations.get(name, ())) for name in without}
+        return [_op_name(x.instruction) or _made_of(x.instruction, names[x.computation or ""]) for x in lines]
+
     @property
     def _shift(self) -> int:
         """1 where the table counts parents from 1 for none, as XLA prints it since 2025: then the first frame names itself."""
@@ -88,6 +105,23 @@ class Module:
     def _fields(self, table: str, number: int) -> dict[str, int]:
         row = self.tables.get(table, {}).get(number)
         return row if isinstance(row, dict) else {}
+
+
+def _op_name(it: Instruction) -> str:
+    return it.metadata.get("op_name", "") if "op_name=" in it.tail else ""
+
+
+def _led_back(lines: Iterable[Located]) -> dict[str, str]:
+    """By instruction of a computation: its op_name, or that of the first operand which has one or was led back to one."""
+    names: dict[str, str] = {}
+    for it in (x.instruction for x in lines):
+        names[it.name] = _op_name(it) or next((names[o.name] for o in it.operands if names.get(o.name)), "")
+    return names
+
+
+def _made_of(it: Instruction, names: Mapping[str, str]) -> str:
+    name = names.get(it.name)
+    return f"{it.opcode.removesuffix('-start').removesuffix('-done')} of {name}" if name else ""
 
 
 _NAMES = (("FileNames", "file_name_id"), ("FunctionNames", "function_name_id"))

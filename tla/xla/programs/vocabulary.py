@@ -58,7 +58,7 @@ ATTRIBUTES = frozenset(
     frontend_attributes index index_vector_dim indices_are_sorted infeed_config inferred_dimension input_batching_dims inserted_window_dims
     iota_dimension is_associative is_composite is_host_transfer is_reverse is_stable k kind largest left_side lhs_batch_dims
     lhs_contracting_dims lhs_ragged_dims literal lower mantissa_bits metadata mode num_carries offset_dims operand_batching_dims
-    operand_layout_constraints operand_precision origin original_value outfeed_config outfeed_shape output_to_operand_aliasing padding
+    operand_layout_constraints operand_precision order origin original_value outfeed_config outfeed_shape output_to_operand_aliasing padding
     padding_type parameter_replication replica_groups result_accuracy rhs_batch_dims rhs_contracting_dims rhs_group_dims scatter
     scatter_dims_to_operand_dims scatter_indices_batching_dims schedule select sharding slice slice_sizes source_target_pairs
     sparsity_config

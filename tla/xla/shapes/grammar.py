@@ -6,8 +6,9 @@
     properties, each at most once, in this order and with nothing between them:
         D(level,...)  T(tile)(tile)...  L(int)  #(type)  *(type)  E(int)  S(int)  SC(int:int,...)...  P(shape)  M(int)
 
-Blanks and comments may stand between tokens. Three spellings of the documentation are read too: upper-case types (`F32[3,5]`), from
-before the T `F32[3,5]{1,0:(2,2)}`, and -1 for `*`. Where XLA's parser is lenient by accident, this one is not.
+Blanks and comments may stand between tokens. Four spellings of the documentation are read too: upper-case types (`F32[3,5]`), from
+before the T `F32[3,5]{1,0:(2,2)}`, -1 for `*`, and U+2217, its sign of
+mathematics. Where XLA's parser is lenient by accident, this one is not.
 
 Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
 """
@@ -169,7 +170,7 @@ class XlaReader(Reader):
 
 
 class _ShapeReader(XlaReader):
-    tokens = r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*#+~]"
+    tokens = r"-?[0-9]+(?![A-Za-z0-9_.])|[A-Za-z_][A-Za-z0-9_]*|<=|[][(){},:?*\u2217#+~]"
     noun, example = "a shape", "an array reads f32[8,128]{1,0:T(8,128)}"
     max_depth = MAX_DEPTH + 2  # tuples, and in them an array with its tiles
     symbols: Mapping[str, Any] | None = None
@@ -311,7 +312,7 @@ class _ShapeReader(XlaReader):
         return self.repeated("()", lambda: tuple(self.several(")", self.tile_entry)), "a tile")
 
     def tile_entry(self) -> TileEntry:
-        entry = COMBINE if self.take("*") else self.integer("a tile size or *")
+        entry = COMBINE if self.take("*") or self.take("\u2217") else self.integer("a tile size or *")
         return COMBINE if entry in (INT64_MIN, -1) else entry  # XLA's own value of *, and that of its documents
 
     def splits(self) -> tuple[Split, ...]:

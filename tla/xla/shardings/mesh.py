@@ -237,12 +237,9 @@ class MeshSharding(AnySharding):
 def grouped(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[Devices, int]:
     """The devices in groups, one after the other, and the size of a group: its devices differ in these axes alone, the last one fastest.
 
-    Raises RangeError for groups of one, which XLA has not, and for axes in another order than that of the mesh: there XLA's own order of
-    the devices in a group (replica_group.cc, by the mesh) is not the one that its test expects (by the list).
+    Raises   RangeError for groups of one, which XLA has not
+    Source: all-gathers over such groups that jaxlib 0.10.2 ran on eight devices (tests/xla/test_xla_entry.py, RAN).
     """
-    at = [mesh.names.index(a.name) for a in axes]
-    if at != sorted(at):
-        raise RangeError(f"axes {', '.join(map(str, axes))}", "axes in the order of the mesh", "name them in its order")
     rest = MeshSharding(mesh, (DimSharding(axes),))._rest()
     digits = [*map(mesh.digit, axes)]
     size = math.prod(n for n, _ in digits)
