@@ -135,7 +135,7 @@ class Tensor(Value, Displayed):
         if any(map(_has_open, at)):
             return _sliced(self, at) if self._guard.place is None else _sliced_guarded(self, at)
         offset = self._offset_of(at)
-        return offset if self.data is None else self.data[_known_place(self, offset)]
+        return offset if self.data is None else self.data[offset]
 
     def __setitem__(self, at: object, value: object) -> None:
         at = self._indices(at)
@@ -143,7 +143,7 @@ class Tensor(Value, Displayed):
             raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)")
         offset = self._offset_of(at)
         require_writable("an assignment", self, stays=True)
-        self.data[_known_place(self, offset)] = as_element(value, self)
+        self.data[offset] = as_element(value, self)
 
     def __call__(self, *at: object) -> Any:
         """t[at], as CuTe writes it."""
@@ -191,7 +191,10 @@ class Tensor(Value, Displayed):
     def _offset_of(self, at: tuple[Any, ...]) -> IntTree:
         here = tuple(_at(self, i, c) for i, c in enumerate(at))
         _require_admitted(self, here)
-        return plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
+        offset = plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
+        if self.data is not None and is_leaf(offset) and known(offset) is None:
+            raise Unproven(f"an element of {self!r} at offset {offset}", "a place that is known", "give its symbols values")
+        return offset
 
     def numpy(self, nested: bool = False) -> Any:
         """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
@@ -376,15 +379,6 @@ def _at(t: Tensor, i: int, c: CoordLike) -> IntTree:
     """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
-
-
-def _known_place(t: Tensor, offset: Any) -> Any:
-    """An offset of one element, or of an array of threads' elements; Unproven for one of symbols."""
-    if is_leaf(offset) and known(offset) is None:
-        raise Unproven(
-            f"the element of {t!r} at offset {offset}", "a place that is known", "give its symbols values, or None for no buffer"
-        )
-    return offset
 
 
 def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
