@@ -16,7 +16,7 @@ from ..core.values import rounded
 from .jax import element_type, jax_module
 from .programs.alternatives import alternatives
 from .programs.memory import Memory, memory
-from .programs.relayouts import relayouts
+from .programs.relayouts import Move, relayouts
 from .programs.targets import TARGETS
 from .shapes.array_shape import ArrayLayout, ArrayShape
 from .shapes.default import default_layout, orders
@@ -64,7 +64,8 @@ class Trial:
     kind        "order", "auto", "donate", "type", "merge", "split", or "all": those that help, together
     what        the change in words
     code        how to write it with JAX
-    predicted   HBM at its peak, from what the argument takes less; None where nothing is predicted: the compiler is to choose
+    predicted   HBM at its peak, from what the argument takes less; None where nothing is predicted: the compiler is to choose, or the
+                program itself moves or converts the argument, and what it makes of it changes too
     measured    the account of the compile; None where it was refused
     refused     why; empty where it compiles
     helps       whether a peak or the moves are smaller, by a thousandth at least, and none is larger
@@ -146,10 +147,11 @@ def try_advice(function: Callable[..., Any], *args: Any, topology: str = "v5e:2x
         raise RangeError(f"the topology {topology!r:.40}", f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
     bench = _Bench.of(function, args, kwargs, _device(topology), target)
     base, account = bench.measured(_Change())
-    tried = [_tried(bench, change, base) for change in _first(_changes(bench, account), most)]
+    moved = {k for k, _ in _moves_of(bench, account)}
+    tried = [_tried(bench, change, base, not moved & {*change.layouts, *change.given}) for change in _first(_changes(bench, account), most)]
     good = [change for change, trial in tried if trial.helps]
     if len(good) > 1:
-        tried.append(_tried(bench, _together(good), base))
+        tried.append(_tried(bench, _together(good), base, False))
     trials = [trial for _, trial in tried]
     return Trials(base, tuple(sorted(trials, key=lambda t: (not t.helps, *_size(t.measured)))), target)
 
@@ -240,7 +242,9 @@ class _Bench:
 
         formats = tuple(_format(s.sharding, change.layouts[k]) if k in change.layouts else s.sharding for k, s in enumerate(structs))
         donated = tuple(sorted(self.donated | change.donated))
-        compiled = jax.jit(call, in_shardings=formats, donate_argnums=donated, keep_unused=True).lower(*structs).compile()
+        # JAX refuses a donated argument in the compiler's layout if the result in its place has another one.
+        results = {"out_shardings": _format(None, None)} if any(change.layouts.get(k, ()) is None for k in donated) else {}
+        compiled = jax.jit(call, in_shardings=formats, **results, donate_argnums=donated, keep_unused=True).lower(*structs).compile()
         found = memory(io.StringIO(compiled.as_text()), target=self.target)
         moves = relayouts(found.module)
         sums = [sum(m.bytes for m in moves if m.overlapped is kind) for kind in (False, True)]
@@ -283,7 +287,7 @@ def _changes(bench: _Bench, account: Memory) -> Iterator[_Change]:
     sizes = sorted(range(len(bench.structs)), key=lambda k: -byte_size(bench.shape(k)))
     wide = [k for k in sizes if len(bench.structs[k].shape) > 1]
     if len(wide) > 1:
-        yield _Change("auto", "every argument as the compiler chooses", _AUTO, None, dict.fromkeys(wide))
+        yield _auto(bench, "every argument", wide)
     wanted = _wanted(bench, account)
     for k in wide:
         yield from _orders(bench, k, wanted.get(k, ()))
@@ -291,7 +295,20 @@ def _changes(bench: _Bench, account: Memory) -> Iterator[_Change]:
         yield from _others(bench, k)
 
 
-_AUTO = "jax.jit(f, in_shardings=Format(Layout.AUTO, sharding)); give arrays as compiled.input_formats says"
+_AUTO = "jax.jit(f, in_shardings=Format(Layout.AUTO, sharding){}); give arrays as compiled.input_formats says"
+
+
+def _auto(bench: _Bench, name: str, numbers: Sequence[int]) -> _Change:
+    """The compiler's own layout for some arguments; where one is donated, for the results and for all that is donated: JAX pairs these."""
+    donated = bench.donated if bench.donated & {*numbers} else frozenset[int]()
+    what = f"{'the results and what is donated' if donated >= {*numbers} else name} as the compiler chooses"
+    return _Change(
+        "auto",
+        what,
+        _AUTO.format(", out_shardings=Format(Layout.AUTO)" if donated else ""),
+        None,
+        dict.fromkeys(sorted({*numbers, *donated})),
+    )
 
 
 def _donations(bench: _Bench) -> Iterator[_Change]:
@@ -319,14 +336,26 @@ def _donations(bench: _Bench) -> Iterator[_Change]:
 
 def _wanted(bench: _Bench, account: Memory) -> dict[int, list[tuple[int, ...]]]:
     """The orders, minor to major, into which the program itself brings its arguments."""
-    entry = account.module.computations[account.module.entry] if account.module.entry else []
-    numbers = {x.instruction.name: int(x.instruction.operands[0].text) for x in entry if x.instruction.opcode == "parameter"}
     found: dict[int, list[tuple[int, ...]]] = {}
-    for move in relayouts(account.module):
-        k = numbers.get(move.line.instruction.operands[0].name)
-        if k is not None and k < len(bench.structs) and not move.free and move.source.dimensions == move.destination.dimensions:
+    for k, move in _moves_of(bench, account):
+        if bench.shape(k).dimensions == move.source.dimensions == move.destination.dimensions:
             found.setdefault(k, []).append(move.destination.effective_layout.minor_to_major)
     return found
+
+
+def _moves_of(bench: _Bench, account: Memory) -> Iterator[tuple[int, Move]]:
+    """The moves and conversions of arguments by the program itself, prefetched or not, each with the number of its argument."""
+    entry = account.module.computations[account.module.entry] if account.module.entry else ()
+    numbers: dict[str, int] = {}
+    for it in (x.instruction for x in entry):
+        if it.parameter_number is not None and it.parameter_number < len(bench.structs):
+            numbers[it.name] = it.parameter_number
+        elif it.opcode in ("copy-start", "copy-done", "bitcast") and it.operands[0].name in numbers:
+            numbers[it.name] = numbers[it.operands[0].name]
+    for move in relayouts(account.module):
+        k = numbers.get(move.line.instruction.operands[0].name)
+        if k is not None and not move.free and not move.overlapped:
+            yield k, move
 
 
 def _orders(bench: _Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
@@ -336,7 +365,7 @@ def _orders(bench: _Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterato
     for order in dict.fromkeys(wanted):
         if order != shape.effective_layout.minor_to_major:
             yield _ordered(bench, k, order, now - sizes[order] if order in sizes else None)
-    yield _Change("auto", f"{bench.names[k]} as the compiler chooses", _AUTO, None, {k: None})
+    yield _auto(bench, bench.names[k], [k])
     least = [a for a in _alternatives(shape) if a.kind == "order"][:1]
     for a in least:
         yield _ordered(bench, k, a.shape.effective_layout.minor_to_major, now - a.bytes)
@@ -391,9 +420,9 @@ def _together(changes: Sequence[_Change]) -> _Change:
     return whole
 
 
-def _tried(bench: _Bench, change: _Change, base: Measure) -> tuple[_Change, Trial]:
-    """A change, compiled, beside the function as it is."""
-    predicted = None if change.saved is None else base.peaks.get(0, 0) - change.saved
+def _tried(bench: _Bench, change: _Change, base: Measure, still: bool) -> tuple[_Change, Trial]:
+    """A change, compiled, beside the function as it is. still: the program leaves the argument as it lies, so that nothing else changes."""
+    predicted = base.peaks.get(0, 0) - change.saved if still and change.saved is not None else None
     try:
         found, _ = bench.measured(change)
     except Exception as error:  # what a compiler refuses is an answer here
