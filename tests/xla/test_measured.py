@@ -17,6 +17,7 @@ pytest.importorskip("jax")
 libtpu = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu")
 
 SCRIPT = """
+import functools
 import jax, jax.numpy as jnp
 
 struct = jax.ShapeDtypeStruct
@@ -28,6 +29,15 @@ def decode(cache, new, at):
 
 
 donating = jax.jit(decode, donate_argnums=0)
+
+
+@functools.partial(jax.jit, donate_argnums=(0, 1))
+def both(cache, bias, new):
+    return cache + new, bias * 2
+
+
+def state():
+    return struct((300, 5, 64), "float32"), struct((70,), "float32"), struct((300, 5, 64), "float32")
 
 
 def narrow():
@@ -52,13 +62,18 @@ def answers(tmp_path_factory):
     """What the command answers for the script's functions, in a process whose JAX sees no device but the CPU."""
     script = tmp_path_factory.mktemp("advise") / "script.py"
     script.write_text(SCRIPT)
-    commands = [[f"{script}:decode"], [f"{script}:donating"], [f"{script}:add", "--arguments", "narrow", "--topology", "v6e"]]
+    commands = [
+        [f"{script}:decode"],
+        [f"{script}:donating"],
+        [f"{script}:both", "--arguments", "state"],
+        [f"{script}:add", "--arguments", "narrow", "--topology", "v6e"],
+    ]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(DATA.parent.parent)}
     command = [sys.executable, "-c", MEASURED, json.dumps(commands)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     found = [json.loads(part) for part in done.stdout.split("----\n")[:-1]]
-    assert len(found) == 3, done.stderr[-2000:]
-    return dict(zip(("decode", "donating", "add"), found))
+    assert len(found) == 4, done.stderr[-2000:]
+    return dict(zip(("decode", "donating", "both", "add"), found))
 
 
 @libtpu
@@ -99,9 +114,10 @@ def test_donation_is_found_once(answers):
 
 @libtpu
 def test_a_donated_argument_is_tried_in_the_layout_that_the_compiler_chooses(answers):
-    tried = [t for t in answers["donating"]["tried"] if t["kind"] == "auto"]
-    assert all(t["measured"] is not None for t in tried), tried
-    assert any("and the results" in t["what"] for t in tried)
+    for name in ("donating", "both"):
+        tried = [t for t in answers[name]["tried"] if t["kind"] == "auto"]
+        assert all(t["measured"] is not None for t in tried), tried
+        assert any("the results and what is donated" in t["what"] for t in tried)
 
 
 @libtpu

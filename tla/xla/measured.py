@@ -299,10 +299,16 @@ _AUTO = "jax.jit(f, in_shardings=Format(Layout.AUTO, sharding){}); give arrays a
 
 
 def _auto(bench: _Bench, name: str, numbers: Sequence[int]) -> _Change:
-    """The compiler's own layout for some arguments; of results too where one of these is donated."""
-    donated = bench.donated & {*numbers}
-    what = f"{name} as the compiler chooses{', and the results' if donated else ''}"
-    return _Change("auto", what, _AUTO.format(", out_shardings=Format(Layout.AUTO)" if donated else ""), None, dict.fromkeys(numbers))
+    """The compiler's own layout for some arguments; where one is donated, for the results and for all that is donated: JAX pairs these."""
+    donated = bench.donated if bench.donated & {*numbers} else frozenset[int]()
+    what = f"{'the results and what is donated' if donated >= {*numbers} else name} as the compiler chooses"
+    return _Change(
+        "auto",
+        what,
+        _AUTO.format(", out_shardings=Format(Layout.AUTO)" if donated else ""),
+        None,
+        dict.fromkeys(sorted({*numbers, *donated})),
+    )
 
 
 def _donations(bench: _Bench) -> Iterator[_Change]:
