@@ -27,7 +27,22 @@ from tla.gpu import (
     make_tiled_mma,
     uint128,
 )
-from tla.kernels import axpby, barrier, block, clear, copy, copy_if, cp_async_fence, cp_async_wait, gemm, kernel, loop, shared, thread
+from tla.kernels import (
+    axpby,
+    barrier,
+    block,
+    clear,
+    copy,
+    copy_if,
+    cp_async_fence,
+    cp_async_wait,
+    gemm,
+    kernel,
+    loop,
+    shared,
+    stage,
+    thread,
+)
 
 BM, BN, BK, STAGES = Int[128](), Int[128](), Int[64](), 3
 MMA = make_tiled_mma(SM80_16x8x16_F16F16F16F16_TN, (2, 2), (32, 32, 16))
@@ -51,16 +66,16 @@ def sgemm_sm80(A, B, C, alpha, beta):
         """Begin to copy tile k to its stage; past the last one there is none, but a group."""
         for matrix, to, size, i in (A, smem[0], BM, block(0)), (B, smem[1], BN, block(1)):
             tile, places = (own.partition_S(x) for x in tile_of(matrix, (size, BK), (i, most(0, least(k, steps - 1)))))
-            copy_if(LOAD, elem_less(places, matrix.shape), tile, own.partition_D(to)[_, _, _, k % STAGES])
+            copy_if(LOAD, elem_less(places, matrix.shape), tile, own.partition_D(to)[_, _, _, stage(k, STAGES)])
         cp_async_fence()
 
     def fetch(k, wave):
         """Load the operands of a wave of instructions of tile k."""
         for tiled, memory, to in zip(FETCH, smem, targets):
-            copy(tiled, tiled[t].partition_S(memory)[_, _, wave, k % STAGES], to[_, _, wave])
+            copy(tiled, tiled[t].partition_S(memory)[_, _, wave, stage(k, STAGES)], to[_, _, wave])
 
-    for stage in range(STAGES - 1):
-        load(stage)
+    for first in range(STAGES - 1):
+        load(first)
     total = make_fragment_like(mine)
     clear(total)
     cp_async_wait[STAGES - 2]()

@@ -381,7 +381,10 @@ def test_bad_input_is_refused():
         (LeafTypeError, lambda: made.source("cuda", argument(), argument(), arch="gfx942")),
         (RangeError, lambda: made.source("c", argument(), argument(), parameters="a b")),
         (RangeError, lambda: made.source("c", argument(), argument(), parameters="a b N N")),
-        (RangeError, lambda: made.source("c", argument(dim("tid")), argument(dim("tid")))),
+        *(
+            (RangeError, lambda own=own: made.source("c", argument(dim(own)), argument(dim(own))))
+            for own in ("tid", "k0", "e12", "r0", "smem1")
+        ),
         (LeafTypeError, lambda: made.source("c", argument(element=np.complex64), argument(element=np.complex64))),
         (LeafTypeError, lambda: made.program("a", argument())),
         (LeafTypeError, lambda: tensor("hlf", parse("_4:_1"))),

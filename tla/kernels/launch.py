@@ -13,7 +13,7 @@ from typing import Any
 from ..algebra.codomain import cosize
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
-from ..core.ints import IntLike, Leaf, is_int, known
+from ..core.ints import IntLike, Leaf, is_int, known, leaf
 from ..tensors.buffers import as_dtype
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
@@ -126,6 +126,29 @@ def loop(n: IntLike) -> Iterator[Leaf]:
     if not is_int(n) or known(n) is None:
         raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
     return iter(range(int(n)))
+
+
+def stage(k: IntLike, n: int) -> Leaf:
+    """The stage of n that step k of a loop is in: k % n, which the text counts from step to step.
+
+    k   a step of a loop, or a number more
+    n   the number of stages
+
+    >>> from tla.kernels import kernel, loop, stage
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print([stage(k + 1, 3) for k in loop(5)])
+    >>> shown.run()
+    [1, 2, 0, 1, 2]
+
+    Raises RangeError outside a kernel, and for what is no number of stages. Source: ours; CUTLASS `PipelineState`.
+    """
+    now = running("stage()")
+    if not is_int(n) or known(n) is None or int(n) < 1:
+        raise RangeError(f"stage of {shown(n)}", "a number of stages, 1 or more", "write stage(k, 3)")
+    if isinstance(now, Trace):
+        return now.stage(k, int(n))
+    return leaf(k) % int(n)
 
 
 def barrier() -> None:

@@ -111,12 +111,16 @@ class Wait:
 
 @dataclass(frozen=True)
 class Loop:
-    """`for k in loop(n)`: the body for each k from 0 to n - 1."""
+    """`for k in loop(n)`: the body for each k from 0 to n - 1.
+
+    stages   what the loop counts beside its step: of (symbol, first, count) the symbol is (first + k) % count
+    """
 
     line: Line
     step: SymInt
     count: IntLike
     body: tuple[Statement, ...]
+    stages: tuple[tuple[SymInt, int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,10 @@ class Writer:
             if isinstance(s, Loop):
                 values = self.values([s.count])
                 count = values.of(s.count)
+                yield Block([f"{{int}} {x} = {first};" for x, first, _n in s.stages], False, indent)
                 yield Block([*values.lines, f"for ({{int}} {s.step} = 0; {s.step} < {count}; ++{s.step}) {{"], False, indent)
                 yield from self.blocks(s.body, indent + 1)
+                yield Block([f"{x} = {x} == {n - 1} ? 0 : {x} + 1;" for x, _first, n in s.stages], False, indent + 1)
                 yield Block(["}"], False, indent)
             elif isinstance(s, Either):
                 values = self.values(_both([[*s.asked]]))

@@ -8,7 +8,8 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from ..algebra.codomain import cosize
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, product_each, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_int
+from ..core.ints import Int, IntLike, Leaf, is_int, known, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import as_layout
+from ..core.leaf_arithmetic import add
 from ..gpu.run.copy_facts import copy_facts, plain_copy
 from ..gpu.run.mma_facts import mma_facts
 from ..symbolic import SymInt, assuming, index
@@ -34,8 +36,8 @@ from ..tensors.tensor import Tensor, tensor_of
 from .lines import Line
 from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Scalar, Statement, Wait
 
-#: The names of the text's own integers: no size may have one.
-OWN_NAMES = ("tid", "bid0", "bid1", "bid2")
+#: The names of the text's own variables: no size and no argument may have one.
+OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+_of_\d+)?|[ert]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
 _0 = Int[0]()
 
 
@@ -72,6 +74,7 @@ class Trace:
         self.places, self.steps = places, 0
         self.shared: list[Tensor] = []
         self.bodies: list[list[Statement]] = [[]]
+        self.stages: list[tuple[SymInt, list[tuple[SymInt, int, int]]]] = []
         self.thread = index("tid", threads)
         self.blocks = tuple(index(f"bid{k}", n) for k, n in enumerate(grid))
 
@@ -90,9 +93,21 @@ class Trace:
         step = index(f"k{self.steps}", n)
         self.steps += 1
         self.bodies.append([])
+        self.stages.append((step, []))
         yield step
         body = tuple(self.bodies.pop())
-        self.bodies[-1].append(Loop(line, step, n, body))
+        self.bodies[-1].append(Loop(line, step, n, body, tuple(self.stages.pop()[1])))
+
+    def stage(self, k: IntLike, n: int) -> Leaf:
+        """k % n, for a step of a loop and a number a symbol that the loop counts."""
+        for step, found in reversed(self.stages):
+            first = known(add(k, -step))
+            if first is not None:
+                symbol = index(f"{step}_{first % n}_of_{n}", n)
+                if (symbol, first % n, n) not in found:
+                    found.append((symbol, first % n, n))
+                return symbol
+        return leaf(k) % n
 
     def state(self, statement: Statement) -> None:
         self.bodies[-1].append(statement)
@@ -156,7 +171,7 @@ def traced(
     call    runs the function with a Trace in place of a block that runs
     """
     arguments = {name: _argument(name, x) for name, x in zip(names, given)}
-    _require_names(arguments.values())
+    _require_names(arguments)
     passed = tuple(arguments.values())
     extents: Any = grid(*passed) if callable(grid) else grid
     extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
@@ -210,13 +225,13 @@ def _argument(name: str, x: Any) -> Any:
     )
 
 
-def _require_names(arguments: Iterable[object]) -> None:
-    """RangeError for a size that has a name of the text's own."""
-    for x in arguments:
-        text = str(x.layout) if isinstance(x, Tensor) else str(x)
-        found = next((n for n in OWN_NAMES if n in text), None)
+def _require_names(arguments: Mapping[str, object]) -> None:
+    """RangeError for a size or an argument that has a name of the text's own."""
+    for name, x in arguments.items():
+        found = OWN_NAME.search(f"{name} {x.layout if isinstance(x, Tensor) else x}")
         if found is not None:
-            raise RangeError(f"a size named {found}", "another name: the text has this one for itself", "rename it: dim('n')")
+            what = f"an argument or a size named {found[0]}"
+            raise RangeError(what, "another name: the text has this one for itself", "rename it: dim('n')")
 
 
 def _of_coordinates(x: Any) -> Any:

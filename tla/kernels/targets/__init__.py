@@ -13,7 +13,7 @@ from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
 from ..program import Program, Scalar
 from ..source import Parts, Source
-from ..trace import OWN_NAMES, sizes_of
+from ..trace import OWN_NAME, sizes_of
 from ..whole_tiles import with_whole_tiles
 from . import c, cuda, hip
 
@@ -38,7 +38,7 @@ def _order(program: Program, given: str | Sequence[str] | None) -> tuple[str, ..
     named = [name for name, x in program.arguments.items() if isinstance(x, (Tensor, Scalar))]
     order = tuple(given.split() if isinstance(given, str) else given or (*named, *(n for n in sizes if n not in named)))
     missing, unknown = [n for n in (*named, *sizes) if n not in order], [n for n in order if n not in (*named, *sizes)]
-    if missing or unknown or len({*order}) < len(order) or {*order} & {*OWN_NAMES}:
+    if missing or unknown or len({*order}) < len(order) or any(map(OWN_NAME.fullmatch, order)):
         what = f"parameters {' '.join(order)}"
         raise RangeError(what, f"each of {' '.join((*named, *sizes))} once", "leave parameters= out for that order")
     return order
