@@ -3,11 +3,10 @@
 import random
 
 import pytest
+from test_pycute import offset, some, values
 
 from tla import TlaError
 from tla.compat import tensor_layouts as ours
-
-from test_pycute import offset, some, values
 
 CASES = [(some(rng), some(rng)) for rng in [random.Random(11)] for _ in range(60)]
 
@@ -44,8 +43,10 @@ def test_beside_tensor_layouts():
                 found, wanted = getattr(ours, name)(a, 2), getattr(theirs, name)(b, 2)
             except (TlaError, ValueError):
                 continue
-            same += 1
-            assert [wanted(i) for i in range(ours.size(found))] == values(found)
+            assert values(found)[: a.size()] == values(a)
+            if found.size() == theirs.size(wanted) == a.size():  # theirs rounds up where the first mode is shorter than the tile
+                same += 1
+                assert [wanted(i) for i in range(a.size())] == values(found)
     assert same > 100
 
 
