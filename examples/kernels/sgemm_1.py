@@ -52,7 +52,7 @@ def sgemm_1_of(order):
     return sgemm_1
 
 
-def arguments(contiguous, multiple):
+def arguments(contiguous, multiple, element=np.float32):
     """The arguments of the text: matrices of any sizes up to 32768, whose offsets fit 32 bits.
 
     contiguous   the mode of A and B that has stride 1; its extent and the other's stride are of this multiple, of which vectors are
@@ -62,7 +62,7 @@ def arguments(contiguous, multiple):
     strides = [dim(name, at_least=0, at_most=2**15, multiple_of=multiple) for name in ("ldA", "ldB")]
     a, b = (make_layout((rows, k), stride=(Int[1](), d) if contiguous == 0 else (d, Int[1]())) for rows, d in zip((m, n), strides))
     c = make_layout((m, n), stride=(Int[1](), dim("ldC", at_least=0, at_most=2**15)))
-    return *(tensor(np.float32, layout) for layout in (a, b, c)), np.float32, np.float32
+    return *(tensor(element, layout) for layout in (a, b, c)), element, element
 
 
 PARAMETERS = "m n k alpha A ldA B ldB beta C ldC"

@@ -382,7 +382,7 @@ def test_bad_input_is_refused():
         (RangeError, lambda: made.source("c", argument(), argument(), parameters="a b")),
         (RangeError, lambda: made.source("c", argument(), argument(), parameters="a b N N")),
         (RangeError, lambda: made.source("c", argument(dim("tid")), argument(dim("tid")))),
-        (LeafTypeError, lambda: made.source("c", argument(element=np.float16), argument(element=np.float16))),
+        (LeafTypeError, lambda: made.source("c", argument(element=np.complex64), argument(element=np.complex64))),
         (LeafTypeError, lambda: made.program("a", argument())),
         (LeafTypeError, lambda: tensor("hlf", parse("_4:_1"))),
         (LeafTypeError, lambda: tensor(np.float32, 3.5)),
@@ -407,11 +407,16 @@ def test_python_that_asks_for_the_value_of_a_symbol_is_refused():
         if parts(a)[0][0] < 1:
             copied(a, b)
 
+    def reads_the_first(a, b):
+        if a[0] < 1:
+            copied(a, b)
+
     for function, error, fix in (
         (asks, Unproven, "copy_if"),
         (counts, Unproven, "loop"),
         (of_an_element, LeafTypeError, "elem_less"),
-        (reads_an_element, LeafTypeError, "copy_if"),
+        (reads_an_element, Unproven, "copy_if"),
+        (reads_the_first, LeafTypeError, "copy_if"),
     ):
         with pytest.raises(error, match=fix) as raised:
             kernel(threads=32, grid=blocks)(function).program(argument(), argument())

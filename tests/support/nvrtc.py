@@ -27,7 +27,8 @@ def compiled(source, arch="sm_90"):
     """The PTX and the cubin of a source; an AssertionError with NVRTC's log where it is refused."""
     nvrtc, program = library(), ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None)
-    words = [f"--gpu-architecture={arch}", "--std=c++17"]
+    headers = [f"--include-path={path.parent}" for path in [*SITE.glob("nvidia/**/include/cuda_fp16.h")][:1]]
+    words = [f"--gpu-architecture={arch}", "--std=c++17", *headers]
     failed = nvrtc.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*(w.encode() for w in words)))
 
     def read(size, get):

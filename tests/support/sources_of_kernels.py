@@ -1,6 +1,7 @@
 """The examples' kernels, and their text compiled and called: C by gcc, CUDA as C++ where each thread of a block is a thread of the CPU."""
 
 import ctypes
+import re
 import runpy
 import sys
 
@@ -29,6 +30,65 @@ static thread_local Three threadIdx, blockIdx;
 static std::barrier<> *all_threads;
 static void __syncthreads() { all_threads->arrive_and_wait(); }
 """
+#: Elements of 16 bits, and the instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each other; a copy is
+#: under way until its thread waits for it.
+WARPS = """
+#include <cstring>
+#include <memory>
+struct __half {
+    uint16_t bits;
+    __half() = default;
+    __half(float x) {
+        uint32_t u; memcpy(&u, &x, 4);
+        const uint32_t sign = u >> 16 & 0x8000; int e = (int)(u >> 23 & 255) - 112; uint32_t m = u & 0x7fffff;
+        if (e >= 143) { bits = sign | 0x7c00 | (m ? 512 : 0); return; }
+        if (e >= 31) { bits = sign | 0x7c00; return; }
+        if (e < -10) { bits = sign; return; }
+        int drop = 13; if (e <= 0) { m |= 0x800000; drop += 1 - e; e = 0; }
+        uint32_t kept = ((uint32_t)e << 10) + (m >> drop); const uint32_t rest = m & ((1u << drop) - 1), half = 1u << (drop - 1);
+        kept += rest > half || (rest == half && (kept & 1)); bits = sign | kept;
+    }
+    operator float() const {
+        const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, e = bits >> 10 & 31, m = bits & 1023; float x; uint32_t u;
+        if (e == 0) { x = (float)m / 16777216.0f; memcpy(&u, &x, 4); u |= sign; }
+        else u = sign | (e == 31 ? 255u << 23 : (e + 112) << 23) | m << 13;
+        memcpy(&x, &u, 4); return x;
+    }
+};
+struct Warp { std::barrier<> wait{32}; const void *rows[32]; uint32_t a[32][4], b[32][2]; };
+static std::unique_ptr<Warp[]> warps{new Warp[32]};
+struct Copy { void *target; const void *source; bool inside; };
+static thread_local std::vector<std::vector<Copy>> groups{1};
+static void cp_async_ca_shared_global_16(void *target, const void *source, bool inside) { groups.back().push_back({target, source, inside}); }
+static void cp_async_fence() { groups.emplace_back(); }
+static void cp_async_wait(size_t pending) {
+    while (groups.size() > pending + 1) {
+        for (auto &c : groups.front()) { if (c.inside) memcpy(c.target, c.source, 16); else memset(c.target, 0, 16); }
+        groups.erase(groups.begin());
+    }
+}
+static void cp_async_wait_0() { cp_async_wait(0); }
+static void cp_async_wait_1() { cp_async_wait(1); }
+static void ldmatrix_sync_aligned_x4_m8n8_shared_b16(uint32_t &d0, uint32_t &d1, uint32_t &d2, uint32_t &d3, const void *row) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; uint32_t *d[4] = {&d0, &d1, &d2, &d3};
+    w.rows[lane] = row; w.wait.arrive_and_wait();
+    for (int i = 0; i < 4; ++i) memcpy(d[i], (const char *)w.rows[8 * i + lane / 4] + lane % 4 * 4, 4);
+    w.wait.arrive_and_wait();
+}
+static float half_of(uint32_t word, int i) { __half h; h.bits = word >> 16 * i & 0xffff; return h; }
+static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint32_t &d1, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
+                                                              uint32_t b0, uint32_t b1, uint32_t c0, uint32_t c1) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; const uint32_t c[2] = {c0, c1}; uint32_t d[2] = {0, 0};
+    const uint32_t a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    memcpy(w.a[lane], a, 16); memcpy(w.b[lane], b, 8); w.wait.arrive_and_wait();
+    for (int r = 0; r < 2; ++r) for (int i = 0; i < 2; ++i) {
+        const int row = lane / 4, column = lane % 4 * 2 + i; float sum = half_of(c[r], i);
+        for (int k = 0; k < 16; ++k) sum += half_of(w.a[row * 4 + k % 8 / 2][r + k / 8 * 2], k % 2) * half_of(w.b[column * 4 + k % 8 / 2][k / 8], k % 2);
+        d[r] |= (uint32_t)__half(sum).bits << 16 * i;
+    }
+    w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1];
+}
+"""
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
 extern "C" void launch(int g0, int g1, int threads{parameters}) {{
@@ -55,7 +115,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "tiled_copy", "tiled_copy_if", "transpose")
+            for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80", "tiled_copy", "tiled_copy_if", "transpose")
         }
     finally:
         sys.path.remove(folder)
@@ -67,11 +127,27 @@ def c_function(folder, source):
     return compiled.build(folder, source.text).kernel_main
 
 
+def _on_cpu(source):
+    """The text of a Source without what is done by WARPS, and with shared memory that the launch would give as an array."""
+    kept, inside = [], False
+    for line in source.text.splitlines():
+        starts = re.match(r"static __device__ __forceinline__ void (cp_async|ldmatrix|mma_sync)", line) is not None
+        if not (starts or inside or line.startswith("#include")):
+            kept.append(line)
+        inside = (starts or inside) and not line.endswith("}")
+    text = "\n".join(kept) + "\n"
+    return text.replace(
+        "extern __shared__ __align__(16) unsigned char shared_memory[]", f"alignas(16) static char shared_memory[{source.shared_bytes}]"
+    )
+
+
 def cuda_function(folder, source, parameters, grid):
     """A function of the kernel's arguments that launches a Source in CUDA on the CPU. grid: a function of the same arguments."""
     named = "".join(f", {p}" for p in parameters)
     launch = LAUNCH.format(parameters=named, names=", ".join(source.parameters))
-    library = compiled.build(folder, ON_CPU + source.text + launch, "-std=c++20", "-pthread", "-Wno-unused-function", language="c++")
+    warps = WARPS if "__half" in source.text else ""
+    flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
+    library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
 
     def call(*arguments):
         g0, g1 = grid(*arguments)

@@ -354,7 +354,7 @@ def test_symbols_over_a_buffer_are_refused_and_without_one_stay(monkeypatch):
         assert value(t[M, _][3]) == 12 * 4 + 3
         buffer = MakeTensor(np.arange(8), parse("(4,2):(2,1)"))
         for at in ((M, 0), (M, _)):
-            with pytest.raises(tla.Unproven, match="a known one"):
+            with pytest.raises(tla.Unproven, match="known"):
                 buffer[at]
         with pytest.raises(tla.Unproven):
             buffer[M, 0] = 1

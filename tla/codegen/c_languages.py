@@ -36,6 +36,7 @@ class CLanguage(NamedTuple):
     inline     what stands before the type of a function that copies, and of one that it calls
     threads    of a language in which a copy is a kernel; else None
     asserts    whether it has an assert
+    half       the name of an element of float16; includes has "half" where that is in a header
     """
 
     includes: Mapping[str, str]
@@ -48,6 +49,7 @@ class CLanguage(NamedTuple):
     inline: str = ""
     threads: Threads | None = None
     asserts: bool = True
+    half: str = "_Float16"
 
     def head(self, *used: str) -> list[str]:
         """The lines that a text begins with which uses these."""
@@ -57,7 +59,8 @@ class CLanguage(NamedTuple):
 _STDINT = {name: f"{name}_t" for name in ("int32", "int64", "uint32", "uint64")}
 _STD_WORDS = {width: f"uint{8 * width}_t" for width in (1, 2, 4, 8)}
 _CUDA = CLanguage(
-    includes={"assert": "#include <cassert>"},
+    includes={"assert": "#include <cassert>", "half": "#include <cuda_fp16.h>"},
+    half="__half",
     integers={"int32": "int", "int64": "long long", "uint32": "unsigned int", "uint64": "unsigned long long"},
     words={1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long", 16: "uint4"},
     function="__host__ __device__ __forceinline__",
@@ -95,7 +98,7 @@ C_FAMILY: dict[str, CLanguage] = {
         inline="inline",
     ),
     "cuda": _CUDA,
-    "hip": _CUDA._replace(includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>"}),
+    "hip": _CUDA._replace(includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>", "half": "#include <hip/hip_fp16.h>"}),
     "opencl": CLanguage(
         includes={},
         integers={"int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong"},

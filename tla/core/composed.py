@@ -150,11 +150,17 @@ class ComposedLayout(AnyLayout):
 
 
 def around(layout: Any, inner: AnyLayout, offset: IntTree = _0) -> tuple[Any, Any]:
-    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do."""
+    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do.
+
+    offset   an integer; or an array of them, one for each of several threads, which only tensors of threads have
+    """
     if isinstance(layout, Layout):
         return inner, offset
     rest, fixed = around(layout.inner, inner, offset)
-    return ComposedLayout(layout.outer, plus(layout.offset, fixed), rest), _0
+    total = plus(layout.offset, fixed)
+    if isinstance(total, tuple) or is_leaf(total):
+        return ComposedLayout(layout.outer, total, rest), _0
+    return new_value(ComposedLayout, outer=layout.outer, offset=total, inner=rest), _0
 
 
 def gives_coordinates(layout: Layout) -> bool:

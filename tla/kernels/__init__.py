@@ -20,7 +20,7 @@ races       which threads touch an element between two barriers
 """
 
 from .kernel import Kernel, Report, kernel
-from .launch import barrier, block, loop, shared, thread
+from .launch import barrier, block, cp_async_fence, cp_async_wait, loop, shared, thread
 from .partition import local_partition
 from .program import Program, Scalar
 from .races import Race
@@ -41,6 +41,8 @@ __all__ = [
     "clear",
     "copy",
     "copy_if",
+    "cp_async_fence",
+    "cp_async_wait",
     "fill",
     "gemm",
     "kernel",

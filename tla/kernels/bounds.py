@@ -11,19 +11,24 @@ Source: ours.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 from ..core.basis import as_coordinate
+from ..core.composed import ComposedLayout
 from ..core.errors import RangeError
 from ..core.int_tuple import leaves, shown, size
-from ..core.ints import Int, IntLike, Leaf, known
+from ..core.ints import Int, IntLike, Leaf, is_constant
 from ..core.leaf_arithmetic import add
 from ..core.questions import at_most
+from ..core.swizzle import Swizzle
 from ..symbolic import SymInt
 from ..symbolic.facts import symbols_in
 from ..symbolic.symint import poly_of
 from ..tensors.predicated import Within
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, tensor_of
+from .offsets import Offsets
 from .program import Access, Axpby, Copy, Fill, Program, Statement, accesses
 
 _0, _1 = Int[0](), Int[1]()
@@ -51,20 +56,28 @@ def _require(program: Program, s: Statement, verb: str, access: Access, where: W
                 fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
                 raise RangeError(what, "an element, for all sizes", fix)
         return
-    buffer = access.tensor.data
-    for i in range(int(size(access.tensor.shape))):
-        offset = element(access.tensor, i)
-        if not _always_inside(offset, len(buffer), program):
-            raise RangeError(
-                f"{s.line}: {verb} offset {shown(offset)} of {len(buffer)} elements",
-                "an offset inside",
-                "allocate more, or cut the tensor otherwise",
-            )
+    count = len(access.tensor.data)
+    for offset in _extremes(access.tensor, count):
+        if not _always_inside(offset, count, program):
+            what = f"{s.line}: {verb} offset {shown(offset)} of {count} elements"
+            raise RangeError(what, "an offset inside", "allocate more, or cut the tensor otherwise")
 
 
-def element(t: Tensor, i: int) -> Leaf:
-    """The offset of an element of a tensor, by its index, the first mode fastest."""
-    return add(t.offset, t.layout(i))
+def _extremes(t: Tensor, count: int) -> Iterator[Leaf]:
+    """Offsets of a tensor of `count` elements, which are all inside if these are.
+
+    A swizzle keeps a place in its period: of whole periods each is inside if the place that goes into the swizzle is.
+    """
+    layout = t.layout
+    swizzled = isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and is_constant(0, t.offset)
+    if swizzled and count % layout.outer.period == 0:
+        t = tensor_of(None, t.data, layout.offset, layout.inner, t.coord, t._guard)
+    numbers: dict[tuple[Leaf, ...], list[int]] = {}
+    for terms, number in Offsets(t).parts:
+        numbers.setdefault(terms, []).append(number)
+    for terms, found in numbers.items():
+        for number in {min(found), max(found)}:
+            yield functools.reduce(add, terms, number)
 
 
 def coordinate(places: Tensor, i: int) -> tuple[Any, ...]:
@@ -100,10 +113,10 @@ def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
 
 
 def _always_inside(offset: IntLike, count: int, program: Program) -> bool:
-    """Whether an offset is 0 or more and less than a count, by proof or for every thread."""
+    """Whether an offset is 0 or more and less than a count, by proof, for all threads at once or for each."""
     if at_most(_0, offset) is True and at_most(add(offset, _1), count) is True:
         return True
-    if not isinstance(offset, SymInt) or [n.name for n in symbols_in(poly_of(offset))] != ["tid"]:
-        value = known(offset)
-        return value is not None and 0 <= value < count
-    return all(0 <= int(offset.at(tid=t)) < count for t in range(program.threads))
+    if not isinstance(offset, SymInt) or "tid" not in {n.name for n in symbols_in(poly_of(offset))}:
+        return False
+    each = {offset.at(tid=t) for t in range(program.threads)}
+    return all(at_most(_0, x) is True and at_most(add(x, _1), count) is True for x in each)

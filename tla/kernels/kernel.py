@@ -204,9 +204,9 @@ class Kernel:
         report = self.check(*(of_sizes(x, values) for x in program.arguments.values()))
         at = ", ".join(f"{n} = {v}" for n, v in values.items()) or "these sizes"
         if not report.holds:
-            raise RangeError(
-                f"{self.__name__} at {at}: {report.races[0]}", "no race", "write barrier() between, or let each thread have its own"
-            )
+            waits = "cp_async_wait[n]() and barrier()" if report.races[0].who == "copy" else "barrier()"
+            fix = f"write {waits} between, or let each thread have its own"
+            raise RangeError(f"{self.__name__} at {at}: {report.races[0]}", "no race", fix)
         return f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {at}, and none was found."
 
     def _launch(self, arguments: tuple[Any, ...], races: Races | None) -> int:

@@ -95,6 +95,21 @@ class Barrier:
 
 
 @dataclass(frozen=True)
+class Commit:
+    """`cp_async_fence`: each thread's asynchronous copies since the last one are a group."""
+
+    line: Line
+
+
+@dataclass(frozen=True)
+class Wait:
+    """`cp_async_wait`: each thread waits for its groups of asynchronous copies, but for the `pending` newest."""
+
+    line: Line
+    pending: int
+
+
+@dataclass(frozen=True)
 class Loop:
     """`for k in loop(n)`: the body for each k from 0 to n - 1."""
 
@@ -114,7 +129,7 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Copy | Fill | Axpby | Product | Barrier | Loop | Either
+Statement = Copy | Fill | Axpby | Product | Barrier | Commit | Wait | Loop | Either
 
 
 @dataclass(frozen=True)

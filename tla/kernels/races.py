@@ -21,7 +21,7 @@ _NOBODY, _SEVERAL = -1, -2
 class Race(NamedTuple):
     """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the one that was found.
 
-    who       "thread" or "block"
+    who       "thread" or "block"; "copy" of an asynchronous copy of a thread that nobody has waited for
     memory    where the element is: "shared memory" or "global memory"
     element   its place in the buffer [elements]
     before    who touched it first, and `written` whether that was a write; None where several read it
@@ -50,8 +50,12 @@ class Race(NamedTuple):
     def __str__(self) -> str:
         first = f"several {self.who}s read" if self.before is None else f"{self.who} {self.before} {'writes' if self.written else 'reads'}"
         then = "writes" if self.writes else "reads"
-        missing = "no barrier between" if self.who == "thread" else "blocks do not wait for each other"
-        return f"{self.at}: {self.who} {self.after} {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
+        if self.who == "copy":
+            first, missing = f"an asynchronous copy of thread {self.before} writes", "no cp_async_wait for it between"
+        else:
+            missing = "no barrier between" if self.who == "thread" else "blocks do not wait for each other"
+        subject = "block" if self.who == "block" else "thread"
+        return f"{self.at}: {subject} {self.after} {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
 
 
 class Access(NamedTuple):
@@ -100,8 +104,13 @@ class _Level:
         self.touched: dict[int, tuple[Tensor, _Touched]] = {}
 
     def of(self, t: Tensor) -> _Touched:
-        key = packed.memory_of(t.data).__array_interface__["data"][0]
-        return self.touched.setdefault(key, (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
+        return self.touched.setdefault(_key(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
+
+
+def _key(t: Tensor) -> int:
+    """The place of a tensor's buffer, which tells it from others."""
+    place: int = packed.memory_of(t.data).__array_interface__["data"][0]
+    return place
 
 
 class Races:
@@ -115,6 +124,29 @@ class Races:
         self._lines: list[Line] = []
         self._threads, self._blocks = _Level("thread"), _Level("block")
         self._block = 0
+        self._groups: list[list[tuple[Line, Access]]] = [[]]
+        self._under_way: dict[int, Any] = {}
+
+    def commit(self) -> None:
+        """End a group of asynchronous copies: cp_async_fence."""
+        self._groups.append([])
+
+    def wait_for_copies(self, pending: int) -> None:
+        """End all groups but the `pending` newest: each thread has then written what its copies write."""
+        ended = self._groups[: max(0, len(self._groups) - 1 - pending)]
+        self._groups = self._groups[len(ended) :]
+        for line, access in (copy for group in ended for copy in group):
+            places, _threads = _accessed(access)
+            self._copies(access.tensor)[0][places] = _NOBODY
+            self.note(line, [], [access])
+
+    def start(self, line: Line, access: Access) -> None:
+        """Note an asynchronous copy: until it is waited for nobody may touch what it writes."""
+        places, threads = _accessed(access)
+        self._groups[-1].append((line, access))
+        writer, at = self._copies(access.tensor)
+        writer[places], at[places] = threads, len(self._lines)
+        self._lines.append(line)
 
     def wait(self) -> None:
         """Forget who touched which element: a barrier orders them."""
@@ -132,11 +164,20 @@ class Races:
     def end_block(self) -> None:
         """End a block: the next has other threads, and shared memory of its own."""
         self.wait()
+        self._groups, self._under_way = [[]], {}
         self._block += 1
+
+    def _copies(self, t: Tensor) -> Any:
+        """The thread whose asynchronous copy is under way to each element of a buffer, and the number of its line."""
+        import numpy as np
+
+        fresh = np.full(t.data.size, _NOBODY), np.zeros(t.data.size, int)
+        return self._under_way.setdefault(_key(t), fresh)
 
     def _note(self, access: Access, number: int, written: bool) -> None:
         t = access.tensor
         places, threads = _accessed(access)
+        self._ask_copies(t, (places, threads), number, written)
         self._ask(self._threads, t, (places, threads), number, written)
         if memory_of(t) != "smem":
             self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
@@ -151,11 +192,28 @@ class Races:
         place = int(places[i])
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
-        memory = "shared memory" if memory_of(t) == "smem" else "global memory"
         name = None if first == _SEVERAL else first
-        race = Race(level.who, memory, place, name, after_write, line, int(who[i]), written, self._lines[number])
+        self._add(Race(level.who, _name_of(t), place, name, after_write, line, int(who[i]), written, self._lines[number]))
+
+    def _ask_copies(self, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
+        """Add the race of an access with an asynchronous copy that is under way."""
+        if _key(t) not in self._under_way:
+            return
+        (places, who), (writer, at) = accesses, self._copies(t)
+        clash = writer[places] != _NOBODY
+        if clash.any():
+            i = int(clash.argmax())
+            place = int(places[i])
+            line = self._lines[int(at[place])]
+            self._add(Race("copy", _name_of(t), place, int(writer[place]), True, line, int(who[i]), written, self._lines[number]))
+
+    def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
             self.found.append(race)
+
+
+def _name_of(t: Tensor) -> str:
+    return "shared memory" if memory_of(t) == "smem" else "global memory"
 
 
 def _accessed(access: Access) -> tuple[Any, Any]:

@@ -10,27 +10,47 @@ from typing import Any
 from ..algebra.codomain import cosize
 from ..core.int_tuple import leaves
 from ..core.ints import known
-from ..symbolic import at
+from ..symbolic import SymInt, at
 from ..symbolic.facts import symbols_in
 from ..symbolic.poly import Symbol
 from ..symbolic.symint import poly_of
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
-from .program import Program, Scalar
+from .program import Loop, Program, Scalar
 from .trace import sizes_of
 
-#: What extents are near to: no multiple of a tile.
+#: What extents are near to at least: no multiple of a tile.
 _NEAR = 19
+#: Steps that each loop has, and blocks that each mode of the grid has: a pipeline of three stages comes round, and blocks meet.
+_STEPS, _BLOCKS = 5, 2
+#: How often an extent is doubled for these.
+_MOST_DOUBLED = 10
 
 
 def small_sizes(program: Program) -> dict[str, int]:
-    """A value for each size that its facts allow: of extents near to 19; of strides the largest extent, so that rows do not overlap."""
+    """A value for each size that its facts allow, so that loops have several steps and grids several blocks.
+
+    Of extents it is near to 19, or as often doubled as that takes; of strides the largest extent, so that rows do not overlap.
+    """
     tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
     extents = {s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))}
     symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]
     found = {s.name: _near(_NEAR, s) for s in symbols if s.name in extents}
+    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)] + [(n, _BLOCKS) for n in program.grid]
+    for count, least in counts:
+        _grow(found, count, least, symbols)
     largest = max([*found.values(), *(int(n) for layout in tensors for n in leaves(layout.shape) if known(n) is not None)], default=_NEAR)
     return {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
+
+
+def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) -> None:
+    """Double the extents that a count is of until it is what is wanted, or they cannot grow."""
+    about = [s for s in symbols if s.name in found and isinstance(count, SymInt) and s in symbols_in(poly_of(count))]
+    for _time in range(_MOST_DOUBLED if about else 0):
+        value = known(at(count, found))
+        if value is None or value >= least:
+            return
+        found |= {s.name: _near(2 * found[s.name] + 1, s) for s in about}
 
 
 def _near(wanted: int, n: Symbol) -> int:

@@ -89,7 +89,9 @@ class Parts(NamedTuple):
         text = [
             *(f"// {line}" for line in comment),
             *form.head,
+            *(line for line in writer.language.head(*["half"] * writer.halves) if line not in form.head),
             *helpers_of(writer, form.function),
+            *writer.functions(),
             *(line for line in tests if line not in form.head),
             f"{form.before} {self.name}({', '.join(parameters) or 'void'}) {{",
             *(f"    (void){name};" for name in unused),
@@ -97,8 +99,12 @@ class Parts(NamedTuple):
             "}",
             *after(parameters, asked),
         ]
-        shared = sum(t.data.nbytes for t in p.shared)
-        return Source("\n".join(text) + "\n", self.order, p.grid, p.threads, shared, conditions)
+        return Source("\n".join(text) + "\n", self.order, p.grid, p.threads, shared_bytes(p), conditions)
+
+
+def shared_bytes(program: Program) -> int:
+    """The bytes of a block's shared memory, each tensor at a multiple of 16."""
+    return sum(-(-t.data.nbytes // 16) * 16 for t in program.shared)
 
 
 class Form(NamedTuple):

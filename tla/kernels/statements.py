@@ -164,7 +164,11 @@ def clear(t: Any) -> None:
 def _copied(step: CopyStep) -> None:
     run_copy(step)
     read, written = (None, None) if step.where is None else step.where
-    _note([Access(step.source, read)], [Access(step.target, None if step.atom.fills_zeros else written)])
+    target = Access(step.target, None if step.atom.fills_zeros else written)
+    _note([Access(step.source, read)], [target])
+    now = running("a statement")
+    if step.atom.asynchronous and isinstance(now, Launch) and now.races is not None:
+        now.races.start(line(), target)
 
 
 def _note(reads: list[Access], writes: list[Access]) -> None:

@@ -19,18 +19,27 @@ from ..codegen.expressions.plan import plan
 from ..codegen.expressions.target import statements
 from ..codegen.indices.c import HELPERS, helper, syntax_of
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import leaves, product_each, shown, size
+from ..core.int_tuple import leaves, shown, size
 from ..core.ints import IntLike, is_int, known
-from ..core.layout import Layout
 from ..core.leaf_arithmetic import add, mul
 from ..core.questions import divides
 from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
-from .bounds import comparisons, element, in_argument, is_less
-from .program import Access, Axpby, Barrier, Copy, Either, Fill, Loop, Product, Program, Scalar, Statement
+from .bounds import comparisons, in_argument, is_less
+from .instructions import Instructions, Registers, matrix_extents, products, require_known
+from .offsets import Offsets
+from .program import Access, Axpby, Barrier, Commit, Copy, Either, Fill, Loop, Product, Program, Scalar, Statement, Wait
 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere.
-TYPES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int", "int8": "signed char", "uint8": "unsigned char"}
+TYPES = {
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+}
 _SYNTAX = syntax_of("kernel")
 _WORD = re.compile(r"\w+")
 
@@ -54,17 +63,19 @@ class Writer:
     program    the program
     language   its row of the table of C languages
     own        how a thread's register is written: "{}[{}]" of its array and its number
+    instructions   what writes asynchronous copies and instructions of several threads; None where the target has none
 
     Found while it is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a function
-    of the text; vectors, the arrays of which several elements are accessed at once.
+    of the text; vectors, the arrays of which several elements are accessed at once; halves, whether there are elements of 16 bits.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str) -> None:
-        self.program, self.language, self.own = program, language, own
+    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions | None = None) -> None:
+        self.program, self.language, self.own, self._instructions = program, language, own, instructions
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
         self.vectors: set[str] = set()
+        self.halves = False
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         """The blocks of a body in order."""
@@ -91,6 +102,12 @@ class Writer:
                 written = following
             elif isinstance(s, Barrier):
                 yield Block(["{barrier}"], False, indent)
+            elif isinstance(s, (Commit, Wait)):
+                instructions = self.instructions(s)
+                yield Block(instructions.commit() if isinstance(s, Commit) else instructions.wait(s.pending), False, indent)
+            elif (several := self._several(s)) is not None:
+                for lines, threads in several:
+                    yield Block([f"// {s.line}", *lines], threads, indent)
             else:
                 yield Block([f"// {s.line}", *self._statement(s)], True, indent)
 
@@ -99,9 +116,15 @@ class Writer:
         return Values(self, wanted)
 
     def element_type(self, t: Tensor) -> str:
-        name = str(t.dtype)
+        return self.type_named(f"elements of {t.dtype} in a kernel's text", str(t.dtype))
+
+    def type_named(self, what: str, name: str) -> str:
+        """The text's name of a type of numpy."""
         if name not in TYPES:
-            raise LeafTypeError(f"elements of {name} in a kernel's text", f"one of {', '.join(TYPES)}", "use run for this type")
+            raise LeafTypeError(what, f"one of {', '.join(TYPES)}", "use run for this type, or give it another")
+        if name == "float16":
+            self.halves = True
+            return self.language.half
         return TYPES[name]
 
     def buffer(self, t: Tensor) -> str:
@@ -123,6 +146,8 @@ class Writer:
         """A number, or a scalar argument, as a value of an element type."""
         if isinstance(x, Scalar):
             return x.name
+        if kind == self.language.half:
+            return f"({kind}){float(x)!r}f"
         text = repr(float(x)) if kind in ("float", "double") else str(int(x))
         return f"{text}f" if kind == "float" else text
 
@@ -136,31 +161,29 @@ class Writer:
             kind = self.element_type(s.y.tensor)
             a, b = self.number(s.alpha, kind), self.number(s.beta, kind)
             if isinstance(s.beta, Scalar):
-                return self._each([s.x, s.y], lambda x, y: f"{y} = {b} == 0 ? {a} * {x} : {a} * {x} + {b} * {y};")
+                zero = "0" if kind != self.language.half else self.number(0, kind)
+                return self._each([s.x, s.y], lambda x, y: f"{y} = {b} == {zero} ? {a} * {x} : {a} * {x} + {b} * {y};")
             return self._each([s.x, s.y], lambda x, y: f"{y} = {a} * {x}{'' if s.beta == 0 else f' + {b} * {y}'};")
         assert isinstance(s, Product)
         return self._product(s)
 
     def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
         """A line for each element of tensors of one size, those of arguments where they are valid."""
-        starts = [Starts(x.tensor) for x in accesses]
+        starts = [Offsets(x.tensor) for x in accesses]
         left = [_left(pair for x in accesses for pair in in_argument(self.program, x, i)) for i in range(len(starts[0].parts))]
         values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
         places = zip(*(self._places(start, values) for start in starts))
         return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
 
-    def _places(self, start: Starts, values: Values) -> list[str]:
+    def _places(self, start: Offsets, values: Values) -> list[str]:
         return [self.place(start.tensor, values.sum(*parts)) for parts in start.parts]
 
     def _copy(self, s: Copy, otherwise: str | None = None) -> list[str]:
         """A copy; otherwise: what the target is where the predicate does not hold, instead of as it was."""
         atom = s.atom
         each = 8 * s.target.tensor.dtype.itemsize
-        if int(size(atom.thr_id)) != 1 or atom.asynchronous or atom.transposes or atom.cells is not None:
-            what = f"{s.line}: the instruction {atom.name} in a kernel's text"
-            raise LeafTypeError(what, "an instruction of one thread that has ended when it is stated", "copy by UniversalCopy")
         count = 1 if atom.most_bits is not None else max(atom.reads.bits, atom.writes.bits, each) // each
-        source, target = Starts(s.source.tensor), Starts(s.target.tensor)
+        source, target = Offsets(s.source.tensor), Offsets(s.target.tensor)
         left = [[] if s.where is None else _left(comparisons(s.where, i)) for i in range(len(source.parts))]
         for i in range(0, len(left), count):
             _require_one(s, count, left[i : i + count], *(side.parts[i : i + count] for side in (source, target)))
@@ -171,7 +194,10 @@ class Writer:
             self.vectors |= {self.buffer(s.source.tensor), self.buffer(s.target.tensor)}
         for i in range(0, len(places), count):
             a, b = places[i]
-            if count == 1 and otherwise is not None and left[i]:
+            if atom.asynchronous:
+                condition = values.comparisons(left[i]) if left[i] else ""
+                lines += self.instructions(s).copied(atom, a, b, count * each // 8, condition)
+            elif count == 1 and otherwise is not None and left[i]:
                 lines.append(f"{b} = {values.comparisons(left[i])} ? {a} : {otherwise};")
             else:
                 lines.append(values.condition(left[i]) + (f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8)))
@@ -184,16 +210,77 @@ class Writer:
             return f"memcpy(&{target}, &{source}, {width});"
         return f"*reinterpret_cast<{word} *>(&{target}) = *reinterpret_cast<const {word} *>(&{source});"
 
+    def functions(self) -> list[str]:
+        """The functions of the instructions."""
+        kind = self.language.integers[str(Integer(self.bits, True))]
+        found = {} if self._instructions is None else self._instructions.functions
+        return [line.replace("{int}", kind) for lines in found.values() for line in lines]
+
+    def texts(self, wanted: list[Any]) -> tuple[list[str], list[str]]:
+        """The lines that compute integers, and their texts."""
+        values = self.values(wanted)
+        return values.lines, [values.of(x) for x in wanted]
+
+    def instructions(self, s: Statement) -> Instructions:
+        """The instructions of the target; LeafTypeError where it has none."""
+        if self._instructions is None:
+            what = f"{s.line}: an instruction of several threads, or an asynchronous one, in this target's text"
+            raise LeafTypeError(what, "instructions of one thread", "copy by UniversalCopy, multiply by UniversalFMA, or take CUDA or C")
+        return self._instructions
+
+    def _several(self, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
+        """The lines of an instruction of several threads, and whether they are of each; None of another statement."""
+        if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
+            return self._matrices(s)
+        if isinstance(s, Product) and int(size(s.step.mma.atom.thr_id)) > 1:
+            return self._products(s)
+        return None
+
+    def _matrices(self, s: Copy) -> Iterator[tuple[list[str], bool]]:
+        """Loads of matrices: of each instruction the address of the thread's row, and its registers."""
+        require_known(s, s.atom)
+        target, source = s.target.tensor, Offsets(s.source.tensor)
+        name, kind, held = self.buffer(target), self.element_type(target), self._held(s, target)
+        count, width = (int(size(layout[1])) for layout in (s.atom.val_dst, s.atom.val_src))
+        values = self.values(source.wanted)
+        rows = [self.place(s.source.tensor, values.sum(*part)) for part in source.parts[::width]]
+        found = [Registers(name, kind, tuple(held[i : i + count])) for i in range(0, len(held), count)]
+        for lines, threads in self.instructions(s).matrices(s.atom, rows, found):
+            yield ([*values.lines, *lines] if threads else lines), threads
+
+    def _held(self, s: Statement, t: Tensor) -> list[int]:
+        """The elements of a thread's registers that a tensor has, in order; LeafTypeError for other memory."""
+        self.buffer(t)
+        parts = Offsets(t).parts
+        if id(t.data) not in self.registers or any(terms for terms, _n in parts):
+            what = f"{s.line}: an operand of an instruction of several threads that is not in registers, or that symbols choose"
+            raise LeafTypeError(what, "registers by number", "copy it to partition_fragment_A(...) or the like first")
+        return [n for _terms, n in parts]
+
+    def _products(self, s: Product) -> Iterator[tuple[list[str], bool]]:
+        """Matrix products of instructions of several threads."""
+        atom = s.step.mma.atom
+        require_known(s, atom)
+        t = {name: s.operands[name].tensor for name in "DABC"}
+        extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
+        held = {name: self._held(s, x) for name, x in t.items()}
+        named = {name: (self.buffer(x), self.element_type(x)) for name, x in t.items()}
+        found = []
+        for at in products(extents, held):
+            of = {x: "D" if at[x] is at["D"] else x for x in at}  # what an instruction adds to is what the one before has written
+            found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at})
+        return self.instructions(s).product(atom, found)
+
     def _product(self, s: Product) -> list[str]:
         atom = s.step.mma.atom
-        if tuple(map(int, leaves(atom.shape_mnk))) != (1, 1, 1) or int(size(atom.thr_id)) != 1 or atom.val_SF or atom.sparsity:
+        if tuple(map(int, leaves(atom.shape_mnk))) != (1, 1, 1) or atom.val_SF or atom.sparsity:
             what = f"{s.line}: the instruction {atom.name} in a kernel's text"
             raise LeafTypeError(what, "a multiply-add of one value", "make the tiled MMA of UniversalFMA[float]")
         t = {name: s.operands[name].tensor for name in "DABC"}
         kinds = {name: self.element_type(x) for name, x in t.items()}
-        extents = {name: _matrix(x, s.step.one_value) for name, x in t.items()}
+        extents = {name: matrix_extents(x, s.step.one_value) for name, x in t.items()}
         (m, k), (n, _k) = extents["A"], extents["B"]
-        starts = {name: Starts(x) for name, x in t.items()}
+        starts = {name: Offsets(x) for name, x in t.items()}
         values = self.values([x for start in starts.values() for x in start.wanted])
         at = {name: self._places(start, values) for name, start in starts.items()}
         lines = list(values.lines)
@@ -205,28 +292,6 @@ class Writer:
                     before = at["D" if step else "C"][i + m * j]
                     lines.append(f"{at['D'][i + m * j]} = a{i}_{step} * b{j}_{step} + {before};")
         return lines
-
-
-class Starts:
-    """The offsets of a tensor's elements as sums: what has symbols, and a number. wanted are those with symbols."""
-
-    def __init__(self, t: Tensor) -> None:
-        self.tensor, self.parts = t, []
-        count = int(size(t.shape))
-        if not isinstance(t.layout, Layout):
-            self.parts = [((element(t, i),), 0) for i in range(count)]
-        else:
-            modes = [*zip(leaves(t.layout.shape), leaves(t.layout.stride))]
-            for i in range(count):
-                number, symbols, rest = known(t.offset) or 0, [t.offset] if known(t.offset) is None else [], i
-                for n, d in modes:
-                    digit, rest = rest % int(n), rest // int(n)
-                    if known(d) is not None:
-                        number += digit * int(d)
-                    elif digit:
-                        symbols.append(mul(d, digit))
-                self.parts.append((tuple(symbols), number))
-        self.wanted = [x for symbols, _number in self.parts for x in symbols]
 
 
 class Values:
@@ -314,13 +379,6 @@ def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
     return after if a.data is b.data and a.layout == b.layout and a.offset == b.offset else None
 
 
-def _matrix(t: Tensor, one_value: bool) -> tuple[int, int]:
-    """The extents of an operand's repetitions: two, 1 where it has fewer."""
-    extents = [int(size(m)) for m in product_each(t.layout.shape)]
-    rest = extents if one_value else extents[1:]
-    return (rest[0] if rest else 1), (rest[1] if len(rest) > 1 else 1)
-
-
 def helpers_of(writer: Writer, function: str) -> list[str]:
     """The functions that operations of the text call."""
     kind = writer.language.integers[str(Integer(writer.bits, True))]
@@ -336,9 +394,8 @@ def parameter_list(program: Program, order: Sequence[str], writer: Writer, writt
         if isinstance(x, Tensor):
             out.append(f"{'' if name in written else 'const '}{writer.element_type(x)} *{name}")
         elif isinstance(x, Scalar):
-            if str(x.dtype) not in TYPES:
-                raise LeafTypeError(f"the scalar {name} of {x.dtype}", f"one of {', '.join(TYPES)}", "give it another type")
-            out.append(f"{TYPES[str(x.dtype)]} {name}")
+            kind_of = writer.type_named(f"the scalar {name} of {x.dtype}", str(x.dtype))
+            out.append(f"{kind_of} {name}")
         else:
             out.append(f"{kind} {name}")
     return out

@@ -32,7 +32,7 @@ from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .lines import Line
-from .program import Access, Axpby, Barrier, Copy, Fill, Loop, Product, Program, Scalar, Statement
+from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Scalar, Statement, Wait
 
 #: The names of the text's own integers: no size may have one.
 OWN_NAMES = ("tid", "bid0", "bid1", "bid2")
@@ -57,7 +57,7 @@ def tensor(element: object, layout: Any) -> Tensor:
     """
     layout = layout if isinstance(layout, ComposedLayout) else as_layout("tensor", layout)
     rank = len(product_each(layout.shape))
-    return tensor_of(None, new_buffer(1, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
+    return tensor_of(None, new_buffer(0, as_dtype("tensor", element)), _0, layout, [_0] * rank, whole(layout.shape))
 
 
 class Trace:
@@ -132,6 +132,12 @@ class Trace:
     def barrier(self, line: Line) -> None:
         self.state(Barrier(line))
 
+    def commit(self, line: Line) -> None:
+        self.state(Commit(line))
+
+    def wait(self, line: Line, pending: int) -> None:
+        self.state(Wait(line, pending))
+
 
 def _number(what: str, x: object) -> int | float | Scalar:
     if isinstance(x, Scalar) or (isinstance(x, (int, float)) and not isinstance(x, bool)):
@@ -172,7 +178,7 @@ def _called(call: Callable[..., None], function: Callable[..., None], arguments:
     except Unproven as error:
         what = f"{_line_of(function, error)}: {error.reason.what}"
         raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
-    except IndexError as error:
+    except IndexError as error:  # arguments have no elements
         what = f"{_line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
 

@@ -23,7 +23,7 @@ from ..core.display import Displayed
 from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, IntLike, IntTree, Leaf, is_int, known, leaf
+from ..core.ints import Int, IntLike, IntTree, Leaf, is_int, is_leaf, known, leaf
 from ..core.kinds import AnyLayout, is_operation
 from ..core.layout import with_valid
 from ..core.leaf_arithmetic import plus
@@ -191,7 +191,10 @@ class Tensor(Value, Displayed):
     def _offset_of(self, at: tuple[Any, ...]) -> IntTree:
         here = tuple(_at(self, i, c) for i, c in enumerate(at))
         _require_admitted(self, here)
-        return plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
+        offset = plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
+        if self.data is not None and is_leaf(offset) and known(offset) is None:
+            raise Unproven(f"an element of {self!r} at offset {offset}", "a place that is known", "give its symbols values")
+        return offset
 
     def numpy(self, nested: bool = False) -> Any:
         """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
@@ -386,8 +389,9 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
         fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
-    if t.data is not None and known(index) is None:
-        raise Unproven(f"index {index} of mode {i} of {t!r}", "a known one, over a buffer", "give it a value, or None for no buffer")
+    if t.data is not None and known(index) is None and not (at_most(_0, index) is True and at_most(index + 1, valid) is True):
+        fix = "give it a value, or facts, or None for no buffer"
+        raise Unproven(f"index {index} of mode {i} of {t!r}", "one that is known, or proved to be inside, over a buffer", fix)
     if at_most(index, -1) or at_most(valid, index):
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")

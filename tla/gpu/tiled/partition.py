@@ -21,7 +21,6 @@ from ...core.kinds import AnyLayout
 from ...core.layout import Layout, as_layout, join
 from ...core.leaf_arithmetic import plus, times
 from ...core.questions import divides, equal
-from ...core.value import new_value
 from ...tensors import guard as guards
 from ...tensors.guard import Guard
 from ...tensors.make_tensor import MakeTensor, as_tensor
@@ -78,7 +77,7 @@ def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tens
     coord = (thread, *values)
     rest, fixed = slice_and_offset(coord, innermost(t.layout))
     several = _has_array(index)
-    layout, offset = _around_threads(t.layout, rest, _for_each(index, fixed)) if several else around(t.layout, rest, fixed)
+    layout, offset = around(t.layout, rest, _for_each(index, fixed) if several else fixed)
     start = _all_modes(whole, plus(t.offset, offset))
     guard = _guard_of(t, coord)
     if not several:
@@ -92,14 +91,6 @@ def _for_each(index: Any, offset: Any) -> Any:
     return offset if isinstance(offset, (ScaledBasis, ArithmeticTuple)) else plus(offset, times(index, 0))
 
 
-def _around_threads(layout: Any, inner: AnyLayout, offset: Any) -> tuple[Any, Any]:
-    """As `around`, of offsets that are arrays: one for each thread. Of a swizzled layout they stand where its offset does."""
-    if isinstance(layout, Layout):
-        return inner, offset
-    rest, fixed = _around_threads(layout.inner, inner, offset)
-    return new_value(ComposedLayout, outer=layout.outer, offset=plus(layout.offset, fixed), inner=rest), _0
-
-
 def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     """The guard of the valid elements of a part; None where all are valid."""
     whole = t._guard.place is None and all(equal(n, m) is True for n, m in zip(t.origin_shape, product_each(innermost(t.layout).shape)))
@@ -108,7 +99,7 @@ def _guard_of(t: Tensor, coord: Any) -> Guard | None:
     guard = t._guard.placed(t.shape)
     if not _has_array(coord):
         return guards.sliced(guard, coord)
-    place, offset = _around_threads(guard.place, *slice_and_offset(coord, innermost(guard.place)))
+    place, offset = around(guard.place, *slice_and_offset(coord, innermost(guard.place)))
     return guard._replace(place=place, start=as_coordinate(guard.start + offset))
 
 

@@ -12,12 +12,14 @@ from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..source import Form, Parts, Source
 from ..text import Writer
+from .lanes import Lanes
 
 
 def write(parts: Parts) -> Source:
     """The text of a program as C. Source: ours."""
     p, language = parts.program, C_FAMILY["c"]
-    writer = Writer(p, language, "{}[tid][{}]")
+    lanes = Lanes(p.threads, lambda wanted: writer.texts(wanted))
+    writer = Writer(p, language, "{}[tid][{}]", lanes)
     blocks = [*writer.blocks()]
     grid = writer.values(p.grid)
     kind = language.integers[str(Integer(writer.bits, True))]
@@ -26,6 +28,7 @@ def write(parts: Parts) -> Source:
     body += [f"for ({kind} bid{k} = 0; bid{k} < {grid.of(n)}; ++bid{k})" for k, n in reversed([*enumerate(p.grid)])]
     inner = [f"_Alignas(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
     inner += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
+    inner += [f"const {lanes.row_kind} *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else []
     for block in blocks:
         lines = [line.replace("{int}", kind).replace("{barrier}", ";") for line in block.lines]
         if block.threads:

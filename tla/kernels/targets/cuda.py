@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..source import Parts, Source
 from .grid import Runtime, write_grid
+from .ptx import Ptx
 
 
 def write(parts: Parts) -> Source:
     """The text of a program as CUDA. Source: ours."""
-    return write_grid(parts, Runtime("cuda", "__CUDACC_RTC__"))
+    return write_grid(parts, Runtime("cuda", "__CUDACC_RTC__", Ptx))

@@ -10,30 +10,37 @@ from typing import NamedTuple
 
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
-from ..source import Form, Parts, Source
+from ..instructions import Instructions
+from ..program import Program
+from ..source import Form, Parts, Source, shared_bytes
 from ..text import Writer
+
+#: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
+MOST_STATIC = 48 * 1024
 
 
 class Runtime(NamedTuple):
-    """The names of a runtime.
+    """A runtime, and what the text of a kernel for it may have.
 
     name           what its functions and types begin with, which is the language's name too
     without_host   the macro of a compiler that has no code of the host
+    instructions   makes what writes asynchronous copies and instructions of several threads; None where it has none
     """
 
     name: str
     without_host: str
+    instructions: Callable[[], Instructions] | None = None
 
 
 def write_grid(parts: Parts, runtime: Runtime) -> Source:
     """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
     p, language = parts.program, C_FAMILY[runtime.name]
-    writer = Writer(p, language, "{}[{}]")
+    writer = Writer(p, language, "{}[{}]", runtime.instructions and runtime.instructions())
     blocks = [*writer.blocks()]
     kind = language.integers[str(Integer(writer.bits, True))]
     body = [f"const {kind} tid = threadIdx.x;"]
     body += [f"const {kind} bid{k} = blockIdx.{'xyz'[k]};" for k in range(len(p.grid))]
-    body += [f"__shared__ __align__(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
+    body += _shared(p, writer)
     body += [f"__align__(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in writer.registers.values()]
     for block in blocks:
         lines = [line.replace("{int}", kind).replace("{barrier}", "__syncthreads();") for line in block.lines]
@@ -45,6 +52,23 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))
 
 
+def _shared(p: Program, writer: Writer) -> list[str]:
+    """The arrays in shared memory; past what a compiler takes, parts of the memory that the launch asks for."""
+    if not _is_asked_for(p):
+        return [f"__shared__ __align__(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
+    lines, start = ["extern __shared__ __align__(16) unsigned char shared_memory[];"], 0
+    for k, t in enumerate(p.shared):
+        kind = writer.element_type(t)
+        lines.append(f"{kind} *const smem{k} = reinterpret_cast<{kind} *>(shared_memory + {start});")
+        start += -(-t.data.nbytes // 16) * 16
+    return lines
+
+
+def _is_asked_for(p: Program) -> bool:
+    """Whether shared memory is more than what an array of the kernel may have: then the launch asks for it."""
+    return shared_bytes(p) > MOST_STATIC
+
+
 def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callable[[list[str], list[str]], list[str]]:
     """The lines of the host's function that launches the kernel: it refuses sizes that break a condition, and needs no block for none."""
     p, name, api = parts.program, parts.name, runtime.name
@@ -53,11 +77,15 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
     def lines(parameters: list[str], required: list[str]) -> list[str]:
         refused = [f"if (!{name}_requires({', '.join(required)})) return {api}ErrorInvalidValue;"] if required else []
         blocks = [grid.of(n) for n in p.grid]
+        asked = shared_bytes(p) if _is_asked_for(p) else 0
+        attribute = f"{api}FuncAttributeMaxDynamicSharedMemorySize"
+        enough = f"{api}FuncSetAttribute((const void *){name}, {attribute}, {asked})"
         body = [
             *refused,
+            *([f"if ({api}Error_t error = {enough}; error != {api}Success) return error;"] if asked else []),
             *(line.format(int=kind) for line in grid.lines),
             f"if ({' || '.join(f'{n} == 0' for n in blocks)}) return {api}Success;",
-            f"{name}<<<dim3({', '.join(blocks)}), {p.threads}, 0, stream>>>({', '.join(parts.order)});",
+            f"{name}<<<dim3({', '.join(blocks)}), {p.threads}, {asked}, stream>>>({', '.join(parts.order)});",
             f"return {api}GetLastError();",
         ]
         head = f"static inline {api}Error_t {name}_launch({', '.join([*parameters, f'{api}Stream_t stream'])}) {{"

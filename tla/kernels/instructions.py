@@ -1,0 +1,87 @@
+"""Instructions of several threads, and asynchronous copies, as what a target writes: registers by number, and rows of shared memory.
+
+Source: CuTe's atoms; the PTX manual, "ldmatrix", "mma", "cp.async".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from ..core.errors import LeafTypeError
+from ..core.int_tuple import product_each, size
+from ..gpu.instructions.atom import CopyAtom, MMAAtom
+from ..tensors.tensor import Tensor
+from .program import Copy, Product
+
+
+class Registers(NamedTuple):
+    """A thread's registers of an instruction: the name of their array, the elements of it, and its element type in the text.
+
+    >>> from tla.kernels.instructions import Registers
+    >>> Registers("r0", "float", (4, 5)).elements
+    (4, 5)
+    """
+
+    name: str
+    kind: str
+    elements: tuple[int, ...]
+
+
+class Instructions(Protocol):
+    """The instructions that a target has. Each gives lines of the text, and keeps the functions that these call.
+
+    Source: ours.
+    """
+
+    functions: dict[str, list[str]]
+
+    def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
+        """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
+        ...
+
+    def commit(self) -> list[str]:
+        """The end of a group of asynchronous copies."""
+        ...
+
+    def wait(self, pending: int) -> list[str]:
+        """The wait for all but so many groups."""
+        ...
+
+    def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
+        """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""
+        ...
+
+    def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
+        """Matrix products, the operands D, A, B and C of each: lines, and whether they are of each thread."""
+        ...
+
+
+def require_known(s: Copy | Product, atom: CopyAtom | MMAAtom) -> None:
+    """LeafTypeError for an instruction that the text has not."""
+    if isinstance(atom, CopyAtom):
+        known = atom.reads.memory == "smem" and atom.writes.memory == "registers" and not atom.transposes and atom.cells is None
+    else:
+        known = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1 and all(atom.memory(x) == "registers" for x in "ABCD")
+    if not known or not atom.instruction:
+        what = f"{s.line}: the instruction {atom.name} in a kernel's text"
+        raise LeafTypeError(what, "ldmatrix, mma.sync, cp.async, or an instruction of one thread", "copy by UniversalCopy, or use run")
+
+
+def matrix_extents(t: Tensor, one_value: bool) -> tuple[int, int]:
+    """The extents of an operand's repetitions: two, 1 where it has fewer."""
+    extents = [int(size(m)) for m in product_each(t.layout.shape)]
+    rest = extents if one_value else extents[1:]
+    return (rest[0] if rest else 1), (rest[1] if len(rest) > 1 else 1)
+
+
+def products(extents: dict[str, tuple[int, int]], places: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
+    """The places of the operands of each instruction of a product, one after the other: for each k, for each n, for each m."""
+    (m, k), (n, _k) = extents["A"], extents["B"]
+    for step in range(k):
+        for j in range(n):
+            for i in range(m):
+                at = {"A": i + m * step, "B": j + n * step, "D": i + m * j, "C": i + m * j}
+                values = {x: len(places[x]) // (extents["C" if x == "D" else x][0] * extents["C" if x == "D" else x][1]) for x in at}
+                found = {x: places[x][at[x] * values[x] : (at[x] + 1) * values[x]] for x in at}
+                yield found if not step else found | {"C": found["D"]}
