@@ -118,6 +118,24 @@ def test_quotients_of_negative_values_are_those_of_the_language():
         assert found == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "by_definition"),
+    [
+        ("i*010", "c", lambda i: i * 8),
+        ("i*00", "c", lambda i: 0),
+        ("&smem[i*2] + 1", "c", lambda i: i * 2 + 1),
+        ("(i && 3) + (i || 0)", "c", lambda i: 2 * (i != 0)),
+        ("(i and 3) + (i or 5)", "python", lambda i: (i and 3) + (i or 5)),
+        ("mul24(i, 3)", "opencl", lambda i: 3 * i),
+        ("torch.remainder(i, 2)", "python", lambda i: i % 2),
+        ("int f(short i) { unsigned char x = i*2; return x; }", "c", lambda i: 2 * i),
+    ],
+)
+def test_words_mean_what_they_mean_in_their_language(text, language, by_definition):
+    table = [by_definition(i) for i in range(2)]
+    assert offsets(layout_of(text, shape=2, language=language)).tolist() == table
+
+
 def test_sympy_expressions():
     sympy = pytest.importorskip("sympy")
     i, j = sympy.symbols("i j", integer=True, nonnegative=True)
@@ -150,6 +168,19 @@ def test_sympy_expressions():
         ("[x for x in i]", {"language": "python"}, 0, "unexpected '['"),
         ("__import__(j)", {"language": "python"}, 0, "a call of __import__"),
         ("i + 99999999999999999999", {}, 4, "does not fit in 64 bits"),
+        ("i*08 + j", {}, 2, "08, which begins with 0"),
+        ("i*010 + j", {"language": "python"}, 2, "010, which begins with 0"),
+        ("i*8 + remainder(j, 3)", {}, 6, "a call of remainder"),
+        ("i*8 + torch.div(j, 2)", {"language": "python"}, 6, "a call of torch.div"),
+        ("select(i < 2, i, 5) + j", {"language": "opencl"}, 0, "a call of select"),
+        ("mul24(i, 16777217) + j", {"language": "opencl"}, 0, "a factor of 16777217 to 16777217"),
+        ("smem[i*8 + j] + 1", {}, 0, "an index that depends on data"),
+        ("smem[i*8 + j] ? 1 : 0", {}, 0, "an index that depends on data"),
+        ("i[:, None]*8 + i[None, :] + j", {"language": "triton"}, 16, "i along two axes: [:,None] and [None,:]"),
+        ("int f(int i, int j) { float x = i/2; return x*2 + j; }", {"coords": None}, 22, "x, which is a float"),
+        ("int f(int i, int j) { char x = i*100; return x + j; }", {"coords": None}, 22, "a cast of 0 to 700 to int8"),
+        ("int f(unsigned i, int j) { return i - 1 + j; }", {"coords": None}, 36, "where integers without a sign are computed"),
+        ("unsigned f(int i, int j) { return i*8 + j - 1; }", {"coords": None}, 42, "where integers without a sign are computed"),
     ],
 )
 def test_what_is_refused_with_its_place(text, options, at, said):

@@ -70,8 +70,13 @@ class Evaluator:
             return computed(operator.sub, 0 if op == "neg" else -1, first) if op != "not" else (first == 0) + 0
         if op.startswith("as "):
             return self.cast(op, first)
-        if op in ("and", "or"):
-            return ((first != 0) & (second != 0) if op == "and" else (first != 0) | (second != 0)) + 0
+        if op in ("both", "either"):
+            return ((first != 0) & (second != 0) if op == "both" else (first != 0) | (second != 0)) + 0
+        if op in ("and", "or"):  # Python's, which give one of the two
+            return np.where(first != 0, second, first) if op == "and" else np.where(first != 0, first, second)
+        if op == "mul24":
+            self.require_24_bits(op, first, second)
+            return computed(operator.mul, first, second)
         if op in _TESTS:
             return _TESTS[op](first, second) + 0
         if op in ("min", "max"):
@@ -99,6 +104,12 @@ class Evaluator:
         quotient = computed(operator.floordiv, np.abs(first), np.abs(second))
         quotient = np.where((first < 0) != (second < 0), computed(operator.sub, 0, quotient), quotient)
         return quotient if op == "quot" else computed(operator.sub, first, computed(operator.mul, quotient, second))
+
+    def require_24_bits(self, op: Op, *factors: Any) -> None:
+        """Require factors that CUDA's and OpenCL's product of 24 bits takes whole."""
+        for x in factors:
+            if int(x.min()) < -(1 << 23) or int(x.max()) >= 1 << 23:
+                self.fail(op, f"a factor of {int(x.min())} to {int(x.max())}", "one of 24 bits", "write * for all bits")
 
     def cast(self, op: Op, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values as another type of integers, which has to hold them."""

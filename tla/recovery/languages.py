@@ -27,7 +27,7 @@ _C = Language(
         *(("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">=")),
         *(("<<", ">>"), ("+", "-"), ("*", "/", "%")),
     ),
-    means={"/": "quot", "%": "rem", "||": "or", "&&": "and"},
+    means={"/": "quot", "%": "rem", "||": "either", "&&": "both"},
     integer="int32",
     grammar="c",
 )
@@ -52,11 +52,14 @@ LANGUAGES: dict[str, Language] = {
     "mlir": _MLIR,
 }
 
-#: The last part of a function's name -> the operation, and how many arguments it has; -1: two or more.
+#: A function's name, or the last part of it -> the operation, and how many arguments it has; -1: two or more. Where libraries differ
+#: (C's remainder rounds to the nearest, OpenCL's select has another order, torch.div gives fractions) the whole name is asked for.
 CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["floordiv", "FloorDiv", "floor_divide", "indexdiv"], ("//", 2)),
-    **dict.fromkeys(["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "remainder"], ("%", 2)),
-    **dict.fromkeys(["truncdiv", "div", "CleanDiv"], ("quot", 2)),
+    **dict.fromkeys(
+        ["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "np.remainder", "numpy.remainder", "torch.remainder"], ("%", 2)
+    ),
+    **dict.fromkeys(["truncdiv", "T.div", "tir.div", "tvm.tir.div", "CleanDiv"], ("quot", 2)),
     **dict.fromkeys(["truncmod", "fmod"], ("rem", 2)),
     **dict.fromkeys(["ceildiv", "ceil_div", "CeilDiv", "cdiv", "divUp", "div_ceil"], ("ceil_div", 2)),
     **dict.fromkeys(["min", "Min", "minimum"], ("min", -1)),
@@ -66,8 +69,8 @@ CALLS: dict[str, tuple[str, int]] = {
     "bitwise_or": ("|", -1),
     **dict.fromkeys(["shift_left", "left_shift"], ("<<", 2)),
     **dict.fromkeys(["shift_right", "right_shift"], (">>", 2)),
-    **dict.fromkeys(["where", "select", "Select", "if_then_else"], ("select", 3)),
-    **dict.fromkeys(["__mul24", "__umul24", "mul24"], ("*", 2)),
+    **dict.fromkeys(["where", "T.select", "tir.select", "Select", "if_then_else"], ("select", 3)),
+    **dict.fromkeys(["__mul24", "__umul24", "mul24"], ("mul24", 2)),
     "ModularIndexing": ("modular", 3),
 }
 #: Types -> the integers that a cast to them gives; `int` of Python and of C are different, and both hold what is not refused.
@@ -81,5 +84,7 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(["uint8", "uint8_t", "uchar"], "uint8"),
     **dict.fromkeys(["size_t", "uint64", "uint64_t", "ulong", "uintptr_t", "u64"], "uint64"),
 }
+#: Types with fractions: what is computed in them is no arithmetic of integers.
+FRACTIONS = frozenset(["float", "double", "half", "__half", "__nv_bfloat16", "bfloat16", "float16", "float32", "float64"])
 #: Calls of a value and a type, which give the value as that type.
 CASTS = frozenset(["cast", "asarray", "array", "astype", "Cast"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from ..codegen.proofs.reading import CFunction, Expression, PythonFunction, Tree, choices_of
+from ..codegen.proofs.reading import CFunction, Expression, Function, PythonFunction, Tree, choices_of
 from ..core.errors import ParseError, RangeError
 from ..core.reader import nearest
-from .languages import CALLS, CASTS, LANGUAGES, TYPES, Language
+from .languages import CALLS, CASTS, FRACTIONS, LANGUAGES, TYPES, Language
 
 _NAME = r"[A-Za-z_]\w*(?:(?:::|\.)(?!to\(|astype\()\w+)*"
 _NUMBER = r"0[xX][0-9a-fA-F]+|\d+"
@@ -60,6 +60,7 @@ class Address(Expression):
     def __init__(self, text: str, language: str, start: int = 0) -> None:
         self.language, self.levels = LANGUAGES[language], LANGUAGES[language].levels  # type: ignore[misc]
         self.seen: dict[str, int] = {}
+        self.axes: dict[str, str] = {}
         super().__init__(text, start)
 
     def expression(self, least: int = 0) -> Tree:
@@ -118,13 +119,22 @@ class Address(Expression):
         return self.expression(2)
 
     def number(self) -> Tree:
-        at = self.at
-        value = int(self.next(), 16) if self.token[:2] in ("0x", "0X") else self.integer("an integer")
+        at, digits = self.at, self.token
+        if digits.isdecimal() and digits[0] == "0" and digits.strip("0"):
+            value = self.of_base_8(self.next(), at)
+        else:
+            value = int(self.next(), 16) if digits[:2] in ("0x", "0X") else self.integer("an integer")
         if value >= 2**63:
             self.fail(f"{value} does not fit in 64 bits", "an integer of 64 bits", at=at)
         if at + 1 < self.after and self.token.lower() in ("l", "ll", "u", "ul", "ull", "lu", "llu") and self.text[self.at - 1].isalnum():
             self.unsigned |= "u" in self.next().lower()
         return value
+
+    def of_base_8(self, digits: str, at: int) -> int:
+        """The integer of digits behind a 0: of base 8 in C, and of none in the other languages."""
+        if self.language.grammar != "c" or digits.strip("01234567"):
+            self.fail(f"{digits:.24}, which begins with 0", "an integer", "write it without the 0", at)
+        return int(digits, 8)
 
     #: A type in parentheses, and indices that only add axes, or a method that gives another type.
     _CAST = re.compile(r"\(\s*((?:const\s+|std::)*(?:(?:unsigned|signed|long|int|short|char)\b\s*)+|(?:std::)?\w+)\s*\)")
@@ -174,13 +184,17 @@ class Address(Expression):
     def element(self, name: str, at: int) -> Tree:
         """The index of `smem[...]`, where that is the whole text; else it is data."""
         if at != self.first:
-            self.fail(
-                f"{name:.40}[...]: an index that depends on data", "arithmetic of the coordinates", "give layout_of the table itself", at
-            )
+            self.data(name, at)
         value = self.enclosed("[]", self.expression)
         if self.token == "[":
             self.unexpected("one index", f"write the index of {name:.40} as one expression, with its extents")
+        if not self.addressed and (self.level() >= 0 or self.token in ("?", "if")):
+            self.data(name, at)
         return value
+
+    def data(self, name: str, at: int) -> NoReturn:
+        what = f"{name:.40}[...]: an index that depends on data"
+        self.fail(what, "arithmetic of the coordinates", "give layout_of the table itself", at)
 
     @property
     def first(self) -> int:
@@ -188,6 +202,8 @@ class Address(Expression):
         return self._skip(self.text, self._began).end()  # type: ignore[union-attr]
 
     _began = 0
+    #: Whether it begins with `&`: what is added to an address is added to the index.
+    addressed = False
 
     def call(self, name: str, at: int) -> Tree:
         last = re.split(r"::|\.", name)[-1]
@@ -197,6 +213,7 @@ class Address(Expression):
             return self.enclosed("()", lambda: self.cast(at))
         if (kind := self.kind_of(last)) or last in ("int", "Integer"):
             return self.tree(Op(f"as {kind or 'int64'}", at), self.enclosed("()", self.expression))
+        last = name if name in CALLS else last
         if last not in CALLS:
             near = nearest(last, {*CALLS, *CASTS, "floor"}, 0.8)
             self.fail(f"a call of {name:.40}", "arithmetic of integers", f"write {near or 'what it computes'}", at)
@@ -259,8 +276,17 @@ class Address(Expression):
                 if not kind:
                     self.unexpected("a type of integers")
                 value = self.tree(Op(f"as {kind}", at), value)
+            elif "None" in found[0]:
+                self.require_one_axis(value, re.sub(r"\s", "", found[0]), at)
             self.go_to(found.end())
         return value
+
+    def require_one_axis(self, value: Tree, axes: str, at: int) -> None:
+        """Require that a name stands for one axis: x[:, None] and x[None, :] are two coordinates."""
+        for name in {*_names(value)}:
+            if self.axes.setdefault(name, axes) != axes:
+                what = f"{name:.40} along two axes: {self.axes[name]:.40} and {axes:.40}"
+                self.fail(what, "a name for each coordinate", f"write {name:.40} and {name:.40}2, with their extents", at)
 
     def name(self) -> str:
         if self.token in ("lambda", "if", "for", "while", "return"):
@@ -286,9 +312,31 @@ class CAddress(Address, CFunction):
         if self.token in ("++", "--"):
             self.fail(f"a side effect: {self.token}", "an expression", "give the expression alone")
         if self.token in ("&", "*") and self.at == self.first:  # the address of an element
-            self.advance()
+            self.addressed = self.next() == "&"
             self._began = self.at
         return super().operand()
+
+    def function(self, name: str) -> Function:
+        """The function of this name, its values as the types that they are declared with."""
+        self.declared: dict[str, tuple[str, int]] = {}
+        found = super().function(name)
+        for parameter in found.parameters:
+            self.of_type(parameter, 0)
+        return found._replace(steps=tuple((n, self.of_type(n, tree)) for n, tree in found.steps))
+
+    def last_word(self, *ends: str) -> str:
+        at = self.at
+        word = super().last_word(*ends)
+        self.declared[word] = self.text[at : self.at].rstrip().removesuffix(word), at
+        return word
+
+    def of_type(self, name: str, value: Tree) -> Tree:
+        """A value as what its name is declared as: narrow integers have to hold it."""
+        words, at = self.declared.get(name, ("", 0))
+        if found := FRACTIONS.intersection(re.findall(r"\w+", words)):
+            self.fail(f"{name:.40}, which is a {min(found)}", "integers", "declare it as one", at)
+        kind = self.kind_of(words)
+        return self.tree(Op(f"as {kind}", at), value) if kind not in ("", "int32", "int64") else value
 
 
 class PythonAddress(Address, PythonFunction):
@@ -345,12 +393,23 @@ def _with_head(kind: Any, text: str, language: str, head: re.Match[str]) -> Code
     reader = kind(text, language, head.start(1))
     if kind is CAddress:
         reader.choices = {**reader.choices, **choices_of(text)}
+        given = re.split(r"[^\w\s]", text[: head.start(1)][-200:])[-1].split()
+        reader.kind_of(" ".join(w for w in given if w in TYPES or w in ("unsigned", "long")))  # of what it returns: whether it has a sign
     found = reader.function(head[1])
     reader.end()
     steps = {*dict(found.steps)}
     return Code(
         text, found.steps, found.value, found.parameters, {n: at for n, at in reader.seen.items() if n not in steps}, reader.unsigned
     )
+
+
+def _names(tree: Tree) -> Iterator[str]:
+    """The names in a tree."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, tuple):
+        for part in tree[1:]:
+            yield from _names(part)
 
 
 def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: Mapping[str, Any]) -> tuple[str, ...]:
