@@ -59,6 +59,8 @@ def program_file(*paths: str | os.PathLike[str]) -> Path:
     'module_0001.jit_f.cl_7.after_optimizations.txt'
     """
     given = [_path(path) for path in paths]
+    if not given:
+        raise RangeError("program_file of no files", "the files of a program, or their folder", "write program_file('dumps')")
     if len(given) == 1 and not os.path.isdir(paths[0]):
         return given[0]
     files = sorted({file for path in given for file in (_texts(path.iterdir()) if path.is_dir() else [path])})
