@@ -141,6 +141,7 @@ REFUSED = {
     "": (0, "the text ends", "a layout reads (_4,2):(_1,4)"),
     "logcal_divide(4:1, 2)": (0, "the operation, 'logcal_divide', is not known", "write logical_divide"),
     "A = S<3,3,3> o 0 o (8,64):(64,1),": (33, "the text ends", "a layout reads (_4,2):(_1,4)"),
+    "upcast[2](6:1, 6)": (0, "upcast[...] with 2 arguments", "write upcast[...](layout)"),
     "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
     "A = 4:1; B": (9, "the name, 'B', is not known", EXAMPLE),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),

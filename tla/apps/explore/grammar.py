@@ -404,7 +404,13 @@ class _Reader(NotationReader):
         self.began = start
         self.require_calls()
         arguments, options = in_order(name, operation, given)
-        value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
+        try:
+            value = _limited(operation(*(x.value for x in arguments), **{key: x.value for key, x in options.items()}))
+        except TypeError as error:
+            if isinstance(error, TlaError) or "positional argument" not in str(error):
+                raise
+            what = f"{name}[...] with {len(arguments)} arguments"  # what stands in brackets decides how many
+            raise RankError(what, "as many as it takes", f"write {name}[...](layout)") from None
         python += f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
         width = width_of(name, [x.value for x in brackets], next((w for x in arguments if (w := x.element_width)), None))
         self.calls.append(Call(name, self.written[start : self.at].rstrip(), arguments, Term(value, python, width)))
