@@ -364,14 +364,15 @@ def _exact(shape: Any, stride: Any) -> Exact:
 
 
 @memo
-def _plain(layout: Exact) -> tuple[Any, Any]:
+def parts(layout: Exact) -> tuple[Any, Any]:
+    """The shape and the strides of a layout of tla, of plain integers."""
     return plain(layout.shape), plain(layout.stride)
 
 
 def plain(x: Any) -> Any:
     """A value of tla as one of this module, of plain integers."""
     if isinstance(x, Exact):
-        return Layout(*_plain(x))
+        return Layout(*parts(x))
     if isinstance(x, ExactComposed):
         return ComposedLayout(plain(x.outer), plain(x.offset), plain(x.inner))
     if isinstance(x, ExactSwizzle):

@@ -16,7 +16,7 @@ from ...core.layout import Layout as Exact
 from ...core.swizzle import Swizzle as ExactSwizzle
 from .. import pycute
 from ..pycute import IntTuple, has_none, is_int, is_tuple, product
-from .tuples import Coordinate, IntTree, LayoutError, as_shape, compute_col_major_strides, congruent, fold, normalize
+from .tuples import Coordinate, IntTree, LayoutError, as_shape, compute_col_major_strides, normalize
 
 __all__ = [
     "ComposedLayout",
@@ -72,10 +72,17 @@ class Layout(_Domain, pycute.Layout):
             raise LeafTypeError(f"Layout of {len(args)} arguments", "a shape and strides, or layouts", "give one of these")
         self.shape = _named("shape", shape)
         self.stride = _named("stride", strides[0]) if strides else compute_col_major_strides(self.shape)
-        if fold(self.shape, 0, min) < 0:
+        if _has_negative(self.shape):
             raise LayoutError(f"the shape {self.shape}", "nonnegative extents", "give strides below 0, not extents")
-        if not congruent(self.shape, self.stride):
+        if strides and not _congruent(self.shape, self.stride):
             raise LayoutError(f"shape {self.shape} and stride {self.stride} are not congruent", "one form", "give a stride for each extent")
+
+    @classmethod
+    def made(cls, shape: IntTree, stride: IntTree) -> Layout:
+        """The layout of a shape and strides that were checked."""
+        layout = cls.__new__(cls)
+        layout.shape, layout.stride = shape, stride
+        return layout
 
     @property
     def swizzle(self) -> None:
@@ -89,7 +96,7 @@ class Layout(_Domain, pycute.Layout):
         if crd is None:
             return self
         if has_none(crd):
-            return Layout(slice_modes(crd, self.shape), slice_modes(crd, self.stride))
+            return Layout.made(slice_modes(crd, self.shape), slice_modes(crd, self.stride))
         try:
             return self._offset(crd)
         except TlaError as error:
@@ -118,6 +125,16 @@ class Layout(_Domain, pycute.Layout):
 
     def __repr__(self) -> str:
         return f"Layout({self.shape}, {self.stride})"
+
+
+def _has_negative(x: IntTree) -> bool:
+    return any(map(_has_negative, x)) if type(x) is tuple else x < 0
+
+
+def _congruent(a: IntTree, b: IntTree) -> bool:
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(map(_congruent, a, b))
+    return type(a) is not tuple and type(b) is not tuple
 
 
 def _named(name: str, x: object) -> IntTuple:
@@ -247,7 +264,7 @@ def sliced(crd: Coordinate, layout: ComposedLayout) -> ComposedLayout:
 def opened(layout: Layout) -> Layout:
     """The modes of a layout's only mode, where it has several; else the layout."""
     if is_tuple(layout.shape) and len(layout.shape) == 1 and is_tuple(layout.shape[0]):
-        return Layout(layout.shape[0], layout.stride[0])
+        return Layout.made(layout.shape[0], layout.stride[0])
     return layout
 
 
@@ -348,8 +365,7 @@ def plain(x: Any) -> Any:
         return Swizzle(x.bits, x.base, x.shift)
     if is_tuple(x):
         return tuple(map(plain, x))
-    found = pycute.plain(x)
-    return Layout(found.shape, found.stride) if isinstance(x, Exact) else found
+    return Layout.made(*pycute.parts(x)) if isinstance(x, Exact) else pycute.plain(x)
 
 
 def done(does: Callable[..., Any], *args: Any) -> Any:

@@ -112,12 +112,14 @@ def mode(obj: object, idx: int) -> Any:
             raise IndexError(f"mode {idx} of {known}, which has one")
         return known
     if isinstance(known, Layout):
-        return Layout(known.shape[idx], known.stride[idx])
+        return Layout.made(known.shape[idx], known.stride[idx])
     return known[idx] if known else ()
 
 
 def modes(layout: object) -> list[Any]:
     """All modes of a layout."""
+    if isinstance(layout, Layout) and is_tuple(layout.shape):
+        return [Layout.made(s, d) for s, d in zip(layout.shape, layout.stride)]
     return [mode(layout, i) for i in range(rank(layout))]
 
 
@@ -135,7 +137,7 @@ def iter_layout(layout: LayoutExpr) -> Iterator[tuple[Any, int]]:
 
 def together(*parts: Layout) -> Layout:
     """The layout of these modes, in a tuple also where it is one."""
-    return Layout(tuple(a.shape for a in parts), tuple(a.stride for a in parts))
+    return Layout.made(tuple([a.shape for a in parts]), tuple([a.stride for a in parts]))
 
 
 @of_domain
@@ -189,7 +191,7 @@ def flatten(obj: Any) -> Any:
 
 @of_domain
 def _flat(layout: Layout) -> Layout:
-    return Layout(*(as_shape(pycute.flatten(x)) for x in (layout.shape, layout.stride)))
+    return Layout.made(as_shape(pycute.flatten(layout.shape)), as_shape(pycute.flatten(layout.stride)))
 
 
 def unflatten(obj: Any, target_profile: IntTree) -> Any:
@@ -261,7 +263,8 @@ def slice_and_offset(crd: Coordinate, layout: LayoutExpr) -> tuple[LayoutExpr, i
     A swizzle that moves nothing in what is left is put into strides.
     """
     if isinstance(layout, Layout):
-        return opened(Layout(slice_modes(crd, layout.shape), slice_modes(crd, layout.stride))), layout._offset(pycute.closed(crd))
+        rest = Layout.made(slice_modes(crd, layout.shape), slice_modes(crd, layout.stride))
+        return opened(rest), layout._offset(pycute.closed(crd))
     if coords_all_none(crd):
         return layout, 0
     if isinstance(layout.outer, Swizzle) and isinstance(layout.inner, Layout):
@@ -276,12 +279,22 @@ def idx2crd(coord: Coordinate, shape: IntTree) -> Coordinate:
     >>> idx2crd(16, (3, (2, 3))), idx2crd((1, 5), (3, (2, 3)))
     ((1, (1, 2)), (1, (1, 2)))
     """
-    shape = shape_of(shape)
+    return _coordinate(coord, shape_of(shape))
+
+
+def _coordinate(coord: Coordinate, shape: IntTree) -> Coordinate:
+    if not is_tuple(shape) and not is_tuple(coord):
+        return coord % shape
     if not is_tuple(coord):
-        return pycute.idx2crd(coord % product(shape), shape)
+        found = []
+        for mode in shape:
+            extent = product(mode)
+            found.append(_coordinate(coord % extent, mode))
+            coord //= extent
+        return tuple(found)
     if not is_tuple(shape) or len(coord) != len(shape):
         raise LayoutError(f"the coordinate {coord} of {shape}", "the same rank", "give one coordinate per mode")
-    return tuple(map(idx2crd, coord, shape))
+    return tuple(map(_coordinate, coord, shape))
 
 
 def crd2flat(coord: Coordinate, shape: IntTree) -> int:

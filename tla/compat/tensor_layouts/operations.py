@@ -170,7 +170,7 @@ def _tiled(layout: Layout, tiler: Tiler) -> Layout:
 
 
 def opened_mode(layout: Layout) -> Layout:
-    return Layout(unwrap(layout.shape), unwrap(layout.stride))
+    return Layout.made(unwrap(layout.shape), unwrap(layout.stride))
 
 
 def _of_swizzle(layout: Layout, swizzle: Swizzle) -> LayoutExpr:
@@ -243,7 +243,7 @@ def hier_unzip(splitter: Callable[[Any, Any], Any], layout_a: Layout, layout_b: 
     split = _by_mode(lambda a, b: hier_unzip(splitter, a, b), layout_a, layout_b)
     tiles, rests = zip(*map(modes, split[: len(layout_b)]))
     over = [*rests, *split[len(layout_b) :]]
-    return Layout(layouts_of(tiles), layouts_of(over))
+    return together(layouts_of(tiles), layouts_of(over))
 
 
 # --------------------------------------------------------------------------------------------------------- products

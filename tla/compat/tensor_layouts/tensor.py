@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.errors import LeafTypeError, TlaError
+from ...core.errors import LeafTypeError
 from .layouts import (
     Layout,
     LayoutError,
@@ -16,7 +16,7 @@ from .layouts import (
     as_affine_layout,
     as_layout_expr,
     coords_all_none,
-    crd2offset,
+    flatten,
     has_none,
     is_tuple,
     rank,
@@ -97,9 +97,7 @@ class Tensor:
         return self._offset(args[0] if len(args) == 1 else args)
 
     def _offset(self, crd: Coordinate) -> int:
-        layout = self.layout
-        begin = crd2offset(crd, layout.shape, layout.stride) if isinstance(layout, Layout) else layout(crd)
-        return int(self.offset + begin)
+        return int(self.offset + self.layout(crd))
 
     def __getitem__(self, key: Coordinate) -> Any:
         crd = _coordinate(key, self.layout)
@@ -110,11 +108,17 @@ class Tensor:
 
     def _slice(self, crd: Coordinate) -> Tensor:
         if crd is None or coords_all_none(crd):
-            return Tensor(self.layout, self.offset, self._data)
+            return self._part(self.layout, self.offset)
         rest, begin = slice_and_offset(crd, self.layout)
         if isinstance(rest, Layout):
-            rest = Layout(unwrap(rest.shape), unwrap(rest.stride))
-        return Tensor(rest, self.offset + begin, self._data)
+            rest = Layout.made(unwrap(rest.shape), unwrap(rest.stride))
+        return self._part(rest, self.offset + begin)
+
+    def _part(self, layout: LayoutExpr, offset: int) -> Tensor:
+        """A tensor of some of the places, which were checked."""
+        part = Tensor(layout, offset)
+        part._data = self._data
+        return part
 
     def __setitem__(self, key: Coordinate, value: Any) -> None:
         crd = _coordinate(key, self.layout)
@@ -168,13 +172,22 @@ def _require_places(tensor: Tensor, data: Sequence[object]) -> None:
     dimensions = getattr(data, "ndim", len(getattr(data, "shape", (0,))))
     if dimensions != 1:
         raise LeafTypeError(f"data of rank {dimensions}", "flat 1D storage", "give data.reshape(-1)")
-    try:
-        places = [tensor(i) for i in range(size(tensor.layout))]
-    except TlaError as error:
-        raise TensorStorageError(*error.reason) from error
-    if places and min(places) < 0:
-        given = f"negative storage indices in the addressed range from {min(places)} of {tensor}"
-        raise TensorStorageError(given, "places from 0", f"give the offset {tensor.offset - min(places)}")
-    if places and max(places) >= len(data):
-        given = f"{len(data)} values for {tensor}: the storage does not cover the addressed range [{min(places)}, {max(places)}]"
-        raise TensorStorageError(given, f"{max(places) + 1} values", "give as many")
+    low, high = _reach(tensor)
+    if low < 0:
+        given = f"negative storage indices in the addressed range [{low}, {high}] of {tensor}"
+        raise TensorStorageError(given, "places from 0", f"give the offset {tensor.offset - low}")
+    if high >= len(data):
+        given = f"{len(data)} values for {tensor}: the storage does not cover the addressed range [{low}, {high}]"
+        raise TensorStorageError(given, f"{high + 1} values", "give as many")
+
+
+def _reach(tensor: Tensor) -> tuple[int, int]:
+    """The smallest and the largest place of a tensor; (0, -1) where there is none."""
+    layout, begin = tensor.layout, tensor.offset
+    if not size(layout):
+        return 0, -1
+    if not isinstance(layout, Layout):
+        places = [begin + layout(i) for i in range(size(layout))]
+        return min(places), max(places)
+    ends = [(n - 1) * d for n, d in zip(flatten(layout.shape), flatten(layout.stride))]
+    return begin + sum(x for x in ends if x < 0), begin + sum(x for x in ends if x > 0)

@@ -116,8 +116,10 @@ def normalize(x: object) -> IntTuple:
     >>> normalize([[2, 4], 8])
     ((2, 4), 8)
     """
-    if isinstance(x, int) and is_int(x):
+    if type(x) is int or (isinstance(x, int) and is_int(x)):
         return x
+    if type(x) is tuple:
+        return tuple([normalize(n) for n in x])
     if isinstance(x, Iterable) and is_iterable(x):
         return tuple(map(normalize, x))
     raise LeafTypeError(f"a shape of {type(x).__name__}", "int or tuple of ints", "give integers, or tuples of them")
@@ -200,7 +202,18 @@ def compute_col_major_strides(shape: IntTuple) -> IntTree:
     >>> compute_col_major_strides((1, 2, (3, 4)))
     (0, 1, (2, 6))
     """
-    return zip_transform(shape, prefix_product(shape), lambda n, stride: 0 if n == stride == 1 else stride)
+    return _compact(shape, 1)[0]
+
+
+def _compact(shape: IntTree, step: int) -> tuple[IntTree, int]:
+    """The strides from a step on, and the step after them."""
+    if not isinstance(shape, tuple):
+        return (0 if shape == step == 1 else step), step * shape
+    strides = []
+    for mode in shape:
+        found, step = _compact(mode, step)
+        strides.append(found)
+    return tuple(strides), step
 
 
 def compute_row_major_strides(shape: IntTuple) -> IntTree:
