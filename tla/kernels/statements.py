@@ -5,13 +5,15 @@ Source: CuTe include/cute/algorithm.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..core.errors import TlaError
 from ..gpu.run import algorithms
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
-from ..gpu.run.mma_facts import mma_facts
+from ..gpu.run.mma_facts import MmaStep, mma_facts
 from ..tensors.make_tensor import as_tensor
 from .launch import Launch, running
 from .lines import line
@@ -38,7 +40,7 @@ def copy(*operands: Any) -> None:
     if isinstance(now, Trace):
         now.copy(line(), operands, None)
     else:
-        _copied(copy_of(*operands))
+        _executed(now, lambda: _copied(copy_of(*operands)))
 
 
 def copy_if(*operands: Any) -> None:
@@ -61,7 +63,7 @@ def copy_if(*operands: Any) -> None:
         *tiled, predicate, source, target = operands
         now.copy(line(), (*tiled, source, target), predicate)
     else:
-        _copied(copy_if_of(*operands))
+        _executed(now, lambda: _copied(copy_if_of(*operands)))
 
 
 def gemm(*operands: Any) -> None:
@@ -84,10 +86,8 @@ def gemm(*operands: Any) -> None:
     now = running("gemm()")
     if isinstance(now, Trace):
         now.gemm(line(), operands)
-        return
-    step = mma_facts(*operands)
-    run_mma(step)
-    _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
+    else:
+        _executed(now, lambda: _multiplied(mma_facts(*operands)))
 
 
 def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
@@ -109,10 +109,8 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     now = running("axpby()")
     if isinstance(now, Trace):
         now.axpby(line(), alpha, x, beta, y)
-        return
-    algorithms.axpby(alpha, x, beta, y)
-    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
-    _note([Access(x), Access(y)], [Access(y)])
+    else:
+        _executed(now, lambda: _added(alpha, x, beta, y))
 
 
 def fill(t: Any, value: Any) -> None:
@@ -133,9 +131,8 @@ def fill(t: Any, value: Any) -> None:
     now = running("fill()")
     if isinstance(now, Trace):
         now.fill(line(), t, value)
-        return
-    algorithms.fill(t, value)
-    _note([], [Access(as_tensor("fill", t))])
+    else:
+        _executed(now, lambda: _filled(t, value))
 
 
 def clear(t: Any) -> None:
@@ -156,23 +153,51 @@ def clear(t: Any) -> None:
     now = running("clear()")
     if isinstance(now, Trace):
         now.fill(line(), t, 0)
-        return
-    algorithms.clear(t)
-    _note([], [Access(as_tensor("clear", t))])
+    else:
+        _executed(now, lambda: _filled(t, 0))
+
+
+def _filled(t: Any, value: Any) -> None:
+    algorithms.fill(t, value)
+    _note([], [Access(as_tensor("fill", t))])
+
+
+def _added(alpha: Any, x: Any, beta: Any, y: Any) -> None:
+    algorithms.axpby(alpha, x, beta, y)
+    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    _note([Access(x), Access(y)], [Access(y)])
+
+
+def _multiplied(step: MmaStep) -> None:
+    run_mma(step)
+    _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
 
 
 def _copied(step: CopyStep) -> None:
     run_copy(step)
     read, written = (None, None) if step.where is None else step.where
-    target = Access(step.target, None if step.atom.fills_zeros else written)
-    _note([Access(step.source, read)], [target])
+    atom, each = step.atom, 8 * step.target.dtype.itemsize
+    counts = [1 if atom.most_bits is not None else max(1, side.bits // each) for side in (atom.reads, atom.writes)]
+    target = Access(step.target, None if atom.fills_zeros else written, counts[1])
+    _note([Access(step.source, read, counts[0])], [target])
     now = running("a statement")
-    if step.atom.asynchronous and isinstance(now, Launch) and now.races is not None:
-        now.races.start(line(), target)
+    if atom.asynchronous and isinstance(now, Launch) and now.watch is not None:
+        now.watch.races.start(line(), target)
+
+
+def _executed(now: Launch, statement: Callable[[], None]) -> None:
+    """Execute a statement; what is watched goes on behind one that is refused."""
+    if now.watch is None:
+        statement()
+        return
+    try:
+        statement()
+    except TlaError as error:
+        now.watch.refuse(line(), error)
 
 
 def _note(reads: list[Access], writes: list[Access]) -> None:
     """Note a statement's accesses, with the line of the kernel that it stands at."""
     now = running("a statement")
-    if isinstance(now, Launch) and (races := now.races) is not None:
-        races.note(line(), reads, writes)
+    if isinstance(now, Launch) and now.watch is not None:
+        now.watch.note(line(), reads, writes)
