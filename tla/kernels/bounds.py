@@ -17,7 +17,7 @@ from typing import Any
 
 from ..core.basis import as_coordinate
 from ..core.composed import ComposedLayout
-from ..core.errors import Reason
+from ..core.errors import RangeError
 from ..core.int_tuple import leaves, shown, size
 from ..core.ints import Int, IntLike, Leaf, is_constant
 from ..core.leaf_arithmetic import add
@@ -42,12 +42,12 @@ def not_inside(program: Program) -> Iterator[Refused]:
             continue
         where = s.where if isinstance(s, Copy) else None
         for verb, access in accesses(s):
-            reason = _why_not_inside(program, verb, access, where)
-            if reason is not None:
-                yield Refused(s.line, reason)
+            error = _why_not_inside(program, verb, access, where)
+            if error is not None:
+                yield Refused(s.line, error)
 
 
-def _why_not_inside(program: Program, verb: str, access: Access, where: Within | None) -> Reason | None:
+def _why_not_inside(program: Program, verb: str, access: Access, where: Within | None) -> RangeError | None:
     name = program.argument_of(access.tensor)
     if name is not None and access.places is not None:
         extents = tuple(leaves(program.arguments[name].layout.shape))
@@ -57,13 +57,13 @@ def _why_not_inside(program: Program, verb: str, access: Access, where: Within |
                 place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
                 what = f"{verb} {name} at {place}, which is not proved to be inside of {shape}"
                 fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
-                return Reason(what, "an element, for all sizes", fix)
+                return RangeError(what, "an element, for all sizes", fix)
         return None
     count = len(access.tensor.data)
     for offset in _extremes(access.tensor, count):
         if not _always_inside(offset, count, program):
             what = f"{verb} offset {shown(offset)} of {count} elements"
-            return Reason(what, "an offset inside", "allocate more, or cut the tensor otherwise")
+            return RangeError(what, "an offset inside", "allocate more, or cut the tensor otherwise")
     return None
 
 

@@ -109,7 +109,6 @@ class Kernel:
 
         Source: ours.
         """
-        arguments = self._bound(arguments)
         if any(map(_is_open, arguments)):
             return self._checked(self.program(*arguments), arch, counting=True)
         return self._watched(tuple(map(_copied, arguments)), arch, counting=True)
@@ -139,7 +138,10 @@ class Kernel:
         Source: ours.
         """
         names = tuple(inspect.signature(self.function).parameters)
-        return traced(self.function, names, self._bound(arguments), self.threads, self.grid, run_block)
+        if len(names) != len(arguments):
+            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
+            raise RankError(what, f"{len(names)}, one for each parameter", "give a tensor, a size, or a type of numpy for a scalar")
+        return traced(self.function, names, arguments, self.threads, self.grid, run_block)
 
     def source(
         self,
@@ -186,7 +188,7 @@ class Kernel:
 
     def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
         """A program's accesses proved for all sizes, and the kernel watched at small ones that meet the facts."""
-        refused, values = tuple(not_inside(program)), small_sizes(program)
+        refused, values = (*not_inside(program),), small_sizes(program)
         if refused:
             return Report((), refused, (), (), (), 0, self.threads)
         report = self._watched(tuple(of_sizes(x, values) for x in program.arguments.values()), arch, counting=counting)
@@ -195,14 +197,14 @@ class Kernel:
     def _watched(self, arguments: tuple[Any, ...], arch: str | None, *, counting: bool) -> Report:
         watch = Watch(self.threads, arch, counting=counting)
         blocks = self._launch(arguments, watch)
-        races, refused = tuple(watch.races.found), tuple(watch.refused)
+        races, refused = tuple(watch.races.found), tuple(watch.refused.values())
         return Report(races, refused, watch.counted, watch.used, watch.idle, blocks, self.threads)
 
     def _require(self, report: Report) -> None:
         """RangeError for the first thing that a report refuses."""
         at = ", ".join(f"{n} = {v}" for n, v in report.sizes) or "these sizes"
         for refused in report.bounds:
-            raise RangeError(str(refused), refused.reason.expected, refused.reason.fix)
+            raise refused.at_its_line
         for race in report.races:
             waits = "cp_async_wait[n]() and barrier()" if race.who == "copy" else "barrier()"
             fix = f"write {waits} between, or let each thread have its own"
@@ -211,14 +213,6 @@ class Kernel:
             if not used.holds:
                 fix = "take smaller tiles, fewer stages or more threads, or leave out arch="
                 raise RangeError(f"{self.__name__}: {used.used} {used.what}", f"{used.most} at most", fix)
-
-    def _bound(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments; RankError where they are not one for each parameter."""
-        parameters = inspect.signature(self.function).parameters
-        if len(parameters) != len(arguments):
-            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(parameters)})"
-            raise RankError(what, f"{len(parameters)}, one for each parameter", "give a tensor, a size, or a type of numpy for a scalar")
-        return arguments
 
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
         """Run every block; the number of them."""

@@ -63,12 +63,12 @@ class Access(NamedTuple):
 
     tensor   a tensor of threads
     chosen   which of its elements; None for all that are valid
-    count    how many of them an instruction has of each thread
+    vector   how many of them an instruction has of each thread
     """
 
     tensor: Tensor
     chosen: Any = None
-    count: int = 1
+    vector: int = 1
 
 
 class _Touched:

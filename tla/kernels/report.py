@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..core.errors import Reason
+from ..core.errors import TlaError
 from .lines import Line
 from .races import Race
 
@@ -15,23 +15,29 @@ from .races import Race
 class Refused(NamedTuple):
     """An access that cannot be made: past the end, or none that the instruction makes.
 
-    line     of the access
-    reason   what was found, with the coordinate; what was expected; how to mend it
+    line    of the access
+    error   what run raises for it: what was found, with the coordinate; what was expected; how to mend it
 
-    >>> from tla.core.errors import Reason
+    >>> from tla import RangeError
+    >>> from tla.kernels import Refused
     >>> from tla.kernels.lines import Line
-    >>> from tla.kernels.report import Refused
-    >>> print(Refused(Line("k.py", 7), Reason("reads a at (8)", "an element", "guard it")))
+    >>> print(Refused(Line("k.py", 7), RangeError("reads a at (8)", "an element", "guard it")))
     k.py:7: reads a at (8)
 
     Source: ours.
     """
 
     line: Line
-    reason: Reason
+    error: TlaError
+
+    @property
+    def at_its_line(self) -> TlaError:
+        """The error with the line in front of what it says."""
+        reason = self.error.reason
+        return type(self.error)(str(self), reason.expected, reason.fix)
 
     def __str__(self) -> str:
-        return f"{self.line}: {self.reason.what}"
+        return f"{self.line}: {self.error.reason.what}"
 
 
 class Counted(NamedTuple):
@@ -47,7 +53,7 @@ class Counted(NamedTuple):
     degree         the most words of one bank that an instruction asks for at once: 1 is free of conflicts
 
     >>> from tla.kernels.lines import Line
-    >>> from tla.kernels.report import Counted
+    >>> from tla.kernels import Counted
     >>> print(Counted(Line("k.py", 7), "shared memory", False, 32, 4, 8, 4, 2))
     k.py:7  reads shared memory  4 of 32 bits  8 wavefronts, 4 at least  2-way conflict
 
@@ -84,7 +90,7 @@ class Used(NamedTuple):
     used   how much
     most   how much an architecture has for it; None where none was named
 
-    >>> from tla.kernels.report import Used
+    >>> from tla.kernels import Used
     >>> print(Used(None, "bytes of shared memory", 4096, 101376))
     4,096 bytes of shared memory, of 101,376
 

@@ -35,7 +35,7 @@ class Watch:
 
     def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
         self.races = Races(threads)
-        self.refused: dict[Refused, None] = {}
+        self.refused: dict[tuple[Line, str], Refused] = {}
         self._threads, self._arch, self._counting = threads, arch, counting
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
         self._costs: dict[Any, Cost] = {}
@@ -48,7 +48,7 @@ class Watch:
 
     def refuse(self, line: Line, error: TlaError) -> None:
         """Note a statement that could not be executed."""
-        self.refused[Refused(line, error.reason)] = None
+        self.refused.setdefault((line, error.reason.what), Refused(line, error))
 
     def allocate(self, nbytes: int) -> None:
         """Note shared memory."""
@@ -91,12 +91,12 @@ class Watch:
 
         t = access.tensor
         row, each = self._row(t, written), 8 * t.dtype.itemsize
-        bits = access.count * each
+        bits = access.vector * each
         width = max((w for w in row.widths if bits % w == 0), default=None)
         if width is None:
             return
         places, chosen = (x.reshape(len(x), -1, order="F") for x in places_and_chosen(access, self._threads))
-        step = min(access.count, width // each) if width >= each else 1
+        step = min(access.vector, width // each) if width >= each else 1
         starts, taken = places[:, ::step] * each, chosen[:, ::step]
         counted = self._counts.setdefault((line, name_of(t), written, width), [0, 0, 0, 0])
         for begin in range(0, len(starts), row.lanes):
