@@ -1,4 +1,4 @@
-"""What a check says of a kernel: rows, each with the line that it is of, printed as a table.
+"""The answer of a check: rows, each with the line that it is of, printed as a table.
 
 Source: ours.
 """

@@ -1,4 +1,4 @@
-"""What a block may take of a multiprocessor, by architecture.
+"""The resources of a multiprocessor that a block may take, by architecture.
 
 Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; AMD's ISA manuals, "LDS" and "VGPRs".
 """

@@ -24,7 +24,7 @@ _REGISTER = 4  # bytes
 
 
 class Watch:
-    """What is found while every block of a kernel runs.
+    """The findings of a launch, while every block of it runs.
 
     threads    of a block
     arch       the architecture whose banks and limits are asked; None for NVIDIA's banks and no limits
@@ -135,7 +135,7 @@ class Watch:
 
     @property
     def used(self) -> tuple[Used, ...]:
-        """What a block takes, beside what the architecture has."""
+        """The resources that a block takes, beside what the architecture has."""
         limits = limits_of(self._arch, self._threads)
         held, line = self._most
         return (
