@@ -92,7 +92,8 @@ class Value:
     def __array_ufunc__(self, function: Any, method: str, *given: Any, **named: Any) -> Value:
         if method != "__call__" or named:
             raise LeafTypeError(f"numpy.{function.__name__}.{method} of elements", "a function of elements alone", _FIX)
-        return operation({"true_divide": "divide"}.get(function.__name__, function.__name__), *given)
+        name = str(function.__name__)
+        return operation("divide" if name == "true_divide" else name, *given)
 
     def __array_function__(self, function: Any, _types: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Value:
         return operation(function.__name__, *given, *named.values())

@@ -7,6 +7,7 @@ Source: CuTe include/cute/algorithm/tensor_algorithms.hpp, transform; CUDA `__sh
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -104,7 +105,7 @@ def _aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
         found.append([np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))])
     require_as_many(where, tensors, [p.shape[1] for p, _valid in found])
     shape = (max(len(p) for p, _valid in found), max(p.shape[1] for p, _valid in found))
-    valid = np.logical_and.reduce([np.broadcast_to(v, shape) for _places, v in found])
+    valid = functools.reduce(np.logical_and, (np.broadcast_to(v, shape) for _places, v in found))
     return valid, [np.broadcast_to(p, shape) for p, _valid in found]
 
 
