@@ -18,8 +18,7 @@ TYPES = {"F8": "fp8", "I4": "iu4"}
 
 
 def __getattr__(name: str) -> Atom:
-    kind = r"(BF16|BF8|XF32|F64|F32|F16|F8|I32|I8|I4)"
-    match = re.fullmatch(rf"([CR]DNA\d?P?)_(\d+x\d+x\d+)_{kind}{kind}{kind}(_1K)?_(MFMA|WMMA)", name)
+    match = re.fullmatch(r"([CR]DNA\d?P?)_(\d+x\d+x\d+)_([A-Z]+\d+)([A-Z]+\d+)([A-Z]+\d+)(_1K)?_(MFMA|WMMA)", name)
     if match is None:
         raise AttributeError(f"no instruction {name}")
     machine, shape, *types, _, unit = match.groups()

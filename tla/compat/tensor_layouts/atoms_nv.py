@@ -17,27 +17,35 @@ from .layouts import Layout
 #: The types of CUTLASS of those in names.
 TYPES = {"F32": "float", "F16": "half_t", "E4M3": "float_e4m3_t", "E5M2": "float_e5m2_t"}
 
-#: The names of CUTLASS for forms of names.
-FORMS = {
-    r"SM120_(\d+x\d+x\d+)_(F\d\d)(E\dM\d)(E\dM\d)\2_TN": r"SM120_\1_TN<{\3},{\4},{\2}>",
-    r"SM90_(\w+)_SS_SPARSE": r"SM90::GMMA::SPARSE::GMMA_\1_SS|SM90::GMMA::SPARSE::GMMA_\1_SS_TN",
-    r"SM80_CP_ASYNC_(\w+)_16B": r"SM80_CP_ASYNC_\1<uint128_t>",
-    r"SM61_1x1x4_S32S8S8S32": "SM61_DP4A",
-    r"SM61_1x1x2_S32S16S16S32": "SM61_DP2A",
-    r"(SM\w+)": r"\1|\1_TN",
+#: The names of CUTLASS for names that have nothing of these.
+OTHERS = {
+    "SM80_CP_ASYNC_CACHEALWAYS_16B": "SM80_CP_ASYNC_CACHEALWAYS<uint128_t>",
+    "SM80_CP_ASYNC_CACHEGLOBAL_16B": "SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>",
+    "SM61_1x1x4_S32S8S8S32": "SM61_DP4A",
+    "SM61_1x1x2_S32S16S16S32": "SM61_DP2A",
 }
 
 
 def __getattr__(name: str) -> Atom:
-    umma = re.fullmatch(r"SM100_(\d+)x(\d+)x(\d+)_(\w+)_SS", name)
+    umma = re.fullmatch(r"SM100_(\d+)x(\d+)x(\d+)_\w+_SS", name)
     if umma:
-        m, n, k = map(int, umma.groups()[:3])
+        m, n, k = map(int, umma.groups())
         return MMAAtom(name, "tcgen05.mma", (m, n, k), Layout(1), umma_layout(m, k), umma_layout(n, k), umma_layout(m, n))
-    for form, text in FORMS.items():
-        match = re.fullmatch(form, name)
-        if match:
-            return named(name, tuple(match.expand(text).format(**TYPES).split("|")))
-    raise AttributeError(f"no instruction {name}")
+    if not name.startswith("SM"):
+        raise AttributeError(f"no instruction {name}")
+    return named(name, _texts(name))
+
+
+def _texts(name: str) -> tuple[str, ...]:
+    """The names that CUTLASS may have for it."""
+    eight_bits = re.fullmatch(r"SM120_(\w+)_(F\d\d)(E\dM\d)(E\dM\d)\2_TN", name)
+    if eight_bits:
+        shape, c, a, b = eight_bits.groups()
+        return (f"SM120_{shape}_TN<{TYPES[a]},{TYPES[b]},{TYPES[c]}>",)
+    if name.startswith("SM90_") and name.endswith("_SPARSE"):
+        sparse = f"SM90::GMMA::SPARSE::GMMA_{name[5:-7]}"
+        return sparse, f"{sparse}_TN"
+    return OTHERS.get(name, name), f"{name}_TN"
 
 
 def gmma_c_layout(n: int) -> Layout:
