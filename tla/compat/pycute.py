@@ -26,6 +26,7 @@ from ..core.cache import memo, plain_memo
 from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
+from ..core.ints import as_static
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
 
@@ -255,7 +256,7 @@ class Layout(LayoutBase):
 
     def cosize(self) -> Any:
         """One more than the largest offset: pycute takes that of the last coordinate, which is another where a stride is below 0."""
-        return plain(codomain.cosize(exact(self)))
+        return _cosize(self.shape, self.stride)
 
     def __str__(self) -> str:
         return f"{self.shape}:{self.stride}"
@@ -359,8 +360,19 @@ def exact(x: Any) -> Any:
 
 @plain_memo
 def _exact(shape: Any, stride: Any) -> Exact:
-    found: Exact = static(Exact(shape, stride))
-    return found
+    return Exact(_known(shape), _known(stride))
+
+
+def _known(x: Any) -> Any:
+    """A tuple of static integers; anything else is left for the layout to refuse."""
+    if type(x) is tuple:
+        return tuple([_known(n) for n in x])
+    return as_static(x) if type(x) is int else static(x) if hasattr(type(x), "__index__") else x
+
+
+@plain_memo
+def _cosize(shape: Any, stride: Any) -> int:
+    return int(codomain.cosize(_exact(shape, stride)))
 
 
 @memo
