@@ -1,6 +1,6 @@
 """Every access inside of its tensor, for all sizes: proved of a program, or refused with the line and the coordinate.
 
-`fill` and `axpby` are of the valid elements alone, and their text asks for these; of the others:
+`fill`, `axpby`, `transform` and `reduce` are of the valid elements of arguments alone, and their text asks for these; of the others:
 
 An access is of an element at some coordinate of its argument, which is known as an expression. It is inside where each integer of the
 coordinate is proved to be 0 or more and less than the extent; or where the predicate of the same statement says so of the same
@@ -29,7 +29,7 @@ from ..symbolic.symint import poly_of
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .offsets import Offsets
-from .program import Access, Axpby, Copy, Fill, Program, accesses
+from .program import Access, Axpby, Copy, Fill, Program, Transform, accesses
 from .report import Refused
 
 _0, _1 = Int[0](), Int[1]()
@@ -38,10 +38,10 @@ _0, _1 = Int[0](), Int[1]()
 def not_inside(program: Program) -> Iterator[Refused]:
     """The accesses that are not proved to be inside of their tensors, in order; of each tensor of a statement the first."""
     for s in program.statements():
-        if isinstance(s, (Fill, Axpby)):
-            continue
         where = s.where if isinstance(s, Copy) else None
         for verb, access in accesses(s):
+            if access.places is not None and isinstance(s, (Fill, Axpby, Transform)):
+                continue
             error = _why_not_inside(program, verb, access, where)
             if error is not None:
                 yield Refused(s.line, error)

@@ -19,8 +19,9 @@ from ..tensors import packed
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor, tensor_of
 from .bounds import not_inside
+from .elements import Scalar
 from .launch import Launch, run_block
-from .program import Program, Scalar
+from .program import Program
 from .report import Report
 from .samples import of_sizes, small_sizes
 from .source import Source

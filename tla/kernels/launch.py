@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..algebra.codomain import cosize
+from ..algebra.make import make_layout
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import IntLike, Leaf, is_int, known, leaf
+from ..core.layout import Layout
 from ..tensors.buffers import as_dtype
+from ..tensors.make import registers as new_registers
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
 from .lines import line
@@ -107,6 +110,30 @@ def shared(element: Any, layout: Any) -> Tensor:
     if now.watch is not None:
         now.watch.allocate(count * dtype.itemsize)
     made: Tensor = MakeTensor(np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype), layout, position="smem")
+    return made
+
+
+def registers(element: Any, layout: Any) -> Tensor:
+    """A tensor in registers, of each thread its own, not yet written: every bit is 1, which is NaN of a float.
+
+    element   a type of numpy
+    layout    a layout of static or dynamic sizes, or a shape
+    Raises    LeafTypeError for another type, RangeError outside a kernel
+
+    >>> from tla.kernels import kernel, registers
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     import numpy as np
+    ...     print(registers(np.float32, 2).data.size)
+    >>> shown.run()
+    8
+
+    Source: CuTe `make_tensor<T>(layout)`; CuTe DSL `make_rmem_tensor`.
+    """
+    now, dtype = running("registers()"), as_dtype("registers", element)
+    made = new_registers(layout if isinstance(layout, Layout) else make_layout(layout), thread(), dtype)
+    if isinstance(now, Launch):
+        made.data.view("u1")[:] = 0xFF
     return made
 
 

@@ -8,17 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.errors import TlaError
+from ..core.errors import RangeError, RankError, TlaError
+from ..core.int_tuple import shown
+from ..core.ints import is_int, known
 from ..gpu.run import algorithms
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
 from ..gpu.run.mma_facts import MmaStep, mma_facts
 from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor
+from .elementwise import run_reduce, run_shuffle, run_transform
 from .launch import Launch, running
 from .lines import line
 from .races import Access
 from .trace import Trace
+
+#: Threads that exchange registers: of AMD's 64 those of each half.
+WARP = 32
 
 
 def copy(*operands: Any) -> None:
@@ -157,6 +164,110 @@ def clear(t: Any) -> None:
         _executed(now, lambda: _filled(t, 0))
 
 
+def transform(*operands: Any) -> None:
+    """target = f(sources) for every element that is valid of all: `transform(source, target, f)`, or with more sources before the target.
+
+    sources   tensors of floats; one of one element stands for all
+    target    a tensor of as many elements
+    f         a function of elements, one for each source: + - * /, comparisons in numpy.where, and functions of numpy such as exp,
+              sqrt, tanh, fmax. Floats of less than 32 bits are computed in float32
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import kernel, local_partition, thread, transform
+    >>> @kernel(threads=4)
+    ... def rectified(a, b):
+    ...     transform(*(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)), lambda x: np.fmax(x, 0))
+    >>> b = np.ones(4)
+    >>> rectified.run(np.arange(-2.0, 2), b), b.tolist()
+    (None, [0.0, 0.0, 0.0, 1.0])
+
+    Raises RankError where the numbers of elements differ, LeafTypeError for integers and for functions that a text does not have;
+    RangeError outside a kernel. Source: CuTe `transform`.
+    """
+    *tensors, f = operands
+    if len(tensors) < 2:
+        raise RankError(f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)")
+    now = running("transform()")
+    if isinstance(now, Trace):
+        now.transform(line(), tensors, f)
+    else:
+        _executed(now, lambda: _noted(run_transform(tensors, f)))
+
+
+def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
+    """target = f(target, element) for each element of the source, one after the other, each at its own place of the target.
+
+    source   a tensor of floats
+    target   registers of as many elements, of which a stride of 0 makes many one; or of one element, for all
+    f        a function of what there is so far, and an element: numpy.add, numpy.fmax
+
+    >>> import numpy as np
+    >>> from tla import composition, parse
+    >>> from tla.gpu import make_fragment_like
+    >>> from tla.kernels import copy, fill, kernel, local_partition, reduce, thread
+    >>> @kernel(threads=2)
+    ... def sums(a, b):
+    ...     own, t = (local_partition(x, parse("_2:_1"), thread()) for x in (a, b))
+    ...     total = make_fragment_like(t)
+    ...     fill(total, 0)
+    ...     reduce(own, total, np.add)
+    ...     copy(total, t)
+    >>> b = np.zeros(2)
+    >>> sums.run(np.arange(8.0), b), b.tolist()
+    (None, [12.0, 16.0])
+
+    Raises what transform raises; LeafTypeError for a target that is not in registers. Source: ours; CuTe DSL `TensorSSA.reduce`.
+    """
+    now = running("reduce()")
+    if isinstance(now, Trace):
+        now.reduce(line(), source, target, f)
+    else:
+        _executed(now, lambda: _noted(run_reduce(source, target, f)))
+
+
+def shuffle_xor(source: Any, target: Any, mask: int) -> None:
+    """target = source of the thread whose number differs by the bits of a mask, in registers: exchanges inside of a warp.
+
+    source   registers of floats
+    target   other registers of as many elements
+    mask     1 to 31
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.gpu import make_fragment_like
+    >>> from tla.kernels import copy, kernel, local_partition, shuffle_xor, thread
+    >>> @kernel(threads=4)
+    ... def neighbours(a, b):
+    ...     own, to = (local_partition(x, parse("_4:_1"), thread()) for x in (a, b))
+    ...     here, there = make_fragment_like(own), make_fragment_like(own)
+    ...     copy(own, here)
+    ...     shuffle_xor(here, there, 1)
+    ...     copy(there, to)
+    >>> b = np.zeros(4)
+    >>> neighbours.run(np.arange(4.0), b), b.tolist()
+    (None, [1.0, 0.0, 3.0, 2.0])
+
+    Raises RangeError for a mask that leaves the warp or the block; LeafTypeError for tensors that are not registers of their own.
+    Source: CUDA `__shfl_xor_sync`; CuTe DSL `shuffle_sync_bfly`.
+    """
+    now = running("shuffle_xor()")
+    threads = now.threads
+    if not is_int(mask) or known(mask) is None or not 0 < int(mask) < WARP or threads % (1 << int(mask).bit_length()):
+        expected = f"1 to {WARP - 1}, and threads that are a multiple of twice its highest bit"
+        raise RangeError(
+            f"shuffle_xor by {shown(mask)} among {threads} threads", expected, "write @kernel(threads=128), and 16, 8, 4, 2, 1"
+        )
+    if isinstance(now, Trace):
+        now.shuffle(line(), source, target, int(mask))
+    else:
+        _executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
+
+
+def _noted(tensors: list[Tensor]) -> None:
+    _note([Access(t) for t in tensors[:-1]], [Access(tensors[-1])])
+
+
 def _filled(t: Any, value: Any) -> None:
     algorithms.fill(t, value)
     _note([], [Access(as_tensor("fill", t))])
@@ -165,7 +276,7 @@ def _filled(t: Any, value: Any) -> None:
 def _added(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     algorithms.axpby(alpha, x, beta, y)
     x, y = as_tensor("axpby", x), as_tensor("axpby", y)
-    _note([Access(x), Access(y)], [Access(y)])
+    _noted([x, y, y])
 
 
 def _multiplied(step: MmaStep) -> None:
