@@ -13,13 +13,15 @@ from .c_text import CExpression, Routine
 from .languages import FRACTIONS
 from .reading import ASSIGNS, Call, Code, Op
 
+_GAP = r"\s{0,99}"
 _WORD = r"[A-Za-z_][\w:]*(?:<[\w\s:,]*>)?"
 #: The words of a type, and the name that is declared behind it.
-_DECLARED = re.compile(rf"((?:{_WORD}(?:\s*[*&]+\s*|\s+))+)([A-Za-z_]\w*)\s*(?==(?!=)|[;,\[({{])")
-_PARAMETER = re.compile(rf"\s*((?:{_WORD}(?:\s*[*&]+\s*|\s+))+)([A-Za-z_]\w*)\s*((?:\[\w*\])*)\s*\Z")
-_BODY = re.compile(r"\(([^(){};]*)\)\s*(?:(?:const|noexcept|mutable|__\w+__)\s*)*(?:->\s*([\w:\s]+?)\s*)?\{")
-_LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__\w+__\s*)*(?=\()")
-_USING = re.compile(r"using\s+(\w+)\s*=\s*([\w\s:]+);|typedef\s+([\w\s:]+?)\s+(\w+)\s*;")
+_DECLARED = re.compile(rf"((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}(?==(?!=)|[;,\[({{])")
+_PARAMETER = re.compile(rf"{_GAP}((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}((?:\[\w*\])*){_GAP}\Z")
+_BODY = re.compile(r"\(([^(){};]*)\)\s*(?:(?:const|noexcept|mutable|__[a-z]{1,40}__)\s*)*(?:->\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9})?\{")
+_LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
+_USING = re.compile(r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;")
+_EMPTY = re.compile(r"\[\s*\]")
 _TEMPLATE = re.compile(r"template\s*<[^<>(){};]*>")
 _IGNORED = re.compile(r"\(\s*void\s*\)\s*\w+\s*;|(?:static_assert|assert|__builtin_assume|__syncthreads)\s*\((?:[^()]|\([^()]*\))*\)\s*;")
 #: Words in front of a type that say nothing of its integers.
@@ -133,7 +135,7 @@ class CProgram(CExpression):
         return value
 
     def result(self) -> Tree | Call | None:
-        """What `return` returns: it ends the block, or is kept for where its condition holds."""
+        """The value of `return`: it ends the block, or is kept for where its condition holds."""
         value = self.value()
         self.expect(";")
         self.reads |= self.read_at >= 0
@@ -183,7 +185,7 @@ class CProgram(CExpression):
     # ------------------------------------------------------------------------------------------ declarations
 
     def passed_over(self, found: re.Match[str]) -> None:
-        """What changes no value."""
+        """Pass over what changes no value."""
 
     def named_type(self, found: re.Match[str]) -> None:
         """`using index_t = int;`, `typedef int index_t;`."""
@@ -222,7 +224,7 @@ class CProgram(CExpression):
         """An array: its extents; its elements are data."""
         extents = []
         while self.token == "[":
-            empty = re.compile(r"\[\s*\]").match(self.text, self.at)
+            empty = _EMPTY.match(self.text, self.at)
             if empty:
                 self.go_to(empty.end())
             extents.append(1 if empty else self.enclosed("[]", self.expression))

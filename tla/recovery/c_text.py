@@ -11,8 +11,9 @@ from .languages import SIZES, UNSIGNED, WORK_ITEMS, kind_of
 from .macros import expanded
 from .reading import NAME, NUMBER, OPERATORS, Address, Call, Op
 
-_CAST = re.compile(r"\(\s*((?:[A-Za-z_][\w:]*\s+)*[A-Za-z_][\w:]*)\s*(\*?)\s*\)")
-_TEMPLATE = re.compile(r"<\s*([\w\s:]*?)\s*(\*?)\s*>")
+_CAST = re.compile(r"\(\s{0,9}((?:[A-Za-z_][\w:]*\s{1,9}){0,9}[A-Za-z_][\w:]*)\s{0,9}(\*?)\s{0,9}\)")
+_TEMPLATE = re.compile(r"<\s{0,9}((?:[\w:]+\s{1,9}){0,9}[\w:]+)\s{0,9}(\*?)\s{0,9}>")
+_AXIS, _NONE = re.compile(r"\(\s*([0-2])\s*\)"), re.compile(r"\(\s*\)")
 #: Calls that read what is at an address.
 _LOADS = ("__ldg", "__ldcs", "__ldcg", "__ldca")
 
@@ -171,7 +172,7 @@ class CExpression(Address):
             return value
         if name == "sizeof":
             return self.size(at)
-        if name in WORK_ITEMS and (found := re.compile(r"\(\s*([0-2])\s*\)").match(self.text, self.at)):
+        if name in WORK_ITEMS and (found := _AXIS.match(self.text, self.at)):
             self.go_to(found.end())
             return self.free(f"{name}({found[1]})", at)
         if self.token == "<" and name.split("::")[-1] in ("min", "max") and (found := _TEMPLATE.match(self.text, self.at)):
@@ -240,7 +241,7 @@ class CExpression(Address):
         routine = self.routines[name]
         if routine.reads:
             self.data(name, at)
-        if found := re.compile(r"\(\s*\)").match(self.text, self.at):
+        if found := _NONE.match(self.text, self.at):
             self.go_to(found.end())
         given = [] if found else self.listed("()", self.expression)
         if len(given) != len(routine.parameters):

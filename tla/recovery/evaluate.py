@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..core.arrays import computed, range_of
+from ..core.arrays import as_int64, computed, range_of
 from ..core.errors import ParseError
 from .languages import LANGUAGES, common, promoted
 from .reading import Call, Code, Op
@@ -50,14 +50,13 @@ class Evaluator:
         self.mask: Any = None
 
     def result(self) -> Any:
-        import numpy as np
 
         for name, tree in self.code.steps:
             self.values[name] = self.of(tree)
         found = self.of(self.code.value)[0]
         if int(found.max()) >= 2**63:
             self.fail(Op("", 0), f"the offset {int(found.max())}", "one below 2^63", "compute in integers with a sign")
-        return found.astype(np.int64)
+        return as_int64(found)
 
     def kind_of_value(self, values: Any) -> str:
         """The integers of a name of which nothing is said."""

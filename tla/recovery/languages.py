@@ -111,7 +111,8 @@ def kind_of(words: str) -> str:
     >>> [kind_of(words) for words in ("const unsigned long long", "std::size_t", "unsigned char", "short int", "tl.int64", "auto")]
     ['uint64', 'uint64', 'uint8', 'int16', 'int64', '']
     """
-    given = re.findall(r"\w+", re.sub(r"\w+(?:::|\.)", "", words))
+    plain = re.sub(r"\b\w+(?:::|\.)", "", words)
+    given = re.findall(r"\w+", plain)
     if not {*given} <= {*TYPES, *_QUALIFIERS} or "*" in words:
         return ""
     if "long" in given:

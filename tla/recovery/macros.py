@@ -16,6 +16,7 @@ _BLANK = re.compile(
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([\w \t,]*\))?((?:[^\n\\]|\\[^\n]|\\\n)*)$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+_OPENED, _BRACKET = re.compile(r"\s*\("), re.compile(r"[(),]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: A macro that is replaced more often is refused, as is a text that grows longer [replacements, characters].
 _MOST, _LONGEST = 300, 1 << 16
@@ -65,12 +66,12 @@ def _replaced(text: str, macros: Mapping[str, _Macro]) -> str:
 
 
 def _arguments(text: str, start: int) -> tuple[int, tuple[str, ...]]:
-    """Where the arguments in parentheses from a place on end, and the arguments; -1 where none stand there."""
-    opened = re.compile(r"\s*\(").match(text, start)
+    """The end of the arguments in parentheses from a place on, and the arguments; -1 if none stand there."""
+    opened = _OPENED.match(text, start)
     if not opened:
         return -1, ()
     depth, begin, given = 1, opened.end(), []
-    for found in re.compile(r"[(),]").finditer(text, opened.end()):
+    for found in _BRACKET.finditer(text, opened.end()):
         depth += {"(": 1, ")": -1}.get(found[0], 0)
         if depth == 0 or (depth == 1 and found[0] == ","):
             given.append(text[begin : found.start()].strip())
