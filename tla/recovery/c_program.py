@@ -18,7 +18,9 @@ _WORD = r"[A-Za-z_][\w:]*(?:<[\w\s:,]*>)?"
 #: The words of a type, and the name that is declared behind it.
 _DECLARED = re.compile(rf"((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}(?==(?!=)|[;,\[({{])")
 _PARAMETER = re.compile(rf"{_GAP}((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}((?:\[\w*\])*){_GAP}\Z")
-_BODY = re.compile(r"\(([^(){};]*)\)\s*(?:(?:const|noexcept|mutable|__[a-z]{1,40}__)\s*)*(?:->\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9})?\{")
+_BODY = re.compile(
+    r"\(([^(){};]*)\)\s*(?:(?:const|noexcept|mutable|__[a-z]{1,40}__)\s*)*(?:->\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9})?\{"
+)
 _LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
 _USING = re.compile(r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;")
 _EMPTY = re.compile(r"\[\s*\]")
