@@ -37,6 +37,10 @@ _TESTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+#: Operations whose operands are not converted to the type of the result.
+_AS_THEY_ARE = frozenset(("<<", ">>", "not"))
+
+
 class Evaluator:
     """The values of trees at all coordinates, each with its integers. What these do not hold is refused, as is a division by 0.
 
@@ -73,7 +77,8 @@ class Evaluator:
             return self.values[tree]
         if isinstance(tree, Call):
             return self.called(tree)
-        op, *parts = tree
+        op: Op = tree[0]
+        parts = tree[1:]
         if op == "missing":
             self.require_none(op)
             return np.array(0), "int32"
@@ -83,7 +88,7 @@ class Evaluator:
         if op.startswith("as "):
             return self.converted(op, operands[0], op[3:], kinds[0]), op[3:]
         kind = self.kind_of(op, kinds)
-        if op not in ("<<", ">>", "not"):
+        if op not in _AS_THEY_ARE:
             operands = tuple(self.converted(op, x, kind, k) for x, k in zip(operands, kinds))
         values = self.computed(op, kind, *operands)
         kind = ("int32" if self.c else "") if op in _TESTS or op == "not" else kind
