@@ -54,6 +54,13 @@ def compiler():
     pytest.skip("needs clang with the amdgcn backend")
 
 
+def without_headers(text):
+    """A kernel's text for HEADER in place of HIP's own headers."""
+    for header, instead in (("hip_runtime", "#define __HIPCC_RTC__"), ("hip_fp16", "typedef _Float16 __half;")):
+        text = text.replace(f"#include <hip/{header}.h>", instead)
+    return text
+
+
 def opcodes(source, arch, folder):
     """How often each instruction stands in the assembly of a source."""
     path = folder / "kernel.hip"

@@ -122,17 +122,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in (
-                "sgemm_1",
-                "sgemm_2",
-                "sgemm_sm70",
-                "sgemm_sm80",
-                "tiled_copy",
-                "tiled_copy_if",
-                "transpose",
-                "softmax",
-                "epilogue",
-            )
+            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)

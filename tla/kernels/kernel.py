@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError, TlaError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
 from ..tensors import packed
@@ -21,6 +21,7 @@ from ..tensors.tensor import Tensor, tensor_of
 from .bounds import not_inside
 from .elements import Scalar
 from .launch import Launch, run_block
+from .lines import line_of
 from .program import Program
 from .report import Report
 from .samples import of_sizes, small_sizes
@@ -92,7 +93,7 @@ class Kernel:
                     of its tensor for all sizes, or is among `.bounds`; the rest is of small sizes, which the report names
         arch        "sm_80", "gfx942": the banks that are counted, and what a block may take of shared memory and registers
         Returns     a Report: `.holds`, and the rows `.races`, `.bounds`, `.conflicts`, `.resources`, each with its line
-        Raises      what run raises of the kernel itself; refused statements are rows
+        Raises      what program raises; what run raises is a row, with its line
 
         >>> import numpy as np
         >>> from tla import parse
@@ -220,7 +221,12 @@ class Kernel:
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         for last_first in itertools.product(*map(range, reversed(grid))):
-            run_block(self.function, tensors, Launch(last_first[::-1], self.threads, watch))
+            try:
+                run_block(self.function, tensors, Launch(last_first[::-1], self.threads, watch))
+            except TlaError as error:
+                if watch is None:
+                    raise
+                watch.refuse(line_of(self.function, error), error)
         return math.prod(grid)
 
 

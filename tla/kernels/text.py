@@ -28,7 +28,7 @@ from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
 from .bounds import comparisons, in_argument, is_less
 from .elements import Scalar, calls_functions, written
-from .instructions import Instructions, Registers, matrix_extents, products, require_known
+from .instructions import Instructions, Registers, matrix_extents, products, require_written
 from .offsets import Offsets
 from .program import Access, Axpby, Barrier, Commit, Copy, Either, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
 
@@ -66,13 +66,13 @@ class Writer:
     language   its row of the table of C languages
     own        how a thread's register is written: "{}[{}]" of its array and its number
     others     how the register of a thread is that differs by the bits of a mask: of its array, its number and the mask
-    instructions   what writes asynchronous copies and instructions of several threads; None where the target has none
+    instructions   what writes asynchronous copies and instructions of several threads
 
     Found while it is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a function
     of the text; vectors, the arrays of which several elements are accessed at once; used, what its language's head has on use.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions | None = None) -> None:
+    def __init__(self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions) -> None:
         self.program, self.language, self.own, self._others, self._instructions = program, language, own, others, instructions
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
@@ -273,8 +273,7 @@ class Writer:
     def functions(self) -> list[str]:
         """The functions of the instructions."""
         kind = self.language.integers[str(Integer(self.bits, True))]
-        found = {} if self._instructions is None else self._instructions.functions
-        return [line.replace("{int}", kind) for lines in found.values() for line in lines]
+        return [line.replace("{int}", kind) for lines in self._instructions.functions.values() for line in lines]
 
     def texts(self, wanted: list[Any]) -> tuple[list[str], list[str]]:
         """The lines that compute integers, and their texts."""
@@ -282,10 +281,8 @@ class Writer:
         return values.lines, [values.of(x) for x in wanted]
 
     def instructions(self, s: Statement) -> Instructions:
-        """The instructions of the target; LeafTypeError where it has none."""
-        if self._instructions is None:
-            what = f"{s.line}: an instruction of several threads, or an asynchronous one, in this target's text"
-            raise LeafTypeError(what, "instructions of one thread", "copy by UniversalCopy, multiply by UniversalFMA, or take CUDA or C")
+        """The instructions of the target; LeafTypeError where it does not have this one."""
+        require_written(s.line, self._instructions, s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None)
         return self._instructions
 
     def _several(self, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
@@ -298,7 +295,6 @@ class Writer:
 
     def _matrices(self, s: Copy) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices: of each instruction the address of the thread's row, and its registers."""
-        require_known(s, s.atom)
         target, source = s.target.tensor, Offsets(s.source.tensor)
         name, kind, held = self.buffer(target), self.element_type(target), self._held(s, target)
         count, width = (int(size(layout[1])) for layout in (s.atom.val_dst, s.atom.val_src))
@@ -320,7 +316,6 @@ class Writer:
     def _products(self, s: Product) -> Iterator[tuple[list[str], bool]]:
         """Matrix products of instructions of several threads."""
         atom = s.step.mma.atom
-        require_known(s, atom)
         t = {name: s.operands[name].tensor for name in "DABC"}
         extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
         held = {name: self._held(s, x) for name, x in t.items()}

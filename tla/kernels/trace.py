@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from ..algebra.codomain import cosize
@@ -35,7 +34,7 @@ from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .elements import Scalar, value_of
 from .elementwise import not_registers, require_as_many, require_floats, require_other_registers
-from .lines import Line
+from .lines import Line, line_of
 from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
 
 #: The names of the text's own variables: no size and no argument may have one.
@@ -231,20 +230,11 @@ def _called(call: Callable[..., None], function: Callable[..., None], trace: Tra
     try:
         call(function, trace.arguments, trace)
     except Unproven as error:
-        what = f"{_line_of(function, error)}: {error.reason.what}"
+        what = f"{line_of(function, error)}: {error.reason.what}"
         raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
     except IndexError as error:  # arguments have no elements
-        what = f"{_line_of(function, error)}: the value of an element"
+        what = f"{line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
-
-
-def _line_of(function: Callable[..., None], error: BaseException) -> Line:
-    """The last line of the function's own that an error went through."""
-    code, trace, number = function.__code__, error.__traceback__, function.__code__.co_firstlineno
-    while trace is not None:
-        number = trace.tb_lineno if trace.tb_frame.f_code is code else number
-        trace = trace.tb_next
-    return Line(Path(code.co_filename).name, number)
 
 
 def _argument(name: str, x: Any) -> Any:

@@ -27,19 +27,19 @@ class Runtime(NamedTuple):
     name           what its functions and types begin with, which is the language's name too
     without_host   the macro of a compiler that has no code of the host
     others         a register of another thread of the warp: of its array, its number, and the mask of the threads' difference
-    instructions   makes what writes asynchronous copies and instructions of several threads; None where it has none
+    instructions   makes what writes asynchronous copies and instructions of several threads
     """
 
     name: str
     without_host: str
     others: str
-    instructions: Callable[[], Instructions] | None = None
+    instructions: Callable[[], Instructions]
 
 
 def write_grid(parts: Parts, runtime: Runtime) -> Source:
     """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
     p, language = parts.program, C_FAMILY[runtime.name]
-    writer = Writer(p, language, "{}[{}]", runtime.others, runtime.instructions and runtime.instructions())
+    writer = Writer(p, language, "{}[{}]", runtime.others, runtime.instructions())
     blocks = [*writer.blocks()]
     kind = language.integers[str(Integer(writer.bits, True))]
     body = _shared(p, writer)
