@@ -84,6 +84,7 @@ from .core.cache import cache_clear
 from .core.composed import ComposedLayout
 from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
 from .core.coord import Coord, MakeCoord
+from .core.coord_swizzle import CoordSwizzle
 from .core.errors import (
     DivisibilityError,
     InjectivityError,
@@ -181,6 +182,7 @@ __all__ = [
     "ComposedLayout",
     "Condition",
     "Coord",
+    "CoordSwizzle",
     "DivisibilityError",
     "E",
     "FloorDiv",

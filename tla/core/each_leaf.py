@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from .basis import ScaledBasis
+from .basis import Basis
 from .composed import ComposedLayout
+from .coord_swizzle import CoordSwizzle
 from .errors import LeafTypeError
 from .int_tuple import IntTuple, Underscore
 from .ints import as_static, is_leaf, leaf
@@ -36,9 +37,9 @@ def each_leaf(where: str, x: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(x, tuple):
         parts = [each_leaf(where, n, change) for n in x]
         return type(x)(*parts) if isinstance(x, IntTuple) else tuple(parts)
-    if isinstance(x, ScaledBasis):
-        return ScaledBasis(each_leaf(where, x.value, change), x.path)
-    if x is None or isinstance(x, (Swizzle, Underscore)):
+    if isinstance(x, Basis):
+        return x.each(lambda n: each_leaf(where, n, change))
+    if x is None or isinstance(x, (Swizzle, CoordSwizzle, Underscore)):
         return x
     if is_leaf(x) or hasattr(type(x), "__index__"):  # numpy's integers too
         return change(leaf(x))
