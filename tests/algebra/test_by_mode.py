@@ -95,7 +95,8 @@ def test_one_mode_by_brackets(f):
         assert str(f[1](tla.MakeTensor(None, a), parse("_5:_1")).layout) == str(f[1](a, parse("_5:_1")))
     swizzled = parse(f"Sw<1,0,3> o _0 o {a}")
     assert f[1](swizzled, parse("_5:_1")).inner == f[1](a, parse("_5:_1"))
-    assert repr(f) == f"<function {f.__name__}>" and pickle.loads(pickle.dumps(f)) is f
+    assert repr(f) == f"<function {f.__name__}>"
+    assert pickle.loads(pickle.dumps(f)) is f
     for path, x, error in ((2, a, "mode 2"), (-1, a, "mode -1"), ((0, 3), a, "mode 3"), ("x", a, "of type str"), (0, 4, "of a int")):
         with pytest.raises(tla.TlaError, match=error):
             f[path](x, b)

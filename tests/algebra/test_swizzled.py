@@ -64,9 +64,11 @@ def test_a_swizzled_layout_after_a_swizzled_layout_is_kept():
     """As tensor-layouts keeps it: what is composed already stays so. Of a plain layout outside it is refused, and compose keeps it."""
     rng = random.Random(30)
     kept = 0
-    for _ in range(60):
+    for _round in range(60):
         b, m, s = rng.randrange(1, 3), rng.randrange(2), rng.choice((2, 3))
-        a = parse(f"Sw<{b},{m},{s}> o {rng.randrange(4)} o (_8,_8):({rng.choice(('_8,_1', '_1,_8', '_9,_1'))})".replace(" o 0 o", " o _0 o"))
+        a = parse(
+            f"Sw<{b},{m},{s}> o {rng.randrange(4)} o (_8,_8):({rng.choice(('_8,_1', '_1,_8', '_9,_1'))})".replace(" o 0 o", " o _0 o")
+        )
         tiler = parse(f"Sw<{rng.randrange(1, 3)},0,2> o _{rng.randrange(4)} o (_4,_4):(_4,_1)")
         a = tla.static(a)
         found = tla.composition(a, tiler)

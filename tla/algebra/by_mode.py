@@ -138,9 +138,9 @@ def _is_whole(tiler: object) -> bool:
 def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:
     """f of each mode with its tiler; what cannot be proved of several is one error."""
     unproven: list[Reason] = []
-    for mode, t in zip(modes, tiler):
+    for m, t in zip(modes, tiler):
         try:
-            yield f(mode, t)
+            yield f(m, t)
         except Unproven as error:
             unproven.append(error.reason)
     if len(unproven) == 1:

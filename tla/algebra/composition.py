@@ -106,7 +106,9 @@ def _along_diagonals(a: Layout, b: Layout) -> Layout:
         raise Unproven(f"{what}: a step along several modes", "static layouts, which are not empty", "use ComposedLayout(a, _0, b)")
     cut = cut_diagonals({path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}, flat_modes(b))
     if cut.why_not:
-        raise DivisibilityError(f"{what}: {cut.why_not}", "steps that go evenly through the outer layout", "use compose(a, b): it is exact, and keeps both")
+        raise DivisibilityError(
+            f"{what}: {cut.why_not}", "steps that go evenly through the outer layout", "use compose(a, b): it is exact, and keeps both"
+        )
     return unchecked_layout(
         *(like(b.shape, (_one(cls, [p[k] for p in pieces]) for pieces in cut.pieces), cls) for k, cls in ((0, Shape), (2, Stride)))
     )

@@ -53,7 +53,9 @@ def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
 def _after_coord_swizzle(swizzle: CoordSwizzle, b: object) -> Any:
     """composition(swizzle, b): b is of coordinates."""
     if not isinstance(b, AnyLayout):
-        raise LeafTypeError(f"composition: {swizzle} o {shown(b)}", "a layout of coordinates", "compose it with make_identity_layout(shape)")
+        raise LeafTypeError(
+            f"composition: {swizzle} o {shown(b)}", "a layout of coordinates", "compose it with make_identity_layout(shape)"
+        )
     return ComposedLayout(swizzle, _0, b)
 
 

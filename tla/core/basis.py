@@ -39,6 +39,7 @@ class Basis(Value):
         @property
         def terms(self) -> tuple[ScaledBasis, ...]: ...
         def each(self, f: Callable[[Any], Any]) -> Basis: ...
+        def __add__(self, other: IntTree) -> Any: ...
 
 
 class ScaledBasis(Basis):
@@ -168,7 +169,9 @@ class BasisSum(Basis):
         return new_value(BasisSum, terms=tuple(term.each(f) for term in self.terms))
 
     def __int__(self) -> int:
-        raise LeafTypeError(f"the stride {self}, along several modes,", "an integer", "give a layout of offsets, or of one mode for each stride")
+        raise LeafTypeError(
+            f"the stride {self}, along several modes,", "an integer", "give a layout of offsets, or of one mode for each stride"
+        )
 
     def __eq__(self, other: object) -> bool:
         return self.terms == other.terms if isinstance(other, BasisSum) else bool(as_coordinate(self) == other)

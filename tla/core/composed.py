@@ -23,8 +23,8 @@ from .kinds import AnyLayout
 from .layout import Layout, as_layout, origin_given
 from .leaf_arithmetic import plus
 from .plain_ints import remade
-from .questions import equal
 from .profiles import flatten, unflatten
+from .questions import equal
 from .swizzle import Swizzle
 from .value import new_value
 
@@ -92,7 +92,9 @@ class ComposedLayout(AnyLayout):
                 "put a layout that maps coordinates to offsets in between",
             )
         if isinstance(outer, CoordSwizzle) and not coordinates:
-            raise LeafTypeError(f"{outer} o {shown(offset)} o {shown(inner)}", "coordinates to swizzle", "write Swizzle[3, 4, 3] for offsets")
+            raise LeafTypeError(
+                f"{outer} o {shown(offset)} o {shown(inner)}", "coordinates to swizzle", "write Swizzle[3, 4, 3] for offsets"
+            )
         if isinstance(outer, (Swizzle, CoordSwizzle)) and outer.bits == 0 and is_constant(0, offset):
             return inner
         return new_value(cls, outer=outer, offset=offset, inner=inner)
@@ -170,7 +172,7 @@ def around(layout: Any, inner: AnyLayout, offset: IntTree = _0) -> tuple[Any, An
     return new_value(ComposedLayout, outer=layout.outer, offset=total, inner=rest), _0
 
 
-def gives_coordinates(layout: AnyLayout) -> bool:
+def gives_coordinates(layout: object) -> bool:
     """Whether a layout's values are coordinates, those of its outermost part."""
     last = layout.outer if isinstance(layout, ComposedLayout) else layout
     return isinstance(last, CoordSwizzle) or (isinstance(last, Layout) and any(isinstance(d, Basis) for d in leaves(last.stride)))

@@ -10,6 +10,7 @@ from typing import Any
 
 from .arrays import computed
 from .basis import ArithmeticTuple, as_coordinate
+from .coord import CoordLike, Offset
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import shown
 from .ints import Int, IntTree, Static, is_constant, leaf, static
@@ -29,7 +30,9 @@ class _CoordSwizzleMeta(type):
         return Static(value, repr(value)[:-2])  # type: ignore[return-value]
 
     def __call__(cls, *arguments: Any) -> Any:
-        raise LeafTypeError(f"CoordSwizzle{arguments!r}", "the numbers in square brackets", "write CoordSwizzle[3, 0, 1, 0, 2]() for the value")
+        raise LeafTypeError(
+            f"CoordSwizzle{arguments!r}", "the numbers in square brackets", "write CoordSwizzle[3, 0, 1, 0, 2]() for the value"
+        )
 
 
 def _path(modes: object) -> tuple[int, ...]:
@@ -74,7 +77,7 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
     col: tuple[int, ...]
     is_static = True
 
-    def __call__(self, *coord: Any) -> ArithmeticTuple:
+    def __call__(self, *coord: CoordLike) -> Offset:
         place = as_coordinate(coord[0] if len(coord) == 1 else coord)
         if not isinstance(place, tuple):
             fix = "give a coordinate: (0, 2)"
@@ -91,7 +94,9 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
         for i in path:
             if not isinstance(found, tuple):
                 if not is_constant(0, found):
-                    raise RankError(f"{self} of {shown(place)}: mode {list(path)}", "an integer there", "nest the coordinate as its modes say")
+                    raise RankError(
+                        f"{self} of {shown(place)}: mode {list(path)}", "an integer there", "nest the coordinate as its modes say"
+                    )
                 return _0
             found = found[i] if i < len(found) else _0
         if isinstance(found, tuple):
@@ -125,7 +130,9 @@ def make_coord_swizzle(bits: int, row_base: int, row: tuple[int, ...], col_base:
     if bits + max(row_base, col_base) > 62 or max(*row, *col, 0, 0) >= 2**16 or max(len(row), len(col)) > 64:
         raise RangeError(what, "at most 62 bits, and modes from 0 to 65535", "use smaller numbers")
     if bits and row[: len(col)] == col[: len(row)]:
-        raise RangeError(f"{what}: it reads what it changes", "a row and a column that are two modes", "write Swizzle[bits, base, shift] for one mode")
+        raise RangeError(
+            f"{what}: it reads what it changes", "a row and a column that are two modes", "write Swizzle[bits, base, shift] for one mode"
+        )
     return new_value(CoordSwizzle, bits=bits, row_base=row_base, row=row, col_base=col_base, col=col)
 
 

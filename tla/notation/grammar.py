@@ -5,8 +5,8 @@
            | tuple [ ":" tuple ]
     modes  = "[" [ integer { "," integer } ] "]"
     tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
-    leaf   = term { "+" term }                               several terms: of a stride along several modes, 1@0+2@1
-    term   = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
+    leaf   = summand { "+" summand }                         several: of a stride along several modes, 1@0+2@1
+    summand = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
 
 An expression of symbols, such as ceil(N/128), is read where sizes have names; its grammar is that of SymInt.
 
@@ -93,7 +93,9 @@ class NotationReader(Reader):
         self.advance()
         found = self.listed("<>", self.number_or_modes, "the 5 parts of a coordinate swizzle")
         if [type(x) for x in found] != [int, int, tuple, int, tuple]:
-            self.fail("a coordinate swizzle of other parts", "3 numbers, and modes after the second and third", "write CS<3,0,[0],0,[1]>", start)
+            self.fail(
+                "a coordinate swizzle of other parts", "3 numbers, and modes after the second and third", "write CS<3,0,[0],0,[1]>", start
+            )
         return make_coord_swizzle(*found)
 
     def number_or_modes(self) -> Any:
@@ -143,16 +145,16 @@ class NotationReader(Reader):
         return self.token[:1].isalpha() or self.text.startswith("-", self.at)
 
     def leaf(self) -> Any:
-        """A term; of basis elements the sum of several, as in 1@0+2@1."""
-        value = self.term()
+        """One summand, or the sum of basis elements, as in 1@0+2@1."""
+        value = self.summand()
         while isinstance(value, Basis) and self.take("+"):
-            at, other = self.at, self.term()
+            at, other = self.at, self.summand()
             if not isinstance(other, Basis):
                 self.fail(f"{value} and {other}", "a basis element, such as 2@1", at=at)
             value = as_stride(value + other)
         return value
 
-    def term(self) -> Any:
+    def summand(self) -> Any:
         """An integer, a symbolic expression, or either times a basis element, as in _4, M//2, 8@0@1."""
         if self.symbols is not None and self.at_expression():
             value, end = _EXPRESSIONS.read(self.text, self.at, self.symbols)

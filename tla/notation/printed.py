@@ -8,7 +8,7 @@
             | "!fly." name "<" [ element "," space "," ] chain [ "," "align" "<" integer ">" ] [ "," swizzle ] ">"
     item    = element | space | "align" "<" integer ">" | swizzle
     part    = a part of our notation | "[" chain "]"         FlyDSL's; brackets change nothing: (A o B) o C is A o (B o C)
-    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]          a size that is not known, and what divides it
+    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]          ?: a size that is not known
 
     Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1)      a tensor of CuTe: its swizzle is one of bytes; the pointer is left out
     S<3,3,3> o 0 o (8,64):(64,1)                             the DSL: a bare number is static there, `?` dynamic
@@ -40,7 +40,7 @@ from ..core.swizzle import make_swizzle
 from .grammar import LEAF, NAME, NotationReader, along, chained
 
 #: What FlyDSL alone writes: its types, brackets, and strides such as 1E0.
-_FLY = r"!fly\.|\bo\s*\[|(?<![A-Za-z_])[0-9]+(?:E[0-9]+)+(?!\w)"
+_FLY = r"!fly\.|\bo\s*\[|(?<!\w)[0-9]{1,20}E[0-9]"
 #: What no text of ours has.
 _FOREIGN = (
     r"(?a)\?|(?<![\w.])S<|ptr_?[\[(<]|\btmem_\[|ArithTuple\(|counting_iter\(|cute::|!cute\.|"
@@ -140,7 +140,10 @@ class PrintedReader(NotationReader):
     widths         those of the elements that the text has pointers to
     """
 
-    tokens = rf"0x[0-9A-Za-z.]*|[0-9]+b(?![0-9A-Za-z_])|{LEAF}|{_ALONG_E}|#[a-z_]+\.[a-z_]+|@(?:0x[0-9a-fA-F]+|\.\.\.)|_?{NAME}|!(?:cute|fly)\.[a-z_]+|" + r'[][(){}<>,:?="+]'
+    tokens = (
+        rf"0x[0-9A-Za-z.]*|[0-9]+b(?![0-9A-Za-z_])|{LEAF}|{_ALONG_E}|#[a-z_]+\.[a-z_]+|"
+        rf"@(?:0x[0-9a-fA-F]+|\.\.\.)|_?{NAME}|!(?:cute|fly)\.[a-z_]+|" + r'[][(){}<>,:?="+]'
+    )
     noun, example = "a print of CuTe", "paste it as it was printed"
 
     def __init__(self, text: str, ask: Callable[[Unknown], Any], origin_shape: IntTupleLike | None = None) -> None:
@@ -243,7 +246,7 @@ class PrintedReader(NotationReader):
         self.depth -= 1
         return tuple(opened.pop()[1])
 
-    def term(self) -> Any:
+    def summand(self) -> Any:
         if compiled(_ALONG_E).fullmatch(self.token):
             digits, *modes = self.token.split("E")
             value = int64_of(digits)
@@ -252,7 +255,7 @@ class PrintedReader(NotationReader):
             self.advance()
             return along(static(value), "@".join(modes[::-1]))
         if self.token != "?":
-            return super().term()
+            return super().summand()
         self.advance()
         divisor = self.enclosed("{}", self.facts) if self.token == "{" else 1
         return self.open_size(divisor, self.path())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..algebra.flat_modes import flat_modes
 from ..algebra.modes import slice_and_offset
 from ..core.arithmetic import elem_less
-from ..core.basis import ArithmeticTuple, Basis, ScaledBasis, as_coordinate
+from ..core.basis import ArithmeticTuple, Basis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of
