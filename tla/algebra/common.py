@@ -301,7 +301,10 @@ def layout_add(a: Layout, b: Layout) -> Layout:
     pieces = both.runs(int(size(a)), 1)
     if why := both.why_not(pieces):
         raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "take the part that greatest_common_domain gives")
-    return from_modes([(static(n), code.stride(t)) for n, t in merged((n, t) for n, _x, t in pieces)])
+    modes = [(static(n), code.stride(t)) for n, t in merged((n, t) for n, _x, t in pieces)]
+    if any(d is None for _s, d in modes):
+        raise RankError(f"{what}: offsets and coordinates", "two layouts of offsets, or two of coordinates", "use basis elements in both")
+    return from_modes(modes)
 
 
 def _sum(a: Leaf, b: Leaf) -> Leaf:
