@@ -25,28 +25,45 @@ def tile_of(t, tiler, coord):
     return local_tile(t, tiler, coord), local_tile(make_identity_tensor(t.shape), tiler, coord)
 
 
+def product_of(A, B, C, order):
+    """The sums of A (M,K) * B (N,K)^T for each thread's part of C, and that part.
+
+    order   LayoutLeft or LayoutRight: whether the mode M and N, or K, is contiguous
+    """
+    t, load = thread(), make_layout((Int[32](), Int[8]()), order)
+    smem_a, smem_b = (shared(np.float32, make_layout((rows, BK), order)) for rows in (BM, BN))
+    rows, columns = local_partition(smem_a, TC, t, proj=(1, _)), local_partition(smem_b, TC, t, proj=(_, 1))
+    own = part_of(C)
+    total = make_fragment_like(own)
+    clear(total)
+    for k in loop(ceil_div(A.shape[1], BK)):
+        for matrix, smem, size, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
+            tile, places = tile_of(matrix, (size, BK), (i, k))
+            source, inside, target = (local_partition(x, load, t) for x in (tile, places, smem))
+            clear(target)
+            copy_if(elem_less(inside, matrix.shape), source, target)
+        barrier()
+        gemm(rows, columns, total)
+        barrier()
+    return total, own
+
+
+def part_of(C):
+    """The part of each thread of the block's tile of a matrix like C."""
+    return local_partition(local_tile(C, (BM, BN), (block(0), block(1))), TC, thread())
+
+
+def blocks(A, B, *_others):
+    return ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)
+
+
 def sgemm_1_of(order):
     """The kernel for A and B whose mode M and N, or K, is contiguous: LayoutLeft or LayoutRight."""
-    load = make_layout((Int[32](), Int[8]()), order)
 
-    @kernel(threads=256, grid=lambda A, B, C, alpha, beta: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
+    @kernel(threads=256, grid=blocks)
     def sgemm_1(A, B, C, alpha, beta):
         """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-        t = thread()
-        smem_a, smem_b = (shared(np.float32, make_layout((rows, BK), order)) for rows in (BM, BN))
-        rows, columns = local_partition(smem_a, TC, t, proj=(1, _)), local_partition(smem_b, TC, t, proj=(_, 1))
-        own = local_partition(local_tile(C, (BM, BN), (block(0), block(1))), TC, t)
-        total = make_fragment_like(own)
-        clear(total)
-        for k in loop(ceil_div(A.shape[1], BK)):
-            for matrix, smem, size, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
-                tile, places = tile_of(matrix, (size, BK), (i, k))
-                source, inside, target = (local_partition(x, load, t) for x in (tile, places, smem))
-                clear(target)
-                copy_if(elem_less(inside, matrix.shape), source, target)
-            barrier()
-            gemm(rows, columns, total)
-            barrier()
+        total, own = product_of(A, B, C, order)
         axpby(alpha, total, beta, own)  # of the elements that are valid
 
     return sgemm_1

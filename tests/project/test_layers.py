@@ -12,7 +12,7 @@ from sources import nodes
 
 ROOT = Path(tla.__file__).parent
 #: What stands on what: a package imports those above it in this list. docs/architecture.md says what each is for.
-PACKAGES = "core algebra compat symbolic notation tensors linear access gpu ttgir ascend xla codegen kernels recovery viz apps".split()
+PACKAGES = "core algebra symbolic notation tensors linear access gpu ttgir ascend xla codegen kernels recovery viz compat apps".split()
 
 #: The rooms inside the big packages, in the same order. A module beside the rooms is a room of its own.
 ROOMS = {

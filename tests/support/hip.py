@@ -33,6 +33,13 @@ __device__ inline void __syncthreads() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+#define expf __builtin_expf
+#define tanhf __builtin_tanhf
+#define fmaxf __builtin_fmaxf
+__device__ inline float __shfl_xor(float x, int mask) {
+  const int lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute((lane ^ mask) * 4, __builtin_bit_cast(int, x)));
+}
 """
 
 
@@ -45,6 +52,13 @@ def compiler():
             if "amdgcn" in targets:
                 return name
     pytest.skip("needs clang with the amdgcn backend")
+
+
+def without_headers(text):
+    """A kernel's text for HEADER in place of HIP's own headers."""
+    for header, instead in (("hip_runtime", "#define __HIPCC_RTC__"), ("hip_fp16", "typedef _Float16 __half;")):
+        text = text.replace(f"#include <hip/{header}.h>", instead)
+    return text
 
 
 def opcodes(source, arch, folder):

@@ -11,6 +11,7 @@ from places import EXAMPLES
 #: CUDA's words for a C++ compiler. Threads of a block run at once and wait for each other; blocks run one after the other, so that
 #: shared memory is a static array.
 ON_CPU = """
+#include <cmath>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -29,6 +30,12 @@ struct Three { int x, y, z; };
 static thread_local Three threadIdx, blockIdx;
 static std::barrier<> *all_threads;
 static void __syncthreads() { all_threads->arrive_and_wait(); }
+static double exchanged[1024];
+template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
+    exchanged[threadIdx.x] = x; __syncthreads();
+    const T other = (T)exchanged[threadIdx.x ^ mask]; __syncthreads();
+    return other;
+}
 """
 #: Elements of 16 bits, and the instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each other; a copy is
 #: under way until its thread waits for it.
@@ -115,7 +122,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80", "tiled_copy", "tiled_copy_if", "transpose")
+            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)

@@ -36,7 +36,7 @@ class CLanguage(NamedTuple):
     inline     what stands before the type of a function that copies, and of one that it calls
     threads    of a language in which a copy is a kernel; else None
     asserts    whether it has an assert
-    half       the name of an element of float16; includes has "half" where that is in a header
+    half       the name of an element of float16; includes has "half" and "math" where these are in headers
     """
 
     includes: Mapping[str, str]
@@ -81,6 +81,7 @@ C_FAMILY: dict[str, CLanguage] = {
             "int": "#include <stdint.h>",
             "memcpy": "#include <string.h>",
             "assert": "#include <assert.h>",
+            "math": "#include <math.h>",
         },
         integers=_STDINT,
         words=_STD_WORDS,

@@ -163,11 +163,11 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     (1, 6)
     """
     strides = prefix_product(shape) if stride is None else stride
-    return plain(conversions.crd2offset(_closed(crd), static(shape), static(strides)))
+    return plain(conversions.crd2offset(closed(crd), static(shape), static(strides)))
 
 
-def _closed(crd: Any) -> Any:
-    return tuple(map(_closed, crd)) if is_tuple(crd) else 0 if crd is None else crd
+def closed(crd: Any) -> Any:
+    return tuple(map(closed, crd)) if is_tuple(crd) else 0 if crd is None else crd
 
 
 def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
@@ -364,14 +364,15 @@ def _exact(shape: Any, stride: Any) -> Exact:
 
 
 @memo
-def _plain(layout: Exact) -> tuple[Any, Any]:
+def parts(layout: Exact) -> tuple[Any, Any]:
+    """The shape and the strides of a layout of tla, of plain integers."""
     return plain(layout.shape), plain(layout.stride)
 
 
 def plain(x: Any) -> Any:
     """A value of tla as one of this module, of plain integers."""
     if isinstance(x, Exact):
-        return Layout(*_plain(x))
+        return Layout(*parts(x))
     if isinstance(x, ExactComposed):
         return ComposedLayout(plain(x.outer), plain(x.offset), plain(x.inner))
     if isinstance(x, ExactSwizzle):
@@ -489,4 +490,4 @@ def slice_and_offset(crd: tuple[Any, ...], layout: Layout) -> tuple[Layout, Any]
     >>> slice_and_offset((1, None), Layout((2, 4)))
     (Layout((4,),(2,)), 1)
     """
-    return type(layout)(slice_(crd, layout.shape), slice_(crd, layout.stride)), layout._offset(_closed(crd))
+    return type(layout)(slice_(crd, layout.shape), slice_(crd, layout.stride)), layout._offset(closed(crd))

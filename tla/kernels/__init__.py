@@ -4,7 +4,10 @@ kernel      the decorator, and what a launch gives back
 launch      the block and the threads that run, shared memory, loops and barriers
 trace       the function called with symbols: a program of statements
 source      the program as text; targets/ has a file for each
+elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
+report      what a check says: rows with their lines
+watch       a launch that is watched; resources has an architecture's limits
 races       which threads touch an element between two barriers
 
 >>> import numpy as np
@@ -19,22 +22,27 @@ races       which threads touch an element between two barriers
 [0, 1, 2, 3, 4, 5, 6, 7]
 """
 
-from .kernel import Kernel, Report, kernel
-from .launch import barrier, block, cp_async_fence, cp_async_wait, loop, shared, stage, thread
+from .elements import Scalar
+from .kernel import Kernel, kernel
+from .launch import barrier, block, cp_async_fence, cp_async_wait, loop, registers, shared, stage, thread
 from .partition import local_partition
-from .program import Program, Scalar
+from .program import Program
 from .races import Race
+from .report import Counted, Refused, Report, Used
 from .source import Source
-from .statements import axpby, clear, copy, copy_if, fill, gemm
+from .statements import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
 from .trace import tensor
 
 __all__ = [
+    "Counted",
     "Kernel",
     "Program",
     "Race",
+    "Refused",
     "Report",
     "Scalar",
     "Source",
+    "Used",
     "axpby",
     "barrier",
     "block",
@@ -48,8 +56,12 @@ __all__ = [
     "kernel",
     "local_partition",
     "loop",
+    "reduce",
+    "registers",
     "shared",
+    "shuffle_xor",
     "stage",
     "tensor",
     "thread",
+    "transform",
 ]

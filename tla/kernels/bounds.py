@@ -1,6 +1,6 @@
 """Every access inside of its tensor, for all sizes: proved of a program, or refused with the line and the coordinate.
 
-`fill` and `axpby` are of the valid elements alone, and their text asks for these; of the others:
+`fill`, `axpby`, `transform` and `reduce` are of the valid elements of arguments alone, and their text asks for these; of the others:
 
 An access is of an element at some coordinate of its argument, which is known as an expression. It is inside where each integer of the
 coordinate is proved to be 0 or more and less than the extent; or where the predicate of the same statement says so of the same
@@ -29,22 +29,25 @@ from ..symbolic.symint import poly_of
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .offsets import Offsets
-from .program import Access, Axpby, Copy, Fill, Program, Statement, accesses
+from .program import Access, Axpby, Copy, Fill, Program, Transform, accesses
+from .report import Refused
 
 _0, _1 = Int[0](), Int[1]()
 
 
-def require_inside(program: Program) -> None:
-    """RangeError for the first access that is not proved to be inside of its tensor."""
+def not_inside(program: Program) -> Iterator[Refused]:
+    """The accesses that are not proved to be inside of their tensors, in order; of each tensor of a statement the first."""
     for s in program.statements():
-        if isinstance(s, (Fill, Axpby)):
-            continue
         where = s.where if isinstance(s, Copy) else None
         for verb, access in accesses(s):
-            _require(program, s, verb, access, where)
+            if access.places is not None and isinstance(s, (Fill, Axpby, Transform)):
+                continue
+            error = _why_not_inside(program, verb, access, where)
+            if error is not None:
+                yield Refused(s.line, error)
 
 
-def _require(program: Program, s: Statement, verb: str, access: Access, where: Within | None) -> None:
+def _why_not_inside(program: Program, verb: str, access: Access, where: Within | None) -> RangeError | None:
     name = program.argument_of(access.tensor)
     if name is not None and access.places is not None:
         extents = tuple(leaves(program.arguments[name].layout.shape))
@@ -52,15 +55,16 @@ def _require(program: Program, s: Statement, verb: str, access: Access, where: W
             at, admitted = coordinate(access.places, i), [] if where is None else comparisons(where, i)
             if not all(_inside(c, n, admitted) for c, n in zip(at, extents)):
                 place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
-                what = f"{s.line}: {verb} {name} at {place}, which is not proved to be inside of {shape}"
+                what = f"{verb} {name} at {place}, which is not proved to be inside of {shape}"
                 fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
-                raise RangeError(what, "an element, for all sizes", fix)
-        return
+                return RangeError(what, "an element, for all sizes", fix)
+        return None
     count = len(access.tensor.data)
     for offset in _extremes(access.tensor, count):
         if not _always_inside(offset, count, program):
-            what = f"{s.line}: {verb} offset {shown(offset)} of {count} elements"
-            raise RangeError(what, "an offset inside", "allocate more, or cut the tensor otherwise")
+            what = f"{verb} offset {shown(offset)} of {count} elements"
+            return RangeError(what, "an offset inside", "allocate more, or cut the tensor otherwise")
+    return None
 
 
 def _extremes(t: Tensor, count: int) -> Iterator[Leaf]:

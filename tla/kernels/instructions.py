@@ -6,13 +6,13 @@ Source: CuTe's atoms; the PTX manual, "ldmatrix", "mma", "cp.async".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import product_each, size
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
-from .program import Copy, Product
+from .lines import Line
 
 
 class Registers(NamedTuple):
@@ -28,44 +28,60 @@ class Registers(NamedTuple):
     elements: tuple[int, ...]
 
 
-class Instructions(Protocol):
+class Instructions:
     """The instructions that a target has. Each gives lines of the text, and keeps the functions that these call.
 
     Source: ours.
     """
 
-    functions: dict[str, list[str]]
+    def __init__(self) -> None:
+        self.functions: dict[str, list[str]] = {}
+
+    def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
+        """Whether the target has an instruction; None for the fence and the wait of asynchronous copies."""
+        return False
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
-        ...
+        raise _missing(atom.name)
 
     def commit(self) -> list[str]:
         """The end of a group of asynchronous copies."""
-        ...
+        raise _missing("an asynchronous copy")
 
     def wait(self, pending: int) -> list[str]:
         """The wait for all but so many groups."""
-        ...
+        raise _missing("an asynchronous copy")
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""
-        ...
+        raise _missing(atom.name)
 
     def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
         """Matrix products, the operands D, A, B and C of each: lines, and whether they are of each thread."""
-        ...
+        raise _missing(atom.name)
 
 
-def require_known(s: Copy | Product, atom: CopyAtom | MMAAtom) -> None:
-    """LeafTypeError for an instruction that the text has not."""
+def _missing(what: str) -> LeafTypeError:
+    known = "ldmatrix, mma.sync and cp.async in CUDA, matrix instructions of AMD in HIP, both in C"
+    return LeafTypeError(f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run")
+
+
+def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMAAtom | None) -> None:
+    """LeafTypeError for an instruction that a target's text does not have, with the line of its statement."""
+    if not (_is_written(atom) and instructions.has(atom)):
+        raise _missing(f"{line}: {'an asynchronous copy' if atom is None else f'the instruction {atom.name}'}")
+
+
+def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
+    """Whether texts have an instruction, in some target: loads of matrices that are not transposed, dense products of registers."""
+    if atom is None or (isinstance(atom, CopyAtom) and atom.asynchronous):
+        return True
     if isinstance(atom, CopyAtom):
         known = atom.reads.memory == "smem" and atom.writes.memory == "registers" and not atom.transposes and atom.cells is None
     else:
         known = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1 and all(atom.memory(x) == "registers" for x in "ABCD")
-    if not known or not atom.instruction:
-        what = f"{s.line}: the instruction {atom.name} in a kernel's text"
-        raise LeafTypeError(what, "ldmatrix, mma.sync, cp.async, or an instruction of one thread", "copy by UniversalCopy, or use run")
+    return known and bool(atom.instruction)
 
 
 def matrix_extents(t: Tensor, one_value: bool) -> tuple[int, int]:

@@ -10,49 +10,30 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..core.errors import LeafTypeError, RangeError, RankError
+from ..core.errors import LeafTypeError, RangeError, RankError, TlaError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
+from ..tensors import packed
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor, tensor_of
-from .bounds import require_inside
+from .bounds import not_inside
+from .elements import Scalar
 from .launch import Launch, run_block
+from .lines import line_of
 from .program import Program
-from .races import Race, Races
+from .report import Report
 from .samples import of_sizes, small_sizes
 from .source import Source
 from .targets import source_of
 from .trace import traced
+from .watch import Watch
 
 #: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MOST_THREADS = 1024
 
 Grid = Sequence[int] | Callable[..., Sequence[int]]
-
-
-class Report(NamedTuple):
-    """The answer of a check: the races that were found for the sizes it was given, the first of each pair of lines.
-
-    >>> from tla.kernels import Report
-    >>> print(Report((), 4, 32))
-    no race among 4 blocks of 32 threads, for these sizes
-
-    Source: ours.
-    """
-
-    races: tuple[Race, ...]
-    blocks: int
-    threads: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether there is no race."""
-        return not self.races
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.races)) or f"no race among {self.blocks} blocks of {self.threads} threads, for these sizes"
 
 
 class Kernel:
@@ -105,11 +86,14 @@ class Kernel:
         """
         self._launch(arguments, None)
 
-    def check(self, *arguments: Any) -> Report:
-        """Look for races by every access of every thread, for the sizes of these arguments; buffers are not written.
+    def check(self, *arguments: Any, arch: str | None = None) -> Report:
+        """Look at every access of every thread: whether it can be made, what it costs, and with what it races; buffers are not written.
 
-        Returns   a Report: `.holds`, `.races`, each with both threads, the element and both lines
-        Raises    what run raises: an access past the end is refused at its line
+        arguments   as run takes them: then it is of their sizes. Or as program takes them: then every access is proved to be inside
+                    of its tensor for all sizes, or is among `.bounds`; the rest is of small sizes, which the report names
+        arch        "sm_80", "gfx942": the banks that are counted, and what a block may take of shared memory and registers
+        Returns     a Report: `.holds`, and the rows `.races`, `.bounds`, `.conflicts`, `.resources`, each with its line
+        Raises      what program raises; what run raises is a row, with its line
 
         >>> import numpy as np
         >>> from tla import parse
@@ -119,14 +103,17 @@ class Kernel:
         ...     t, smem = thread(), shared(a.dtype, parse("_4:_1"))
         ...     copy(local_partition(a, parse("_4:_1"), t), local_partition(smem, parse("_4:_1"), t))
         ...     copy(local_partition(smem, parse("_4:_1"), (t + 1) % 4), local_partition(b, parse("_4:_1"), t))
-        >>> print(rotated.check(np.arange(4), np.zeros(4, int)))  # doctest: +ELLIPSIS
+        >>> report = rotated.check(np.arange(4), np.zeros(4, int))
+        >>> print(*report.races)  # doctest: +ELLIPSIS
         <doctest ...>:5: thread 0 reads element 1 of shared memory, which thread 1 writes at <doctest ...>:4: no barrier between
+        >>> print(report.conflicts[0])  # doctest: +ELLIPSIS
+        <doctest ...>:4  reads global memory  1 of 64 bits  1 sectors, 1 at least
 
         Source: ours.
         """
-        races = Races()
-        blocks = self._launch(tuple(map(_copied, arguments)), races)
-        return Report(tuple(races.found), blocks, self.threads)
+        if any(map(_is_open, arguments)):
+            return self._checked(self.program(*arguments), arch, counting=True)
+        return self._watched(tuple(map(_copied, arguments)), arch, counting=True)
 
     def program(self, *arguments: Any) -> Program:
         """The kernel as data: its statements, with symbols for blocks, threads and steps of loops.
@@ -195,26 +182,51 @@ class Kernel:
         Source: ours.
         """
         program = self.program(*arguments)
-        require_inside(program)
-        return source_of(program, target, arch, name, parameters, self._checked_at(program))
+        report = self._checked(program, arch, counting=False)
+        self._require(report)
+        at = ", ".join(f"{n} = {v}" for n, v in report.sizes) or "these sizes"
+        checked = f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {at}, and none was found."
+        return source_of(program, target, arch, name, parameters, checked)
 
-    def _checked_at(self, program: Program) -> str:
-        """Say where races were looked for: small sizes that meet the facts. RangeError for a race."""
-        values = small_sizes(program)
-        report = self.check(*(of_sizes(x, values) for x in program.arguments.values()))
-        at = ", ".join(f"{n} = {v}" for n, v in values.items()) or "these sizes"
-        if not report.holds:
-            waits = "cp_async_wait[n]() and barrier()" if report.races[0].who == "copy" else "barrier()"
+    def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
+        """A program's accesses proved for all sizes, and the kernel watched at small ones that meet the facts."""
+        refused, values = (*not_inside(program),), small_sizes(program)
+        if refused:
+            return Report((), refused, (), (), (), 0, self.threads)
+        report = self._watched(tuple(of_sizes(x, values) for x in program.arguments.values()), arch, counting=counting)
+        return report._replace(sizes=tuple(values.items()))
+
+    def _watched(self, arguments: tuple[Any, ...], arch: str | None, *, counting: bool) -> Report:
+        watch = Watch(self.threads, arch, counting=counting)
+        blocks = self._launch(arguments, watch)
+        races, refused = tuple(watch.races.found), tuple(watch.refused.values())
+        return Report(races, refused, watch.counted, watch.used, watch.idle, blocks, self.threads)
+
+    def _require(self, report: Report) -> None:
+        """RangeError for the first thing that a report refuses."""
+        at = ", ".join(f"{n} = {v}" for n, v in report.sizes) or "these sizes"
+        for refused in report.bounds:
+            raise refused.at_its_line
+        for race in report.races:
+            waits = "cp_async_wait[n]() and barrier()" if race.who == "copy" else "barrier()"
             fix = f"write {waits} between, or let each thread have its own"
-            raise RangeError(f"{self.__name__} at {at}: {report.races[0]}", "no race", fix)
-        return f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {at}, and none was found."
+            raise RangeError(f"{self.__name__} at {at}: {race}", "no race", fix)
+        for used in report.resources:
+            if not used.holds:
+                fix = "take smaller tiles, fewer stages or more threads, or leave out arch="
+                raise RangeError(f"{self.__name__}: {used.used} {used.what}", f"{used.most} at most", fix)
 
-    def _launch(self, arguments: tuple[Any, ...], races: Races | None) -> int:
+    def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
         """Run every block; the number of them."""
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         for last_first in itertools.product(*map(range, reversed(grid))):
-            run_block(self.function, tensors, Launch(last_first[::-1], self.threads, races))
+            try:
+                run_block(self.function, tensors, Launch(last_first[::-1], self.threads, watch))
+            except TlaError as error:
+                if watch is None:
+                    raise
+                watch.refuse(line_of(self.function, error), error)
         return math.prod(grid)
 
 
@@ -255,6 +267,13 @@ def _extents(grid: Any) -> tuple[int, ...]:
 
 def _is_array(x: Any) -> bool:
     return hasattr(x, "__array_interface__") and not isinstance(x, Tensor) and x.shape != ()
+
+
+def _is_open(x: Any) -> bool:
+    """Whether an argument is known by its type and layout alone: a kernel cannot run with it."""
+    if isinstance(x, Tensor):
+        return x.data is None or packed.memory_of(x.data).size == 0
+    return isinstance(x, (type, Scalar)) or hasattr(x, "fields") or (is_int(x) and known(x) is None)
 
 
 def _copied(x: Any) -> Any:

@@ -11,24 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..algebra.codomain import cosize
+from ..algebra.make import make_layout
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 from ..core.ints import IntLike, Leaf, is_int, known, leaf
+from ..core.layout import Layout
 from ..tensors.buffers import as_dtype
+from ..tensors.make import registers as new_registers
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
 from .lines import line
-from .races import Races
 from .trace import Trace
+from .watch import Watch
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A block that runs: its place in the grid, the number of its threads, and the races to look for; None without a check."""
+    """A block that runs: its place in the grid, the number of its threads, and what watches it; None without a check."""
 
     block: tuple[int, ...]
     threads: int
-    races: Races | None = None
+    watch: Watch | None = None
 
 
 _running: ContextVar[Launch | Trace] = ContextVar("running")
@@ -104,7 +107,33 @@ def shared(element: Any, layout: Any) -> Tensor:
     if isinstance(now, Trace):
         return now.allocate(dtype, layout)
     count = int(cosize(layout))
+    if now.watch is not None:
+        now.watch.allocate(count * dtype.itemsize)
     made: Tensor = MakeTensor(np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype), layout, position="smem")
+    return made
+
+
+def registers(element: Any, layout: Any) -> Tensor:
+    """A tensor in registers, of each thread its own, not yet written: every bit is 1, which is NaN of a float.
+
+    element   a type of numpy
+    layout    a layout of static or dynamic sizes, or a shape
+    Raises    LeafTypeError for another type, RangeError outside a kernel
+
+    >>> from tla.kernels import kernel, registers
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     import numpy as np
+    ...     print(registers(np.float32, 2).data.size)
+    >>> shown.run()
+    8
+
+    Source: CuTe `make_tensor<T>(layout)`; CuTe DSL `make_rmem_tensor`.
+    """
+    now, dtype = running("registers()"), as_dtype("registers", element)
+    made = new_registers(layout if isinstance(layout, Layout) else make_layout(layout), thread(), dtype)
+    if isinstance(now, Launch):
+        made.data.view("u1")[:] = 0xFF
     return made
 
 
@@ -171,8 +200,8 @@ def barrier() -> None:
     now = running("barrier()")
     if isinstance(now, Trace):
         now.barrier(line())
-    elif now.races is not None:
-        now.races.wait()
+    elif now.watch is not None:
+        now.watch.races.wait(line())
 
 
 def cp_async_fence() -> None:
@@ -190,8 +219,8 @@ def cp_async_fence() -> None:
     now = running("cp_async_fence()")
     if isinstance(now, Trace):
         now.commit(line())
-    elif now.races is not None:
-        now.races.commit()
+    elif now.watch is not None:
+        now.watch.races.commit()
 
 
 class _CpAsyncWait:
@@ -218,8 +247,8 @@ class _CpAsyncWait:
             now = running("cp_async_wait()")
             if isinstance(now, Trace):
                 now.wait(line(), int(pending))
-            elif now.races is not None:
-                now.races.wait_for_copies(int(pending))
+            elif now.watch is not None:
+                now.watch.races.wait_for_copies(int(pending))
 
         return wait
 
@@ -234,5 +263,5 @@ def run_block(function: Callable[..., None], arguments: tuple[Any, ...], launch:
         function(*arguments)
     finally:
         _running.reset(token)
-        if isinstance(launch, Launch) and launch.races is not None:
-            launch.races.end_block()
+        if isinstance(launch, Launch) and launch.watch is not None:
+            launch.watch.end_block()

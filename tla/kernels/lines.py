@@ -6,8 +6,9 @@ Source: ours.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _HERE = str(Path(__file__).parent)
 
@@ -33,3 +34,12 @@ def line() -> Line:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
     return Line(Path(frame.f_code.co_filename).name, frame.f_lineno)
+
+
+def line_of(function: Callable[..., Any], error: BaseException) -> Line:
+    """The last line of the function's own that an error went through."""
+    code, trace, number = function.__code__, error.__traceback__, function.__code__.co_firstlineno
+    while trace is not None:
+        number = trace.tb_lineno if trace.tb_frame.f_code is code else number
+        trace = trace.tb_next
+    return Line(Path(code.co_filename).name, number)

@@ -1,7 +1,8 @@
 """The offsets of a tensor's elements, taken apart: what has symbols, and is computed once, and a number for each element.
 
-Of swizzled memory what is added in whole periods of the swizzle passes it unchanged, and so does what is less than its base if the rest is
-a multiple of that: only the rest goes through it. Two elements are so at one start and two numbers, and nobody swizzles twice.
+Of swizzled memory what is added in whole periods of the swizzle passes it unchanged, and so does what is less than a power of two, of its
+base at most, that the rest is a multiple of: only the rest goes through it. Two elements are so at one start and two numbers, and nobody
+swizzles twice.
 
 Source: CuTe include/cute/swizzle.hpp; the period is that of `Swizzle.period`.
 """
@@ -77,6 +78,7 @@ def _of_layout(layout: Layout, count: int) -> list[_Part]:
 def _swizzled(layout: ComposedLayout, count: int) -> list[_Part]:
     swizzle, base = layout.outer, 1 << layout.outer.base
     high, low, constant = _by_period(layout.offset, swizzle.period)
+    unit = next(n for k in range(layout.outer.base + 1) if divides(n := base >> k, low) is True)
     through: dict[int, Leaf] = {}
     parts: list[_Part] = []
     for terms, n in _of_layout(layout.inner, count):
@@ -86,7 +88,7 @@ def _swizzled(layout: ComposedLayout, count: int) -> list[_Part]:
                 whole = add(whole, x)
             parts.append(((swizzle(whole),), 0))
             continue
-        beside = (constant + n) % base if divides(base, low) is True else 0
+        beside = (constant + n) % unit
         inside = (constant + n - beside) % swizzle.period
         if inside not in through:
             through[inside] = swizzle(add(low, inside))

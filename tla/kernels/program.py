@@ -15,25 +15,8 @@ from ..gpu.run.mma_facts import MmaStep
 from ..symbolic import Condition, SymInt
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor
+from .elements import Scalar, Value
 from .lines import Line
-
-
-class Scalar(NamedTuple):
-    """A number among a kernel's arguments, of which only its name and numpy's type are known.
-
-    >>> import numpy as np
-    >>> from tla.kernels import Scalar
-    >>> print(Scalar("alpha", np.dtype("float32")))
-    alpha
-
-    Source: ours.
-    """
-
-    name: str
-    dtype: Any
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Access(NamedTuple):
@@ -76,6 +59,30 @@ class Axpby:
     x: Access
     beta: int | float | Scalar
     y: Access
+
+
+@dataclass(frozen=True)
+class Transform:
+    """`transform`: target = value of the sources, element by element, where all are valid. `reduce`, where the target is a source too."""
+
+    line: Line
+    operands: dict[str, Access]
+    value: Value
+
+    @property
+    def target(self) -> Access:
+        """The tensor that is written: the last operand."""
+        return [*self.operands.values()][-1]
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """`shuffle_xor`: target = source of the thread whose number differs by the bits of a mask."""
+
+    line: Line
+    source: Access
+    target: Access
+    mask: int
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,7 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Copy | Fill | Axpby | Product | Barrier | Commit | Wait | Loop | Either
+Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Commit | Wait | Loop | Either
 
 
 @dataclass(frozen=True)
@@ -199,6 +206,11 @@ def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
         yield "writes", s.target
     elif isinstance(s, Axpby):
         yield from (("reads", s.x), ("reads", s.y), ("writes", s.y))
+    elif isinstance(s, Shuffle):
+        yield from (("reads", s.source), ("writes", s.target))
+    elif isinstance(s, Transform):
+        yield from (("reads", x) for x in [*s.operands.values()][:-1])
+        yield "writes", s.target
     elif isinstance(s, Product):
         yield from (("reads", x) for name, x in s.operands.items() if name != "D")
         yield "writes", s.operands["D"]

@@ -59,10 +59,16 @@ class Race(NamedTuple):
 
 
 class Access(NamedTuple):
-    """The elements that a statement reads or writes: a tensor of threads, and which of them; None for all that are valid."""
+    """The elements that a statement reads or writes.
+
+    tensor   a tensor of threads
+    chosen   which of its elements; None for all that are valid
+    vector   how many of them an instruction has of each thread
+    """
 
     tensor: Tensor
     chosen: Any = None
+    vector: int = 1
 
 
 class _Touched:
@@ -74,16 +80,21 @@ class _Touched:
         self.writer, self.reader = (np.full(size, _NOBODY) for _side in range(2))
         self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
 
-    def note(self, places: Any, who: Any, lines: Any, *, writes: bool) -> tuple[int, bool] | None:
-        """Note accesses; the index of the first that races, and whether a write was before it."""
+    def clash(self, places: Any, who: Any, *, writes: bool) -> tuple[int, bool] | None:
+        """The index of the first access that races with what is noted, and whether a write was before it."""
         import numpy as np
 
-        clash = (self.writer[places] != _NOBODY) & (self.writer[places] != who)
-        found = (int(np.argmax(clash)), True) if clash.any() else None
-        if writes and found is None:
-            clash = (self.reader[places] != _NOBODY) & (self.reader[places] != who)
-            found = (int(np.argmax(clash)), False) if clash.any() else None
-        if found is not None:
+        for before, wrote in ((self.writer, True), (self.reader, False)) if writes else ((self.writer, True),):
+            clash = (before[places] != _NOBODY) & (before[places] != who)
+            if clash.any():
+                return int(np.argmax(clash)), wrote
+        return None
+
+    def note(self, places: Any, who: Any, lines: Any, *, writes: bool) -> tuple[int, bool] | None:
+        """Note accesses; what clash finds of them, and of them with each other."""
+        import numpy as np
+
+        if (found := self.clash(places, who, writes=writes)) is not None:
             return found
         (self.written_at if writes else self.read_at)[places] = lines
         if not writes:
@@ -103,6 +114,11 @@ class _Level:
         self.who = who
         self.touched: dict[int, tuple[Tensor, _Touched]] = {}
 
+    def clashes(self, t: Tensor, places: Any, who: Any, *, writes: bool) -> bool:
+        """Whether accesses race with what is noted; these are not."""
+        found = self.touched.get(_key(t))
+        return found is not None and found[1].clash(places, who, writes=writes) is not None
+
     def of(self, t: Tensor) -> _Touched:
         return self.touched.setdefault(_key(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
 
@@ -114,13 +130,21 @@ def _key(t: Tensor) -> int:
 
 
 class Races:
-    """The races of a launch that runs: the first of each pair of lines.
+    """The races of a launch that runs: the first of each pair of lines; and its barriers, with those that were needed.
+
+    A barrier is needed if without it something before it races with something behind it: before it up to the last that was needed,
+    behind it up to the next.
 
     Source: ours.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int) -> None:
         self.found: list[Race] = []
+        self.threads = threads
+        self.barriers: dict[Line, bool] = {}
+        self._before: list[_Level] = []
+        self._last: Line | None = None
+        self._is_needed = False
         self._lines: list[Line] = []
         self._threads, self._blocks = _Level("thread"), _Level("block")
         self._block = 0
@@ -136,21 +160,30 @@ class Races:
         ended = self._groups[: max(0, len(self._groups) - 1 - pending)]
         self._groups = self._groups[len(ended) :]
         for line, access in (copy for group in ended for copy in group):
-            places, _threads = _accessed(access)
+            places, _threads = _accessed(access, self.threads)
             self._copies(access.tensor)[0][places] = _NOBODY
             self.note(line, [], [access])
 
     def start(self, line: Line, access: Access) -> None:
         """Note an asynchronous copy: until it is waited for nobody may touch what it writes."""
-        places, threads = _accessed(access)
+        places, threads = _accessed(access, self.threads)
         self._groups[-1].append((line, access))
         writer, at = self._copies(access.tensor)
         writer[places], at[places] = threads, len(self._lines)
         self._lines.append(line)
 
-    def wait(self) -> None:
+    def wait(self, line: Line) -> None:
         """Forget who touched which element: a barrier orders them."""
-        self._threads = _Level("thread")
+        self._end_phase()
+        self._before.append(self._threads)
+        self._threads, self._last, self._is_needed = _Level("thread"), line, False
+
+    def _end_phase(self) -> None:
+        """Judge the last barrier by what came behind it."""
+        if self._last is not None:
+            self.barriers[self._last] = self.barriers.get(self._last, False) or self._is_needed
+        if self._is_needed:
+            self._before.clear()
 
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
         """Note what a statement of all threads reads, then what it writes."""
@@ -163,7 +196,8 @@ class Races:
 
     def end_block(self) -> None:
         """End a block: the next has other threads, and shared memory of its own."""
-        self.wait()
+        self._end_phase()
+        self._threads, self._before, self._last, self._is_needed = _Level("thread"), [], None, False
         self._groups, self._under_way = [[]], {}
         self._block += 1
 
@@ -176,9 +210,11 @@ class Races:
 
     def _note(self, access: Access, number: int, written: bool) -> None:
         t = access.tensor
-        places, threads = _accessed(access)
+        places, threads = _accessed(access, self.threads)
         self._ask_copies(t, (places, threads), number, written)
         self._ask(self._threads, t, (places, threads), number, written)
+        if not self._is_needed:
+            self._is_needed = any(level.clashes(t, places, threads, writes=written) for level in self._before)
         if memory_of(t) != "smem":
             self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
 
@@ -193,7 +229,7 @@ class Races:
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
         name = None if first == _SEVERAL else first
-        self._add(Race(level.who, _name_of(t), place, name, after_write, line, int(who[i]), written, self._lines[number]))
+        self._add(Race(level.who, name_of(t), place, name, after_write, line, int(who[i]), written, self._lines[number]))
 
     def _ask_copies(self, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
         """Add the race of an access with an asynchronous copy that is under way."""
@@ -205,24 +241,32 @@ class Races:
             i = int(clash.argmax())
             place = int(places[i])
             line = self._lines[int(at[place])]
-            self._add(Race("copy", _name_of(t), place, int(writer[place]), True, line, int(who[i]), written, self._lines[number]))
+            self._add(Race("copy", name_of(t), place, int(writer[place]), True, line, int(who[i]), written, self._lines[number]))
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
             self.found.append(race)
 
 
-def _name_of(t: Tensor) -> str:
+def name_of(t: Tensor) -> str:
     return "shared memory" if memory_of(t) == "smem" else "global memory"
 
 
-def _accessed(access: Access) -> tuple[Any, Any]:
-    """The places in the buffer that are accessed, and the thread of each."""
+def places_and_chosen(access: Access, threads: int) -> tuple[Any, Any]:
+    """The places in the buffer, and whether each is accessed: arrays of (thread, modes). What no thread has alone all access."""
     import numpy as np
 
     places = places_of(access.tensor)
     chosen = valid_of(access.tensor) if access.chosen is None else access.chosen
-    shape = np.broadcast_shapes(places.shape, np.shape(chosen))
-    threads = np.arange(shape[0]).reshape(-1, *(1,) * (len(shape) - 1))
-    places, threads, chosen = (np.broadcast_to(x, shape) for x in (places, threads, chosen))
-    return places[chosen], threads[chosen]
+    several, *modes = np.broadcast_shapes(places.shape, np.shape(chosen))
+    shape = threads if several == 1 else several, *modes
+    return np.broadcast_to(places, shape), np.broadcast_to(chosen, shape)
+
+
+def _accessed(access: Access, threads: int) -> tuple[Any, Any]:
+    """The places in the buffer that are accessed, and the thread of each."""
+    import numpy as np
+
+    places, chosen = places_and_chosen(access, threads)
+    who = np.arange(len(places)).reshape(-1, *(1,) * (places.ndim - 1))
+    return places[chosen], np.broadcast_to(who, places.shape)[chosen]

@@ -16,7 +16,8 @@ from ..symbolic.poly import Symbol
 from ..symbolic.symint import poly_of
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
-from .program import Loop, Program, Scalar
+from .elements import Scalar
+from .program import Loop, Program
 from .trace import sizes_of
 
 #: What extents are near to at least: no multiple of a tile.

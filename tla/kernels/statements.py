@@ -5,18 +5,27 @@ Source: CuTe include/cute/algorithm.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..core.errors import RangeError, RankError, TlaError
+from ..core.int_tuple import shown
+from ..core.ints import is_int, known
 from ..gpu.run import algorithms
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
-from ..gpu.run.mma_facts import mma_facts
+from ..gpu.run.mma_facts import MmaStep, mma_facts
 from ..tensors.make_tensor import as_tensor
+from ..tensors.tensor import Tensor
+from .elementwise import run_reduce, run_shuffle, run_transform
 from .launch import Launch, running
 from .lines import line
 from .races import Access
 from .trace import Trace
+
+#: Threads that exchange registers: of AMD's 64 those of each half.
+WARP = 32
 
 
 def copy(*operands: Any) -> None:
@@ -38,7 +47,7 @@ def copy(*operands: Any) -> None:
     if isinstance(now, Trace):
         now.copy(line(), operands, None)
     else:
-        _copied(copy_of(*operands))
+        _executed(now, lambda: _copied(copy_of(*operands)))
 
 
 def copy_if(*operands: Any) -> None:
@@ -61,7 +70,7 @@ def copy_if(*operands: Any) -> None:
         *tiled, predicate, source, target = operands
         now.copy(line(), (*tiled, source, target), predicate)
     else:
-        _copied(copy_if_of(*operands))
+        _executed(now, lambda: _copied(copy_if_of(*operands)))
 
 
 def gemm(*operands: Any) -> None:
@@ -84,10 +93,8 @@ def gemm(*operands: Any) -> None:
     now = running("gemm()")
     if isinstance(now, Trace):
         now.gemm(line(), operands)
-        return
-    step = mma_facts(*operands)
-    run_mma(step)
-    _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
+    else:
+        _executed(now, lambda: _multiplied(mma_facts(*operands)))
 
 
 def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
@@ -109,10 +116,8 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     now = running("axpby()")
     if isinstance(now, Trace):
         now.axpby(line(), alpha, x, beta, y)
-        return
-    algorithms.axpby(alpha, x, beta, y)
-    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
-    _note([Access(x), Access(y)], [Access(y)])
+    else:
+        _executed(now, lambda: _added(alpha, x, beta, y))
 
 
 def fill(t: Any, value: Any) -> None:
@@ -133,9 +138,8 @@ def fill(t: Any, value: Any) -> None:
     now = running("fill()")
     if isinstance(now, Trace):
         now.fill(line(), t, value)
-        return
-    algorithms.fill(t, value)
-    _note([], [Access(as_tensor("fill", t))])
+    else:
+        _executed(now, lambda: _filled(t, value))
 
 
 def clear(t: Any) -> None:
@@ -156,23 +160,155 @@ def clear(t: Any) -> None:
     now = running("clear()")
     if isinstance(now, Trace):
         now.fill(line(), t, 0)
-        return
-    algorithms.clear(t)
-    _note([], [Access(as_tensor("clear", t))])
+    else:
+        _executed(now, lambda: _filled(t, 0))
+
+
+def transform(*operands: Any) -> None:
+    """target = f(sources) for every element that is valid of all: `transform(source, target, f)`, or with more sources before the target.
+
+    sources   tensors of floats; one of one element stands for all
+    target    a tensor of as many elements
+    f         a function of elements, one for each source: + - * /, comparisons in numpy.where, and functions of numpy such as exp,
+              sqrt, tanh, fmax. Floats of less than 32 bits are computed in float32
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import kernel, local_partition, thread, transform
+    >>> @kernel(threads=4)
+    ... def rectified(a, b):
+    ...     transform(*(local_partition(x, parse("_4:_1"), thread()) for x in (a, b)), lambda x: np.fmax(x, 0))
+    >>> b = np.ones(4)
+    >>> rectified.run(np.arange(-2.0, 2), b), b.tolist()
+    (None, [0.0, 0.0, 0.0, 1.0])
+
+    Raises RankError where the numbers of elements differ, LeafTypeError for integers and for functions that a text does not have;
+    RangeError outside a kernel. Source: CuTe `transform`.
+    """
+    *tensors, f = operands
+    if len(tensors) < 2:
+        raise RankError(f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)")
+    now = running("transform()")
+    if isinstance(now, Trace):
+        now.transform(line(), tensors, f)
+    else:
+        _executed(now, lambda: _noted(run_transform(tensors, f)))
+
+
+def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
+    """target = f(target, element) for each element of the source, one after the other, each at its own place of the target.
+
+    source   a tensor of floats
+    target   registers of as many elements, of which a stride of 0 makes many one; or of one element, for all
+    f        a function of what there is so far, and an element: numpy.add, numpy.fmax
+
+    >>> import numpy as np
+    >>> from tla import composition, parse
+    >>> from tla.gpu import make_fragment_like
+    >>> from tla.kernels import copy, fill, kernel, local_partition, reduce, thread
+    >>> @kernel(threads=2)
+    ... def sums(a, b):
+    ...     own, t = (local_partition(x, parse("_2:_1"), thread()) for x in (a, b))
+    ...     total = make_fragment_like(t)
+    ...     fill(total, 0)
+    ...     reduce(own, total, np.add)
+    ...     copy(total, t)
+    >>> b = np.zeros(2)
+    >>> sums.run(np.arange(8.0), b), b.tolist()
+    (None, [12.0, 16.0])
+
+    Raises what transform raises; LeafTypeError for a target that is not in registers. Source: ours; CuTe DSL `TensorSSA.reduce`.
+    """
+    now = running("reduce()")
+    if isinstance(now, Trace):
+        now.reduce(line(), source, target, f)
+    else:
+        _executed(now, lambda: _noted(run_reduce(source, target, f)))
+
+
+def shuffle_xor(source: Any, target: Any, mask: int) -> None:
+    """target = source of the thread whose number differs by the bits of a mask, in registers: exchanges inside of a warp.
+
+    source   registers of floats
+    target   other registers of as many elements
+    mask     1 to 31
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.gpu import make_fragment_like
+    >>> from tla.kernels import copy, kernel, local_partition, shuffle_xor, thread
+    >>> @kernel(threads=4)
+    ... def neighbours(a, b):
+    ...     own, to = (local_partition(x, parse("_4:_1"), thread()) for x in (a, b))
+    ...     here, there = make_fragment_like(own), make_fragment_like(own)
+    ...     copy(own, here)
+    ...     shuffle_xor(here, there, 1)
+    ...     copy(there, to)
+    >>> b = np.zeros(4)
+    >>> neighbours.run(np.arange(4.0), b), b.tolist()
+    (None, [1.0, 0.0, 3.0, 2.0])
+
+    Raises RangeError for a mask that leaves the warp or the block; LeafTypeError for tensors that are not registers of their own.
+    Source: CUDA `__shfl_xor_sync`; CuTe DSL `shuffle_sync_bfly`.
+    """
+    now = running("shuffle_xor()")
+    threads = now.threads
+    if not is_int(mask) or known(mask) is None or not 0 < int(mask) < WARP or threads % (1 << int(mask).bit_length()):
+        expected = f"1 to {WARP - 1}, and threads that are a multiple of twice its highest bit"
+        raise RangeError(
+            f"shuffle_xor by {shown(mask)} among {threads} threads", expected, "write @kernel(threads=128), and 16, 8, 4, 2, 1"
+        )
+    if isinstance(now, Trace):
+        now.shuffle(line(), source, target, int(mask))
+    else:
+        _executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
+
+
+def _noted(tensors: list[Tensor]) -> None:
+    _note([Access(t) for t in tensors[:-1]], [Access(tensors[-1])])
+
+
+def _filled(t: Any, value: Any) -> None:
+    algorithms.fill(t, value)
+    _note([], [Access(as_tensor("fill", t))])
+
+
+def _added(alpha: Any, x: Any, beta: Any, y: Any) -> None:
+    algorithms.axpby(alpha, x, beta, y)
+    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    _noted([x, y, y])
+
+
+def _multiplied(step: MmaStep) -> None:
+    run_mma(step)
+    _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
 
 
 def _copied(step: CopyStep) -> None:
     run_copy(step)
     read, written = (None, None) if step.where is None else step.where
-    target = Access(step.target, None if step.atom.fills_zeros else written)
-    _note([Access(step.source, read)], [target])
+    atom, each = step.atom, 8 * step.target.dtype.itemsize
+    counts = [1 if atom.most_bits is not None else max(1, side.bits // each) for side in (atom.reads, atom.writes)]
+    target = Access(step.target, None if atom.fills_zeros else written, counts[1])
+    _note([Access(step.source, read, counts[0])], [target])
     now = running("a statement")
-    if step.atom.asynchronous and isinstance(now, Launch) and now.races is not None:
-        now.races.start(line(), target)
+    if atom.asynchronous and isinstance(now, Launch) and now.watch is not None:
+        now.watch.races.start(line(), target)
+
+
+def _executed(now: Launch, statement: Callable[[], None]) -> None:
+    """Execute a statement; what is watched goes on behind one that is refused."""
+    if now.watch is None:
+        statement()
+        return
+    try:
+        statement()
+    except TlaError as error:
+        now.watch.refuse(line(), error)
 
 
 def _note(reads: list[Access], writes: list[Access]) -> None:
     """Note a statement's accesses, with the line of the kernel that it stands at."""
     now = running("a statement")
-    if isinstance(now, Launch) and (races := now.races) is not None:
-        races.note(line(), reads, writes)
+    if isinstance(now, Launch) and now.watch is not None:
+        now.watch.note(line(), reads, writes)

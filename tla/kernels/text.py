@@ -8,8 +8,9 @@ Source: ours.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..codegen.c_languages import CLanguage
@@ -26,9 +27,10 @@ from ..core.questions import divides
 from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
 from .bounds import comparisons, in_argument, is_less
-from .instructions import Instructions, Registers, matrix_extents, products, require_known
+from .elements import Scalar, calls_functions, written
+from .instructions import Instructions, Registers, matrix_extents, products, require_written
 from .offsets import Offsets
-from .program import Access, Axpby, Barrier, Commit, Copy, Either, Fill, Loop, Product, Program, Scalar, Statement, Wait
+from .program import Access, Axpby, Barrier, Commit, Copy, Either, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere.
 TYPES = {
@@ -63,19 +65,20 @@ class Writer:
     program    the program
     language   its row of the table of C languages
     own        how a thread's register is written: "{}[{}]" of its array and its number
-    instructions   what writes asynchronous copies and instructions of several threads; None where the target has none
+    others     how the register of a thread is that differs by the bits of a mask: of its array, its number and the mask
+    instructions   what writes asynchronous copies and instructions of several threads
 
     Found while it is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a function
-    of the text; vectors, the arrays of which several elements are accessed at once; halves, whether there are elements of 16 bits.
+    of the text; vectors, the arrays of which several elements are accessed at once; used, what its language's head has on use.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions | None = None) -> None:
-        self.program, self.language, self.own, self._instructions = program, language, own, instructions
+    def __init__(self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions) -> None:
+        self.program, self.language, self.own, self._others, self._instructions = program, language, own, others, instructions
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
         self.vectors: set[str] = set()
-        self.halves = False
+        self.used: set[str] = set()
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         """The blocks of a body in order."""
@@ -85,19 +88,20 @@ class Writer:
                 continue
             if isinstance(s, Loop):
                 values = self.values([s.count])
-                count = values.of(s.count)
-                yield Block([f"{{int}} {x} = {first};" for x, first, _n in s.stages], False, indent)
-                yield Block([*values.lines, f"for ({{int}} {s.step} = 0; {s.step} < {count}; ++{s.step}) {{"], False, indent)
-                yield from self.blocks(s.body, indent + 1)
-                yield Block([f"{x} = {x} == {n - 1} ? 0 : {x} + 1;" for x, _first, n in s.stages], False, indent + 1)
-                yield Block(["}"], False, indent)
+                inside = yield from self._scope(values, indent)
+                yield Block([f"{{int}} {x} = {first};" for x, first, _n in s.stages], False, inside)
+                yield Block([f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside)
+                yield from self.blocks(s.body, inside + 1)
+                yield Block([f"{x} = {x} == {n - 1} ? 0 : {x} + 1;" for x, _first, n in s.stages], False, inside + 1)
+                yield from self._ends(inside, indent)
             elif isinstance(s, Either):
                 values = self.values(_both([[*s.asked]]))
-                yield Block([*values.lines, f"if ({values.comparisons(s.asked)}) {{"], False, indent)
-                yield from self.blocks(s.inside, indent + 1)
-                yield Block(["} else {"], False, indent)
-                yield from self.blocks(s.otherwise, indent + 1)
-                yield Block(["}"], False, indent)
+                inside = yield from self._scope(values, indent)
+                yield Block([f"if ({values.comparisons(s.asked)}) {{"], False, inside)
+                yield from self.blocks(s.inside, inside + 1)
+                yield Block(["} else {"], False, inside)
+                yield from self.blocks(s.otherwise, inside + 1)
+                yield from self._ends(inside, indent)
             elif isinstance(s, Fill) and (following := _filled_before(s, after)) is not None:
                 value = self.number(s.value, self.element_type(s.target.tensor))
                 yield Block([f"// {s.line}, {following.line}", *self._copy(following, value)], True, indent)
@@ -113,6 +117,21 @@ class Writer:
             else:
                 yield Block([f"// {s.line}", *self._statement(s)], True, indent)
 
+    @staticmethod
+    def _scope(values: Values, indent: int) -> Generator[Block, None, int]:
+        """A scope for the variables of values, where they have any: the indent of what is in it."""
+        if not values.lines:
+            return indent
+        yield Block(["{"], False, indent)
+        yield Block(values.lines, False, indent + 1)
+        return indent + 1
+
+    @staticmethod
+    def _ends(inside: int, indent: int) -> Iterator[Block]:
+        """The ends of a statement and of the scope around it."""
+        for k in range(inside, indent - 1, -1):
+            yield Block(["}"], False, k)
+
     def values(self, wanted: Sequence[Any]) -> Values:
         """The text of expressions, by one plan: what they share is computed once."""
         return Values(self, wanted)
@@ -125,7 +144,7 @@ class Writer:
         if name not in TYPES:
             raise LeafTypeError(what, f"one of {', '.join(TYPES)}", "use run for this type, or give it another")
         if name == "float16":
-            self.halves = True
+            self.used.add("half")
             return self.language.half
         return TYPES[name]
 
@@ -149,9 +168,13 @@ class Writer:
         if isinstance(x, Scalar):
             return x.name
         if kind == self.language.half:
-            return f"({kind}){float(x)!r}f"
-        text = repr(float(x)) if kind in ("float", "double") else str(int(x))
-        return f"{text}f" if kind == "float" else text
+            return f"({kind}){self.number(x, 'float')}"
+        if kind not in ("float", "double"):
+            return str(int(x))
+        suffix = "f" if kind == "float" else ""
+        if math.isfinite(x):
+            return f"{float(x)!r}{suffix}"
+        return f"({'-' if x < 0 else ''}{int(x == x)}.0{suffix} / 0.0{suffix})"  # infinity, or 0 / 0
 
     def _statement(self, s: Statement) -> list[str]:
         if isinstance(s, Copy):
@@ -166,15 +189,50 @@ class Writer:
                 zero = "0" if kind != self.language.half else self.number(0, kind)
                 return self._each([s.x, s.y], lambda x, y: f"{y} = {b} == {zero} ? {a} * {x} : {a} * {x} + {b} * {y};")
             return self._each([s.x, s.y], lambda x, y: f"{y} = {a} * {x}{'' if s.beta == 0 else f' + {b} * {y}'};")
+        if isinstance(s, Transform):
+            return self._transform(s)
+        if isinstance(s, Shuffle):
+            return self._shuffle(s)
         assert isinstance(s, Product)
         return self._product(s)
 
+    def _transform(self, s: Transform) -> list[str]:
+        """A function of elements: computed in the widest of their types, in float at least."""
+        accesses = [*s.operands.values()]
+        kinds = [self.element_type(x.tensor) for x in accesses]
+        kind = "double" if "double" in kinds[:-1] else "float"
+        if calls_functions(s.value):
+            self.used.add("math")
+
+        def cast(text: str, of: str, to: str) -> str:
+            return text if of == to else f"({to}){text}"
+
+        def number(x: Any, _kind: str) -> str:
+            return cast(x.name, self.type_named("a scalar", str(x.dtype)), kind) if isinstance(x, Scalar) else self.number(x, kind)
+
+        def line(*at: str) -> str:
+            *operands, target = at
+            lines, made = written(s.value, kind, [cast(x, k, kind) for x, k in zip(operands, kinds)], number)
+            if kind != kinds[-1]:
+                made = f"({kinds[-1]})({made})"
+            return " ".join(["{", *lines, f"{target} = {made};", "}"]) if lines else f"{target} = {made};"
+
+        return self._each(accesses, line)
+
+    def _shuffle(self, s: Shuffle) -> list[str]:
+        (source, target), mask = ([self._held(s, x.tensor) for x in (s.source, s.target)]), s.mask
+        name = self.buffer(s.source.tensor)
+        pairs = zip(source * (len(target) if len(source) == 1 else 1), target)
+        return [f"{self.place(s.target.tensor, str(b))} = {self._others.format(name, a, mask)};" for a, b in pairs]
+
     def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
-        """A line for each element of tensors of one size, those of arguments where they are valid."""
+        """A line for each element of tensors of one size, those of arguments where they are valid; one element stands for all."""
         starts = [Offsets(x.tensor) for x in accesses]
-        left = [_left(pair for x in accesses for pair in in_argument(self.program, x, i)) for i in range(len(starts[0].parts))]
+        count = max(len(start.parts) for start in starts)
+        each = [*zip(accesses, starts)]
+        left = [_left(pair for x, start in each for pair in in_argument(self.program, x, i % len(start.parts))) for i in range(count)]
         values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
-        places = zip(*(self._places(start, values) for start in starts))
+        places = zip(*(self._places(start, values) * (count // len(start.parts)) for start in starts))
         return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
 
     def _places(self, start: Offsets, values: Values) -> list[str]:
@@ -215,8 +273,7 @@ class Writer:
     def functions(self) -> list[str]:
         """The functions of the instructions."""
         kind = self.language.integers[str(Integer(self.bits, True))]
-        found = {} if self._instructions is None else self._instructions.functions
-        return [line.replace("{int}", kind) for lines in found.values() for line in lines]
+        return [line.replace("{int}", kind) for lines in self._instructions.functions.values() for line in lines]
 
     def texts(self, wanted: list[Any]) -> tuple[list[str], list[str]]:
         """The lines that compute integers, and their texts."""
@@ -224,10 +281,8 @@ class Writer:
         return values.lines, [values.of(x) for x in wanted]
 
     def instructions(self, s: Statement) -> Instructions:
-        """The instructions of the target; LeafTypeError where it has none."""
-        if self._instructions is None:
-            what = f"{s.line}: an instruction of several threads, or an asynchronous one, in this target's text"
-            raise LeafTypeError(what, "instructions of one thread", "copy by UniversalCopy, multiply by UniversalFMA, or take CUDA or C")
+        """The instructions of the target; LeafTypeError where it does not have this one."""
+        require_written(s.line, self._instructions, s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None)
         return self._instructions
 
     def _several(self, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
@@ -240,7 +295,6 @@ class Writer:
 
     def _matrices(self, s: Copy) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices: of each instruction the address of the thread's row, and its registers."""
-        require_known(s, s.atom)
         target, source = s.target.tensor, Offsets(s.source.tensor)
         name, kind, held = self.buffer(target), self.element_type(target), self._held(s, target)
         count, width = (int(size(layout[1])) for layout in (s.atom.val_dst, s.atom.val_src))
@@ -262,7 +316,6 @@ class Writer:
     def _products(self, s: Product) -> Iterator[tuple[list[str], bool]]:
         """Matrix products of instructions of several threads."""
         atom = s.step.mma.atom
-        require_known(s, atom)
         t = {name: s.operands[name].tensor for name in "DABC"}
         extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
         held = {name: self._held(s, x) for name, x in t.items()}

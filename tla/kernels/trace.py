@@ -9,9 +9,8 @@ Source: ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from ..algebra.codomain import cosize
@@ -33,11 +32,13 @@ from ..tensors.make import make_identity_tensor
 from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
-from .lines import Line
-from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Scalar, Statement, Wait
+from .elements import Scalar, value_of
+from .elementwise import not_registers, require_as_many, require_floats, require_other_registers
+from .lines import Line, line_of
+from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
 
 #: The names of the text's own variables: no size and no argument may have one.
-OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+_of_\d+)?|[ert]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
+OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+_of_\d+)?|[ertv]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
 _0 = Int[0]()
 
 
@@ -65,13 +66,14 @@ def tensor(element: object, layout: Any) -> Tensor:
 class Trace:
     """A call of a kernel's function with symbols.
 
-    grid      the number of blocks along each mode
-    threads   the number of threads of a block
-    places    whether its tensors are of coordinates: then no instruction is asked
+    arguments   what the function is called with
+    grid        the number of blocks along each mode
+    threads     the number of threads of a block
+    places      whether its tensors are of coordinates: then no instruction is asked
     """
 
-    def __init__(self, grid: tuple[IntLike, ...], threads: int, places: bool) -> None:
-        self.places, self.steps = places, 0
+    def __init__(self, arguments: tuple[Any, ...], grid: tuple[IntLike, ...], threads: int, places: bool) -> None:
+        self.arguments, self.threads, self.places, self.steps = arguments, threads, places, 0
         self.shared: list[Tensor] = []
         self.bodies: list[list[Statement]] = [[]]
         self.stages: list[tuple[SymInt, list[tuple[SymInt, int, int]]]] = []
@@ -141,6 +143,38 @@ class Trace:
             Axpby(line, _number("alpha", alpha), Access(as_tensor("axpby", x)), _number("beta", beta), Access(as_tensor("axpby", y)))
         )
 
+    def transform(self, line: Line, tensors: Sequence[object], f: object) -> None:
+        """transform: what the function makes of names is the statement's value."""
+        given = [as_tensor("transform", x) for x in tensors]
+        self._each("transform", given)
+        self.state(Transform(line, _numbered(given), value_of("transform", f, len(given) - 1)))
+
+    def reduce(self, line: Line, source: object, target: object, f: object) -> None:
+        """reduce: a transform of what there is so far, where several elements have one place."""
+        x, y = as_tensor("reduce", source), as_tensor("reduce", target)
+        self._each("reduce", [x, y])
+        self._require_registers("reduce", y)
+        self.state(Transform(line, _numbered([y, x, y]), value_of("reduce", f, 2)))
+
+    def shuffle(self, line: Line, source: object, target: object, mask: int) -> None:
+        x, y = as_tensor("shuffle_xor", source), as_tensor("shuffle_xor", target)
+        self._each("shuffle_xor", [x, y])
+        for t in (x, y):
+            self._require_registers("shuffle_xor", t)
+        require_other_registers(x, y)
+        self.state(Shuffle(line, Access(x), Access(y), mask))
+
+    def _each(self, where: str, tensors: Sequence[Tensor]) -> None:
+        """Ask tensors that are gone through together for as many elements, of floats."""
+        if not self.places:
+            for t in tensors:
+                require_floats(where, t)
+        require_as_many(where, tensors, [int(size(t.shape)) for t in tensors])
+
+    def _require_registers(self, where: str, t: Tensor) -> None:
+        if any(x.data is t.data for x in (*self.shared, *self.arguments) if isinstance(x, Tensor)):
+            raise not_registers(where, "memory")
+
     def fill(self, line: Line, t: object, value: object) -> None:
         self.state(Fill(line, Access(as_tensor("fill", t)), _number("the value", value)))
 
@@ -152,6 +186,11 @@ class Trace:
 
     def wait(self, line: Line, pending: int) -> None:
         self.state(Wait(line, pending))
+
+
+def _numbered(tensors: Sequence[Tensor]) -> dict[str, Access]:
+    """The operands of a statement that has any number of them, by their numbers."""
+    return {str(k): Access(t) for k, t in enumerate(tensors)}
 
 
 def _number(what: str, x: object) -> int | float | Scalar:
@@ -176,35 +215,26 @@ def traced(
     extents: Any = grid(*passed) if callable(grid) else grid
     extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
     with assuming() as conditions:
-        first = Trace(extents, threads, places=False)
-        _called(call, function, passed, first)
-        second = Trace(extents, threads, places=True)
-        _called(call, function, tuple(_of_coordinates(x) for x in passed), second)
+        first = Trace(passed, extents, threads, places=False)
+        _called(call, function, first)
+        second = Trace(tuple(map(_of_coordinates, passed)), extents, threads, places=True)
+        _called(call, function, second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
     return Program(function.__name__, arguments, extents, threads, first.blocks, first.thread, tuple(first.shared), body, tuple(conditions))
 
 
-def _called(call: Callable[..., None], function: Callable[..., None], arguments: tuple[Any, ...], trace: Trace) -> None:
+def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
     """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the kernel's line."""
     fix = "write copy_if by elem_less for a condition, `for k in loop(n)` for a loop; or give the size as a number"
     try:
-        call(function, arguments, trace)
+        call(function, trace.arguments, trace)
     except Unproven as error:
-        what = f"{_line_of(function, error)}: {error.reason.what}"
+        what = f"{line_of(function, error)}: {error.reason.what}"
         raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
     except IndexError as error:  # arguments have no elements
-        what = f"{_line_of(function, error)}: the value of an element"
+        what = f"{line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
-
-
-def _line_of(function: Callable[..., None], error: BaseException) -> Line:
-    """The last line of the function's own that an error went through."""
-    code, trace, number = function.__code__, error.__traceback__, function.__code__.co_firstlineno
-    while trace is not None:
-        number = trace.tb_lineno if trace.tb_frame.f_code is code else number
-        trace = trace.tb_next
-    return Line(Path(code.co_filename).name, number)
 
 
 def _argument(name: str, x: Any) -> Any:

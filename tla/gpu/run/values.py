@@ -133,10 +133,22 @@ def read(where: str, t: Tensor, mask: Any) -> Any:
     places, valid = places_of(t), valid_of(t)
     wanted = valid if mask is None else (valid | ~mask)
     if not np.all(wanted):
-        what = f"{where} of {t!r}: {int(np.size(wanted) - np.count_nonzero(wanted))} of its elements are not valid"
-        raise RangeError(what, "elements of the tensor", GUARD)
+        raise _not_valid(f"{where} of {t!r}", ~np.asarray(wanted), places.shape)
     found = t.data[np.where(valid, places, 0)]
     return np.where(valid, found, np.zeros((), found.dtype)) if valid is not np.True_ else found
+
+
+def _not_valid(what: str, past: Any, shape: tuple[int, ...]) -> RangeError:
+    """The error of elements past the end, with the first of them: its thread, where there are several, and its coordinate."""
+    import numpy as np
+
+    past = np.broadcast_to(past, np.broadcast_shapes(past.shape, shape))
+    thread, *at = np.argwhere(past)[0].tolist()
+    who = f" of thread {thread}" if len(past) > 1 else ""
+    place = ",".join(map(str, at))
+    return RangeError(
+        f"{what}: {np.count_nonzero(past)} of its elements are not valid, first ({place}){who}", "elements of the tensor", GUARD
+    )
 
 
 def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
@@ -147,8 +159,7 @@ def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
     valid, values = (np.broadcast_to(x, places.shape) for x in (valid_of(t), values))
     chosen = np.ones(places.shape, bool) if mask is None else np.broadcast_to(mask, places.shape)
     if not np.all(valid | ~chosen):
-        what = f"{where} to {t!r}: {int(np.count_nonzero(chosen & ~valid))} of the elements are not valid"
-        raise RangeError(what, "elements of the tensor", GUARD)
+        raise _not_valid(f"{where} to {t!r}", chosen & ~valid, places.shape)
     _put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
 
 

@@ -17,8 +17,8 @@ from ...core.display import Displayed
 from ...core.element import Width
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import _, product_each, shown, size
-from ...core.ints import Int, IntLike, IntTree, is_int
-from ...core.kinds import AnyLayout
+from ...core.ints import Int, IntLike, IntTree, Leaf, is_int
+from ...core.kinds import AnyLayout, on
 from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import mul
 from ...core.make_layout import MakeLayout, shape
@@ -160,6 +160,11 @@ class TiledCopy(Displayed):
         tiled = zipped_divide(layout, (v, *product_each(by_value.shape)))
         own = composition(tiled[0], values)
         return join([own, *list(tiled[1])[1:]])
+
+
+@on(TiledCopy, size)
+def _threads(x: TiledCopy) -> Leaf:
+    return Int[x.threads]()  # as CuTe's size(tiled) is, which a launch is given
 
 
 def _shape_of(tiler: Any) -> Shape:

@@ -16,7 +16,7 @@ from ...core.display import Displayed
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import Underscore, _, shown, size
 from ...core.ints import Int, IntLike, IntTree, Leaf, is_int, is_static, known, leaf
-from ...core.kinds import AnyLayout
+from ...core.kinds import AnyLayout, on
 from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import mul
 from ...core.make_layout import MakeLayout
@@ -164,6 +164,11 @@ class TiledMMA(Displayed):
         frg = self._thrfrg(operand, MakeLayout((sizes[i], sizes[j], *blocks)))
         threads = composition(_among_all(frg[0], vmnk, operand), by_thread(vmnk))
         return join([threads, frg[1]])
+
+
+@on(TiledMMA, size)
+def _threads(x: TiledMMA) -> Leaf:
+    return Int[x.threads]()  # as CuTe's size(tiled) is, which a launch is given
 
 
 def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:

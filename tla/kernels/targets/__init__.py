@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
-from ..program import Program, Scalar
+from ..elements import Scalar
+from ..program import Program
 from ..source import Parts, Source
 from ..trace import OWN_NAME, sizes_of
 from ..whole_tiles import with_whole_tiles

@@ -19,7 +19,7 @@ def write(parts: Parts) -> Source:
     """The text of a program as C. Source: ours."""
     p, language = parts.program, C_FAMILY["c"]
     lanes = Lanes(p.threads, lambda wanted: writer.texts(wanted))
-    writer = Writer(p, language, "{}[tid][{}]", lanes)
+    writer = Writer(p, language, "{}[tid][{}]", "{0}[tid ^ {2}][{1}]", lanes)
     blocks = [*writer.blocks()]
     grid = writer.values(p.grid)
     kind = language.integers[str(Integer(writer.bits, True))]

@@ -5,6 +5,7 @@ Source: the CUDA C++ Programming Guide; AMD's HIP documentation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from ..program import Program
 from ..source import Form, Parts, Source, shared_bytes
 from ..text import Writer
 
+_WORD = re.compile(r"\w+")
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
 
@@ -24,29 +26,32 @@ class Runtime(NamedTuple):
 
     name           what its functions and types begin with, which is the language's name too
     without_host   the macro of a compiler that has no code of the host
-    instructions   makes what writes asynchronous copies and instructions of several threads; None where it has none
+    others         a register of another thread of the warp: of its array, its number, and the mask of the threads' difference
+    instructions   makes what writes asynchronous copies and instructions of several threads
     """
 
     name: str
     without_host: str
-    instructions: Callable[[], Instructions] | None = None
+    others: str
+    instructions: Callable[[], Instructions]
 
 
 def write_grid(parts: Parts, runtime: Runtime) -> Source:
     """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
     p, language = parts.program, C_FAMILY[runtime.name]
-    writer = Writer(p, language, "{}[{}]", runtime.instructions and runtime.instructions())
+    writer = Writer(p, language, "{}[{}]", runtime.others, runtime.instructions())
     blocks = [*writer.blocks()]
     kind = language.integers[str(Integer(writer.bits, True))]
-    body = [f"const {kind} tid = threadIdx.x;"]
-    body += [f"const {kind} bid{k} = blockIdx.{'xyz'[k]};" for k in range(len(p.grid))]
-    body += _shared(p, writer)
+    body = _shared(p, writer)
     body += [f"__align__(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in writer.registers.values()]
     for block in blocks:
         lines = [line.replace("{int}", kind).replace("{barrier}", "__syncthreads();") for line in block.lines]
         if block.threads:
             lines = [lines[0], "{", *(f"    {line}" for line in lines[1:]), "}"]
         body += [f"{'    ' * block.indent}{line}" for line in lines]
+    words = {*_WORD.findall("\n".join(body))}
+    indices = {"tid": "threadIdx.x"} | {f"bid{k}": f"blockIdx.{'xyz'[k]}" for k in range(len(p.grid))}
+    body = [*(f"const {kind} {name} = {x};" for name, x in indices.items() if name in words), *body]
     before = f'extern "C" __global__ void __launch_bounds__({p.threads}, 1)'
     form = Form(language.head(), before, "static __device__ __forceinline__", kind)
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))

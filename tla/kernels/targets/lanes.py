@@ -15,10 +15,10 @@ from ...core.int_tuple import leaves, size
 from ...core.layout import Layout
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..instructions import Registers
+from ..instructions import Instructions, Registers
 
 
-class Lanes:
+class Lanes(Instructions):
     """Instructions in C. functions: those of the text that are called, by name.
 
     threads   the number of threads of a block
@@ -26,10 +26,14 @@ class Lanes:
     """
 
     def __init__(self, threads: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
-        self.functions: dict[str, list[str]] = {}
+        super().__init__()
         self.threads, self.values, self.rows = threads, values, 0
         self.row_kind = ""
         self.forms: dict[str, list[Any]] = {}
+
+    def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
+        """Whether it is one of any machine: what an instruction does is in its layouts."""
+        return True
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         copy = f"memcpy(&{target}, &{source}, {width});"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
-from ..instructions import Registers
+from ..instructions import Instructions, Registers
 
 _DEVICE = "static __device__ __forceinline__ void"
 #: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of whatever they hold.
@@ -16,11 +16,12 @@ _CONSTRAINTS = {"float": ("f", "float"), "double": ("d", "double")}
 _SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 
 
-class Ptx:
+class Ptx(Instructions):
     """NVIDIA's instructions. functions: those of the text that are called, by name."""
 
-    def __init__(self) -> None:
-        self.functions: dict[str, list[str]] = {}
+    def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
+        """Whether it is one of NVIDIA's."""
+        return atom is None or atom.instruction.startswith(("mma.sync", "ldmatrix", "cp.async"))
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         name = f"{atom.instruction.replace('.', '_')}_{width}"

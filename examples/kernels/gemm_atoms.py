@@ -1,0 +1,101 @@
+"""One product for NVIDIA, AMD and a CPU: D = A * B^T + D with float16 operands and float32 sums, by whatever instruction is given.
+
+The function has no word of any machine in it: the tiled MMA says who holds what, and how operands come from shared memory. With NVIDIA's
+mma.sync a block has four warps of 32 threads, with AMD's MFMA four waves of 64; on a CPU the threads are loops.
+
+    python examples/kernels/gemm_atoms.py                                                      # run on numpy, checked, by each
+    python examples/kernels/gemm_atoms.py --target cuda --arch sm_80 --variant mma_sync        # its text
+    python examples/kernels/gemm_atoms.py --target hip --arch gfx942 --variant mfma
+    python examples/kernels/gemm_atoms.py --target c --variant fma
+
+Source: CUTLASS examples/cute/tutorial/sgemm_2.cu, whose plan this is; the ISA manual of CDNA 3 for the MFMA.
+"""
+
+import numpy as np
+from _main import main
+from sgemm_1 import tile_of
+
+from tla import Int, LayoutRight, Swizzle, ceil_div, composition, dim, elem_less, local_tile, make_layout, parse, size
+from tla.gpu import (
+    Copy_Atom,
+    SM80_16x8x16_F32F16F16F32_TN,
+    UniversalCopy,
+    UniversalFMA,
+    atom,
+    half,
+    make_fragment_like,
+    make_tiled_copy,
+    make_tiled_copy_A,
+    make_tiled_copy_B,
+    make_tiled_mma,
+    uint16,
+    uint32,
+    uint64,
+    uint128,
+)
+from tla.kernels import axpby, barrier, block, clear, copy, copy_if, gemm, kernel, loop, shared, tensor, thread
+
+BM, BN, BK = Int[128](), Int[128](), Int[32]()
+ROWS = composition(Swizzle[2, 3, 3](), make_layout((BM, BK), LayoutRight))  # of 64 bytes: 8 lanes of 16 bytes meet in no bank
+
+
+def product_by(mma, vector):
+    """The kernel by a tiled MMA, whose operands come from shared memory in vectors of a type."""
+    threads = int(size(mma))
+    rows = make_layout((Int[threads // 4](), Int[4]()), stride=(Int[4](), Int[1]()))
+    load = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], rows, (1, 8))
+    fetch = [made(Copy_Atom[UniversalCopy[vector], half], mma) for made in (make_tiled_copy_A, make_tiled_copy_B)]
+
+    @kernel(threads=threads, grid=lambda A, B, D: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
+    def gemm_atoms(A, B, D):
+        """D (M,N) = A (M,K) * B (N,K)^T + D."""
+        t = thread()
+        own, product = load[t], mma[t]
+        memory = [shared(np.float16, ROWS) for _matrix in range(2)]
+        registers = product.partition_fragment_A(memory[0]), product.partition_fragment_B(memory[1])
+        mine = product.partition_C(local_tile(D, (BM, BN), (block(0), block(1))))
+        total = make_fragment_like(mine)
+        clear(total)
+        for k in loop(ceil_div(A.shape[1], BK)):
+            for matrix, to, extent, i in (A, memory[0], BM, block(0)), (B, memory[1], BN, block(1)):
+                tile, places = (own.partition_S(x) for x in tile_of(matrix, (extent, BK), (i, k)))
+                held = make_fragment_like(tile)
+                clear(held)
+                copy_if(load, elem_less(places, matrix.shape), tile, held)
+                copy(load, held, own.partition_D(to))
+            barrier()
+            for tiled, source, target in zip(fetch, memory, registers):
+                copy(tiled, tiled[t].partition_S(source), tiled[t].retile_D(target))
+            gemm(mma, *registers, total)
+            barrier()
+        axpby(1, total, 1, mine)
+
+    return gemm_atoms
+
+
+KERNELS = {
+    "mma_sync": product_by(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), uint32),
+    "mfma": product_by(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), uint64),
+    "fma": product_by(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), uint16),
+}
+m, n = (dim(name, at_least=0, at_most=2**15) for name in "mn")
+k = dim("k", at_least=0, at_most=2**15, multiple_of=8)  # of vectors of 16 bytes
+A, B, D = (
+    tensor(element, make_layout((rows, columns), stride=(columns, Int[1]())))
+    for element, rows, columns in ((np.float16, m, k), (np.float16, n, k), (np.float32, m, n))
+)
+VARIANTS = {name: (made, (A, B, D), "m n k A B D") for name, made in KERNELS.items()}
+
+
+def demonstrate():
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (rows, 40)).astype(np.float16) for rows in (137, 130))
+    for name, made in KERNELS.items():
+        d = np.ones((137, 130), np.float32)
+        print(f"{name}:\n{made.check(a, b, d)}")
+        made.run(a, b, d)
+        print("largest difference from numpy:", np.abs(d - (a.astype(np.float32) @ b.T.astype(np.float32) + 1)).max())
+
+
+if __name__ == "__main__":
+    main(VARIANTS, demonstrate)

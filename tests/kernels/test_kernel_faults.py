@@ -1,0 +1,167 @@
+"""Faults in the examples' own text: each is refused by check, at a line that has to do with it; without one nothing is refused."""
+
+import functools
+import runpy
+import sys
+
+import numpy as np
+import pytest
+
+from night import NIGHT
+from places import EXAMPLES
+
+FOLDER = EXAMPLES / "kernels"
+#: Of each fault: the example, what stands there, what stands there with the fault, and a part of the line at which it is found.
+FAULTS = {
+    "epilogue: every block writes one tile": ("epilogue", "part_of(rows), own", "part_of(rows), part_of(rows)", "transform("),
+    "sgemm_1: no barrier before the product": ("sgemm_1", "        barrier()\n        gemm", "        gemm", "gemm(rows, columns, total)"),
+    "sgemm_1: no barrier behind it": ("sgemm_1", "total)\n        barrier()\n", "total)\n", "clear(target)"),
+    "sgemm_1: no barrier": ("sgemm_1", "        barrier()\n", "", "gemm(rows, columns, total)"),
+    "sgemm_1: no predicate": ("sgemm_1", "elem_less(inside, matrix.shape), source", "elem_less(inside, (1000, 1000)), source", "copy_if("),
+    "sgemm_1: a bound of one more": ("sgemm_1", "matrix.shape), source", "(matrix.shape[0], matrix.shape[1] + 1)), source", "copy_if"),
+    "sgemm_1: every block writes one tile": ("sgemm_1", "(BM, BN), (block(0), block(1))), TC", "(BM, BN), (0, block(1))), TC", "axpby("),
+    "sgemm_1: threads that share elements of C": ("sgemm_1", "block(1))), TC, thread())", "block(1))), TC, thread() // 2)", "axpby("),
+    "sgemm_1: fewer threads than the layout of them": (
+        "sgemm_1",
+        "TC = make_layout((Int[16](), Int[16]()))",
+        "TC = make_layout((Int[16](), Int[8]()))",
+        "product_of(",
+    ),
+    "sgemm_1: the predicate of the other matrix": ("sgemm_1", "elem_less(inside, matrix.shape)", "elem_less(inside, A.shape)", "copy_if("),
+    "sgemm_2: no barrier before shared memory is written": (
+        "sgemm_2",
+        "in loop(steps):\n            barrier()\n",
+        "in loop(steps):\n",
+        "copy(tiled, held, own.partition_D(smem))",
+    ),
+    "sgemm_2: no barrier behind it": ("sgemm_2", "            barrier()\n            load", "            load", "gemm(MMA"),
+    "sgemm_2: the next tile past the last": ("sgemm_2", "load(most(0, least(k + 1, steps - 1)))", "load(k + 1)", "load(k + 1)"),
+    "sgemm_2: no predicate": (
+        "sgemm_2",
+        "copy_if(tiled, elem_less(places, matrix.shape), tile, held)",
+        "copy(tiled, tile, held)",
+        "copy(tiled, tile, held)",
+    ),
+    "sgemm_2: vectors where the pitch is odd": ("sgemm_2", "sgemm_2_of(ELEMENTS, 1)", "sgemm_2_of(VECTORS, 1)", "copy"),
+    "sgemm_sm70: no barrier before the next tile": (
+        "sgemm_sm70",
+        "                    barrier()\n                    store()",
+        "                    store()",
+        "copy(tiled, held",
+    ),
+    "sgemm_sm70: no barrier behind it": (
+        "sgemm_sm70",
+        "own.partition_D(smem))\n            barrier()\n",
+        "own.partition_D(smem))\n",
+        "copy(smem[_, _, step]",
+    ),
+    "sgemm_sm80: a wait for a group less": (
+        "sgemm_sm80",
+        "wave == waves - 1:\n                cp_async_wait[STAGES - 2]()",
+        "wave == waves - 1:\n                cp_async_wait[STAGES - 1]()",
+        "copy(tiled",
+    ),
+    "sgemm_sm80: no wait": (
+        "sgemm_sm80",
+        "wave == waves - 1:\n                cp_async_wait[STAGES - 2]()",
+        "wave == waves - 1:\n                pass",
+        "copy(tiled",
+    ),
+    "sgemm_sm80: no barrier": ("sgemm_sm80", "                barrier()\n            fetch", "            fetch", "copy"),
+    "sgemm_sm80: no fence": ("sgemm_sm80", "        cp_async_fence()\n", "", "copy(tiled"),
+    "sgemm_sm80: the stage of the next tile": (
+        "sgemm_sm80",
+        "[_, _, wave, stage(k, STAGES)]",
+        "[_, _, wave, stage(k + 1, STAGES)]",
+        "copy(tiled",
+    ),
+    "sgemm_sm80: a tile too early": ("sgemm_sm80", "load(k + STAGES - 1)", "load(k + STAGES)", "copy"),
+    "sgemm_sm80: a stage too few": ("sgemm_sm80", "Int[STAGES]()))) for", "Int[STAGES - 1]()))) for", "load(k + STAGES - 1)"),
+    "sgemm_sm80: no predicate": ("sgemm_sm80", "copy_if(LOAD, elem_less(places, matrix.shape), tile, ", "copy(LOAD, tile, ", "copy(LOAD"),
+    "sgemm_sm80: vectors across rows of memory": (
+        "sgemm_sm80",
+        'parse("(_16,_8):(_8,_1)"), (1, 8))',
+        'parse("(_16,_8):(_8,_1)"), (8, 1))',
+        "copy",
+    ),
+    "sgemm_sm80: a swizzle inside of vectors": ("sgemm_sm80", "Swizzle[3, 3, 3]", "Swizzle[3, 2, 3]", "copy"),
+    "softmax: no predicate": (
+        "softmax",
+        "copy_if(elem_less(part(make_identity_tensor(X.shape), k), X.shape), part(X, k), row)",
+        "copy(part(X, k), row)",
+        "copy(part",
+    ),
+    "softmax: every block the same rows": ("softmax", "(block(0), k)), LANES", "(0, k)), LANES", "transform(row, most, total"),
+    "tiled_copy: a matrix of another order": ("tiled_copy", "local_tile(S, TILE, at)", "local_tile(S, TILE, (at[1], at[0]))", ""),
+    "tiled_copy_if: no predicate for the tail": (
+        "tiled_copy_if",
+        "copy_if(VECTORS, inside, source, registers)",
+        "copy_if(VECTORS, elem_less(make_identity_tensor(source.shape), (99, 99, 99)), source, registers)",
+        "copy_if(VECTORS",
+    ),
+    "transpose: no barrier": ("transpose", "    barrier()\n", "", "copy_if(elem_less(inside, D.shape)"),
+    "transpose: no predicate on the way in": ("transpose", "elem_less(inside, S.shape)", "elem_less(inside, (99, 99))", "copy_if("),
+    "transpose: no predicate on the way out": ("transpose", "elem_less(inside, D.shape)", "elem_less(inside, (99, 99))", "copy_if("),
+    "transpose: the tile of the other coordinate": (
+        "transpose",
+        "parts(D, (block(1), block(0)))",
+        "parts(D, (block(0), block(1)))",
+        "parts(D",
+    ),
+    "transpose: threads that share rows": ("transpose", '(_8,_32):(_32,_1)")  #', '(_8,_32):(_16,_1)")  #', ""),
+}
+
+
+def products(element, *sizes):
+    m, n, k = sizes
+    draw = np.random.default_rng(0)
+    return [draw.integers(-1, 2, shape).astype(element) for shape in ((m, k), (n, k), (m, n))]
+
+
+@functools.cache
+def arguments():
+    s = np.zeros((70, 45), np.float32)
+    column = np.zeros((140, 70), np.float32, order="F")
+    return {
+        **{name: ("gemm_tn", (*products(np.float32, 137, 130, 21), 2, -1)) for name in ("sgemm_1", "sgemm_2", "sgemm_sm70")},
+        "sgemm_sm80": ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)),
+        "transpose": ("transpose", (s, s.T.copy())),
+        "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
+        "tiled_copy": ("tiled_copy", (np.zeros((384, 128), np.float32, order="F"),) * 2),
+        "softmax": ("softmax", (s, s.copy())),
+        "epilogue": ("relu", (*products(np.float32, 137, 130, 21)[:2], np.zeros(130, np.float32), np.zeros((137, 130), np.float32))),
+    }
+
+
+def checked(example, text, folder):
+    """The report of an example's kernel whose text is given."""
+    path = folder / f"{example}.py"
+    path.write_text(text)
+    sys.path.insert(0, str(FOLDER))
+    try:
+        variants = runpy.run_path(str(path))["VARIANTS"]
+    finally:
+        sys.path.remove(str(FOLDER))
+    variant, given = arguments()[example]
+    return variants[variant][0].check(*given)
+
+
+@pytest.mark.parametrize("example", arguments())
+def test_an_example_without_a_fault_is_not_refused(example, tmp_path):
+    report = checked(example, (FOLDER / f"{example}.py").read_text(), tmp_path)
+    assert report.holds, str(report)
+    assert not report.idle
+
+
+@pytest.mark.parametrize("name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith("sgemm_sm80") or k % 2])
+def test_a_fault_is_refused_at_its_line(name, tmp_path):
+    example, right, wrong, at = FAULTS[name]
+    text = (FOLDER / f"{example}.py").read_text()
+    assert right in text
+    text = text.replace(right, wrong)
+    report = checked(example, text, tmp_path)
+    assert not report.holds
+    lines = [race.at for race in report.races] + [refused.line for refused in report.bounds]
+    sources = {line: (tmp_path if line.file == f"{example}.py" else FOLDER) / line.file for line in lines}
+    found = [path.read_text().splitlines()[line.number - 1] for line, path in sources.items()]
+    assert any(at in line for line in found), found

@@ -1,0 +1,149 @@
+"""A launch that is watched: its races, the cost of its accesses, what it takes of a multiprocessor.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..access.instruction import Cost, cost_of
+from ..access.machines import MACHINES, Machine
+from ..access.memories import NVIDIA_GLOBAL, Memory
+from ..core.errors import TlaError
+from ..gpu.run.sides import memory_of
+from ..tensors import packed
+from ..tensors.tensor import Tensor
+from .lines import Line
+from .races import Access, Races, name_of, places_and_chosen
+from .report import Counted, Refused, Used
+from .resources import limits_of
+
+_REGISTER = 4  # bytes
+
+
+class Watch:
+    """The findings of a launch, while every block of it runs.
+
+    threads    of a block
+    arch       the architecture whose banks and limits are asked; None for NVIDIA's banks and no limits
+    counting   whether the cost of accesses is counted
+
+    Source: ours.
+    """
+
+    def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
+        self.races = Races(threads)
+        self.refused: dict[tuple[Line, str], Refused] = {}
+        self._threads, self._arch, self._counting = threads, arch, counting
+        self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
+        self._costs: dict[Any, Cost] = {}
+        self._counts: dict[tuple[Line, str, bool, int], list[int]] = {}
+        self._registers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self._shared = self._most_shared = 0
+        self._most: tuple[int, Line | None] = 0, None
+
+    # ------------------------------------------------------------------------------------------- what is noted
+
+    def refuse(self, line: Line, error: TlaError) -> None:
+        """Note a statement that could not be executed."""
+        self.refused.setdefault((line, error.reason.what), Refused(line, error))
+
+    def allocate(self, nbytes: int) -> None:
+        """Note shared memory."""
+        self._shared += -(-nbytes // 16) * 16
+        self._most_shared = max(self._most_shared, self._shared)
+
+    def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
+        """Note what a statement of all threads reads, then what it writes."""
+        self.races.note(line, reads, writes)
+        for accesses, written in ((reads, False), (writes, True)):
+            for access in accesses:
+                if memory_of(access.tensor) == "registers":
+                    self._hold(line, access.tensor)
+                elif self._counting and access.tensor.data is not None:
+                    self._count(line, access, written)
+
+    def end_block(self) -> None:
+        """End a block: the next has shared memory of its own."""
+        self.races.end_block()
+        self._shared = 0
+
+    def _hold(self, line: Line, t: Tensor) -> None:
+        memory = packed.memory_of(t.data)
+        if id(memory) not in self._registers:
+            self._registers[id(memory)] = memory
+        held = sum(-(-x.nbytes // (self._threads * _REGISTER)) for x in self._registers.values())
+        if held > self._most[0]:
+            self._most = held, line
+
+    # ------------------------------------------------------------------------------------------- what is counted
+
+    def _row(self, t: Tensor, written: bool) -> Memory:
+        if memory_of(t) != "smem":
+            return NVIDIA_GLOBAL
+        return self._machine.write if written else self._machine.read
+
+    def _count(self, line: Line, access: Access, written: bool) -> None:
+        """Count the instructions of an access, warp by warp: alike ones once."""
+        import numpy as np
+
+        t = access.tensor
+        row, each = self._row(t, written), 8 * t.dtype.itemsize
+        bits = access.vector * each
+        width = max((w for w in row.widths if bits % w == 0), default=None)
+        if width is None:
+            return
+        places, chosen = (x.reshape(len(x), -1, order="F") for x in places_and_chosen(access, self._threads))
+        step = min(access.vector, width // each) if width >= each else 1
+        starts, taken = places[:, ::step] * each, chosen[:, ::step]
+        counted = self._counts.setdefault((line, name_of(t), written, width), [0, 0, 0, 0])
+        for begin in range(0, len(starts), row.lanes):
+            lanes, mask = (x[begin : begin + row.lanes].T for x in (starts, taken))
+            unit = row.line_bits or row.word_bits
+            first = np.where(mask, lanes, lanes.max(initial=0)).min(axis=1, keepdims=True) // unit * unit
+            alike, many = np.unique(np.where(mask, lanes - first, -1), axis=0, return_counts=True)
+            for one, times in zip(alike, many.tolist()):
+                cost = self._cost(tuple(one.tolist()), width, row)
+                if cost is not None:
+                    counted[0] += times
+                    counted[1] += times * cost.wavefronts
+                    counted[2] += times * cost.least
+                    counted[3] = max(counted[3], cost.degree)
+
+    def _cost(self, starts: tuple[int, ...], width: int, row: Memory) -> Cost | None:
+        """The cost of an instruction; None of one that no lane takes part in, which has a start of -1."""
+        key = starts, width, row.name
+        if key not in self._costs:
+            taking = {lane for lane, x in enumerate(starts) if x >= 0}
+            if not taking:
+                return None
+            groups = row.groups(width, len(starts))[1]
+            left = tuple(g for group in groups if (g := tuple(lane for lane in group if lane in taking)))
+            given = [starts[min(taking)] if x < 0 else x for x in starts]  # a lane that takes no part asks for nothing more
+            self._costs[key] = cost_of(given, width, row, left)
+        return self._costs[key]
+
+    # ------------------------------------------------------------------------------------------- what is said
+
+    @property
+    def counted(self) -> tuple[Counted, ...]:
+        """A row for each access, in the order of lines."""
+        rows = [Counted(*key, *counts) for key, counts in self._counts.items() if counts[0]]
+        return tuple(sorted(rows, key=lambda row: (row.line, row.writes)))
+
+    @property
+    def used(self) -> tuple[Used, ...]:
+        """The resources that a block takes, beside what the architecture has."""
+        limits = limits_of(self._arch, self._threads)
+        held, line = self._most
+        return (
+            Used(None, "bytes of shared memory", self._most_shared, limits.shared),
+            Used(line, "registers of a thread for its fragments, an estimate", held, limits.registers),
+        )
+
+    @property
+    def idle(self) -> tuple[Line, ...]:
+        """The barriers that nobody needs."""
+        return tuple(line for line, needed in self.races.barriers.items() if not needed)
