@@ -132,8 +132,6 @@ class BasisSum(Basis):
     """A stride along several modes at once, the sum of basis elements: (1,1) is the step of a diagonal. Only strides are of this kind:
     a layout called gives an ArithmeticTuple.
 
-    terms   two elements or more, of different modes
-
     >>> from tla import E, make_layout
     >>> a = make_layout(4, E[0] + 2 * E[1])
     >>> print(a, a(3))
@@ -142,10 +140,15 @@ class BasisSum(Basis):
     Source: CuTe's whitepaper, arXiv 2603.02298; PyCuTe `ArithTuple` as a stride.
     """
 
-    __slots__ = ("terms",)
+    __slots__ = ("_terms",)
     _instead = "add basis elements"
 
-    terms: tuple[ScaledBasis, ...]
+    _terms: tuple[ScaledBasis, ...]
+
+    @property
+    def terms(self) -> tuple[ScaledBasis, ...]:
+        """The elements that it is the sum of."""
+        return self._terms
 
     def __mul__(self, n: IntLike) -> BasisSum:
         return self.each(functools.partial(times, _factor(n)))
@@ -166,7 +169,7 @@ class BasisSum(Basis):
 
     def each(self, f: Callable[[Any], Any]) -> BasisSum:
         """The sum with f of the value of each element."""
-        return new_value(BasisSum, terms=tuple(term.each(f) for term in self.terms))
+        return new_value(BasisSum, _terms=tuple(term.each(f) for term in self.terms))
 
     def __int__(self) -> int:
         raise LeafTypeError(
@@ -197,7 +200,7 @@ class BasisSum(Basis):
 def as_stride(coord: object) -> Any:
     """A coordinate as a stride: `(1,_0,2)` is 1@0+2@2; one that is 0 in all modes is _0."""
     terms = tuple(_terms(coord, ()))
-    return _0 if not terms else terms[0] if len(terms) == 1 else new_value(BasisSum, terms=terms)
+    return _0 if not terms else terms[0] if len(terms) == 1 else new_value(BasisSum, _terms=terms)
 
 
 def _terms(x: object, path: tuple[int, ...]) -> Iterator[ScaledBasis]:
