@@ -17,12 +17,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .core.composed import ComposedLayout as ComposedLayout
-from .core.coord_swizzle import CoordSwizzle as CoordSwizzle
 from .core.display import register_display
 from .core.ints import is_sympy, register_foreign
 from .core.kinds import defined_in
 from .core.on_demand import OnDemand
-from .core.swizzle import Swizzle as Swizzle
+from .core.swizzle import CoordSwizzle as CoordSwizzle, Swizzle as Swizzle
 
 if TYPE_CHECKING:
     from .core.literals import *  # noqa: F403

@@ -84,7 +84,6 @@ from .core.cache import cache_clear
 from .core.composed import ComposedLayout
 from .core.conversions import crd2crd, crd2idx, crd2offset, idx2crd
 from .core.coord import Coord, MakeCoord
-from .core.coord_swizzle import CoordSwizzle
 from .core.errors import (
     DivisibilityError,
     InjectivityError,
@@ -105,7 +104,7 @@ from .core.literals import *  # noqa: F403
 from .core.make_layout import MakeLayout, shape, stride
 from .core.profiles import compatible, congruent, flatten, unflatten, weakly_compatible, weakly_congruent
 from .core.strides import LayoutLeft, LayoutRight, MakeShape, MakeStride, Shape, Stride, compact_col_major, compact_row_major
-from .core.swizzle import MakeSwizzle, Swizzle
+from .core.swizzle import CoordSwizzle, MakeSwizzle, Swizzle
 from .notation.text import parse
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..core.basis import Basis
 from ..core.composed import ComposedLayout
-from ..core.coord_swizzle import CoordSwizzle
 from ..core.digits import ENUMERABLE
 from ..core.errors import DivisibilityError, LeafTypeError, Unproven
 from ..core.int_tuple import Underscore, leaves, shown, size
@@ -19,7 +18,7 @@ from ..core.ints import Int, IntLike, is_constant, is_static, known, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
-from ..core.swizzle import Swizzle, between
+from ..core.swizzle import CoordSwizzle, Swizzle, between
 from .composition import composition
 from .exhaustive import first_difference
 from .flat_modes import flat_modes

@@ -15,7 +15,6 @@ from .arrays import require_held
 from .basis import ArithmeticTuple, Basis, ScaledBasis, as_coordinate
 from .conversions import offset_range
 from .coord import CoordLike, Offset
-from .coord_swizzle import CoordSwizzle
 from .errors import LeafTypeError, RankError
 from .int_tuple import leaves, mode, shown, symbols_given
 from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf
@@ -25,7 +24,7 @@ from .leaf_arithmetic import plus
 from .plain_ints import remade
 from .profiles import flatten, unflatten
 from .questions import equal
-from .swizzle import Swizzle
+from .swizzle import CoordSwizzle, Swizzle
 from .value import new_value
 
 _0 = Int[0]()

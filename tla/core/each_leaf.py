@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .basis import Basis
 from .composed import ComposedLayout
-from .coord_swizzle import CoordSwizzle
 from .errors import LeafTypeError
 from .int_tuple import IntTuple, Underscore
 from .ints import as_static, is_leaf, leaf
 from .kinds import layout_fix
 from .layout import Layout
 from .plain_ints import as_written, plain_ints
-from .swizzle import Swizzle
+from .swizzle import CoordSwizzle, Swizzle
 
 if TYPE_CHECKING:
     from contextlib import _GeneratorContextManager as Block  # a block of `with`, and a decorator

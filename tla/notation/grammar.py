@@ -23,13 +23,12 @@ from ..core.arrays import INT64_MAX, INT64_MIN, int64_of
 from ..core.basis import Basis, E, as_stride
 from ..core.cache import compiled
 from ..core.composed import MAX_PARTS, ComposedLayout
-from ..core.coord_swizzle import CoordSwizzle, make_coord_swizzle
 from ..core.int_tuple import MAX_DEPTH, IntTuple
 from ..core.ints import IntLike, IntTree, IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.reader import Reader, closings
-from ..core.swizzle import make_swizzle
+from ..core.swizzle import CoordSwizzle, make_coord_swizzle, make_swizzle
 
 # Sizes in a text bring the symbolic package with them.
 _EXPRESSIONS = OnDemand("tla.symbolic.parse_expression")

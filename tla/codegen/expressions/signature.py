@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 from ...core.basis import Basis, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout
 from ...core.coord import CoordLike
-from ...core.coord_swizzle import CoordSwizzle
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, modes_of, product, require_depth, shown
 from ...core.ints import IntTree, IntTupleLike, Leaf, leaf
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import add, larger, plus
-from ...core.swizzle import Swizzle
+from ...core.swizzle import CoordSwizzle, Swizzle
 from ...notation.text import parse
 from ...symbolic import Condition, SymInt, dim, index
 from ...symbolic.declare import unnamed
