@@ -14,8 +14,8 @@ from ..linear.bridge import layout_of as layout_of_linear
 from .evaluate import table_of
 from .functions import table_of_function
 from .languages import LANGUAGES
-from .reading import coordinates_of, read
 from .tables import MAX_OFFSETS, as_table, layout_of_table
+from .texts import coordinates_of, read
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout

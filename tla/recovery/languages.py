@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -70,10 +71,11 @@ CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["shift_left", "left_shift"], ("<<", 2)),
     **dict.fromkeys(["shift_right", "right_shift"], (">>", 2)),
     **dict.fromkeys(["where", "T.select", "tir.select", "Select", "if_then_else"], ("select", 3)),
-    **dict.fromkeys(["__mul24", "__umul24", "mul24"], ("mul24", 2)),
+    **dict.fromkeys(["__mul24", "mul24"], ("mul24", 2)),
+    "__umul24": ("umul24", 2),
     "ModularIndexing": ("modular", 3),
 }
-#: Types -> the integers that a cast to them gives; `int` of Python and of C are different, and both hold what is not refused.
+#: Types -> their integers.
 TYPES: dict[str, str] = {
     **dict.fromkeys(["int", "int32", "int32_t", "i32", "index_cast"], "int32"),
     **dict.fromkeys(["short", "int16", "int16_t"], "int16"),
@@ -82,9 +84,50 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(["unsigned", "uint", "uint32", "uint32_t", "u32"], "uint32"),
     **dict.fromkeys(["uint16", "uint16_t", "ushort"], "uint16"),
     **dict.fromkeys(["uint8", "uint8_t", "uchar"], "uint8"),
+    **dict.fromkeys(["bool", "_Bool", "int1"], "bool"),
     **dict.fromkeys(["size_t", "uint64", "uint64_t", "ulong", "uintptr_t", "u64"], "uint64"),
 }
+#: Variables of CUDA and HIP without a sign, and calls of OpenCL that are variables, of its size_t.
+UNSIGNED = ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.", "hipThreadIdx_", "hipBlockIdx_", "hipBlockDim_", "hipGridDim_")
+WORK_ITEMS = frozenset(["get_global_id", "get_local_id", "get_group_id", "get_local_size", "get_global_size", "get_num_groups"])
 #: Types with fractions: what is computed in them is no arithmetic of integers.
 FRACTIONS = frozenset(["float", "double", "half", "__half", "__nv_bfloat16", "bfloat16", "float16", "float32", "float64"])
+#: The sizes of types that are no integers [bytes].
+SIZES: dict[str, int] = {
+    **dict.fromkeys(["half", "__half", "half_t", "bfloat16", "bfloat16_t", "__nv_bfloat16", "nv_bfloat16", "__hip_bfloat16"], 2),
+    **dict.fromkeys(["float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"], 4),
+    **dict.fromkeys(["double", "float2", "int2", "uint2", "short4", "ushort4"], 8),
+    **dict.fromkeys(["float4", "int4", "uint4", "double2", "longlong2"], 16),
+}
 #: Calls of a value and a type, which give the value as that type.
 CASTS = frozenset(["cast", "asarray", "array", "astype", "Cast"])
+#: What else the words of a type may be: they change no value.
+_QUALIFIERS = frozenset(("const", "constexpr", "static", "inline", "volatile", "register", "signed", "long"))
+
+
+def kind_of(words: str) -> str:
+    """The integers of a type in C's words, or the last part of another language's name of one; "" where it is none.
+
+    >>> [kind_of(words) for words in ("const unsigned long long", "std::size_t", "unsigned char", "short int", "tl.int64", "auto")]
+    ['uint64', 'uint64', 'uint8', 'int16', 'int64', '']
+    """
+    plain = re.sub(r"\b\w+(?:::|\.)", "", words)
+    given = re.findall(r"\w+", plain)
+    if not {*given} <= {*TYPES, *_QUALIFIERS} or "*" in words:
+        return ""
+    if "long" in given:
+        return "uint64" if "unsigned" in given else "int64"
+    sizes = [TYPES[w] for w in given if w in TYPES and w not in ("unsigned", "int")]
+    if "unsigned" in given:
+        return f"u{sizes[0]}" if sizes else "uint32"
+    return sizes[0] if sizes else "int32" if {"int", "signed"} & {*given} else ""
+
+
+def promoted(kind: str) -> str:
+    """The integers that C computes in, of a type: int where that holds it."""
+    return "int32" if kind in ("bool", "int8", "int16", "uint8", "uint16") else kind
+
+
+def common(a: str, b: str) -> str:
+    """The integers that a result of two operands has: the wider; of one width those without a sign. "" is a literal, which has any."""
+    return max(a, b, key=lambda kind: (int(kind.strip("uintbol") or 0), kind.startswith("u"))) if a and b else a or b

@@ -1,21 +1,21 @@
-"""Index expressions of other languages, read to trees of operations: parsed by the grammar of the proofs, widened; never evaluated."""
+"""The grammar that index expressions of all languages share: that of the proofs, widened, to trees of operations. Nothing is evaluated."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from ..codegen.proofs.reading import CFunction, Expression, Function, PythonFunction, Tree, choices_of
-from ..core.errors import ParseError, RangeError
+from ..codegen.proofs.reading import Expression, Tree
+from ..core.arrays import int64_of
 from ..core.reader import nearest
-from .languages import CALLS, CASTS, FRACTIONS, LANGUAGES, TYPES, Language
+from .languages import CALLS, CASTS, LANGUAGES, Language, kind_of
 
-_NAME = r"[A-Za-z_]\w*(?:(?:::|\.)(?!to\(|astype\()\w+)*"
-_NUMBER = r"0[xX][0-9a-fA-F]+|\d+"
-_OPERATORS = r"<<=?|>>=?|<=|>=|==|!=|//|[-+*/%&|^]=|[-+*/%&^|~!(){}\[\],;:?=<>.]"
-#: Names of coordinates that have an order of their own.
-_ORDERS = (("i", "j", "k", "l"), ("row", "col"), ("row", "column"), ("r", "c"), ("y", "x"), ("m", "n"), ("m", "k"), ("k", "n"))
+NAME = r"[A-Za-z_]\w*(?:(?:::|\.)(?!to\(|astype\()\w+)*"
+NUMBER = r"0[xX][0-9a-fA-F]+(?:[_'][0-9a-fA-F]+)*|0[bB][01]+(?:[_'][01]+)*|0[oO][0-7]+|[0-9]+(?:[_'][0-9]+)*"
+OPERATORS = r"<<=?|>>=?|<=|>=|==|!=|//|[-+*/%&|^]=|[-+*/%&^|~!(){}\[\],;:?=<>.]"
+#: Operators that give a name another value.
+ASSIGNS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--")
 
 
 class Op(str):
@@ -33,35 +33,57 @@ class Code(NamedTuple):
     """An index expression that was read.
 
     text        the text
+    language    what it is written in
     steps       what is computed on the way, by name, in order
     value       the offset
     parameters  the names of its parameters, where it says them
     names       the names that are no steps, and where they stand first, in this order
-    unsigned    whether it computes in integers without a sign somewhere
+    kinds       the integers of names whose type is said
+    bases       those of the names that are memory: an address is counted from there
     """
 
     text: str
-    steps: tuple[tuple[str, Tree], ...]
-    value: Tree
+    language: str
+    steps: tuple[tuple[str, Tree | Call], ...]
+    value: Tree | Call
     parameters: tuple[str, ...]
     names: Mapping[str, int]
-    unsigned: bool
+    kinds: Mapping[str, str]
+    bases: Collection[str] = ()
+
+
+class Call(NamedTuple):
+    """A call of a function that the text has.
+
+    op          the call, and its place
+    parameters  their names, no two functions' the same
+    arguments   what they are given
+    steps       what the function computes on the way
+    value       what it returns
+    """
+
+    op: Op
+    parameters: tuple[str, ...]
+    arguments: tuple[Tree, ...]
+    steps: tuple[tuple[str, Tree | Call], ...]
+    value: Tree | Call
 
 
 class Address(Expression):
     """The grammar of an index expression, in one of several languages."""
 
-    tokens: ClassVar[str] = rf"{_NAME}|{_NUMBER}|{_OPERATORS}"
+    tokens: ClassVar[str] = rf"{NAME}|{NUMBER}|{OPERATORS}"
     noun, example = "an index expression", "write one such as i*64 + j"
     relations = ("<", "<=", ">", ">=", "==", "!=")
     language: Language
-    unsigned = False
 
     def __init__(self, text: str, language: str, start: int = 0) -> None:
+        self.written = language
         self.language, self.levels = LANGUAGES[language], LANGUAGES[language].levels  # type: ignore[misc]
         self.seen: dict[str, int] = {}
         self.axes: dict[str, str] = {}
         super().__init__(text, start)
+        self.began = self.at
 
     def expression(self, least: int = 0) -> Tree:
         value = super().expression(least)
@@ -85,6 +107,8 @@ class Address(Expression):
         return value
 
     def operation(self) -> str:
+        if self.read_at >= 0:
+            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
         at = self.at
         name = super().operation()
         return Op(self.language.means.get(name, name), at)
@@ -99,13 +123,11 @@ class Address(Expression):
         return parts
 
     def operand(self) -> Tree:
-        at, token = self.at, self.token
+        token = self.token
         if token in ("-", "~", "!", "not", "+"):
             op = self.named({"-": "neg", "!": "not"}.get(token, token))
             value = self.inside(self.operand if token != "not" else self.negated)
             return value if token == "+" else self.tree(op, value)
-        if token == "(" and (kind := self.cast_here()):
-            return self.tree(Op(f"as {kind}", at), self.inside(self.operand))
         if token == "(":
             return self.passed(self.enclosed("()", self.expression))
         if token[:1].isdigit():
@@ -118,62 +140,35 @@ class Address(Expression):
         """The operand of `not` in Python: a comparison, or what binds more."""
         return self.expression(2)
 
+    #: What may stand between the digits of an integer.
+    separator = "_"
+
     def number(self) -> Tree:
-        at, digits = self.at, self.token
-        if digits.isdecimal() and digits[0] == "0" and digits.strip("0"):
-            value = self.of_base_8(self.next(), at)
+        at, digits = self.at, self.next().replace(self.separator, "")
+        if not digits.isalnum():
+            self.fail(f"{digits:.24}", "an integer", "write its digits without marks", at)
+        if digits.isdecimal():
+            value = int64_of(digits) if digits[0] != "0" else self.of_zero(digits, at)
         else:
-            value = int(self.next(), 16) if digits[:2] in ("0x", "0X") else self.integer("an integer")
-        if value >= 2**63:
-            self.fail(f"{value} does not fit in 64 bits", "an integer of 64 bits", at=at)
-        if at + 1 < self.after and self.token.lower() in ("l", "ll", "u", "ul", "ull", "lu", "llu") and self.text[self.at - 1].isalnum():
-            self.unsigned |= "u" in self.next().lower()
+            value = int(digits, 0) if len(digits) < 80 else None
+        if value is None or value >= 2**63:
+            self.fail(f"{digits:.24} does not fit in 64 bits", "an integer of 64 bits", at=at)
         return value
 
-    def of_base_8(self, digits: str, at: int) -> int:
-        """The integer of digits behind a 0: of base 8 in C, and of none in the other languages."""
-        if self.language.grammar != "c" or digits.strip("01234567"):
+    def of_zero(self, digits: str, at: int) -> int:
+        """The integer of digits that begin with 0."""
+        if digits.strip("0"):
             self.fail(f"{digits:.24}, which begins with 0", "an integer", "write it without the 0", at)
-        return int(digits, 8)
+        return 0
 
-    #: A type in parentheses, and indices that only add axes, or a method that gives another type.
-    _CAST = re.compile(r"\(\s*((?:const\s+|std::)*(?:(?:unsigned|signed|long|int|short|char)\b\s*)+|(?:std::)?\w+)\s*\)")
+    #: Indices that only add axes, or a method that gives another type.
     _AXES = re.compile(r"\[[\s:,]*(?:None[\s:,]*)*\]|\.(?:to|astype)\(([\w.]*)\)")
-
-    def cast_here(self) -> str:
-        """The integers of a cast `(int)` that stands here, which is taken; "" where none does."""
-        found = self._CAST.match(self.text, self.at)
-        kind = found and self.kind_of(found[1])
-        if not found or not kind or found[1] in self.seen:
-            return ""
-        self.go_to(found.end())
-        return kind
-
-    def kind_of(self, words: str) -> str:
-        """The integers of a type; "" where it is none."""
-        *before, last = re.sub(r"const\b|signed\b(?<!unsigned)|(?<!\w)\w+(?:::|\.)", " ", words).split() or [""]
-        if "long" in (*before, last):
-            kind = "uint64" if "unsigned" in before else "int64"
-        elif before[:1] == ["unsigned"]:
-            kind = f"u{TYPES.get(last, '')}"
-        else:
-            kind = "" if before else TYPES.get(last, "")
-        self.unsigned |= kind.startswith("u")
-        return kind
 
     def word_here(self) -> Tree:
         """A name, a call, or an element of memory whose index is the whole expression."""
         at, name = self.at, self.name()
         if name in ("true", "True", "false", "False"):
             return int(name in ("true", "True"))
-        if name in ("static_cast", "reinterpret_cast"):
-            self.expect("<")
-            end = self.text.find(">", self.at)
-            kind = self.kind_of(self.text[self.at : end]) if end > 0 else ""
-            if not kind:
-                self.unexpected("a type of integers")
-            self.go_to(end + 1)
-            return self.tree(Op(f"as {kind}", at), self.enclosed("()", self.expression))
         if self.token == "(":
             return self.call(name, at)
         if self.token == "[" and not self._AXES.match(self.text, self.at):
@@ -181,29 +176,31 @@ class Address(Expression):
         self.seen.setdefault(name, at)
         return name
 
+    #: Where the expression begins, and where in it an element of memory stands that is read; -1: none is.
+    began, read_at = 0, -1
+
     def element(self, name: str, at: int) -> Tree:
-        """The index of `smem[...]`, where that is the whole text; else it is data."""
-        if at != self.first:
+        """The index of `smem[...]`, where that is the whole expression; else it is data."""
+        if at != self.began:
             self.data(name, at)
+        value = self.index(name)
+        self.read_at = at
+        return value
+
+    def index(self, name: str) -> Tree:
+        """The index in brackets behind a name."""
         value = self.enclosed("[]", self.expression)
         if self.token == "[":
             self.unexpected("one index", f"write the index of {name:.40} as one expression, with its extents")
-        if not self.addressed and (self.level() >= 0 or self.token in ("?", "if")):
-            self.data(name, at)
         return value
 
     def data(self, name: str, at: int) -> NoReturn:
         what = f"{name:.40}[...]: an index that depends on data"
         self.fail(what, "arithmetic of the coordinates", "give layout_of the table itself", at)
 
-    @property
-    def first(self) -> int:
-        """The place where the expression begins, but for an `&`."""
-        return self._skip(self.text, self._began).end()  # type: ignore[union-attr]
-
-    _began = 0
-    #: Whether it begins with `&`: what is added to an address is added to the index.
-    addressed = False
+    def kind_called(self, name: str) -> str:
+        """The integers that a type gives when it is called, as in int(x)."""
+        return "int64" if name in ("int", "Integer") else kind_of(name)
 
     def call(self, name: str, at: int) -> Tree:
         last = re.split(r"::|\.", name)[-1]
@@ -211,8 +208,8 @@ class Address(Expression):
             return self.rounded(last, at)
         if last in CASTS:
             return self.enclosed("()", lambda: self.cast(at))
-        if (kind := self.kind_of(last)) or last in ("int", "Integer"):
-            return self.tree(Op(f"as {kind or 'int64'}", at), self.enclosed("()", self.expression))
+        if kind := self.kind_called(last):
+            return self.tree(Op(f"as {kind}", at), self.enclosed("()", self.expression))
         last = name if name in CALLS else last
         if last not in CALLS:
             near = nearest(last, {*CALLS, *CASTS, "floor"}, 0.8)
@@ -236,7 +233,7 @@ class Address(Expression):
         value = self.expression()
         self.expect(",")
         end = self.text.find(")", self.at)
-        kind = self.kind_of(self.text[self.at : end].removeprefix("dtype="))
+        kind = kind_of(self.text[self.at : end].removeprefix("dtype="))
         if not kind:
             self.unexpected("a type of integers")
         self.go_to(end)
@@ -269,10 +266,10 @@ class Address(Expression):
 
     def passed(self, value: Tree) -> Tree:
         """A value, behind which stands what changes no offset: `[:, None]`, `.to(tl.int64)`."""
-        while found := self._AXES.match(self.text, self.at):
+        while self.read_at < 0 and (found := self._AXES.match(self.text, self.at)):
             at = self.at
             if found[1] is not None:
-                kind = self.kind_of(found[1])
+                kind = kind_of(found[1])
                 if not kind:
                     self.unexpected("a type of integers")
                 value = self.tree(Op(f"as {kind}", at), value)
@@ -297,110 +294,12 @@ class Address(Expression):
         """Take a name that has a value already: the steps are computed in order."""
 
     def end(self) -> None:
-        if self.token in ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"):
-            self.fail(f"a side effect: {self.token}", "an expression", "give the expression alone")
+        if self.token in ASSIGNS:
+            self.side_effect()
         super().end()
 
-
-class CAddress(Address, CFunction):
-    """The grammar of C, C++, CUDA, HIP and OpenCL."""
-
-    blank = r"(?:[ \t\r\n\f\v]|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|#[^\n]*\n)*"
-    tokens = rf"{_NAME}|{_NUMBER}|\+\+|--|&&|\|\||{_OPERATORS}".replace("|//|", "|")
-
-    def operand(self) -> Tree:
-        if self.token in ("++", "--"):
-            self.fail(f"a side effect: {self.token}", "an expression", "give the expression alone")
-        if self.token in ("&", "*") and self.at == self.first:  # the address of an element
-            self.addressed = self.next() == "&"
-            self._began = self.at
-        return super().operand()
-
-    def function(self, name: str) -> Function:
-        """The function of this name, its values as the types that they are declared with."""
-        self.declared: dict[str, tuple[str, int]] = {}
-        found = super().function(name)
-        for parameter in found.parameters:
-            self.of_type(parameter, 0)
-        return found._replace(steps=tuple((n, self.of_type(n, tree)) for n, tree in found.steps))
-
-    def last_word(self, *ends: str) -> str:
-        at = self.at
-        word = super().last_word(*ends)
-        self.declared[word] = self.text[at : self.at].rstrip().removesuffix(word), at
-        return word
-
-    def of_type(self, name: str, value: Tree) -> Tree:
-        """A value as what its name is declared as: narrow integers have to hold it."""
-        words, at = self.declared.get(name, ("", 0))
-        if found := FRACTIONS.intersection(re.findall(r"\w+", words)):
-            self.fail(f"{name:.40}, which is a {min(found)}", "integers", "declare it as one", at)
-        kind = self.kind_of(words)
-        return self.tree(Op(f"as {kind}", at), value) if kind not in ("", "int32", "int64") else value
-
-
-class PythonAddress(Address, PythonFunction):
-    """The grammar of Python, Triton, sympy's text and TVM's."""
-
-    blank = r"(?:[ \t\r\n\f\v]|#[^\n]*\n)*"
-
-
-class AffineAddress(Address):
-    """The grammar of MLIR's affine expressions."""
-
-
-def read(text: str, language: str) -> Code:
-    """An expression, a lambda, a function or an affine map, read.
-
-    >>> read("smem[(row / 8) * 512 + (col ^ row % 8)]", "cuda").names
-    {'row': 6, 'col': 24}
-    >>> read("affine_map<(d0, d1) -> (d0 floordiv 8 + d1)>", "mlir").parameters
-    ('d0', 'd1')
-    """
-    kind = _GRAMMARS[LANGUAGES[language].grammar]
-    kind.checked(text)
-    if head := _HEADS[kind].search(text):
-        return _with_head(kind, text, language, head)
-    reader = kind(text, language)
-    reader._began = reader.at
-    if kind is CAddress:
-        reader.choices = {**reader.choices, **choices_of(text)}
-    value = reader.expression()
-    reader.take(";")
-    reader.end()
-    return Code(text, (), value, (), reader.seen, reader.unsigned)
-
-
-_GRAMMARS: dict[str, Any] = {"c": CAddress, "python": PythonAddress, "mlir": AffineAddress}
-_HEADS: dict[Any, re.Pattern[str]] = {
-    CAddress: re.compile(r"\b(\w+)\s*\((?=[^(){}]*\)\s*\{(?!\s*return a < b))"),
-    PythonAddress: re.compile(r"\bdef\s+(\w+)\s*\(|\A\s*lambda\s+([\w, ]*):"),
-    AffineAddress: re.compile(r"\(([\w, ]*)\)(?:\[[\w, ]*\])?\s*->\s*(\()"),
-}
-
-
-def _with_head(kind: Any, text: str, language: str, head: re.Match[str]) -> Code:
-    """A text that says its parameters."""
-    if kind is AffineAddress or head[0].lstrip().startswith("lambda"):
-        affine = kind is AffineAddress
-        reader = kind(text, language, head.end(2) - 1 if affine else head.end())
-        reader._began = reader.at
-        value = reader.enclosed("()", reader.expression) if affine else reader.expression()
-        reader.take(">")
-        reader.end()
-        parameters = tuple(n.strip() for n in head[1 if affine else 2].split(",") if n.strip())
-        return Code(text, (), value, parameters, reader.seen, reader.unsigned)
-    reader = kind(text, language, head.start(1))
-    if kind is CAddress:
-        reader.choices = {**reader.choices, **choices_of(text)}
-        given = re.split(r"[^\w\s]", text[: head.start(1)][-200:])[-1].split()
-        reader.kind_of(" ".join(w for w in given if w in TYPES or w in ("unsigned", "long")))  # of what it returns: whether it has a sign
-    found = reader.function(head[1])
-    reader.end()
-    steps = {*dict(found.steps)}
-    return Code(
-        text, found.steps, found.value, found.parameters, {n: at for n, at in reader.seen.items() if n not in steps}, reader.unsigned
-    )
+    def side_effect(self) -> NoReturn:
+        self.fail(f"a side effect: {self.token}", "an expression", "give the expression alone")
 
 
 def _names(tree: Tree) -> Iterator[str]:
@@ -410,28 +309,3 @@ def _names(tree: Tree) -> Iterator[str]:
     elif isinstance(tree, tuple):
         for part in tree[1:]:
             yield from _names(part)
-
-
-def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the coordinates, in order: those that are given, the parameters, or those in the text if these have an order."""
-    names = tuple(given) if given is not None else tuple(n for n in code.parameters if n not in values)
-    found = tuple(n for n in code.names if n not in values)
-    if not names:
-        numbered = all(re.fullmatch(r"\D+\d+", n) for n in found)
-        orders = [o[:count] for o in _ORDERS if {*found} == {*o[:count]} or (o is _ORDERS[0] and {*found} <= {*o[:count]})]
-        names = found if len(found) <= 1 == count else next(iter(orders), ())
-        names = tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n))))) if numbered and found else names
-        if len(names) != count and found:
-            fix = f"write coords={','.join(found)[:200]!r}, in the order of the extents"
-            raise RangeError(f"the names {', '.join(found)[:200]} for {count} extents", "the coordinates in order", fix)
-        names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
-    if len(names) != count:
-        raise RangeError(
-            f"the coordinates {', '.join(names)[:200]} for {count} extents", "an extent for each", f"give shape= {len(names)} extents"
-        )
-    for name in found:
-        if name not in names:
-            fix = f"give it a value: values={{{name[:40]!r}: 64}}"
-            what, expected = f"{name[:40]}, which has no range", f"coordinates: {', '.join(names)[:200]}"
-            raise ParseError(code.text, code.names[name], what, expected, fix)
-    return names

@@ -1,0 +1,152 @@
+"""What C computes in the types of names, literals and results, and statements: each table against that of a C++ compiler."""
+
+import numpy as np
+import pytest
+from c_tables import c_tables, compiler
+
+from tla import LeafTypeError, ParseError, RangeError, layout_of, offsets
+from tla.recovery.evaluate import table_of
+from tla.recovery.texts import coordinates_of, read
+
+TYPES = [
+    "(int)(threadIdx.x - 3) + 3",
+    "threadIdx.x - 3",
+    "threadIdx.x - 3 < 4 ? 1 : 0",
+    "(threadIdx.x - 8) / 2",
+    "(threadIdx.x - 8) % 5",
+    "(threadIdx.x - 8) >> 28",
+    "~threadIdx.x & 7",
+    "-threadIdx.x & 7",
+    "(int)threadIdx.x - 3 < 4u ? 1 : 0",
+    "max((int)threadIdx.x - 3, 0)",
+    "min(threadIdx.x - 3, 5u)",
+    "threadIdx.x * 0x80000001",
+    "threadIdx.x * 2654435769u >> 29",
+    "1u * threadIdx.x",
+    "threadIdx.x + 1ull",
+    "threadIdx.x + 1'000",
+    "threadIdx.x * 0b101 + 017 + 0x1F",
+    "(unsigned char)(threadIdx.x * 100)",
+    "(uint16_t)(threadIdx.x - 1)",
+    "(int64_t)(threadIdx.x - 1)",
+    "(long long)(int)(threadIdx.x - 1)",
+    "(bool)threadIdx.x * 4 + !threadIdx.x",
+    "threadIdx.x * sizeof(float4) + sizeof(half)",
+    "threadIdx.x && 3",
+    "threadIdx.x ? 8 / threadIdx.x : 7",
+    "threadIdx.x && 8 / threadIdx.x > 2",
+    "__umul24(threadIdx.x, 3) + __mul24(2, 4)",
+    "std::min<int>(threadIdx.x, 4)",
+    "uint32_t d = threadIdx.x; d -= 5; d & 0xff",
+    "int d = threadIdx.x - 5; d",
+    "const auto d = threadIdx.x - 5; d >> 30",
+    "uint8_t d = threadIdx.x; d += 250; d",
+    "unsigned d = 7; d *= threadIdx.x; d <<= 2; d",
+    "size_t d = threadIdx.x; d * 4",
+    "int a = threadIdx.x, b = a * 2; a + b",
+    "int a; if (threadIdx.x < 3) a = 1; else { a = 2; a *= 3; } a",
+    "int a = 1; { int a = 5; (void)a; } a + threadIdx.x",
+    "auto f = [&](int x, unsigned y) { return x * 2 - y; }; f(threadIdx.x, 1)",
+    "auto f = [=](int x) -> int { if (x > 3) return x - 4; return x; }; f(f(threadIdx.x) + 2)",
+    "using index_type = unsigned char; index_type a = threadIdx.x * 77; a + 1",
+    "constexpr int N = 8; int r[N][3]; threadIdx.x * N",
+    "(threadIdx.x & 1) == 0 ? threadIdx.x / 2u : (threadIdx.x - 1) / 2 + 4",
+]
+FUNCTIONS = [
+    ("int f(unsigned i) { return i - 1; }", "f"),
+    ("unsigned f(int i) { return i - 1; }", "f"),
+    ("long long f(int i) { unsigned t = i - 1; return t; }", "f"),
+    ("static int g(int i) { return i * 2; }\nint f(int i) { return g(g(i)) + g(1); }", "f"),
+    ("#define HALF(x) x / 2\nint f(int i) { return HALF(i + 6); }", "f"),
+    ("#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))\nint f(int i) { return CEIL_DIV(i, 3) * 3; }", "f"),
+    ("typedef unsigned short u;\nint f(int i) { u x = i * 9000; return x; }", "f"),
+    ("int f(int i) { int r = 0; if (i & 1) r += 1; if (i & 2) { r += 2; if (i & 4) r *= 3; } return r; }", "f"),
+    ("int f(int i) { if (i < 2) return 7; if (i < 4) { i += 1; return i; } else if (i == 5) return 0; i *= 2; return i; }", "f"),
+    ("constexpr int LD = 9;\ninline int g(int LD) { return LD + 1; }\nint f(int i) { return g(i) * LD; }", "f"),
+    ("int g(int i) { if (i > 3) return 1; return 0; }\nint f(int i) { if (i < 2) return g(i + 3); return g(i) + 5; }", "f"),
+]
+
+
+def table(text, coords, shape):
+    code = read(text, "cuda")
+    return table_of(code, coordinates_of(code, coords.split(","), len(shape), {}), shape, {}, "int32")
+
+
+def test_types_and_statements_as_a_compiler_has_them(tmp_path):
+    if not compiler():
+        pytest.skip("no C++ compiler")
+    rows = [{"text": text, "coords": "threadIdx.x", "shape": [9]} for text in TYPES]
+    rows += [{"before": text, "call": call, "coords": "i", "shape": [9]} for text, call in FUNCTIONS]
+    for row, truth in zip(rows, c_tables(rows, tmp_path)):
+        text = row.get("text", row.get("before"))
+        assert np.array_equal(table(text, row["coords"], (9,)), truth), text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("int x = i; x = y[i]; x", "depends on data"),
+        ("for (int k = 0; k < 4; k++) x += k;", "write one pass of it"),
+        ("int f(int i) { while (i) i -= 1; return i; }", "write one pass of it"),
+        ("int f(int i) { if (i < 3) return i; }", "a function that ends without a value"),
+        ("void f(int i) { out[i] = 1; }", "a declaration, an assignment of a local name, or return"),
+        ("Index x = i; x", "write using Index = int; before it"),
+        ("float x = i; x", "x, which is a float"),
+        ("int& x = i; x", "x, which is a reference"),
+        ("int t[2] = {0, 1}; t[i]", "the table t"),
+        ("reinterpret_cast<float4*>(smem + i * 4)[1]", "elements of two types"),
+        ("reinterpret_cast<float4*>(smem + i * 4) + 1", "elements of two types"),
+        ("(*(smem + i)) + 1", "depends on data"),
+        ("int x = 3; x[i]", "which is no address"),
+        ("#if A\ni\n#else\n2*i\n#endif\n", "give the branch that is compiled"),
+        ("#define F(x) F(x) + 1\nF(i)", "at most 300 uses"),
+        ("#define F(x, y) x\nF(i)", "1 arguments of the macro F"),
+        ("#define F(x) x##1\nF(i)", "with #"),
+        ("int f(int i) { return f(i - 1); }", "a call of f"),
+        ("int x = 2; auto f = [=](int y) { return x * y; }; x = 3; f(i)", "a lambda that copied it"),
+        ("template <int N>\nint f(int i) { return i * N; }", "values={'N': 64}"),
+        ("half f(const half* A, int i) { return A[i]; }\nf(A, i) + 1", "depends on data"),
+        ("2147483647 + i", "which int32 does not hold"),
+        ("i << 32", "a shift by 32"),
+        ("__umul24(i - 1, 3)", "a factor of"),
+        ("int f(int i, int i) { return i; }", "two parameters of one name"),
+        ("i ? 1", "the text ends"),
+        ("1'", "unexpected"),
+        ("smem[i].x", "unexpected '.'"),
+    ],
+)
+def test_what_is_refused(text, said):
+    with pytest.raises((ParseError, RangeError, LeafTypeError)) as info:
+        layout_of(text, shape=4, coords="i", language="cuda")
+    assert said in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("int x = i; x * 2", "_4:_2"),
+        ("int f(int i) { if (i < 3) return i; return 3; }", "_4:_1"),
+        ("using Index = int; Index x = i; x", "_4:_1"),
+        ("const int& x = i; x", "_4:_1"),
+        ("reinterpret_cast<float4*>(smem)[i * 2 + 1]", "Sw<0,0,0> o _1 o _4:_2"),
+        ("*reinterpret_cast<const float4*>(&smem[i * 4])", "_4:_4"),
+        ("(reinterpret_cast<float4*>(&(smem[i * 4]))[0])", "_4:_4"),
+        ("*(float4*)(smem + i * 4)", "_4:_4"),
+        ("((float4*)smem)[i * 2]", "_4:_2"),
+        ("const half* p = A + i * 8; p[1]", "Sw<0,0,0> o _1 o _4:_8"),
+        ("__shared__ half t[4][40]; t[i][0]", "_4:_40"),
+        ("__shared__ half t[4][40]; &t[i][1]", "Sw<0,0,0> o _1 o _4:_40"),
+        ("half f(const half* A, int i) { return A[i * 8]; }", "_4:_8"),
+    ],
+)
+def test_addresses(text, wanted):
+    assert str(layout_of(text, shape=4, coords="i", language="cuda")) == wanted
+
+
+def test_offsets_without_a_sign_wrap():
+    found = layout_of("threadIdx.x - 1 + 1", shape=4, coords="threadIdx.x", language="cuda")
+    assert offsets(found).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ParseError, match="the offset 18446744073709551615"):
+        layout_of("i - 1ull", shape=4, coords="i", language="c")
+    with pytest.raises(RangeError, match="two meanings"):
+        layout_of("i + j", shape=(4, 4), coords="i,i", language="c")

@@ -1,0 +1,338 @@
+"""Statements and functions of the C family before an address, or around it: straight code with conditions, read to steps in order.
+
+Names of a block are made different from those outside of it (`x` of the third block is "x 3"), so all values stand in one table, and a
+name means what it means where it is written. Under a condition a name keeps its value where that does not hold.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..codegen.proofs.reading import Tree
+from .c_text import CExpression, Routine
+from .languages import FRACTIONS
+from .reading import ASSIGNS, Call, Code, Op
+
+_GAP = r"\s{0,99}"
+_WORD = r"[A-Za-z_][\w:]*(?:<[\w\s:,]*>)?"
+#: The words of a type, and the name that is declared behind it.
+_DECLARED = re.compile(rf"((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}(?==(?!=)|[;,\[({{])")
+_PARAMETER = re.compile(rf"{_GAP}((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}((?:\[\w*\])*){_GAP}\Z")
+_BODY = re.compile(
+    r"\(([^(){};]*)\)\s*(?:(?:const|noexcept|mutable|__[a-z]{1,40}__)\s*)*(?:->\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9})?\{"
+)
+_LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
+_USING = re.compile(r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;")
+_EMPTY = re.compile(r"\[\s*\]")
+_TEMPLATE = re.compile(r"template\s*<[^<>(){};]*>")
+_IGNORED = re.compile(r"\(\s*void\s*\)\s*\w+\s*;|(?:static_assert|assert|__builtin_assume|__syncthreads)\s*\((?:[^()]|\([^()]*\))*\)\s*;")
+#: Words in front of a type that say nothing of its integers.
+_QUALIFIERS = re.compile(
+    r"\b(?:__\w+__|__restrict|restrict|extern|static|inline|constexpr|consteval|typename|auto|const|volatile|KERNEL|void)\b"
+)
+
+
+class CProgram(CExpression):
+    """The grammar of statements and functions; the address is what is returned, or the expression at the end, or the last function."""
+
+    def code(self) -> Code:
+        """The whole text."""
+        self.steps: list[tuple[str, Tree | Call]] = []
+        self.returned: list[tuple[str, str]] = []
+        self.guard, self.names_made, self.last, self.frozen, self.reads = "", 0, "", False, False
+        value = self.block("")
+        self.end()
+        parameters: tuple[str, ...] = ()
+        if value is None:
+            if not self.last:
+                self.unexpected("an expression")
+            routine, at = self.routines[self.last], 0
+            plain = [p.rpartition(" ")[0] for p in routine.parameters]
+            self.bases |= {n for p, n in zip(routine.parameters, plain) if p in routine.pointers}
+            value = Call(Op("call", at), routine.parameters, tuple(plain), routine.steps, routine.value)
+            parameters = tuple(n for n in plain if n not in self.bases)
+        return Code(
+            self.text,
+            self.written,
+            tuple(self.steps),
+            value,
+            parameters,
+            self.seen,
+            {**dict.fromkeys(self.bases, "int64"), **self.kinds},
+            frozenset(self.bases),
+        )
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def block(self, end: str) -> Tree | Call | None:
+        """The value that a function's statements return, up to its end; None if they return none."""
+        steps_before = len(self.returned)
+        value: Tree | Call | None = None
+        while self.token != end and value is None:
+            value = self.statement(end)
+        if value is not None and self.token != end:
+            if not end and self.token in ASSIGNS:
+                self.side_effect()
+            self.unexpected("the end of the text" if not end else f"{end!r} behind what is returned")
+        for guard, name in reversed(self.returned[steps_before:]):
+            value = self.tree(Op("missing", self.at)) if value is None else value
+            value = self.tree(Op("select", self.at), guard, name, value)
+        del self.returned[steps_before:]
+        return value
+
+    def statement(self, end: str) -> Tree | Call | None:
+        """A statement; the value, if it is what is returned, or an expression at the end of the text."""
+        self.count()
+        if self.token in ("for", "while", "do", "switch", "goto", "struct", "class", "namespace", "enum"):
+            self.fail(f"{self.token!r}", "statements without loops, and functions", "write one pass of it: its variable is a coordinate")
+        if self.take(";"):
+            return None
+        for form, take in (
+            (_TEMPLATE, self.passed_over),
+            (_IGNORED, self.passed_over),
+            (_USING, self.named_type),
+            (_LAMBDA, self.last_lambda),
+        ):
+            if found := form.match(self.text, self.at):
+                self.go_to(found.end())
+                take(found)
+                return None
+        if self.token == "{":
+            return self.inner()
+        if self.take("return"):
+            return self.result()
+        if self.token == "if":
+            self.condition()
+            return None
+        if (found := _DECLARED.match(self.text, self.at)) and self.declares(found):
+            self.declaration(found)
+            return None
+        if self.token in self.scope and (name := self.token):
+            at = self.after
+            self.advance()
+            if self.token in ASSIGNS[:-2]:
+                self.assignment(name)
+                return None
+            self.go_to(at - len(name))
+        if end:
+            self.unexpected("a declaration, an assignment of a local name, or return")
+        value = self.value()
+        self.take(";")
+        return value
+
+    def value(self) -> Tree:
+        """An expression, which may be an address."""
+        self.began, self.read_at, self.recast_at = self.at, -1, -1
+        return self.expression()
+
+    def inner(self) -> Tree | Call | None:
+        """Statements in braces: their names end there."""
+        outer, value = {**self.scope}, None
+        self.expect("{")
+        depth, self.depth = self.depth, self.deeper()
+        while self.token != "}" and value is None:
+            value = self.statement("}")
+        self.expect("}")
+        self.scope, self.depth = outer, depth
+        return value
+
+    def result(self) -> Tree | Call | None:
+        """The value of `return`: it ends the block, or is kept for where its condition holds."""
+        value = self.value()
+        self.expect(";")
+        self.reads |= self.read_at >= 0
+        self.read_at = self.recast_at = -1
+        if not self.guard:
+            return value
+        self.returned.append((self.guard, self.step(self.fresh("return"), value)))
+        return None
+
+    def condition(self) -> None:
+        """`if`: its statements, where the condition holds; what follows a `return` in it, where it does not."""
+        at, outer, before = self.at, self.guard, len(self.returned)
+        self.expect("if")
+        self.take("constexpr")
+        holds = self.step(self.fresh("if"), self.enclosed("()", self.expression))
+        self.guard = self.both(outer, holds, at)
+        self.branch()
+        if self.take("else"):
+            self.guard = self.both(outer, self.tree(Op("not", at), holds), at)
+            self.branch()
+        self.guard = outer
+        for guard, _ in self.returned[before:]:
+            self.guard = self.both(self.guard, self.tree(Op("not", at), guard), at)
+
+    def branch(self) -> None:
+        """A statement under a condition."""
+        depth, self.depth = self.depth, self.deeper()
+        self.statement("}")
+        self.depth = depth
+
+    def both(self, outer: str, condition: Tree, at: int) -> str:
+        """The name of two conditions together."""
+        name = self.fresh("where")
+        self.steps.append((name, self.tree(Op("both", at), outer or 1, condition)))
+        return name
+
+    def fresh(self, name: str) -> str:
+        """A name that no other value has."""
+        self.names_made += 1
+        return f"{name} {self.names_made}"
+
+    def step(self, name: str, value: Tree | Call, old: Tree = 0) -> str:
+        """A value under a name; where its condition does not hold, the old one."""
+        self.steps.append((name, self.tree(Op("select", self.at), self.guard, value, old) if self.guard else value))
+        return name
+
+    # ------------------------------------------------------------------------------------------ declarations
+
+    def passed_over(self, found: re.Match[str]) -> None:
+        """Pass over what changes no value."""
+
+    def named_type(self, found: re.Match[str]) -> None:
+        """`using index_t = int;`, `typedef int index_t;`."""
+        name, words = (found[1], found[2]) if found[1] else (found[4], found[3])
+        self.types[name] = self.kind(words)
+
+    def declares(self, found: re.Match[str]) -> bool:
+        """Whether words and a name are a declaration: i * j is one only if i is a type."""
+        after = self.text[found.end() : found.end() + 1]
+        words = found[1].split()
+        if after == "(":
+            return bool(_BODY.match(self.text, found.end()))
+        return words[0] != "return" and (
+            after == "=" or not {"*", "&"} & {*found[1]} or bool(self.kind(_QUALIFIERS.sub("", found[1]).strip(" *&\n")))
+        )
+
+    def declaration(self, found: re.Match[str]) -> None:
+        """The declaration of names, each with its value, or of an array or a function."""
+        words, at = found[1], self.at
+        if body := _BODY.match(self.text, found.end()):
+            self.routine(found[2], words, body)
+            return
+        self.go_to(found.start(2))
+        while True:
+            pointer = "*" in words or self.take("*")
+            name = self.name()
+            if self.token == "[":
+                self.array(name)
+            else:
+                self.declared(name, words, pointer, at)
+            if not self.take(","):
+                break
+        self.expect(";")
+
+    def array(self, name: str) -> None:
+        """An array: its extents; its elements are data."""
+        extents = []
+        while self.token == "[":
+            empty = _EMPTY.match(self.text, self.at)
+            if empty:
+                self.go_to(empty.end())
+            extents.append(1 if empty else self.enclosed("[]", self.expression))
+        if self.token == "=":
+            self.fail(f"the table {name:.40}", "arithmetic of the coordinates", "give layout_of the table itself")
+        self.arrays[name] = extents
+
+    def declared(self, name: str, words: str, pointer: bool, at: int) -> None:
+        """A name of a type, and its value, if it has one yet."""
+        if self.token == "=" and (found := _LAMBDA.match(self.text, self._skip(self.text, self.after).end())):  # type: ignore[union-attr]
+            self.go_to(found.end())
+            self.lambda_of(name, found)
+            return
+        kind = "" if pointer else self.declared_kind(name, words, at)
+        unique = self.fresh(name)
+        self.kinds[unique] = kind
+        if pointer:
+            self.pointers.add(unique)
+        if self.take("=") or self.token == "{":
+            value = self.enclosed("{}", self.value) if self.token == "{" else self.value()
+            if self.read_at >= 0:
+                self.data(name, at)
+            self.step(unique, self.of_kind(kind, self.based(value) if pointer else value, at))
+        else:
+            self.steps.append((unique, 0))
+        self.scope[name] = unique
+        self.arrays.pop(name, None)
+
+    def of_kind(self, kind: str, value: Tree | Call, at: int) -> Tree | Call:
+        return self.tree(Op(f"as {kind}", at), value) if kind else value
+
+    def declared_kind(self, name: str, words: str, at: int) -> str:
+        """The integers of a declared type; "" for auto."""
+        if found := FRACTIONS.intersection(re.findall(r"\w+", words)):
+            self.fail(f"{name:.40}, which is a {min(found)}", "integers", "declare it as one", at)
+        if "&" in words and "const" not in words:
+            self.fail(f"{name:.40}, which is a reference", "a value", "leave the & out, or say const", at)
+        left = _QUALIFIERS.sub("", words).strip(" &\n\t")
+        kind = self.kind(left)
+        if left and not kind:
+            self.fail(
+                f"{name:.40} of the type {left:.40}", "a type of integers", f"write using {left.split()[-1]:.40} = int; before it", at
+            )
+        return kind
+
+    def assignment(self, name: str) -> None:
+        """Another value of a name that the text declares."""
+        unique, op = self.scope[name], Op(self.token, self.at)
+        if self.frozen:
+            self.fail(f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name")
+        self.advance()
+        value: Tree | Call = self.value()
+        if self.read_at >= 0:
+            self.data(name, op.at)
+        if op != "=":
+            value = self.tree(Op(self.language.means.get(op[:-1], op[:-1]), op.at), unique, value)
+        self.step(unique, self.of_kind(self.kinds.get(unique, ""), value, op.at), unique)
+        self.expect(";")
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def last_lambda(self, found: re.Match[str]) -> None:
+        """A lambda that is the whole text, or its last part."""
+        self.lambda_of("lambda", found)
+        self.take(";")
+
+    def lambda_of(self, name: str, found: re.Match[str]) -> None:
+        self.frozen |= bool(found[1].replace("&", "").strip())
+        body = _BODY.match(self.text, self.at)
+        if not body:
+            self.unexpected("the parameters of a lambda and its body in braces")
+        self.routine(name, body[2] or "auto", body)
+
+    def routine(self, name: str, words: str, body: re.Match[str]) -> None:
+        """A function, which the text may call behind it."""
+        at, operations = self.at, self.operations
+        outer = {**self.scope}, self.steps, self.returned, self.guard, {**self.arrays}
+        self.steps, self.returned, self.guard, self.reads = [], [], "", False
+        given = [self.parameter(text, body.start(1)) for text in body[1].split(",") if text.strip() not in ("", "void")]
+        if len({name.rpartition(" ")[0] for name, _ in given}) < len(given):
+            self.fail("two parameters of one name", "each name once", "give it another name", at)
+        self.go_to(body.end())
+        depth, self.depth = self.depth, self.deeper()
+        value = self.block("}")
+        if value is None:
+            self.fail(f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at)
+        kind = "" if "*" in words or self.reads else self.declared_kind(name, words, at)
+        value = self.of_kind(kind, value, at)
+        self.depth = depth
+        pointers = frozenset(unique for unique, pointer in given if pointer)
+        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays) = tuple(self.steps), outer
+        self.routines[name] = Routine(tuple(u for u, _ in given), pointers, steps, value, self.operations - operations, self.reads)
+        self.last = name
+        self.expect("}")
+
+    def parameter(self, text: str, at: int) -> tuple[str, bool]:
+        """The name of a parameter in the table of values, and whether it is a pointer."""
+        found = _PARAMETER.match(text.partition("=")[0])
+        if not found:
+            self.fail(f"the parameter {text.strip():.40}", "a type and a name, as in int i", at=at)
+        words, name = found[1], found[2]
+        pointer = "*" in words or bool(found[3])
+        unique = self.fresh(name)
+        if pointer:
+            self.pointers.add(unique)
+        self.kinds[unique] = "int64" if pointer else self.declared_kind(name, words, at)
+        self.scope[name] = unique
+        self.arrays.pop(name, None)
+        return unique, pointer

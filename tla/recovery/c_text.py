@@ -1,0 +1,254 @@
+"""The grammar of an expression of the C family: casts, addresses, elements of arrays, calls of functions that the text has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..codegen.proofs.reading import Tree
+from .languages import SIZES, UNSIGNED, WORK_ITEMS, kind_of
+from .macros import expanded
+from .reading import NAME, NUMBER, OPERATORS, Address, Call, Op
+
+_CAST = re.compile(r"\(\s{0,9}((?:[A-Za-z_][\w:]*\s{1,9}){0,9}[A-Za-z_][\w:]*)\s{0,9}(\*?)\s{0,9}\)")
+_TEMPLATE = re.compile(r"<\s{0,9}((?:[\w:]+\s{1,9}){0,9}[\w:]+)\s{0,9}(\*?)\s{0,9}>")
+_AXIS, _NONE = re.compile(r"\(\s*([0-2])\s*\)"), re.compile(r"\(\s*\)")
+#: Calls that read what is at an address.
+_LOADS = ("__ldg", "__ldcs", "__ldcg", "__ldca")
+
+
+class Routine(NamedTuple):
+    """A function of the text: its parameters, which of them are pointers, its steps, its value, and how many operations it has.
+
+    reads    whether it returns an element of memory: then its value is where that stands
+    """
+
+    parameters: tuple[str, ...]
+    pointers: frozenset[str]
+    steps: tuple[tuple[str, Tree | Call], ...]
+    value: Tree | Call
+    operations: int
+    reads: bool
+
+
+class CExpression(Address):
+    """The grammar of an expression in C, C++, CUDA, HIP and OpenCL.
+
+    scope      names that the text declares -> what their values are called: "x 3" is the x of the third block
+    arrays     arrays that it declares -> their extents
+    pointers   those of these values that are addresses
+    bases      names of memory: an address is counted from there
+    """
+
+    tokens = rf"{NAME}|{NUMBER}|\+\+|--|&&|\|\||{OPERATORS}".replace("|//|", "|")
+    separator = "'"
+
+    def __init__(self, text: str, language: str) -> None:
+        self.scope: dict[str, str] = {}
+        self.arrays: dict[str, list[Tree]] = {}
+        self.pointers: set[str] = set()
+        self.bases: set[str] = set()
+        self.kinds: dict[str, str] = {}
+        self.types: dict[str, str] = {}
+        self.routines: dict[str, Routine] = {}
+        self.recast_at = -1
+        super().__init__(expanded(self.checked(text)), language)
+
+    def kind(self, words: str) -> str:
+        """The integers of a type, those that the text names too."""
+        last = words.split()[-1:]
+        return self.types.get(last[0], "") if last and last[0] in self.types else kind_of(words)
+
+    def kind_called(self, name: str) -> str:
+        return self.kind(name)
+
+    def operation(self) -> str:
+        if self.recast_at >= 0:
+            self.fail("an address in elements of two types", "one type", "write the offset in elements of one", self.recast_at)
+        return super().operation()
+
+    # ---------------------------------------------------------------------------------------------- operands
+
+    def operand(self) -> Tree:
+        at, token, first = self.at, self.token, self.at == self.began
+        if token in ("++", "--"):
+            self.side_effect()
+        if token == "not":
+            self.unexpected("an operand", "write ! for not")
+        if token in ("&", "*") and first:
+            return self.address()
+        if token == "(" and (found := _CAST.match(self.text, at)) and found[1] not in {*self.scope, *self.seen}:
+            if found[2] and first:
+                self.go_to(found.end())
+                return self.pointer(self.opened_operand, at)
+            if not found[2] and (kind := self.kind(found[1])):
+                self.go_to(found.end())
+                return self.tree(Op(f"as {kind}", at), self.inside(self.operand))
+        if token == "(" and first:
+            return self.indexed(self.parenthesis())
+        return super().operand()
+
+    def opened_operand(self) -> Tree:
+        """An operand that is an address as well as the expression around it."""
+        self.began = self.at
+        return self.inside(self.operand)
+
+    def parenthesis(self) -> Tree:
+        """An expression in parentheses, which is an address as well as the expression around it."""
+        return self.enclosed("()", self.beginning)
+
+    def beginning(self) -> Tree:
+        self.began = self.at
+        return self.expression()
+
+    def address(self) -> Tree:
+        """`&smem[...]`, the address of an element, or `*p`, what is at an address."""
+        at, read = self.at, self.next() == "*"
+        value = self.based(self.opened_operand())
+        if read:
+            self.read_at, self.recast_at = at, -1
+        elif self.read_at < 0:
+            self.fail("& of what is not in memory", "an element of memory, as in &smem[i]", "leave the & out", at)
+        else:
+            self.read_at = -1
+        return value
+
+    def pointer(self, read: Callable[[], Tree], at: int) -> Tree:
+        """An address as one of another type: the memory itself, or whole, with nothing added behind it."""
+        value = self.based(read())
+        if self.read_at >= 0:
+            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
+        if not (isinstance(value, str) and value in self.bases):
+            self.recast_at = at
+        return self.indexed(value)
+
+    def based(self, value: Tree) -> Tree:
+        """An address, the first of its sum being memory if it is a name that the text does not declare."""
+        first = value
+        while isinstance(first, tuple) and first[0] in ("+", "-") and len(first) == 3:
+            first = first[1]
+        if isinstance(first, str) and first in self.seen:
+            self.bases.add(first)
+        return value
+
+    def indexed(self, value: Tree) -> Tree:
+        """An address and the index behind it."""
+        if self.token != "[" or self.read_at >= 0:
+            return value
+        at, recast_at, self.recast_at = self.at, self.recast_at, -1
+        index = self.enclosed("[]", self.expression)
+        if recast_at >= 0 and index != 0:
+            self.fail("an address in elements of two types", "one type", "write the offset in elements of one", recast_at)
+        value = self.based(value)
+        self.read_at = at
+        return value if index == 0 else self.tree(Op("+", at), value, index)
+
+    # ------------------------------------------------------------------------------------------------- words
+
+    def number(self) -> Tree:
+        """An integer, as C has it: int, or what holds it; of base 16, 8 or 2 without a sign too; or as its suffix says."""
+        at, end, decimal = self.at, self.after, self.token[0] != "0"
+        value = super().number()
+        assert isinstance(value, int)
+        suffix = self.next().lower() if self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token else ""
+        wide, unsigned = bool({*suffix} & {*"lz"}) or value >= 2**32, "u" in suffix
+        if unsigned or (not decimal and not wide and value >= 2**31):
+            return self.tree(Op("as uint64" if wide else "as uint32", at), value)
+        return self.tree(Op("as int64", at), value) if wide else value
+
+    def of_zero(self, digits: str, at: int) -> int:
+        """The integer of digits behind a 0: of base 8."""
+        return int(digits, 8) if not digits.strip("01234567") and len(digits) < 30 else super().of_zero(digits, at)
+
+    def word_here(self) -> Tree:
+        at, first = self.at, self.at == self.began
+        name = self.name()
+        if name in ("static_cast", "reinterpret_cast", "const_cast") and (found := _TEMPLATE.match(self.text, self.at)):
+            return self.template_cast(found, first, at)
+        if name in _LOADS and first:
+            value = self.based(self.parenthesis())
+            self.read_at = at
+            return value
+        if name == "sizeof":
+            return self.size(at)
+        if name in WORK_ITEMS and (found := _AXIS.match(self.text, self.at)):
+            self.go_to(found.end())
+            return self.free(f"{name}({found[1]})", at)
+        if self.token == "<" and name.split("::")[-1] in ("min", "max") and (found := _TEMPLATE.match(self.text, self.at)):
+            return self.typed_call(name, found, at)
+        if self.token == "(":
+            return self.call(name, at)
+        if self.token == "[":
+            return self.element(name, at)
+        if name in self.arrays:
+            return 0
+        return 1 if name == "true" else 0 if name == "false" else self.scope.get(name) or self.free(name, at)
+
+    def free(self, name: str, at: int) -> str:
+        """A name that the text does not declare."""
+        self.seen.setdefault(name, at)
+        if name.startswith(UNSIGNED) or "(" in name:
+            self.kinds[name] = "uint64" if "(" in name else "uint32"
+        return name
+
+    def template_cast(self, found: re.Match[str], first: bool, at: int) -> Tree:
+        """`static_cast<int>(...)`, `reinterpret_cast<float4*>(...)`."""
+        kind = self.kind(found[1])
+        if (not kind and not found[2]) or (found[2] and not first):
+            self.unexpected("a type of integers")
+        self.go_to(found.end())
+        if found[2]:
+            return self.pointer(self.parenthesis, at)
+        return self.tree(Op(f"as {kind}", at), self.enclosed("()", self.expression))
+
+    def typed_call(self, name: str, found: re.Match[str], at: int) -> Tree:
+        """`std::min<int>(a, b)`: each argument as that type."""
+        kind = self.kind(found[1])
+        if not kind or found[2]:
+            self.unexpected("a type of integers")
+        self.go_to(found.end())
+        value = self.call(name, at)
+        assert isinstance(value, tuple)
+        return self.tree(value[0], *(self.tree(Op(f"as {kind}", at), part) for part in value[1:]))
+
+    def size(self, at: int) -> Tree:
+        """sizeof of a type that is known [bytes]."""
+        found = _CAST.match(self.text, self.at)
+        kind = found and self.kind(found[1])
+        size = found and (8 if found[2] else SIZES.get(found[1].split("::")[-1]) or (kind and int(kind.strip("uintbol") or 8) // 8))
+        if not found or not size:
+            self.unexpected("a type whose size is known", "write its size in bytes")
+        self.go_to(found.end())
+        return self.tree(Op("as uint64", at), size)
+
+    def index(self, name: str) -> Tree:
+        """The index behind a name: of an array by its extents, of a pointer counted from there."""
+        if name not in self.arrays:
+            at, value = self.at, super().index(name)
+            if name in self.scope and self.scope[name] not in self.pointers:
+                self.fail(f"an index of {name:.40}, which is no address", "a pointer or an array", "declare it as one", at)
+            return self.tree(Op("+", at), self.scope[name], value) if name in self.scope else value
+        offset: Tree = 0
+        for extent in self.arrays[name]:
+            at, step = self.at, self.enclosed("[]", self.expression) if self.token == "[" else 0
+            offset = self.tree(Op("+", at), self.tree(Op("*", at), offset, extent), step) if offset else step
+        return offset
+
+    def call(self, name: str, at: int) -> Tree:
+        if name not in self.routines:
+            return super().call(name, at)
+        routine = self.routines[name]
+        if routine.reads:
+            self.data(name, at)
+        if found := _NONE.match(self.text, self.at):
+            self.go_to(found.end())
+        given = [] if found else self.listed("()", self.expression)
+        if len(given) != len(routine.parameters):
+            self.fail(f"{len(given)} arguments of {name:.40}", str(len(routine.parameters)), "give it as many", at)
+        self.operations += routine.operations
+        self.count()
+        for parameter, argument in zip(routine.parameters, given):
+            if parameter in routine.pointers:
+                self.based(argument)
+        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, routine.value)  # type: ignore[return-value]
