@@ -294,8 +294,7 @@ class Swizzle:
     def size(self) -> int:
         return 1 << (self.bits + self.base + abs(self.shift))
 
-    def cosize(self) -> int:
-        return self.size()
+    cosize = size
 
     def __str__(self) -> str:
         return f"SW_{self.bits}_{self.base}_{self.shift}"
@@ -311,14 +310,13 @@ class ComposedLayout(LayoutBase):
         self.layoutB, self.offset, self.layoutA = layoutB, offset, layoutA
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposedLayout) and (self.layoutB, self.offset, self.layoutA) == (
-            other.layoutB,
-            other.offset,
-            other.layoutA,
-        )
+        return isinstance(other, ComposedLayout) and self._place() == other._place()
 
     def __hash__(self) -> int:
-        return hash((self.layoutB, self.offset, self.layoutA))
+        return hash(self._place())
+
+    def _place(self) -> object:
+        return self.layoutB, self.offset, self.layoutA
 
     def __len__(self) -> int:
         return len(self.layoutA)
