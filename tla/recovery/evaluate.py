@@ -57,10 +57,21 @@ class Evaluator:
 
         for name, tree in self.code.steps:
             self.values[name] = self.of(tree)
-        found = self.of(self.code.value)[0]
+        value: Any = self.code.value
+        found = self.row_major(value[0], *value[1:]) if isinstance(value, tuple) and value[0] == "results" else self.of(value)[0]
         if int(found.max()) >= 2**63:
             self.fail(Op("", 0), f"the offset {int(found.max())}", "one below 2^63", "compute in integers with a sign")
         return as_int64(found)
+
+    def row_major(self, op: Op, *parts: Any) -> Any:
+        """The offset of coordinates that an index map makes: row by row in the least box from 0 that has all of them."""
+        offset: Any = 0
+        for part in parts:
+            coordinate = self.of(part)[0]
+            if int(coordinate.min()) < 0:
+                self.fail(op, f"the coordinate {int(coordinate.min())} of an index map", "0 or more", "add what it lacks")
+            offset = computed(operator.add, computed(operator.mul, offset, int(coordinate.max()) + 1), coordinate)
+        return offset
 
     def kind_of_value(self, values: Any) -> str:
         """The integers of a name of which nothing is said."""
@@ -79,6 +90,8 @@ class Evaluator:
             return self.called(tree)
         op: Op = tree[0]
         parts = tree[1:]
+        if op == "results":
+            self.fail(op, "a tuple in the middle of an expression", "one integer", "return the tuple itself")
         if op == "missing":
             self.require_none(op)
             return np.array(0), "int32"
