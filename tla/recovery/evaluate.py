@@ -109,6 +109,8 @@ class Evaluator:
 
     def kind_of(self, op: Op, kinds: tuple[str, ...]) -> str:
         """The integers that an operation computes in."""
+        if op == "umulhi":
+            return "uint32"
         if op in ("mul24", "umul24"):
             return "uint32" if op == "umul24" or "uint32" in kinds else "int32"
         kinds = tuple(map(promoted, kinds)) if self.c else kinds
@@ -171,6 +173,8 @@ class Evaluator:
         if op in ("mul24", "umul24"):
             self.require_24_bits(op, kind, first, second)
             return computed(operator.mul, first, second)
+        if op == "umulhi":
+            return computed(operator.floordiv, computed(operator.mul, first, second), 1 << 32)
         if op in _TESTS:
             return _TESTS[op](first, second) + 0
         if op in ("min", "max"):
