@@ -21,7 +21,7 @@ from .core.display import register_display
 from .core.ints import is_sympy, register_foreign
 from .core.kinds import defined_in
 from .core.on_demand import OnDemand
-from .core.swizzle import Swizzle as Swizzle
+from .core.swizzle import CoordSwizzle as CoordSwizzle, Swizzle as Swizzle
 
 if TYPE_CHECKING:
     from .core.literals import *  # noqa: F403
@@ -42,7 +42,7 @@ __version__ = "0.2.0"
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "kernels", "linear", "symbolic", "ttgir", "viz", "xla")
 
 # What the core meets and other packages know: operations on composed layouts, expressions of sympy as leaves, pictures in a notebook.
-for _kind in (ComposedLayout, Swizzle):
+for _kind in (ComposedLayout, CoordSwizzle, Swizzle):
     defined_in(_kind, "tla.algebra.composed", "tla.algebra.swizzled")
 _names, _sympy, _notebook = OnDemand("tla.names"), OnDemand("tla.symbolic.from_sympy"), OnDemand("tla.apps.notebook")
 register_foreign(is_sympy, lambda x: _sympy.from_sympy(x))

@@ -104,7 +104,7 @@ from .core.literals import *  # noqa: F403
 from .core.make_layout import MakeLayout, shape, stride
 from .core.profiles import compatible, congruent, flatten, unflatten, weakly_compatible, weakly_congruent
 from .core.strides import LayoutLeft, LayoutRight, MakeShape, MakeStride, Shape, Stride, compact_col_major, compact_row_major
-from .core.swizzle import MakeSwizzle, Swizzle
+from .core.swizzle import CoordSwizzle, MakeSwizzle, Swizzle
 from .notation.text import parse
 from .tensors import operations as operations  # the algebra on tensors
 from .tensors.algorithm import copy, fill, fill_padding, gemm, im2col, reduce
@@ -181,6 +181,7 @@ __all__ = [
     "ComposedLayout",
     "Condition",
     "Coord",
+    "CoordSwizzle",
     "DivisibilityError",
     "E",
     "FloorDiv",

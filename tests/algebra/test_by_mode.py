@@ -1,5 +1,7 @@
 """Tilers of every kind: what stands for what, what stays of a layout, and errors of several modes at once."""
 
+import pickle
+
 import pytest
 
 import tla
@@ -80,3 +82,21 @@ def test_what_is_valid_of_a_composition_by_mode():
     a = tla.Layout((8, 8), (8, 1), (3, 5))
     assert composition(a, (parse("(_4,_2):(_1,_4)"), Int[8]())).origin_shape == (3, 5)
     assert composition(a, (parse("(_2,_4):(_4,_1)"), Int[8]())).origin_shape is None
+
+
+@pytest.mark.parametrize("f", [composition, logical_divide, logical_product])
+def test_one_mode_by_brackets(f):
+    """As PyCuTe's test_composition_mode: the mode alone is worked on, and every other one stays."""
+    a, b = parse("((_6,_2),_5):((_8,_2),_1)"), parse("_3:_2")
+    assert f[0](a, parse("_2:_6")) == tla.make_layout(f(a[0], parse("_2:_6")), a[1])
+    assert f[0, 0](a, b) == tla.make_layout(tla.make_layout(f(a[0][0], b), a[0][1]), a[1])
+    assert f[1](a, parse("_5:_1")) == tla.make_layout(a[0], f(a[1], parse("_5:_1")))
+    if f is not logical_product:  # which tensors do not have
+        assert str(f[1](tla.MakeTensor(None, a), parse("_5:_1")).layout) == str(f[1](a, parse("_5:_1")))
+    swizzled = parse(f"Sw<1,0,3> o _0 o {a}")
+    assert f[1](swizzled, parse("_5:_1")).inner == f[1](a, parse("_5:_1"))
+    assert repr(f) == f"<function {f.__name__}>"
+    assert pickle.loads(pickle.dumps(f)) is f
+    for path, x, error in ((2, a, "mode 2"), (-1, a, "mode -1"), ((0, 3), a, "mode 3"), ("x", a, "of type str"), (0, 4, "of a int")):
+        with pytest.raises(tla.TlaError, match=error):
+            f[path](x, b)

@@ -98,8 +98,11 @@ def test_only_offsets_have_something_in_common():
     for pair in itertools.permutations((parse("(_4,_2):(_1@0,_1@1)"), parse("_4:_1"))):
         with pytest.raises(LeafTypeError, match="layout of offsets"):
             tla.max_common_layout(*pair)
-        with pytest.raises(LeafTypeError, match="layout of offsets"):
+        with pytest.raises(RankError, match="coordinates"):
             tla.layout_add(*pair)
+    for text in ("_8:_1", "(_2,_4):(_1,_2)", "(_4,_2):(_1,_4)"):  # a number and a coordinate have no sum
+        with pytest.raises(RankError, match="coordinates"):
+            tla.layout_add(parse("(_4,_2):(_1@0,_1@1)"), parse(text))
 
 
 def test_domains_are_spread_by_greatest_common_divisors():

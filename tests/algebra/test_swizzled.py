@@ -1,5 +1,7 @@
 """Swizzles moved through layouts, and slices: of chains, and of sizes that are not known."""
 
+import random
+
 import pytest
 
 import tla
@@ -56,3 +58,22 @@ def test_how_many_coordinates_are_too_many_to_check():
         with pytest.raises(Unproven, match=text):
             tla.composition(parse("_64:_2"), ComposedLayout(Swizzle[1, 0, 1](), _0, inner))
     assert tla.size(tla.composition(parse("_64:_2"), parse("Sw<1,0,1> o _0 o _65536:_1"))) == 65536
+
+
+def test_a_swizzled_layout_after_a_swizzled_layout_is_kept():
+    """As tensor-layouts keeps it: what is composed already stays so. Of a plain layout outside it is refused, and compose keeps it."""
+    rng = random.Random(30)
+    kept = 0
+    for _round in range(60):
+        b, m, s = rng.randrange(1, 3), rng.randrange(2), rng.choice((2, 3))
+        a = parse(
+            f"Sw<{b},{m},{s}> o {rng.randrange(4)} o (_8,_8):({rng.choice(('_8,_1', '_1,_8', '_9,_1'))})".replace(" o 0 o", " o _0 o")
+        )
+        tiler = parse(f"Sw<{rng.randrange(1, 3)},0,2> o _{rng.randrange(4)} o (_4,_4):(_4,_1)")
+        a = tla.static(a)
+        found = tla.composition(a, tiler)
+        kept += isinstance(found.inner, ComposedLayout)
+        assert all(found(i, j) == a(tiler(i, j)) for i in range(4) for j in range(4))
+    assert kept > 10
+    with pytest.raises(DivisibilityError):  # the kind of an answer does not depend on dynamic integers
+        tla.composition(parse("Sw<3,0,3> o _0 o (_8,_8):(_9,_1)"), parse("Sw<2,0,2> o 1 o (_4,_4):(_4,_1)"))

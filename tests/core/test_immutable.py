@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import pytest
 
 import tla
-from tla import E, Int, MakeTensor, Swizzle, ascend, dim, parse, xla
+from tla import CoordSwizzle, E, Int, MakeTensor, Swizzle, ascend, dim, parse, xla
 from tla.core.value import Record, Value
 
 from sources import nodes
@@ -24,6 +24,8 @@ VALUES = [
     parse("Sw<1,0,1> o _0 o (_2,_2):(_1,_2)"),
     MakeTensor(None, parse("(4,2):(1,4)")),
     E[0, 1],
+    parse("4:1@0+2@1").stride,
+    CoordSwizzle[3, 0, 0, 0, 1](),
     Swizzle[2, 0, 3](),
     dim("M", multiple_of=4) // 8,
     dim("M") < 4,
@@ -60,7 +62,7 @@ def test_a_value_is_immutable(x):
 
 
 def test_every_kind_of_value_is_tried():
-    abstract = {"AnyLayout", "Record", "TokenShape", "OpaqueShape"}  # the last two have no fields
+    abstract = {"AnyLayout", "Basis", "Record", "TokenShape", "OpaqueShape"}  # the last two have no fields
     assert {kind.__name__ for kind in kinds() if kind.__module__.startswith("tla.")} - abstract == {type(x).__name__ for x in VALUES}
 
 

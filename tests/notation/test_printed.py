@@ -40,6 +40,18 @@ READ = {
     "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::smem_ptr_flag_bits<16>, cute::Layout<cute::tuple<cute::C<8>, cute::C<64>>, cute::tuple<cute::C<64>, cute::C<1>>>>": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
     "cute::Layout<cute::tuple<int, int>, cute::tuple<cute::ScaledBasis<cute::C<1>, 0>, cute::ScaledBasis<cute::C<2>, 1, 0>>>": "(d0,d1):(_1@0,_2@0@1)",
     "cute::tuple<cute::C<4>, cute::tuple<cute::C<2>>>": "(_4,(_2))",
+    "!fly.layout<(4, 8) : (1E0, 2E1)>": "(_4,_8):(_1@0,_2@1)",
+    "(48,21):(1E1,48E1)": "(_48,_21):(_1@1,_48@1)",
+    "(2,3):(1E0E1,-2E1)": "(_2,_3):(_1@1@0,_-2@1)",
+    "!fly.layout<(16,?{div=4}):(1E0,?E1E0)>": "(_16,d0):(_1@0,d1@0@1)",
+    "!fly.composed_layout<CS<3,0,[1],0,[2]> o (0,0,0) o (4,8,8):(1E0,1E1,1E2) o (1,2,3) o (2,4,8):(1E0,1E1,1E2)>": "CS<3,0,[1],0,[2]> o (_0,_0,_0) o (_4,_8,_8):(_1@0,_1@1,_1@2) o (_1,_2,_3) o (_2,_4,_8):(_1@0,_1@1,_1@2)",
+    "32:2 o 5 o [32:1 o 7 o (4,8):(1,4)]": "_32:_2 o _5 o _32:_1 o _7 o (_4,_8):(_1,_4)",
+    "!fly.memref<f32, global, 128:2 o 5 o [128:3 o 7 o (4, 8) : (1, 4)]>": "_128:_2 o _5 o _128:_3 o _7 o (_4,_8):(_1,_4)",
+    "!fly.memref<f16, shared, (8,64):(64,1), align<16>, S<3,4,3>>": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "!fly.memref<f32, #fly_rocdl.buffer_desc, 4:1>": "_4:_1",
+    "!fly.memref<f4E2M1FN, register, 64:1>": "_64:_1",
+    "!fly.int_tuple<(14,(6,9))>": "(_14,(_6,_9))",
+    "!fly.coord_swizzle<CS<0,0,[],0,[]>>": "CS<0,0,[],0,[]>",
 }  # fmt: skip
 
 
@@ -116,6 +128,12 @@ def test_names_for_what_is_not_known():
         "4:1\nfirst row",
         "tensor(4:1)",
         "tensor(4, data=os)",
+        "!fly.tile<[4|8]>",
+        "!fly.memref<f32>",
+        "4:1E99999999",
+        "9999999999999999999999:1E0",
+        "32:2 o 5 o [32:1",
+        "4:1E0E",
     ],
 )
 def test_refused(given):

@@ -1,17 +1,17 @@
-"""Lifting an operation on two layouts to tilers, mode by mode."""
+"""Lifting an operation on two layouts to tilers, mode by mode; and operations on one mode, `composition[0](a, b)`."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, SupportsIndex, TypeAlias, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, SupportsIndex, TypeAlias, TypeVar, cast
 
 from ..core.cache import memo
 from ..core.composed import gives_coordinates
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
-from ..core.int_tuple import Underscore, opened, shown
-from ..core.ints import Int, Static, is_int
-from ..core.kinds import AnyLayout, by_kind, own
+from ..core.int_tuple import Underscore, _, mode, modes_of, opened, shown
+from ..core.ints import Int, IntTupleLike, Static, is_int, leaf
+from ..core.kinds import AnyLayout, Certified, by_kind, own
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.strides import compact_col_major
 from ..core.swizzle import Swizzle
@@ -20,10 +20,53 @@ from .coalesce import top_modes
 from .plain_integers import naming_static
 
 F = TypeVar("F", bound=Callable[..., Layout])
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
 
 _0, _1 = Int[0](), Int[1]()
 #: A tiler: a layout, an integer n for n:1, `_` for all of a mode, or a tuple of these, one for each mode.
 TilerLike: TypeAlias = "AnyLayout | Swizzle | Underscore | SupportsIndex | tuple[TilerLike, ...]"
+
+
+class InBrackets(Certified[P, R], Protocol[P, R]):
+    """An operation that takes a path in brackets: `f[0, 1](a, b)` is f(mode 1 of mode 0 of a, b), in its place in a."""
+
+    def __getitem__(self, path: int | tuple[int, ...]) -> Callable[P, R]: ...
+
+
+class _OfMode(functools.partial[Any]):
+    """An operation by tilers, on a mode as well: what is called is the function itself, so that the plain call costs nothing."""
+
+    __name__: str  # update_wrapper's
+
+    def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any, TilerLike], Any]:
+        indices = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
+
+        def of_mode(a: Any, tiler: TilerLike) -> Any:
+            shape = getattr(a, "shape", None)
+            return self(a, tiler if shape is None else _alone(shape, indices, tiler))  # what has no modes is refused there
+
+        of_mode.__name__ = self.__name__
+        return of_mode
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
+
+    def __reduce__(self) -> Any:
+        return self.__name__
+
+
+def in_brackets(operation: Certified[P, R]) -> InBrackets[P, R]:
+    """The operation, which takes the path of a mode in brackets."""
+    return cast("InBrackets[P, R]", functools.update_wrapper(_OfMode(operation), operation))
+
+
+def _alone(shape: IntTupleLike, path: tuple[int, ...], tiler: TilerLike) -> TilerLike:
+    """The tiler of all modes that leaves all but one as they are."""
+    if not path:
+        return tiler
+    inside = _alone(mode(shape, path[0]), path[1:], tiler)
+    return tuple(inside if i == path[0] else _ for i in range(len(modes_of(shape))))
 
 
 def by_mode(
@@ -95,9 +138,9 @@ def _is_whole(tiler: object) -> bool:
 def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:
     """f of each mode with its tiler; what cannot be proved of several is one error."""
     unproven: list[Reason] = []
-    for mode, t in zip(modes, tiler):
+    for m, t in zip(modes, tiler):
         try:
-            yield f(mode, t)
+            yield f(m, t)
         except Unproven as error:
             unproven.append(error.reason)
     if len(unproven) == 1:

@@ -9,20 +9,20 @@ import itertools
 import math
 from operator import itemgetter
 
-from ..core.basis import Encoding
+from ..core.basis import Encoding, as_stride
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
 from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
-from ..core.leaf_arithmetic import add
+from ..core.leaf_arithmetic import plus
 from ..core.profiles import flatten
 from ..core.questions import equal, require_positive
 from ..core.strides import compact_col_major
 from .coalesce import coalesce
 from .composition import composition
-from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, wrapped
+from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, steps_of, wrapped
 from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 from .plain_integers import naming_static, noting
@@ -151,7 +151,7 @@ def nullspace(layout: Layout) -> Layout:
     shape = tuple(leaves(layout.shape))
     strides = tuple(leaves(layout.stride))
     zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, step_of(d))]
-    if is_static(layout.stride) and any(step_of(d) < 0 for d in strides) and (hidden := _cancelling(layout)):
+    if is_static(layout.stride) and any(step < 0 for d in strides for _path, step in steps_of(d)) and (hidden := _cancelling(layout)):
         zeros = [*(m for m in zeros if m[0] != 1), *hidden]
     if not zeros:
         return _ONE
@@ -281,23 +281,33 @@ def layout_add(a: Layout, b: Layout) -> Layout:
     >>> from tla import layout_add, parse
     >>> print(layout_add(parse("(_4,_3):(_1,_4)"), parse("(_4,_3):(_3,_1)")), layout_add(parse("_12:_2"), parse("(_4,_3):(_3,_1)")))
     (_4,_3):(_4,_5) (_4,_3):(_5,_9)
+    >>> print(layout_add(parse("(_4,_3):(_1@0,_1@1)"), parse("(_4,_3):(_1@1,_2@0)")))                # of coordinates
+    (_4,_3):(_1@0+_1@1,_2@0+_1@1)
 
     Raises RankError for other sizes, DivisibilityError where the sum is no layout, Unproven for shapes that are dynamic
     and not the same. Source: NVIDIA's reference implementation, PyCuTe `layout_add`.
     """
-    for x in (a, b):
-        offsets_only("layout_add", x)
     what = f"layout_add: {shown(a)} and {shown(b)}"
     if equal(size(a), size(b)) is False:
         raise RankError(f"{what} have {size(a)} and {size(b)} coordinates", "layouts of one size", "take a tile of the larger one")
     if a.shape == b.shape and [*map(is_static, leaves(a.shape))] == [*map(is_static, leaves(b.shape))]:
-        return coalesce(Layout(a.shape, like(a.shape, map(add, leaves(a.stride), leaves(b.stride)))))
+        return coalesce(Layout(a.shape, like(a.shape, map(_sum, leaves(a.stride), leaves(b.stride)))))
     if not (a.is_static and b.is_static):
         raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write static(a), static(b)")
     if size(a) == 0:
         return from_modes([(_0, _0)])
-    both = Steps(*(merged([(int(s), int(d)) for s, d in flat_modes(x)] or [(1, 0)], unbounded=True) for x in (a, b)))
+    code = Encoding((*leaves(a.stride), *leaves(b.stride)), sums=True)
+    both = Steps(*(merged([(int(s), code(d)) for s, d in flat_modes(x)] or [(1, 0)], unbounded=True) for x in (a, b)))
     pieces = both.runs(int(size(a)), 1)
     if why := both.why_not(pieces):
         raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "take the part that greatest_common_domain gives")
-    return wrapped(merged((n, t) for n, _x, t in pieces))
+    modes = [(static(n), code.stride(t)) for n, t in merged((n, t) for n, _x, t in pieces)]
+    if any(d is None for _s, d in modes):
+        raise RankError(f"{what}: offsets and coordinates", "two layouts of offsets, or two of coordinates", "use basis elements in both")
+    return from_modes(modes)
+
+
+def _sum(a: Leaf, b: Leaf) -> Leaf:
+    """The sum of two strides, as a stride."""
+    total = plus(a, b)
+    return as_stride(total) if isinstance(total, tuple) else total

@@ -10,7 +10,7 @@ import itertools
 from typing import Any
 
 from ..core.arithmetic import ceil_div as divide_up
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
@@ -71,7 +71,7 @@ def reach_of(layout: Layout) -> Leaf:
 def _counted(layout: Layout) -> list[Mode]:
     """The modes that a complement goes by: those that step."""
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
-    if any(isinstance(d, ScaledBasis) for _s, d in modes):
+    if any(isinstance(d, Basis) for _s, d in modes):
         raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
     return modes
 

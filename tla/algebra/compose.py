@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.basis import ScaledBasis
+from ..core.basis import BasisSum, ScaledBasis, as_coordinate, as_stride
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
 from ..core.int_tuple import Underscore, shown, size
@@ -72,4 +72,6 @@ def _tiles(a: Layout, tiler: TilerLike) -> Any:
 def _into_mode(i: int, stride: IntTupleLike) -> Any:
     if isinstance(stride, tuple):
         return Stride(*(_into_mode(i, d) for d in stride))
+    if isinstance(stride, BasisSum):
+        return as_stride((*[_0] * i, as_coordinate(stride)))
     return ScaledBasis(stride.value, (i, *stride.path)) if isinstance(stride, ScaledBasis) else ScaledBasis(stride, (i,))

@@ -311,7 +311,7 @@ def _side_by_side(*modes: Any) -> Any:
 # ------------------------------------------------------------------------- operations on the coordinates only
 
 
-over(ComposedLayout, coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, composition, without_broadcasts)
+over(ComposedLayout, coalesce.coalesce, coalesce.filter, coalesce.filter_zeros, without_broadcasts)
 over(ComposedLayout, modes.append, modes.prepend, modes.reverse, modes.group, modes.replace, modes.select, modes.take)
 over(ComposedLayout, divide.logical_divide, divide.flat_divide, divide.tiled_divide, divide.zipped_divide)
 over(ComposedLayout, logical_product, divide.flat_product, divide.tiled_product, divide.zipped_product)

@@ -11,23 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..core.basis import BasisSum
 from ..core.conversions import ends_empty
-from ..core.errors import DivisibilityError, RangeError, RankError
-from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown
+from ..core.errors import DivisibilityError, RangeError, RankError, Unproven
+from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown, size
 from ..core.ints import Int, IntTree, IntTupleLike, is_constant
 from ..core.kinds import certified
 from ..core.layout import Layout, unchecked_layout, with_valid
 from ..core.questions import equal
 from ..core.strides import Shape, Stride, compact_col_major
 from ..core.valid import ALL, UNKNOWN, spread
-from .by_mode import by_mode
+from .by_mode import by_mode, in_brackets
 from .composition_refusal import refusal
-from .cutting import cut_static, cutter
-from .flat_modes import Mode, cut_like, flat_modes, merge, path_of, step_of
+from .cutting import cut_diagonals, cut_static, cutter
+from .flat_modes import Mode, cut_like, flat_modes, merge, path_of, step_of, steps_of
 
 _0, _1 = Int[0](), Int[1]()
 
 
+@in_brackets
 @certified
 @by_mode
 def composition(a: Layout, b: Layout) -> Layout:
@@ -43,6 +45,8 @@ def composition(a: Layout, b: Layout) -> Layout:
     ((_2,_2),_3):((_24,_2),_8)
     >>> print(composition(parse("(_8,_16):(_16,_1)"), (_4, parse("_2:_8"))))
     (_4,_2):(_16,_8)
+    >>> print(composition[1](parse("(_4,_6):(_1,_4)"), parse("_3:_2")))        # mode 1 alone: the others stay
+    (_4,_3):(_1,_8)
     >>> composition(parse("(_3,_2):(_5,_1)"), parse("(_2,_2):(_1,_2)"))
     Traceback (most recent call last):
     tla.core.errors.DivisibilityError: composition: (_3,_2):(_5,_1) o (_2,_2):(_1,_2): its modes carry together past 3
@@ -71,6 +75,8 @@ def _composed(a: Layout, b: Layout) -> Layout:
             raise DivisibilityError(*refusal(a, b, cut.why_not))
         return cut_like(b.shape, cut.pieces)
     _require_places(a, b)
+    if any(isinstance(d, BasisSum) for d in leaves(b.stride)):
+        return _along_diagonals(a, b)
     modes = [(path_of(d), (s, step_of(d))) for s, d in flat_modes(b)]
     outers = {path: _mode_at(a, b, path) for path, _mode in modes}  # of the modes of a that b goes to; () is all of a, for offsets
     if any(is_constant(0, s) for s in leaves(b.shape)):
@@ -93,13 +99,28 @@ def _composed(a: Layout, b: Layout) -> Layout:
     return unchecked_layout(*(like(b.shape, (_one(cls, [p[k] for p in cut]) for cut in cuts), cls) for k, cls in ((0, Shape), (2, Stride))))
 
 
+def _along_diagonals(a: Layout, b: Layout) -> Layout:
+    """The composition where b has strides along several modes of a."""
+    what = f"composition: {shown(a)} o {shown(b)}"
+    if not (a.is_static and b.is_static) or ends_empty(a.shape) or size(b) == 0:
+        raise Unproven(f"{what}: a step along several modes", "static layouts, which are not empty", "use ComposedLayout(a, _0, b)")
+    cut = cut_diagonals({path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}, flat_modes(b))
+    if cut.why_not:
+        raise DivisibilityError(
+            f"{what}: {cut.why_not}", "steps that go evenly through the outer layout", "use compose(a, b): it is exact, and keeps both"
+        )
+    return unchecked_layout(
+        *(like(b.shape, (_one(cls, [p[k] for p in pieces]) for pieces in cut.pieces), cls) for k, cls in ((0, Shape), (2, Stride)))
+    )
+
+
 def _one(cls: type[IntTuple], parts: list[Any]) -> IntTree:
     return parts[0] if len(parts) == 1 else cls(*parts)
 
 
 def _require_places(a: Layout, b: Layout) -> None:
     """RankError where b has no value: where one of its strides goes along a mode, and another one into that mode."""
-    paths = {path_of(d) for s, d in flat_modes(b) if not is_constant(1, s) and not is_constant(0, step_of(d))}
+    paths = {path for s, d in flat_modes(b) if not is_constant(1, s) for path, step in steps_of(d) if not is_constant(0, step)}
     inside = next((p for p in paths for q in paths if len(q) < len(p) and p[: len(q)] == q), None)
     if inside is not None:
         what = f"composition: {shown(a)} o {shown(b)}: the mode {'@'.join(map(str, reversed(inside)))} is an integer and a tuple"

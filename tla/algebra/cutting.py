@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.arrays import INT64_MAX, INT64_MIN
-from ..core.basis import E, Encoding
+from ..core.basis import Encoding
 from ..core.digits import Modes, Steps, merged
 from ..core.errors import DivisibilityError
 from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, known, settled, static
 from ..core.leaf_arithmetic import ceil_div, mul, smaller
 from ..core.questions import at_most, divides, equal, require
-from .flat_modes import Mode, has_symbols, step_of
+from .flat_modes import Mode, has_symbols, steps_of
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -91,19 +91,42 @@ class StaticCutter:
 
     def cut(self, inner: list[Mode]) -> Cut:
         found, why = cut_static(self.modes, [(int(s), int(d)) for s, d in inner])
-        pieces = [[Piece(static(n), static(x), self._stride(t)) for n, x, t in mode] for mode in found]
+        pieces = [[Piece(static(n), static(x), self.encode.stride(t)) for n, x, t in mode] for mode in found]
         return Cut(pieces, _why_no_stride(pieces) or why)
-
-    def _stride(self, t: int) -> Leaf:
-        value, path = self.encode.decode(t) or (None, ())
-        return value if value is None else static(value) if not path else E[path] * static(value)
 
 
 def _why_no_stride(pieces: Sequence[Sequence[Piece]]) -> str | None:
     strides = [piece.stride for mode in pieces for piece in mode]
     if None in strides:
         return "a step goes along two coordinates at once"
-    return None if all(INT64_MIN <= step_of(t) <= INT64_MAX for t in strides) else "a stride needs more than 64 bits"
+    return (
+        None if all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t)) else "a stride needs more than 64 bits"
+    )
+
+
+def cut_diagonals(outers: dict[tuple[int, ...], list[Mode]], inner: list[Mode]) -> Cut:
+    """The modes of an inner layout, cut where one of them steps along several modes of the outer one: all is static.
+
+    outers   of each mode that is gone to its modes, merged
+
+    The modes of the outer layout are put behind one another in one domain, each with more room than any coordinate takes; a step
+    along several of them is one number there.
+    """
+    code = Encoding([d for modes in outers.values() for _s, d in modes], sums=True)
+    domain: Modes = []
+    places: dict[tuple[int, ...], int] = {}
+    at = 1
+    for path, modes in outers.items():
+        places[path] = at
+        domain += [(int(s), code(d)) for s, d in modes[:-1]]
+        domain.append((1 << Encoding.BITS, code(modes[-1][1])))
+        at *= math.prod(int(s) for s, _d in modes[:-1]) << Encoding.BITS
+    steps = [[(places[path], int(step)) for path, step in steps_of(d) if step != 0] for _s, d in inner]
+    if any(step < 0 for mode in steps for _place, step in mode):
+        return Cut([], "a step along several modes goes back")
+    found, why = cut_static(domain, [(int(s), sum(place * step for place, step in mode)) for (s, _d), mode in zip(inner, steps)])
+    pieces = [[Piece(static(n), _0, code.stride(t)) for n, _x, t in mode] for mode in found]
+    return Cut(pieces, _why_no_stride(pieces) or why)
 
 
 # ------------------------------------------------------------------------------------------------------- dynamic
@@ -126,7 +149,7 @@ class DynamicCutter(StaticCutter):
         if is_constant(0, d):
             return [Piece(s, d, _0)]
         if self.static and type(s) is Int and type(d) is Int and s > 1:
-            return [Piece(static(n), static(x), self._stride(t)) for n, x, t in self.steps.runs(int(s), int(d))]
+            return [Piece(static(n), static(x), self.encode.stride(t)) for n, x, t in self.steps.runs(int(s), int(d))]
         return self._along_modes(s, d)
 
     def _along_modes(self, s: Any, d: Leaf) -> list[Piece]:

@@ -24,7 +24,7 @@ from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, every, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
 from ..core.valid import ALL
-from .by_mode import TilerLike, by_mode, keeping_valid
+from .by_mode import TilerLike, by_mode, in_brackets, keeping_valid
 from .coalesce import coalesce
 from .codomain import cosize
 from .complement import complement, ends_and_strides, plain_complement, reach_of
@@ -39,6 +39,7 @@ _0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 
+@in_brackets
 @certified
 @functools.partial(by_mode, keep_rest=True)
 def logical_divide(a: Layout, b: Layout) -> Layout:
@@ -105,6 +106,7 @@ def _require_whole_tiles(a: Layout, b: Layout) -> None:
         raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
 
 
+@in_brackets
 @certified
 @functools.partial(by_mode, keep_rest=True, multiplies=True)
 def logical_product(a: Layout, b: Layout) -> Layout:

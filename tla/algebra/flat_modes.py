@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ..core.arrays import INT64_MAX, INT64_MIN
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis, ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import leaves
@@ -33,9 +33,14 @@ def step_of(d: IntLike) -> Leaf:
     return d.value if isinstance(d, ScaledBasis) else d
 
 
+def steps_of(d: IntLike) -> list[tuple[tuple[int, ...], Any]]:
+    """The modes that a stride goes along, and how far in each: of offsets one, ()."""
+    return [(term.path, term.value) for term in d.terms] if isinstance(d, Basis) else [((), d)]
+
+
 def has_symbols(*trees: object) -> bool:
     """Whether one of these shapes or strides has a symbol in it."""
-    return any(known(step_of(n)) is None for x in trees for n in leaves(x))
+    return any(known(step) is None for x in trees for n in leaves(x) for _path, step in steps_of(n))
 
 
 def flat_modes(layout: Layout) -> list[Mode]:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
@@ -82,7 +82,7 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
 
 
 def offsets_only(name: str, layout: Layout) -> None:
-    if any(isinstance(d, ScaledBasis) for d in leaves(as_layout(name, layout).stride)):
+    if any(isinstance(d, Basis) for d in leaves(as_layout(name, layout).stride)):
         raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
 
 

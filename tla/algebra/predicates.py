@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.basis import Encoding
+from ..core.basis import Basis, Encoding
 from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
@@ -90,7 +90,7 @@ def _first_other(x: list[Mode], y: list[Mode]) -> int | None:
 def _normal(mode: Layout) -> list[Mode]:
     """The coalesced modes of a layout of known integers, by value."""
     return merge(
-        [(static(int(s)), type(d)(static(int(step_of(d))), d.path) if step_of(d) is not d else static(int(d))) for s, d in flat_modes(mode)]
+        [(static(int(s)), d.each(lambda n: static(int(n))) if isinstance(d, Basis) else static(int(d))) for s, d in flat_modes(mode)]
     )
 
 

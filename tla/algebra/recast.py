@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
 from ..core.ints import Int, IntLike, IntTree, Leaf, is_constant, known, leaf, static
@@ -37,7 +37,7 @@ def _counted(name: str, *numbers: int) -> list[int]:
 
 def _modes_of_offsets(name: str, layout: Layout) -> list[Mode]:
     modes = flat_modes(as_layout(name, layout))
-    if any(isinstance(d, ScaledBasis) for _s, d in modes):
+    if any(isinstance(d, Basis) for _s, d in modes):
         raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "recast the layout of offsets: coordinates have no width")
     return modes
 

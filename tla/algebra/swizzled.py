@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis
 from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE
 from ..core.errors import DivisibilityError, LeafTypeError, Unproven
@@ -18,7 +18,7 @@ from ..core.ints import Int, IntLike, is_constant, is_static, known, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
-from ..core.swizzle import Swizzle, between
+from ..core.swizzle import CoordSwizzle, Swizzle, between
 from .composition import composition
 from .exhaustive import first_difference
 from .flat_modes import flat_modes
@@ -48,6 +48,28 @@ def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
     return b if swizzle.bits == 0 else swizzle if b.bits == 0 else found
 
 
+@on(CoordSwizzle, composition)
+def _after_coord_swizzle(swizzle: CoordSwizzle, b: object) -> Any:
+    """composition(swizzle, b): b is of coordinates."""
+    if not isinstance(b, AnyLayout):
+        raise LeafTypeError(
+            f"composition: {swizzle} o {shown(b)}", "a layout of coordinates", "compose it with make_identity_layout(shape)"
+        )
+    return ComposedLayout(swizzle, _0, b)
+
+
+@on(ComposedLayout, composition)
+def _after_composed(a: ComposedLayout, b: Any) -> Any:
+    """composition(a, b): inside of a. What is composed already stays so: where a static b is composed too, and does not move through
+    the layout inside of a, both are kept."""
+    try:
+        return a.over(composition, b)
+    except (DivisibilityError, Unproven):
+        if not isinstance(b, ComposedLayout) or not (a.is_static and b.is_static):
+            raise
+        return ComposedLayout(a, _0, b)
+
+
 @on(Swizzle, composition, argument=1)
 @on(ComposedLayout, composition, argument=1)
 def _through(a: Any, b: Any) -> Any:
@@ -64,7 +86,7 @@ def _through(a: Any, b: Any) -> Any:
 def _moved(a: Layout, swizzle: Swizzle, offset: IntLike, inner: Layout, places: Any) -> Any:
     """The layout a(places(c)) as swizzle' o a(offset) o inner, checked on every coordinate."""
     what = f"composition: {shown(a)} after {swizzle}"
-    if any(isinstance(d, ScaledBasis) for d in leaves(a.stride)):
+    if any(isinstance(d, Basis) for d in leaves(a.stride)):
         raise DivisibilityError(f"{what}: coordinates are not swizzled", "a layout of offsets", "use compose")
     if not is_static(a.stride) or not all(map(is_static, [*leaves(a.shape)][:-1])):
         raise Unproven(

@@ -8,7 +8,8 @@ Source: CuTe include/cute/numeric/arithmetic_tuple.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from .arrays import dtype_of
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
-from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_no_integer, leaf, register_leaf
+from .ints import Int, IntLike, IntTupleLike, is_constant, is_int, is_leaf, is_no_integer, leaf, register_leaf, static
 from .leaf_arithmetic import plus, times
 from .plain_ints import remade
 from .value import Value, new_value, put
@@ -27,7 +28,21 @@ if TYPE_CHECKING:
 _0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()
 
 
-class ScaledBasis(Value):
+class Basis(Value):
+    """The base of the strides that coordinates have: one basis element times an integer, or a sum of several."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # an array times an element is an element whose value is the array
+
+    if TYPE_CHECKING:  # what a kind has to have
+
+        @property
+        def terms(self) -> tuple[ScaledBasis, ...]: ...
+        def each(self, f: Callable[[Any], Any]) -> Basis: ...
+        def __add__(self, other: IntTree) -> Any: ...
+
+
+class ScaledBasis(Basis):
     """An integer times a basis element: the coordinate that is `value` in one mode and 0 in all others.
 
     value   an integer, or what computes like one
@@ -46,7 +61,6 @@ class ScaledBasis(Value):
 
     __slots__ = ("path", "value")
     _instead = "multiply an E"
-    __array_ufunc__ = None  # an array times an element is an element whose value is the array
 
     value: Any
     path: tuple[int, ...]
@@ -103,6 +117,98 @@ class ScaledBasis(Value):
     def is_static(self) -> bool:
         """Whether the value is known at compile time."""
         return type(self.value) is Int
+
+    @property
+    def terms(self) -> tuple[ScaledBasis, ...]:
+        """The elements that it is the sum of: itself alone."""
+        return (self,)
+
+    def each(self, f: Callable[[Any], Any]) -> ScaledBasis:
+        """The element with f of its value."""
+        return ScaledBasis(f(self.value), self.path)
+
+
+class BasisSum(Basis):
+    """A stride along several modes at once, the sum of basis elements: (1,1) is the step of a diagonal. Only strides are of this kind:
+    a layout called gives an ArithmeticTuple.
+
+    >>> from tla import E, make_layout
+    >>> a = make_layout(4, E[0] + 2 * E[1])
+    >>> print(a, a(3))
+    4:_1@0+2@1 (3,6)
+
+    Source: CuTe's whitepaper, arXiv 2603.02298; PyCuTe `ArithTuple` as a stride.
+    """
+
+    __slots__ = ("_terms",)
+    _instead = "add basis elements"
+
+    _terms: tuple[ScaledBasis, ...]
+
+    @property
+    def terms(self) -> tuple[ScaledBasis, ...]:
+        """The elements that it is the sum of."""
+        return self._terms
+
+    def __mul__(self, n: IntLike) -> BasisSum:
+        return self.each(functools.partial(times, _factor(n)))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> BasisSum:
+        return self * _MINUS
+
+    def __abs__(self) -> BasisSum:
+        return self.each(abs)
+
+    def __add__(self, other: IntTree) -> Any:
+        return _sum(self, other)
+
+    def __radd__(self, other: IntTree) -> IntTree:
+        return _sum(other, self)
+
+    def each(self, f: Callable[[Any], Any]) -> BasisSum:
+        """The sum with f of the value of each element."""
+        return new_value(BasisSum, _terms=tuple(term.each(f) for term in self.terms))
+
+    def __int__(self) -> int:
+        raise LeafTypeError(
+            f"the stride {self}, along several modes,", "an integer", "give a layout of offsets, or of one mode for each stride"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.terms == other.terms if isinstance(other, BasisSum) else bool(as_coordinate(self) == other)
+
+    def __hash__(self) -> int:
+        return hash(as_coordinate(self))
+
+    def __str__(self) -> str:
+        return "+".join(map(str, self.terms))
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.terms))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return remade, (as_stride, as_coordinate(self))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all values are known at compile time."""
+        return all(term.is_static for term in self.terms)
+
+
+def as_stride(coord: object) -> Any:
+    """A coordinate as a stride: `(1,_0,2)` is 1@0+2@2; one that is 0 in all modes is _0."""
+    terms = tuple(_terms(coord, ()))
+    return _0 if not terms else terms[0] if len(terms) == 1 else new_value(BasisSum, _terms=terms)
+
+
+def _terms(x: object, path: tuple[int, ...]) -> Iterator[ScaledBasis]:
+    if isinstance(x, tuple):
+        for i, mode in enumerate(x):
+            yield from _terms(mode, (*path, i))
+    elif not is_constant(0, x):
+        yield ScaledBasis(x, path)
 
 
 def _path(path: object) -> tuple[int, ...]:
@@ -210,7 +316,9 @@ def _coordinate(modes: Any) -> ArithmeticTuple:
 
 
 def as_coordinate(x: object) -> Any:
-    """A basis element as a coordinate: `8@0@1` is `(_0,(8))`. A tuple as an ArithmeticTuple; an integer stays one."""
+    """A basis element as a coordinate: `8@0@1` is `(_0,(8))`, or a sum of them. A tuple as an ArithmeticTuple; an integer stays one."""
+    if isinstance(x, BasisSum):
+        return functools.reduce(_sum_of_modes, map(as_coordinate, x.terms))
     if isinstance(x, ScaledBasis):
         value = x.value
         for i in reversed(x.path):
@@ -227,7 +335,7 @@ def in_shape(x: object, shape: IntTupleLike) -> Any:
 
     Any other coordinate is as it was. RankError for modes that the shape does not have.
     """
-    if not isinstance(x, (ScaledBasis, ArithmeticTuple)):
+    if not isinstance(x, (Basis, ArithmeticTuple)):
         return x
     coord = as_coordinate(x)
     if not isinstance(shape, tuple) or len(coord) > len(shape):
@@ -260,6 +368,7 @@ def _ask(question: str, a: IntLike, b: IntLike) -> bool | None:
 
 
 register_leaf(ScaledBasis, _ask, integer=False)
+register_leaf(BasisSum, _ask, integer=False)
 
 
 def MakeBasisLike(shape: IntTupleLike) -> IntTree:
@@ -297,12 +406,29 @@ class Encoding:
 
     BITS = 256
 
-    def __init__(self, strides: Any) -> None:
-        paths = dict.fromkeys(d.path for d in strides if isinstance(d, ScaledBasis))
+    def __init__(self, strides: Any, sums: bool = False) -> None:
+        strides = [*strides]
+        self.sums = sums or any(isinstance(d, BasisSum) for d in strides)
+        paths = dict.fromkeys(term.path for d in strides if isinstance(d, Basis) for term in d.terms)
         self._shift = {path: (k + 1) * self.BITS for k, path in enumerate(paths)}
 
     def __call__(self, d: Leaf) -> int:
-        return int(d.value) << self._shift[d.path] if isinstance(d, ScaledBasis) else int(d)
+        return sum(int(t.value) << self._shift[t.path] for t in d.terms) if isinstance(d, Basis) else int(d)
+
+    def stride(self, n: int) -> Leaf | None:
+        """The static stride of an encoded number; None for one along several modes where no stride that was given is."""
+        found = self.decode(n)
+        if found:
+            value, path = found
+            return E[path] * static(value) if path else static(value)
+        if not self.sums:
+            return None
+        half, values = 1 << (self.BITS - 1), []
+        for path, shift in self._shift.items():
+            value = ((n >> shift) + half) % (2 * half) - half
+            values.append(E[path] * static(value))
+            n -= value << shift
+        return as_stride(functools.reduce(_sum, values)) if n == 0 else None
 
     def decode(self, n: int) -> tuple[int, tuple[int, ...]] | None:
         """The value and the path, () for an integer; None for a coordinate of more than one mode."""

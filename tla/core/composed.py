@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .arrays import require_held
-from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from .basis import ArithmeticTuple, Basis, ScaledBasis, as_coordinate
 from .conversions import offset_range
 from .coord import CoordLike, Offset
 from .errors import LeafTypeError, RankError
@@ -23,7 +23,8 @@ from .layout import Layout, as_layout, origin_given
 from .leaf_arithmetic import plus
 from .plain_ints import remade
 from .profiles import flatten, unflatten
-from .swizzle import Swizzle
+from .questions import equal
+from .swizzle import CoordSwizzle, Swizzle
 from .value import new_value
 
 _0 = Int[0]()
@@ -34,7 +35,7 @@ MAX_PARTS = 256
 class ComposedLayout(AnyLayout):
     """outer(offset + inner(coord)): the layout whose coordinates are inner's and whose offsets are outer's.
 
-    outer    a Swizzle, a Layout, or another ComposedLayout
+    outer    a Swizzle, a CoordSwizzle of coordinates, a Layout, or another ComposedLayout
     offset   an integer [of outer's domain]; a coordinate where inner gives coordinates
     inner    a Layout or ComposedLayout; its shape is the shape, its origin_shape the origin_shape
 
@@ -60,14 +61,17 @@ class ComposedLayout(AnyLayout):
             as_layout("the inner part of a ComposedLayout", inner)
         if isinstance(outer, ComposedLayout):
             return cls(outer.outer, outer.offset, cls(outer.inner, offset, inner))
-        if not isinstance(outer, (Swizzle, Layout)):
+        if not isinstance(outer, (Swizzle, CoordSwizzle, Layout)):
             raise LeafTypeError(
                 f"a ComposedLayout with a {type(outer).__name__} outside",
                 "a Swizzle or a layout",
                 "write Swizzle[3, 4, 3]() for the outer part",
             )
         offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
-        if isinstance(offset, tuple) and isinstance(inner, Layout) and not gives_coordinates(inner):
+        coordinates = gives_coordinates(inner)
+        if coordinates and is_int(offset) and equal(offset, 0):
+            offset = _0  # the zero of coordinates: no integer that could vary
+        if isinstance(offset, tuple) and not coordinates:
             raise LeafTypeError(
                 f"the coordinate {shown(offset)} as offset of {shown(inner)}",
                 "an integer",
@@ -80,13 +84,17 @@ class ComposedLayout(AnyLayout):
             raise RankError(
                 f"a ComposedLayout of {parts} parts", f"at most {MAX_PARTS}", "put some of them together first: composition(a, b)"
             )
-        if isinstance(outer, Swizzle) and (not is_int(offset) or (isinstance(inner, Layout) and gives_coordinates(inner))):
+        if isinstance(outer, Swizzle) and (not is_int(offset) or coordinates):
             raise LeafTypeError(
                 f"{outer} o {shown(offset)} o {shown(inner)}",
                 "integers to swizzle",
                 "put a layout that maps coordinates to offsets in between",
             )
-        if isinstance(outer, Swizzle) and outer.bits == 0 and is_constant(0, offset):
+        if isinstance(outer, CoordSwizzle) and not coordinates:
+            raise LeafTypeError(
+                f"{outer} o {shown(offset)} o {shown(inner)}", "coordinates to swizzle", "write Swizzle[3, 4, 3] for offsets"
+            )
+        if isinstance(outer, (Swizzle, CoordSwizzle)) and outer.bits == 0 and is_constant(0, offset):
             return inner
         return new_value(cls, outer=outer, offset=offset, inner=inner)
 
@@ -163,8 +171,10 @@ def around(layout: Any, inner: AnyLayout, offset: IntTree = _0) -> tuple[Any, An
     return new_value(ComposedLayout, outer=layout.outer, offset=total, inner=rest), _0
 
 
-def gives_coordinates(layout: Layout) -> bool:
-    return any(isinstance(d, ScaledBasis) for d in leaves(layout.stride))
+def gives_coordinates(layout: object) -> bool:
+    """Whether a layout's values are coordinates, those of its outermost part."""
+    last = layout.outer if isinstance(layout, ComposedLayout) else layout
+    return isinstance(last, CoordSwizzle) or (isinstance(last, Layout) and any(isinstance(d, Basis) for d in leaves(last.stride)))
 
 
 def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
@@ -177,6 +187,8 @@ def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
         ends = values_between(layout.inner, layout.offset)
         if isinstance(layout.outer, Layout):
             ends = offset_range(layout.outer.shape, layout.outer.stride)
+        elif isinstance(layout.outer, CoordSwizzle):
+            ends = None
         elif ends:
             ends = (
                 -1 << max(-ends[0], layout.outer.changes).bit_length() if ends[0] < 0 else 0,

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
-from .basis import in_shape
+from .basis import Basis, BasisSum, as_coordinate, in_shape
 from .coord import Coord, CoordLike, Offset, as_coord, no_coordinate
 from .digits import merged_leaves
 from .errors import RangeError, RankError
@@ -144,7 +144,8 @@ def offset_of(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Of
     except (TypeError, ZeroDivisionError):  # not plain ints throughout, or refused below with a reason
         total = 0
     # A sum that is not 0 has a term that is not, and that term has the dynamic coordinate in it: the result is dynamic.
-    return total or _offset_of_coord(as_coord(in_shape(coord, shape)), shape, stride)
+    offset = total or _offset_of_coord(as_coord(in_shape(coord, shape)), shape, stride)
+    return as_coordinate(offset) if type(offset) is BasisSum else offset
 
 
 def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
@@ -180,11 +181,13 @@ def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] |
     lows: dict[Any, int] = {}
     highs: dict[Any, int] = {}
     for s, d in zip(leaves(shape), leaves(stride)):
-        path, n, step = getattr(d, "path", ()), known(s), known(getattr(d, "value", d))
-        if n is None or step is None:
-            return None
-        ends = lows if step < 0 else highs
-        ends[path] = ends.get(path, 0) + max(n - 1, 0) * step
+        n = known(s)
+        for path, value in ((t.path, t.value) for t in d.terms) if isinstance(d, Basis) else (((), d),):
+            step = known(value)
+            if n is None or step is None:
+                return None
+            ends = lows if step < 0 else highs
+            ends[path] = ends.get(path, 0) + max(n - 1, 0) * step
     return min(lows.values(), default=0), max(highs.values(), default=0)
 
 

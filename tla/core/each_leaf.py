@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from .basis import ScaledBasis
+from .basis import Basis
 from .composed import ComposedLayout
 from .errors import LeafTypeError
 from .int_tuple import IntTuple, Underscore
@@ -16,7 +16,7 @@ from .ints import as_static, is_leaf, leaf
 from .kinds import layout_fix
 from .layout import Layout
 from .plain_ints import as_written, plain_ints
-from .swizzle import Swizzle
+from .swizzle import CoordSwizzle, Swizzle
 
 if TYPE_CHECKING:
     from contextlib import _GeneratorContextManager as Block  # a block of `with`, and a decorator
@@ -36,9 +36,9 @@ def each_leaf(where: str, x: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(x, tuple):
         parts = [each_leaf(where, n, change) for n in x]
         return type(x)(*parts) if isinstance(x, IntTuple) else tuple(parts)
-    if isinstance(x, ScaledBasis):
-        return ScaledBasis(each_leaf(where, x.value, change), x.path)
-    if x is None or isinstance(x, (Swizzle, Underscore)):
+    if isinstance(x, Basis):
+        return x.each(lambda n: each_leaf(where, n, change))
+    if x is None or isinstance(x, (Swizzle, CoordSwizzle, Underscore)):
         return x
     if is_leaf(x) or hasattr(type(x), "__index__"):  # numpy's integers too
         return change(leaf(x))

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .arrays import INT64_MAX, INT64_MIN
-from .basis import as_coordinate
+from .basis import ArithmeticTuple, as_coordinate, as_stride
 from .cache import memo
 from .conversions import crd2idx, ends_empty, idx2crd, offset_of
 from .coord import Computes, Coord, Offset
@@ -232,12 +232,24 @@ def _static_pair(shape: IntTree, stride: IntTree, plain: list[tuple[int, int]], 
 
 def _checked_pair(shape: Any, stride: object) -> tuple[Any, Any]:
     """Shape and stride of a layout, each leaf checked."""
-    shape, stride = as_int_tuple(shape, Shape), as_int_tuple(stride, Stride)
-    require_congruent("Layout", shape, stride)
+    shape, given = as_int_tuple(shape, Shape), stride
+    stride = as_int_tuple(given, Stride)
+    try:
+        require_congruent("Layout", shape, stride)
+    except RankError:
+        stride = as_int_tuple(_steps(shape, given), Stride)
+        require_congruent("Layout", shape, stride)
     for n in leaves(shape):
         if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
             raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
     return shape, stride
+
+
+def _steps(shape: Any, stride: Any) -> Any:
+    """The strides, a coordinate at an integer of the shape as the one stride that it is."""
+    if isinstance(stride, tuple) and isinstance(shape, tuple):
+        return (*map(_steps, shape, stride),) if len(stride) == len(shape) else stride
+    return as_stride(stride) if isinstance(stride, ArithmeticTuple) and not isinstance(shape, tuple) else stride
 
 
 def _may_be_extent(n: IntLike, shape: IntTupleLike) -> bool:

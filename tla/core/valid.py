@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from .basis import E, ScaledBasis
+from .basis import BasisSum, E, ScaledBasis
 from .int_tuple import leaves, like, modes_of, product, product_each
 from .ints import Int, IntTree, IntTupleLike, Leaf
 from .leaf_arithmetic import add, ceil_div, mul, smaller
@@ -67,6 +67,8 @@ def box(shape: IntTupleLike, stride: IntTupleLike, limits: Sequence[Any]) -> lis
     shape, stride   of a layout whose values are coordinates
     limits          the end of what is valid along each axis: a coordinate is valid where each of its integers is below
     """
+    if any(isinstance(d, BasisSum) for d in leaves(stride)):
+        return None
     modes = [_digits(s, d) for s, d in zip(modes_of(shape), modes_of(stride))]
     counts = {(i, k): digit.extent for i, mode in enumerate(modes) for k, digit in enumerate(mode)}
     empty: dict[int | None, Any] = {}

@@ -1,9 +1,12 @@
 """The reader of our notation: `((_4,_2),(_4,_3)):((_4,_16),(_1,_32))`.
 
     text   = part { "o" part "o" part }                      Sw<3,4,3> o _0 o (_8,_8):(_8,_1)
-    part   = "Sw" "<" integer "," integer "," integer ">" | tuple [ ":" tuple ]
+    part   = "Sw" "<" integer "," integer "," integer ">" | "CS" "<" integer "," integer "," modes "," integer "," modes ">"
+           | tuple [ ":" tuple ]
+    modes  = "[" [ integer { "," integer } ] "]"
     tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
-    leaf   = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
+    leaf   = summand { "+" summand }                         several: of a stride along several modes, 1@0+2@1
+    summand = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
 
 An expression of symbols, such as ceil(N/128), is read where sizes have names; its grammar is that of SymInt.
 
@@ -17,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.arrays import INT64_MAX, INT64_MIN, int64_of
-from ..core.basis import E
+from ..core.basis import Basis, E, as_stride
 from ..core.cache import compiled
 from ..core.composed import MAX_PARTS, ComposedLayout
 from ..core.int_tuple import MAX_DEPTH, IntTuple
@@ -25,7 +28,7 @@ from ..core.ints import IntLike, IntTree, IntTupleLike, static
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.reader import Reader, closings
-from ..core.swizzle import make_swizzle
+from ..core.swizzle import CoordSwizzle, make_coord_swizzle, make_swizzle
 
 # Sizes in a text bring the symbolic package with them.
 _EXPRESSIONS = OnDemand("tla.symbolic.parse_expression")
@@ -44,7 +47,7 @@ class NotationReader(Reader):
     bare_is_static   whether 4 is static, and not _4 alone
     """
 
-    tokens = rf"{LEAF}|{NAME}|[():,<>]"
+    tokens = rf"{LEAF}|{NAME}|[][():,<>+]"
     noun, example = "a layout", "a layout reads (_4,2):(_1,4)"
     max_depth = MAX_DEPTH
     bare_is_static = False
@@ -66,6 +69,8 @@ class NotationReader(Reader):
         """The value that stands alone, or between the "o" of a chain."""
         if self.token == "Sw":
             return make_swizzle(*self.swizzle_numbers())
+        if self.token == "CS":
+            return self.coord_swizzle()
         shape = self.int_tuple()
         if not self.take(":"):
             return shape
@@ -80,6 +85,22 @@ class NotationReader(Reader):
         if len(numbers) != 3:
             self.fail(f"a swizzle of {len(numbers)} numbers", "3 numbers in <>", "write Sw<1,2,3>", start)
         return numbers
+
+    def coord_swizzle(self) -> CoordSwizzle:
+        """A swizzle of coordinates, CS<3,0,[0],0,[1]>: bits, base and mode of what is read, base and mode of what changes."""
+        start = self.at
+        self.advance()
+        found = self.listed("<>", self.number_or_modes, "the 5 parts of a coordinate swizzle")
+        if [type(x) for x in found] != [int, int, tuple, int, tuple]:
+            self.fail(
+                "a coordinate swizzle of other parts", "3 numbers, and modes after the second and third", "write CS<3,0,[0],0,[1]>", start
+            )
+        return make_coord_swizzle(*found)
+
+    def number_or_modes(self) -> Any:
+        if self.token == "[":
+            return tuple(self.listed("[]", lambda: self.integer("a mode", 0), "modes"))
+        return self.integer("a number, or modes in []")
 
     def int_tuple(self) -> Any:
         """An IntTuple, by a stack of the tuples that are open: however deep the caller is, recursion never meets its limit."""
@@ -119,10 +140,20 @@ class NotationReader(Reader):
         if self.token == "(":
             return bool(compiled(_OPERATOR).match(self.text, self.closings.get(self.at, len(self.text))))
         if self.token[:1] in _FIRST:
-            return bool(compiled(_OPERATOR).match(self.text, self.after))
+            return "@" not in self.token and bool(compiled(_OPERATOR).match(self.text, self.after))
         return self.token[:1].isalpha() or self.text.startswith("-", self.at)
 
     def leaf(self) -> Any:
+        """One summand, or the sum of basis elements, as in 1@0+2@1."""
+        value = self.summand()
+        while isinstance(value, Basis) and self.take("+"):
+            at, other = self.at, self.summand()
+            if not isinstance(other, Basis):
+                self.fail(f"{value} and {other}", "a basis element, such as 2@1", at=at)
+            value = as_stride(value + other)
+        return value
+
+    def summand(self) -> Any:
         """An integer, a symbolic expression, or either times a basis element, as in _4, M//2, 8@0@1."""
         if self.symbols is not None and self.at_expression():
             value, end = _EXPRESSIONS.read(self.text, self.at, self.symbols)

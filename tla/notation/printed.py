@@ -5,15 +5,19 @@
     chain   = part { "o" part }                           parts as in our notation, and what a tensor begins with
     start   = [ swizzle "_" ] pointer "[" bits "b" "]" "(" address ")" | ["raw_"] "ptr" ( "<" items ">" | "(" address ":" items ")" )
             | "ArithTuple" tuple | "counting_iter" "(" leaf ")" | tuple, of a tensor of coordinates
+            | "!fly." name "<" [ element "," space "," ] chain [ "," "align" "<" integer ">" ] [ "," swizzle ] ">"
     item    = element | space | "align" "<" integer ">" | swizzle
-    leaf    = integer | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]          a size that is not known, and what divides it
+    part    = a part of our notation | "[" chain "]"         FlyDSL's; brackets change nothing: (A o B) o C is A o (B o C)
+    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]          ?: a size that is not known
 
     Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1)      a tensor of CuTe: its swizzle is one of bytes; the pointer is left out
     S<3,3,3> o 0 o (8,64):(64,1)                             the DSL: a bare number is static there, `?` dynamic
+    !fly.layout<(4,8):(1E0,2E1)>                             FlyDSL: 1E0E1 is E[0, 1], the outermost mode first; numbers are static
     ArithTuple(0,4) o (4,5):(_1@0,_1@1)                      coordinates, and the one that they begin at
     cute::Layout<cute::tuple<cute::C<4>, int>, ...>          a type of C++: int is a size that is not known
 
-Source: cute::print of CUTLASS (util/print.hpp, pointer.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of the CuTe DSL 4.8.
+Source: cute::print of CUTLASS (util/print.hpp, pointer.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of the CuTe DSL 4.8;
+lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ..core.arrays import int64_of
 from ..core.basis import E
 from ..core.cache import compiled
 from ..core.composed import MAX_PARTS
@@ -34,19 +39,25 @@ from ..core.reader import Reader, write_nearest
 from ..core.swizzle import make_swizzle
 from .grammar import LEAF, NAME, NotationReader, along, chained
 
+#: What FlyDSL alone writes: its types, brackets, and strides such as 1E0.
+_FLY = r"!fly\.|\bo\s*\[|(?<!\w)[0-9]{1,20}E[0-9]"
 #: What no text of ours has.
 _FOREIGN = (
     r"(?a)\?|(?<![\w.])S<|ptr_?[\[(<]|\btmem_\[|ArithTuple\(|counting_iter\(|cute::|!cute\.|"
-    r"(?<!\w)(?:Composed)?Layout<|(?<!\w)tensor[<(]"
+    r"(?<!\w)(?:Composed)?Layout<|(?<!\w)tensor[<(]|" + _FLY
 )
-_DSL = r"(?a)\?|(?<![\w.])S<|!cute\.|(?<!\w)tensor<"
+_DSL = rf"(?a)\?|(?<![\w.])S<|!cute\.|(?<!\w)tensor<|{_FLY}"
 _TYPE = r"\s*(?:(?:const|class|struct|typename)\s+)*(?:cute::|(?:Composed)?Layout<)"
 #: A line below a layout that print_layout or print_tensor wrote; the elements of a tensor of the DSL.
 _ROW = r"[-=\s][-+=|\s\d.,()_einaf]*\Z"
 _DATA = r"[-+einaf\d\s.,()\[\]]*\)\s*"
 _POINTER = r"_?(?:(?:gmem|smem|rmem|trans)_)*(?:sub)?ptr_?|_?tmem_"
+_MODES_E = r"(?:E[0-9]{1,5})+"
+_ALONG_E = rf"-?[0-9]+{_MODES_E}(?![0-9A-Za-z_.@])"
 _ELEMENT = r"[A-Za-z]+?(1|2|4|6|8|16|32|64|128)(?:E\d+M\d[A-Z0-9]*)?"
-_SPACES = ("generic", "gmem", "smem", "rmem", "tmem", "dsmem", "cmem")
+_SPACES = ("generic", "gmem", "smem", "rmem", "tmem", "dsmem", "cmem", "global", "shared", "register")
+#: The types of FlyDSL that hold nothing but a layout, a tuple or a swizzle.
+_FLY_TYPES = ("layout", "composed_layout", "int_tuple", "swizzle", "coord_swizzle")
 
 #: More sizes that a print does not tell are refused.
 MAX_UNKNOWN = 256
@@ -129,7 +140,10 @@ class PrintedReader(NotationReader):
     widths         those of the elements that the text has pointers to
     """
 
-    tokens = rf"0x[0-9A-Za-z.]*|[0-9]+b(?![0-9A-Za-z_])|{LEAF}|@(?:0x[0-9a-fA-F]+|\.\.\.)|_?{NAME}|!cute\.[a-z]+|" + r'[][(){}<>,:?="]'
+    tokens = (
+        rf"0x[0-9A-Za-z.]*|[0-9]+b(?![0-9A-Za-z_])|{LEAF}|{_ALONG_E}|#[a-z_]+\.[a-z_]+|"
+        rf"@(?:0x[0-9a-fA-F]+|\.\.\.)|_?{NAME}|!(?:cute|fly)\.[a-z_]+|" + r'[][(){}<>,:?="+]'
+    )
     noun, example = "a print of CuTe", "paste it as it was printed"
 
     def __init__(self, text: str, ask: Callable[[Unknown], Any], origin_shape: IntTupleLike | None = None) -> None:
@@ -153,6 +167,8 @@ class PrintedReader(NotationReader):
             return self.enclosed("<>", self.quoted, "a layout in quotes")
         if self.take("!cute.memref"):
             return self.enclosed("<>", self.memref, "an element type")
+        if self.token.startswith("!fly."):
+            return self.of_fly(self.next().removeprefix("!fly."))
         if not self.take("tensor"):
             return self.joined(self.parts())
         if self.token == "<":
@@ -165,6 +181,23 @@ class PrintedReader(NotationReader):
             self.fail("elements that are no numbers", "data=[...])", "paste the whole of what was printed")
         self.go_to(len(self.text))
         return self.joined(parts, of_tensor=True)
+
+    def of_fly(self, kind: str) -> Any:
+        """The inside of !fly.layout<...>, and of a tensor of FlyDSL: element, space, layout, alignment and swizzle of bytes."""
+        if kind in _FLY_TYPES:
+            return self.joined(self.enclosed("<>", self.parts))
+        if kind != "memref":
+            self.fail(f"the type !fly.{kind:.40}", ", ".join((*_FLY_TYPES, "memref")), "paste one of these", 0)
+        items, parts = self.enclosed("<>", self.fly_memref)
+        return self.joined([self.pointer_to(items), *parts])
+
+    def fly_memref(self) -> tuple[dict[str, Any], list[Any]]:
+        items = dict([self.item()])
+        self.expect(",", "and a memory space")
+        items |= [self.item()]
+        self.expect(",", "and a layout")
+        parts = self.parts()
+        return items | (self.items() if self.take(",") else {}), parts
 
     def quoted(self) -> Any:
         self.expect('"', "and a layout")
@@ -185,15 +218,17 @@ class PrintedReader(NotationReader):
         """The parts between the "o" of a chain; _ stands between a swizzle and the pointer that it is of."""
         out = [self.piece()]
         while self.take("o") or (isinstance(out[-1], _Swizzle) and self.token[:1] == "_"):
-            if len(out) == MAX_PARTS:
+            out += self.enclosed("[]", self.parts) if self.token == "[" else [self.piece()]
+            if len(out) > MAX_PARTS:
                 self.fail(f"more than {MAX_PARTS} parts", f"{MAX_PARTS} at most", "read a part of it")
-            out.append(self.piece())
         return out
 
     def piece(self) -> Any:
         token = self.token
         if token in ("S", "Sw"):
             return _Swizzle(*self.swizzle_numbers())
+        if token == "CS":
+            return self.coord_swizzle()
         if token in ("ptr", "raw_ptr") and self.text.startswith(("<", "("), self.after):
             self.advance()
             return self.enclosed("()", self.raw_pointer) if self.token == "(" else self.pointer_to(self.enclosed("<>", self.items))
@@ -211,12 +246,25 @@ class PrintedReader(NotationReader):
         self.depth -= 1
         return tuple(opened.pop()[1])
 
-    def leaf(self) -> Any:
+    def summand(self) -> Any:
+        if compiled(_ALONG_E).fullmatch(self.token):
+            digits, *modes = self.token.split("E")
+            value = int64_of(digits)
+            if value is None:
+                self.fail(f"{digits:.24} does not fit in 64 bits", "64 bits", "use a smaller one")
+            self.advance()
+            return along(static(value), "@".join(modes[::-1]))
         if self.token != "?":
-            return super().leaf()
+            return super().summand()
         self.advance()
         divisor = self.enclosed("{}", self.facts) if self.token == "{" else 1
-        return self.open_size(divisor, self.next()[1:] if self.token[:1] == "@" else "")
+        return self.open_size(divisor, self.path())
+
+    def path(self) -> str:
+        """The mode of a stride: @1@0 of CuTe's, E0E1 of FlyDSL's; nothing where it has none."""
+        if self.token[:1] == "@":
+            return self.next()[1:]
+        return "@".join(self.next().split("E")[:0:-1]) if compiled(_MODES_E).fullmatch(self.token) else ""
 
     def facts(self) -> int:
         """The number that divides a size; the type of the size may stand before it."""
@@ -312,6 +360,8 @@ class PrintedReader(NotationReader):
         token = self.token
         if token[:1] == "@":
             return "the address", self.address()
+        if token[:1] == "#":
+            return "the memory space", self.next()
         if token == "S":
             return "the swizzle", _Swizzle(*self.swizzle_numbers())
         if self.take("align"):

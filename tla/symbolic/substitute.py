@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis
 from ..core.composed import ComposedLayout
 from ..core.each_leaf import each_leaf
 from ..core.ints import IntLike, Leaf, as_static, is_static
@@ -41,8 +41,8 @@ def _sizes(x: object) -> Iterator[SymInt]:
     """The sizes that x is made of."""
     if isinstance(x, SymInt):
         yield x
-    elif isinstance(x, ScaledBasis):
-        yield from _sizes(x.value)
+    elif isinstance(x, Basis):
+        yield from _sizes(tuple(term.value for term in x.terms))
     elif isinstance(x, Layout):
         yield from _sizes((x.shape, x.stride, x.origin_shape or ()))
     elif isinstance(x, ComposedLayout):

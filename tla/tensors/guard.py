@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..algebra.flat_modes import flat_modes
 from ..algebra.modes import slice_and_offset
 from ..core.arithmetic import elem_less
-from ..core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from ..core.basis import ArithmeticTuple, Basis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of
@@ -88,10 +88,10 @@ def _holds_all(place: Layout, start: IntTree, valid: tuple[Any, ...]) -> bool:
         return False
     spans: list[tuple[Any, Any]] = [(_0, _0)] * len(valid)
     for s, d in flat_modes(place):
-        if isinstance(d, ScaledBasis):
-            low, high = spans[d.path[0]]
-            step = mul(larger(s - _1, _0), d.value)
-            spans[d.path[0]] = (add(low, smaller(step, _0)), add(high, larger(step, _0)))
+        for term in d.terms if isinstance(d, Basis) else ():
+            low, high = spans[term.path[0]]
+            step = mul(larger(s - _1, _0), term.value)
+            spans[term.path[0]] = (add(low, smaller(step, _0)), add(high, larger(step, _0)))
     return all(
         at_most(_0, add(first, low)) is True and at_most(add(add(first, high), _1), n) is True
         for first, n, (low, high) in zip(start, valid, spans)

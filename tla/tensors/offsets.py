@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..algebra.flat_modes import has_symbols
 from ..core.arrays import INT64_MAX, INT64_MIN
-from ..core.basis import ScaledBasis
+from ..core.basis import Basis
 from ..core.cache import plain_memo
 from ..core.composed import ComposedLayout, gives_coordinates, values_between
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
@@ -55,7 +55,7 @@ def offsets(layout: Layout, *, limit: int = _LIMIT) -> npt.NDArray[np.int32] | n
     """
     import numpy as np
 
-    if any(isinstance(d, ScaledBasis) for d in leaves(layout.stride)):
+    if any(isinstance(d, Basis) for d in leaves(layout.stride)):
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     _require_known(layout, layout.stride)
     extents = _extents(layout, limit)
@@ -102,7 +102,7 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
     import numpy as np
 
     extents = _extents(layout, limit)
-    if isinstance(layout.outer, Layout) and gives_coordinates(layout.outer):
+    if gives_coordinates(layout):
         raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
     if not all(extents):
         return np.empty(extents, np.int32)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..algebra.plain_integers import note_of
 from ..core.errors import LeafTypeError, RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import IntLike, IntTupleLike, Leaf, is_int, known
@@ -200,8 +201,9 @@ def _figure(view: View, paints: Sequence[Paint], cut: tuple[int, ...] | None) ->
 
 
 def notes_of(view: View) -> tuple[str, ...]:
-    """The notes of a view: those of its subject, and how much of it is drawn."""
-    notes = view.subject.notes if view.is_whole else (*view.subject.notes, _partly(view))
+    """The notes of a view: those of its subject, what known integers would give, and how much of it is drawn."""
+    smaller = note_of(view.subject.layout)
+    notes = (*view.subject.notes, *([str(smaller)] if smaller else []), *(() if view.is_whole else (_partly(view),)))
     return tuple(map(printable, notes))
 
 

@@ -31,7 +31,8 @@ GetTileLayout MakeBatchedLayout Swizzle composition compose coalesce complement 
 right_inverse logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product
 flat_product blocked_product raked_product tile_to_shape upcast downcast recast_layout flatten group select take size
 cosize max_common_layout max_common_vector nullspace is_injective is_bijective is_compact same_map make_layout make_ordered_layout
-make_shape make_stride make_coord make_tile make_identity_layout make_composed_layout slice_ dice crd2idx idx2crd"""
+make_shape make_stride make_coord make_tile make_identity_layout make_composed_layout slice_ dice crd2idx idx2crd static dynamic
+layout_add"""
 #: Those of them that are of tla.xla.
 XLA_OPERATIONS = "lower", "relayout", "is_bitcast", "byte_size", "padded_element_count"
 #: Those that are of tla.gpu.
@@ -113,7 +114,7 @@ def family(name: str) -> tuple[Any, str]:
 
 def is_free(name: str) -> bool:
     """Whether a text may give a value to a name: it is none of the language's."""
-    return not (name in constants() or name in ("o", "Sw", "print") or hasattr(tla, name) or keyword.iskeyword(name))
+    return not (name in constants() or name in ("o", "Sw", "CS", "print") or hasattr(tla, name) or keyword.iskeyword(name))
 
 
 class Term(NamedTuple):

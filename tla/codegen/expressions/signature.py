@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...core.basis import ScaledBasis, as_coordinate
+from ...core.basis import Basis, ScaledBasis, as_coordinate
 from ...core.composed import ComposedLayout
 from ...core.coord import CoordLike
 from ...core.errors import LeafTypeError, RankError
@@ -18,7 +18,7 @@ from ...core.ints import IntTree, IntTupleLike, Leaf, leaf
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import add, larger, plus
-from ...core.swizzle import Swizzle
+from ...core.swizzle import CoordSwizzle, Swizzle
 from ...notation.text import parse
 from ...symbolic import Condition, SymInt, dim, index
 from ...symbolic.declare import unnamed
@@ -182,7 +182,7 @@ def with_parameters(x: object, found: dict[str, Parameter], name: str = "") -> A
     if isinstance(x, ComposedLayout):
         parts = (("outer", x.outer), ("start", x.offset), ("inner", x.inner))
         return ComposedLayout(*(with_parameters(part, found, f"{name}{which}_") for which, part in parts))
-    if isinstance(x, Swizzle):
+    if isinstance(x, (Swizzle, CoordSwizzle)):
         return x
     if isinstance(x, Layout):
         shape = _open(x.shape, found, f"{name}shape", dim)
@@ -197,8 +197,8 @@ def _any(name: str) -> SymInt:
 def _open(x: object, found: dict[str, Parameter], name: str, declare: object) -> Any:
     if isinstance(x, tuple):
         return type(x)(*(_open(y, found, f"{name}_{k}", declare) for k, y in enumerate(x)))
-    if isinstance(x, ScaledBasis):
-        return ScaledBasis(_open(x.value, found, name, declare), x.path)
+    if isinstance(x, Basis):
+        return x.each(lambda n: _open(n, found, name, declare))
     return open_leaf(x, found, name, declare)
 
 

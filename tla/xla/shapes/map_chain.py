@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.basis import ScaledBasis
+from ...core.basis import BasisSum, ScaledBasis
 from ...core.composed import ComposedLayout, gives_coordinates
 from ...core.digits import reached
 from ...core.errors import LoweringError
@@ -105,6 +105,8 @@ def _stage(modes: list[tuple[Any, Any]], sizes: tuple[int, ...], following: tupl
 
 def _placed(d: object, following: tuple[int, ...]) -> tuple[int, int]:
     """A stride as an integer, and which number of the next stage it steps."""
+    if isinstance(d, BasisSum):
+        raise _Unfit(f"the stride {d} goes along several modes")
     if not isinstance(d, ScaledBasis):
         return _number(d), 0
     if len(d.path) != 1 or d.path[0] >= len(following):
