@@ -58,7 +58,8 @@ class Evaluator:
         for name, tree in self.code.steps:
             self.values[name] = self.of(tree)
         value: Any = self.code.value
-        found = self.row_major(value[0], *value[1:]) if isinstance(value, tuple) and value[0] == "results" else self.of(value)[0]
+        results = isinstance(value, tuple) and str(value[0]) == "results"
+        found = self.row_major(*value) if results else self.of(value)[0]
         if int(found.max()) >= 2**63:
             self.fail(Op("", 0), f"the offset {int(found.max())}", "one below 2^63", "compute in integers with a sign")
         return as_int64(found)
