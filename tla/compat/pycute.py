@@ -1,7 +1,6 @@
 """NVIDIA's pycute over the exact algebra: the same names and the same plain tuples, with answers that are right or refused.
 
-`from tla.compat import pycute` stands for `import pycute`, and `from tla.compat.pycute import *` for `from pycute import *`. A layout has
-plain integers, which are known. What differs from pycute 4.2 is in docs/compat.md.
+`from tla.compat import pycute` stands for `import pycute`. Plain integers are known. What differs from pycute 4.2 is in docs/compat.md.
 
 >>> from tla.compat.pycute import Layout, complement, logical_divide
 >>> complement(Layout((2, 4), (1, 16)), 64)
@@ -14,7 +13,6 @@ Source: CUTLASS python/pycute.
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import ABC
 from collections.abc import Callable
@@ -163,8 +161,7 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
     (1, 6)
     """
-    strides = prefix_product(shape) if stride is None else stride
-    return plain(conversions.crd2offset(closed(crd), static(shape), static(strides)))
+    return plain(conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride)))
 
 
 def closed(crd: Any) -> Any:
@@ -469,8 +466,8 @@ def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) ->
     if len(layoutB) > len(layoutA):
         raise RankError(f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none")
     split = [hier_unzip(splitter, layoutA[i], b) for i, b in enumerate(layoutB)]
-    rest = (layoutA[i] for i in range(len(layoutB), len(layoutA)))
-    return make_layout(make_layout(s[0] for s in split), make_layout(itertools.chain((s[1] for s in split), rest)))
+    over = [*(s[1] for s in split), *(layoutA[i] for i in range(len(layoutB), len(layoutA)))]
+    return make_layout(make_layout(s[0] for s in split), make_layout(over))
 
 
 def zipped_divide(layoutA: Layout, layoutB: Tiler) -> Layout:
