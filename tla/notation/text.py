@@ -12,6 +12,7 @@ from ..core.errors import ParseError
 from ..core.on_demand import OnDemand
 from ..core.plain_ints import as_written
 from .grammar import NotationReader
+from .peers import PeerReader, of_peer
 from .printed import PrintedReader, Unknown, is_foreign, without_table
 
 _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring the symbolic package with them
@@ -46,6 +47,12 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     >>> print(parse("(?,?{div=16}):(?,1)"), parse("cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4>>>"))
     (d0,d1):(d2,_1) (_4,d0):(_1,_4)
 
+    What other libraries write is read, their numbers as static ones: constructors of PyCuTe, tensor-layouts and Mojo, axes with names
+    of TVM's Axe, and the shape operations of torch and numpy. docs/rosetta.md says what each can say.
+
+    >>> print(parse("Layout((4, 8), (8, 1))"), parse("S[(8,4):(4@laneid,1)] + R[4:8@laneid]"), parse("torch.arange(32).view(8, 4).T"))
+    (_4,_8):(_8,_1) ((_8,_4),(_4)):((_4@0,_1@1),(_8@0)) (_4,_8):(_1,_4)
+
     >>> from tla import dims
     >>> M, N = dims("M N")
     >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
@@ -56,7 +63,9 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     text = NotationReader.checked(text)
     if "\n" in text and symbols is None:  # a table has no sizes that are not known
         text = without_table(text)
-    if is_foreign(text):
+    if (of_another := of_peer(text)) is not None:
+        value = PeerReader(of_another).read(origin_shape)
+    elif is_foreign(text):
         value = _printed(text, symbols, origin_shape)
     else:
         reader = NotationReader(text, symbols)
