@@ -33,8 +33,8 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "pycute": (peers.pycute, False),
     "mojo": (peers.mojo, False),
     "axe": (peers.axe, False),
-    "torch": (peers.torch, False),
-    "numpy": (peers.numpy, False),
+    "torch_view": (peers.torch, False),
+    "numpy_view": (peers.numpy, False),
     "isl": (peers.isl, False),
     "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), True),
 }
@@ -48,7 +48,7 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
     system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"; or, of known numbers, "flydsl", "pycute"
-             (tensor-layouts too), "mojo", "axe", "torch", "numpy" or "isl": docs/rosetta.md says what each can say
+             (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view" or "isl": docs/rosetta.md says what each can say
     dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout that a tag
              makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no layouts but those of tags
     Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
