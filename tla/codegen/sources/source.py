@@ -29,6 +29,7 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "cute_dsl": (cute_dsl, False),
     "tla_cpp": (tla_cpp, True),
     "catlass_dsl": (catlass_dsl, True),
+    "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), True),
     "flydsl": (peers.flydsl, False),
     "pycute": (peers.pycute, False),
     "mojo": (peers.mojo, False),
@@ -36,7 +37,6 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "torch_view": (peers.torch, False),
     "numpy_view": (peers.numpy, False),
     "isl": (peers.isl, False),
-    "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), True),
 }
 #: What kernels are made of besides layouts: CuTe's two languages have it.
 _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
@@ -94,7 +94,7 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
     if dtype is None:
         return write(x)
     if not has_dtype:
-        raise LeafTypeError(f"source for {system} with a dtype", "none: layouts of CuTe have no element type", "leave dtype out")
+        raise LeafTypeError(f"source for {system} with a dtype", "none: its layouts have no element type", "leave dtype out")
     return write(x, dtype)
 
 
