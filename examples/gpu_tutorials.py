@@ -1,5 +1,5 @@
-"""CuTe's tutorials sgemm_2, sgemm_sm70 and wgmma_sm90 on numpy: one kernel, three tiled MMAs. gpu_sgemm_sm80.py is the fourth, and
-gpu_sgemm_1.py does without one. `indices` is what the kernels compute their addresses by, as code.
+"""CuTe's tutorials sgemm_2, sgemm_sm70 and wgmma_sm90 on numpy: one function, three tiled MMAs. kernels/ has the first two as kernels,
+and sgemm_sm80. `indices` is what the kernels compute their addresses by, as code.
 
 What differs is the instruction: a multiply-add of one thread, Volta's of a quad pair, Hopper's of a warpgroup, which reads
 shared memory by itself, and only where a matrix descriptor can say: its tiles are canonical. Sizes need not divide.

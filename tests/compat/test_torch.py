@@ -171,6 +171,19 @@ def test_device_mesh():
     ], done.stderr
 
 
+def test_device_mesh_programs():
+    """Random slices, flattenings, unflattenings and concatenations of a DeviceMesh give what they give over torch's own module."""
+    pytest.importorskip("torch.distributed._mesh_layout", reason="needs torch: pip install torch")
+    script = Path(__file__).parents[1] / "support" / "device_mesh_programs.py"
+    command = [sys.executable, str(script), "3", str(amount(30, 5000))]
+    environ = {**os.environ, "PYTHONPATH": str(script.parents[2])}
+    texts = [subprocess.run([*command, *more], capture_output=True, text=True, timeout=500, env=environ) for more in ([], ["exchanged"])]
+    theirs, found = (done.stdout.splitlines() for done in texts)
+    assert (theirs[-1:], found[-1:]) == (["torch.distributed._pycute.layout"], ["tla.compat.torch"]), [done.stderr for done in texts]
+    assert found[:-1] == theirs[:-1]
+    assert sum("refused" in line for line in found) < len(found) / 5
+
+
 RUN = """
 import runpy, sys
 from tla.compat import torch as ours

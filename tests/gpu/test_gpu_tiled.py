@@ -111,14 +111,6 @@ def test_gemm_of_a_tile_is_numpys(mma):
     assert (c == a.astype(np.float32) @ b.astype(np.float32).T).all(), along_k
 
 
-def test_a_kernel_of_ampere_over_tails():
-    """Predicated copies, swizzled shared memory, ldmatrix, mma.sync and predicated stores: the example is the kernel."""
-    sgemm = runpy.run_path(str(EXAMPLES / "gpu_sgemm_sm80.py"))["sgemm"]
-    for m, n, k in ((70, 50, 40), (64, 64, 32), (1, 3, 5)):
-        a, b = (rng.integers(-3, 4, s).astype(np.float16) for s in ((m, k), (n, k)))
-        assert (sgemm(a, b) == a.astype(np.float32) @ b.astype(np.float32).T).all()
-
-
 @pytest.mark.parametrize("name", ["sgemm_2", "sgemm_sm70", "wgmma_sm90"])
 def test_the_tutorials_over_tails(name):
     tutorials = runpy.run_path(str(EXAMPLES / "gpu_tutorials.py"))

@@ -278,3 +278,22 @@ def test_the_grid_goes_first_mode_fastest():
 
 def test_shared_memory_is_not_zero_before_it_is_written():
     one(lambda: np.testing.assert_array_equal(shared(np.float32, T4).data, np.full(4, np.nan))).run()
+
+
+@pytest.mark.parametrize("shape", [(13,), (13, 3)])
+def test_a_predicate_of_one_element_for_each_thread(shape):
+    """No stride of such a part says that its elements are coordinates."""
+
+    @kernel(threads=16, grid=lambda a, b: (1, *a.shape[1:]))
+    def copied(a, b):
+        def part(x):
+            tiler, at = ((16,), (0,)) if len(shape) == 1 else ((16, 1), (0, block(1)))
+            threads = parse("_16:_1") if len(shape) == 1 else parse("(_16,_1):(_1,_16)")
+            return local_partition(local_tile(x, tiler, at), threads, thread())
+
+        copy_if(elem_less(part(make_identity_tensor(a.shape)), a.shape), part(a), part(b))
+
+    a, b = np.arange(np.prod(shape)).reshape(shape), np.zeros(shape, int)
+    copied.run(a, b)
+    assert (a == b).all()
+    assert copied.check(a, b).holds

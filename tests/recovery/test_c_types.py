@@ -36,6 +36,7 @@ TYPES = [
     "threadIdx.x ? 8 / threadIdx.x : 7",
     "threadIdx.x && 8 / threadIdx.x > 2",
     "__umul24(threadIdx.x, 3) + __mul24(2, 4)",
+    "__umulhi(threadIdx.x * 1000, 0xAAAAAAABu) >> 1",
     "std::min<int>(threadIdx.x, 4)",
     "uint32_t d = threadIdx.x; d -= 5; d & 0xff",
     "int d = threadIdx.x - 5; d",
@@ -150,3 +151,49 @@ def test_offsets_without_a_sign_wrap():
         layout_of("i - 1ull", shape=4, coords="i", language="c")
     with pytest.raises(RangeError, match="two meanings"):
         layout_of("i + j", shape=(4, 4), coords="i,i", language="c")
+
+
+TEMPLATES = [
+    ("template <int N, int step = 3>\nint g(int i) { return i * N + step; }", "g<2>(threadIdx.x) + g<1, 4>(threadIdx.x)"),
+    ("template <typename T, int N> int g(int i) { return i * N; }", "g<half, 5>(threadIdx.x)"),
+    (
+        "template <bool A>\nint g(int i) { if constexpr (A) { return i; } else { return 2 * i; } }",
+        "g<true>(threadIdx.x) + 100 * g<(1 > 2)>(threadIdx.x)",
+    ),
+    (
+        "struct S { static constexpr int LD = 8; static int at(int r) { return r * LD; } };\nconstexpr int LD = 3;",
+        "S::at(threadIdx.x) + S::LD + LD",
+    ),
+    ("namespace n { struct S { static int at(int r) { return r + 1; } }; }", "n::S::at(threadIdx.x)"),
+    ("", "cute::Swizzle<2, 0, 3>{}(threadIdx.x * 5)"),
+    ("template <int N> int g(int i) { return i % N; }\ntemplate <int M> int h(int i) { return g<M + 1>(i) * M; }", "h<2>(threadIdx.x)"),
+]
+
+
+def test_templates_and_structs_as_a_compiler_has_them(tmp_path):
+    if not compiler():
+        pytest.skip("no C++ compiler")
+    rows = [{"before": before, "text": text, "coords": "threadIdx.x", "shape": [9]} for before, text in TEMPLATES]
+    for row, truth in zip(rows, c_tables(rows, tmp_path)):
+        assert np.array_equal(table(f"{row['before']}\n{row['text']}", "threadIdx.x", (9,)), truth), row["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("template <int N> int g(int i) { return i * N; }\ng(i)", {}, "write g<8>(...)"),
+        ("int g(int i) { return i; }\ng<3>(i)", {}, "at most 0"),
+        ("template <int N> struct S { };\ni", {}, "write the struct's function alone"),
+        ("int f(const int* A, int i) { if (i > 3) return 0; return A[i]; }", {}, "return the index"),
+        ("Swizzle<3, 4>{}(i)", {}, "Swizzle<3, 4, 3>{}(offset)"),
+        ("stride[0] * i", {}, "values={'stride[0]': 64}"),
+        ("lane_id() * 8 + i", {}, "values={'lane_id()': 64}"),
+        ("lambda i: (i, i) * 2", {"language": "tvm"}, "return the tuple itself"),
+        ("lambda i: (i - 3, i)", {"language": "tvm"}, "0 or more"),
+        ("lambda i: A[i], 1", {"language": "tvm"}, "depends on data"),
+    ],
+)
+def test_what_is_refused_of_templates_and_maps(text, options, said):
+    with pytest.raises((ParseError, RangeError)) as info:
+        layout_of(text, **{"shape": 4, "coords": "i", "language": "cuda", **options})
+    assert said in str(info.value)

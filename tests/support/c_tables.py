@@ -25,18 +25,37 @@ struct uint4 { unsigned x, y, z, w; };
 struct half2 { short x, y; };
 static unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 static int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
+static unsigned __umulhi(unsigned a, unsigned b) { return ((unsigned long long)a * b) >> 32; }
 static int min(int a, int b) { return a < b ? a : b; }
 static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 static unsigned min(unsigned a, int b) { return min(a, (unsigned)b); }
 static int max(int a, int b) { return a < b ? b : a; }
 static unsigned max(unsigned a, unsigned b) { return a < b ? b : a; }
 static unsigned max(unsigned a, int b) { return max(a, (unsigned)b); }
-template <class T> static T __ldg(const T* p) { return *p; }
+typedef unsigned int uint;
+static int mul24(int a, int b) { return __mul24(a, b); }
+namespace cute {
+template <int B, int M, int S> struct Swizzle {
+  int operator()(int x) const { return x ^ ((x & (((1 << B) - 1) << (M + S))) >> S); }
+};
+}
+template <class T> static const T& __ldg(const T* p) { return *p; }
 """
 
 
 def compiler():
     return shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+
+
+def plain_names(row):
+    """A row whose coordinates and values are names of C: coord.row() is q0."""
+    row, coords = {**row}, [c.strip() for c in row["coords"].split(",")]
+    given = [c for c in (*coords, *row.get("values", {})) if not re.fullmatch(r"\w+|\w+\.[xyz]", c)]
+    for n, name in enumerate(given):
+        row["text"] = row["text"].replace(name, f"q{n}")
+        coords = [f"q{n}" if c == name else c for c in coords]
+        row["values"] = {f"q{n}" if k == name else k: v for k, v in row.get("values", {}).items()}
+    return row, coords
 
 
 def c_tables(rows, folder):
@@ -48,17 +67,22 @@ def c_tables(rows, folder):
     """
     parts = [_CUDA]
     for k, row in enumerate(rows):
-        coords, shape = [c.strip() for c in row["coords"].split(",")], row["shape"]
+        shape = row["shape"]
+        row, coords = plain_names(row)
         loops = "".join(f"for (int c{n} = 0; c{n} < {extent}; ++c{n}) " for n, extent in enumerate(shape))
         plain = {c: n for n, c in enumerate(coords) if re.fullmatch(r"\w+", c)}
         given = "".join(f"const int {c} = c{n}; (void){c}; " for c, n in plain.items())
-        given += "".join(f"dim3 {c} = {{0, 0, 0}}; (void){c}; " for c in sorted({c.partition(".")[0] for c in coords if "." in c}))
+        fixed = {k: v for k, v in row.get("values", {}).items() if "." in k}
+        given += "".join(
+            f"dim3 {c} = {{0, 0, 0}}; (void){c}; " for c in sorted({c.partition(".")[0] for c in (*coords, *fixed) if "." in c})
+        )
         given += "".join(f"{c} = c{n}; " for n, c in enumerate(coords) if "." in c)
-        given += "".join(f"const int {name} = {value}; (void){name}; " for name, value in row.get("values", {}).items())
+        given += "".join(f"{name} = {value}; " for name, value in fixed.items())
+        given += "".join(f"const int {name} = {value}; (void){name}; " for name, value in row.get("values", {}).items() if "." not in name)
         body = row.get("text", "")
         if "call" in row:
             body = f"{row['call']}({', '.join(coords)})"
-        steps, last = re.fullmatch(r"(?s)(.*[;}])?(.*)", body).groups("")
+        steps, last = re.fullmatch(r"(?s)(.*(?:;|\}(?!\()))?(.*)", body).groups("")
         if "memory" in row:
             kind, name = row["memory"]
             declared = f"static {kind} {name}[{1 << 20}];" if not row.get("declared") else ""
@@ -73,6 +97,7 @@ def c_tables(rows, folder):
             declared, value = "", f"(long long)({last})"
         parts.append(f"namespace n{k} {{ {declared}\n{row.get('before', '')}\n")
         parts.append(f"static void fill(long long* out) {{ {loops}{{ {given}\n{steps} *out++ = {value}; }} }} }}\n")
+        parts += [f"#undef {name}\n" for name in re.findall(r"#define (\w+)", row.get("before", ""))]
         parts.append(f'extern "C" void fill_{k}(long long* out) {{ n{k}::fill(out); }}\n')
     source, library = folder / "tables.cpp", folder / "tables.so"
     source.write_text("".join(parts))

@@ -1,7 +1,6 @@
 """NVIDIA's pycute over the exact algebra: the same names and the same plain tuples, with answers that are right or refused.
 
-`from tla.compat import pycute` stands for `import pycute`, and `from tla.compat.pycute import *` for `from pycute import *`. A layout has
-plain integers, which are known. What differs from pycute 4.2 is in docs/compat.md.
+`from tla.compat import pycute` stands for `import pycute`. Plain integers are known. What differs from pycute 4.2 is in docs/compat.md.
 
 >>> from tla.compat.pycute import Layout, complement, logical_divide
 >>> complement(Layout((2, 4), (1, 16)), 64)
@@ -14,7 +13,6 @@ Source: CUTLASS python/pycute.
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import ABC
 from collections.abc import Callable
@@ -26,6 +24,7 @@ from ..core.cache import memo, plain_memo
 from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
+from ..core.ints import as_static
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
 
@@ -162,8 +161,7 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
     (1, 6)
     """
-    strides = prefix_product(shape) if stride is None else stride
-    return plain(conversions.crd2offset(closed(crd), static(shape), static(strides)))
+    return plain(conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride)))
 
 
 def closed(crd: Any) -> Any:
@@ -255,7 +253,7 @@ class Layout(LayoutBase):
 
     def cosize(self) -> Any:
         """One more than the largest offset: pycute takes that of the last coordinate, which is another where a stride is below 0."""
-        return plain(codomain.cosize(exact(self)))
+        return _cosize(self.shape, self.stride)
 
     def __str__(self) -> str:
         return f"{self.shape}:{self.stride}"
@@ -293,8 +291,7 @@ class Swizzle:
     def size(self) -> int:
         return 1 << (self.bits + self.base + abs(self.shift))
 
-    def cosize(self) -> int:
-        return self.size()
+    cosize = size
 
     def __str__(self) -> str:
         return f"SW_{self.bits}_{self.base}_{self.shift}"
@@ -310,14 +307,13 @@ class ComposedLayout(LayoutBase):
         self.layoutB, self.offset, self.layoutA = layoutB, offset, layoutA
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposedLayout) and (self.layoutB, self.offset, self.layoutA) == (
-            other.layoutB,
-            other.offset,
-            other.layoutA,
-        )
+        return isinstance(other, ComposedLayout) and self._place() == other._place()
 
     def __hash__(self) -> int:
-        return hash((self.layoutB, self.offset, self.layoutA))
+        return hash(self._place())
+
+    def _place(self) -> object:
+        return self.layoutB, self.offset, self.layoutA
 
     def __len__(self) -> int:
         return len(self.layoutA)
@@ -359,8 +355,19 @@ def exact(x: Any) -> Any:
 
 @plain_memo
 def _exact(shape: Any, stride: Any) -> Exact:
-    found: Exact = static(Exact(shape, stride))
-    return found
+    return Exact(_known(shape), _known(stride))
+
+
+def _known(x: Any) -> Any:
+    """A tuple of static integers; anything else is left for the layout to refuse."""
+    if type(x) is tuple:
+        return tuple([_known(n) for n in x])
+    return as_static(x) if type(x) is int else static(x) if hasattr(type(x), "__index__") else x
+
+
+@plain_memo
+def _cosize(shape: Any, stride: Any) -> int:
+    return int(codomain.cosize(_exact(shape, stride)))
 
 
 @memo
@@ -459,8 +466,8 @@ def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) ->
     if len(layoutB) > len(layoutA):
         raise RankError(f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none")
     split = [hier_unzip(splitter, layoutA[i], b) for i, b in enumerate(layoutB)]
-    rest = (layoutA[i] for i in range(len(layoutB), len(layoutA)))
-    return make_layout(make_layout(s[0] for s in split), make_layout(itertools.chain((s[1] for s in split), rest)))
+    over = [*(s[1] for s in split), *(layoutA[i] for i in range(len(layoutB), len(layoutA)))]
+    return make_layout(make_layout(s[0] for s in split), make_layout(over))
 
 
 def zipped_divide(layoutA: Layout, layoutB: Tiler) -> Layout:

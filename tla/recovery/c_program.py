@@ -7,11 +7,14 @@ name means what it means where it is written. Under a condition a name keeps its
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from ..codegen.proofs.reading import Tree
-from .c_text import CExpression, Routine
+from .c_text import CExpression, Routine, TemplateParameter
 from .languages import FRACTIONS
 from .reading import ASSIGNS, Call, Code, Op
+
+T = TypeVar("T")
 
 _GAP = r"\s{0,99}"
 _WORD = r"[A-Za-z_][\w:]*(?:<[\w\s:,]*>)?"
@@ -24,7 +27,10 @@ _BODY = re.compile(
 _LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
 _USING = re.compile(r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;")
 _EMPTY = re.compile(r"\[\s*\]")
-_TEMPLATE = re.compile(r"template\s*<[^<>(){};]*>")
+_TEMPLATE = re.compile(r"template\s*<([^<>(){};]*)>")
+_TEMPLATE_PARAMETER = re.compile(r"\s{0,99}((?:[A-Za-z_][\w:]*\s{1,99}){1,9})([A-Za-z_]\w*)\s{0,99}(=\s{0,99})?")
+_STRUCT = re.compile(r"(?:struct|class|namespace)\s+([A-Za-z_]\w*)\s*\{")
+_ACCESS = re.compile(r"(?:public|private|protected)\s*:")
 _IGNORED = re.compile(r"\(\s*void\s*\)\s*\w+\s*;|(?:static_assert|assert|__builtin_assume|__syncthreads)\s*\((?:[^()]|\([^()]*\))*\)\s*;")
 #: Words in front of a type that say nothing of its integers.
 _QUALIFIERS = re.compile(
@@ -39,7 +45,11 @@ class CProgram(CExpression):
         """The whole text."""
         self.steps: list[tuple[str, Tree | Call]] = []
         self.returned: list[tuple[str, str]] = []
-        self.guard, self.names_made, self.last, self.frozen, self.reads = "", 0, "", False, False
+        self.template: tuple[TemplateParameter, ...] = ()
+        self.forms = {_TEMPLATE: self.templated, _STRUCT: self.struct, _USING: self.named_type, _LAMBDA: self.last_lambda}
+        self.forms.update(dict.fromkeys((_IGNORED, _ACCESS), self.passed_over))
+        self.guard, self.names_made, self.last, self.frozen = "", 0, "", False
+        self.reads: set[bool] = set()
         value = self.block("")
         self.end()
         parameters: tuple[str, ...] = ()
@@ -49,7 +59,9 @@ class CProgram(CExpression):
             routine, at = self.routines[self.last], 0
             plain = [p.rpartition(" ")[0] for p in routine.parameters]
             self.bases |= {n for p, n in zip(routine.parameters, plain) if p in routine.pointers}
-            value = Call(Op("call", at), routine.parameters, tuple(plain), routine.steps, routine.value)
+            given = [self.free(t.name.rpartition(" ")[0], at) if t.default is None else t.default for t in routine.template if t.name]
+            names = (*(t.name for t in routine.template if t.name), *routine.parameters)
+            value = Call(Op("call", at), names, (*given, *plain), routine.steps, routine.value)
             parameters = tuple(n for n in plain if n not in self.bases)
         return Code(
             self.text,
@@ -83,16 +95,11 @@ class CProgram(CExpression):
     def statement(self, end: str) -> Tree | Call | None:
         """A statement; the value, if it is what is returned, or an expression at the end of the text."""
         self.count()
-        if self.token in ("for", "while", "do", "switch", "goto", "struct", "class", "namespace", "enum"):
+        if self.token in ("for", "while", "do", "switch", "goto"):
             self.fail(f"{self.token!r}", "statements without loops, and functions", "write one pass of it: its variable is a coordinate")
         if self.take(";"):
             return None
-        for form, take in (
-            (_TEMPLATE, self.passed_over),
-            (_IGNORED, self.passed_over),
-            (_USING, self.named_type),
-            (_LAMBDA, self.last_lambda),
-        ):
+        for form, take in self.forms.items():
             if found := form.match(self.text, self.at):
                 self.go_to(found.end())
                 take(found)
@@ -140,7 +147,7 @@ class CProgram(CExpression):
         """The value of `return`: it ends the block, or is kept for where its condition holds."""
         value = self.value()
         self.expect(";")
-        self.reads |= self.read_at >= 0
+        self.reads.add(self.read_at >= 0)
         self.read_at = self.recast_at = -1
         if not self.guard:
             return value
@@ -185,6 +192,39 @@ class CProgram(CExpression):
         return name
 
     # ------------------------------------------------------------------------------------------ declarations
+
+    def templated(self, found: re.Match[str]) -> None:
+        """`template <int N, int step = 8, typename T>`: parameters of the function behind it."""
+        if self.token in ("struct", "class", "template", "union"):
+            self.unexpected("a function", "write the struct's function alone, with these parameters")
+        behind, place, given = self.at, found.start(1), []
+        for text in found[1].split(","):
+            parameter = _TEMPLATE_PARAMETER.match(text)
+            default: Tree | None = None
+            if parameter and parameter[3]:
+                self.go_to(place + parameter.end())
+                default = self.expression(self.tightest)
+            type_ = not parameter or bool({"typename", "class"} & {*parameter[1].split()})
+            name = "" if type_ else self.fresh(parameter[2])  # type: ignore[index]
+            given.append(TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place)))  # type: ignore[index]
+            place += len(text) + 1
+        self.template = tuple(given)
+        self.go_to(behind)
+
+    def struct(self, found: re.Match[str]) -> None:
+        """`struct S { ... };`: what it has is called S::name behind it."""
+        scope, routines, arrays = {**self.scope}, {**self.routines}, {**self.arrays}
+        depth, self.depth = self.depth, self.deeper()
+        while self.token != "}":
+            if self.statement("}") is not None:
+                self.unexpected("a constant or a function")
+        self.depth = depth
+        self.expect("}")
+        self.take(";")
+        self.scope = _qualified(found[1], self.scope, scope)
+        self.routines = _qualified(found[1], self.routines, routines)
+        self.arrays = _qualified(found[1], self.arrays, arrays)
+        self.last = self.last if self.last in self.routines else f"{found[1]}::{self.last}"
 
     def passed_over(self, found: re.Match[str]) -> None:
         """Pass over what changes no value."""
@@ -303,8 +343,13 @@ class CProgram(CExpression):
     def routine(self, name: str, words: str, body: re.Match[str]) -> None:
         """A function, which the text may call behind it."""
         at, operations = self.at, self.operations
-        outer = {**self.scope}, self.steps, self.returned, self.guard, {**self.arrays}
-        self.steps, self.returned, self.guard, self.reads = [], [], "", False
+        outer = {**self.scope}, self.steps, self.returned, self.guard, {**self.arrays}, self.reads
+        self.steps, self.returned, self.guard, self.reads = [], [], "", set()
+        template, self.template = self.template, ()
+        for t in template:
+            if t.name:
+                self.scope[t.name.rpartition(" ")[0]] = t.name
+                self.kinds[t.name] = t.kind
         given = [self.parameter(text, body.start(1)) for text in body[1].split(",") if text.strip() not in ("", "void")]
         if len({name.rpartition(" ")[0] for name, _ in given}) < len(given):
             self.fail("two parameters of one name", "each name once", "give it another name", at)
@@ -313,12 +358,16 @@ class CProgram(CExpression):
         value = self.block("}")
         if value is None:
             self.fail(f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at)
-        kind = "" if "*" in words or self.reads else self.declared_kind(name, words, at)
+        if len(self.reads) == 2:
+            self.fail(f"{name:.40}, which returns an element here and a value there", "one of them", "return the index", at)
+        reads = True in self.reads
+        kind = "" if "*" in words or reads else self.declared_kind(name, words, at)
         value = self.of_kind(kind, value, at)
         self.depth = depth
         pointers = frozenset(unique for unique, pointer in given if pointer)
-        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays) = tuple(self.steps), outer
-        self.routines[name] = Routine(tuple(u for u, _ in given), pointers, steps, value, self.operations - operations, self.reads)
+        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads) = tuple(self.steps), outer
+        operations = self.operations - operations
+        self.routines[name] = Routine(tuple(u for u, _ in given), pointers, template, steps, value, operations, reads)
         self.last = name
         self.expect("}")
 
@@ -336,3 +385,8 @@ class CProgram(CExpression):
         self.scope[name] = unique
         self.arrays.pop(name, None)
         return unique, pointer
+
+
+def _qualified(name: str, known: dict[str, T], outer: dict[str, T]) -> dict[str, T]:
+    """The names outside of a struct, with those in it as S::name."""
+    return {**outer, **{f"{name}::{n}": value for n, value in known.items() if value is not outer.get(n)}}

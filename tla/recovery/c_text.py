@@ -13,9 +13,18 @@ from .reading import NAME, NUMBER, OPERATORS, Address, Call, Op
 
 _CAST = re.compile(r"\(\s{0,9}((?:[A-Za-z_][\w:]*\s{1,9}){0,9}[A-Za-z_][\w:]*)\s{0,9}(\*?)\s{0,9}\)")
 _TEMPLATE = re.compile(r"<\s{0,9}((?:[\w:]+\s{1,9}){0,9}[\w:]+)\s{0,9}(\*?)\s{0,9}>")
+_FIXED = re.compile(r"\[\s{0,9}([0-9]{1,9})\s{0,9}\]\s{0,9}")
 _AXIS, _NONE = re.compile(r"\(\s*([0-2])\s*\)"), re.compile(r"\(\s*\)")
 #: Calls that read what is at an address.
 _LOADS = ("__ldg", "__ldcs", "__ldcg", "__ldca")
+
+
+class TemplateParameter(NamedTuple):
+    """A parameter of a template: its name in the table of values, "" for a type; what it is where none is given; its integers."""
+
+    name: str
+    default: Tree | None
+    kind: str
 
 
 class Routine(NamedTuple):
@@ -26,6 +35,7 @@ class Routine(NamedTuple):
 
     parameters: tuple[str, ...]
     pointers: frozenset[str]
+    template: tuple[TemplateParameter, ...]
     steps: tuple[tuple[str, Tree | Call], ...]
     value: Tree | Call
     operations: int
@@ -175,6 +185,10 @@ class CExpression(Address):
         if name in WORK_ITEMS and (found := _AXIS.match(self.text, self.at)):
             self.go_to(found.end())
             return self.free(f"{name}({found[1]})", at)
+        if self.token == "<" and name in self.routines:
+            return self.called(name, at, self.template_arguments())
+        if name in ("Swizzle", "cute::Swizzle") and self.token == "<":
+            return self.swizzled(at)
         if self.token == "<" and name.split("::")[-1] in ("min", "max") and (found := _TEMPLATE.match(self.text, self.at)):
             return self.typed_call(name, found, at)
         if self.token == "(":
@@ -188,7 +202,7 @@ class CExpression(Address):
     def free(self, name: str, at: int) -> str:
         """A name that the text does not declare."""
         self.seen.setdefault(name, at)
-        if name.startswith(UNSIGNED) or "(" in name:
+        if name.startswith(UNSIGNED) or name.partition("(")[0] in WORK_ITEMS:
             self.kinds[name] = "uint64" if "(" in name else "uint32"
         return name
 
@@ -236,11 +250,65 @@ class CExpression(Address):
         return offset
 
     def call(self, name: str, at: int) -> Tree:
-        if name not in self.routines:
-            return super().call(name, at)
+        if name in self.routines:
+            return self.called(name, at, [])
+        if found := _NONE.match(self.text, self.at):  # lane_id(), coord.contiguous(): a name whose value is given
+            self.go_to(found.end())
+            return self.free(f"{name}()", at)
+        return super().call(name, at)
+
+    def element(self, name: str, at: int) -> Tree:
+        """An element; strides[0] between other things is a name whose value is given."""
+        found = _FIXED.match(self.text, self.at)
+        if found and name not in {*self.scope, *self.arrays} and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";")):
+            self.go_to(found.end())
+            if self.token != "[":
+                return self.free(f"{name}[{found[1]}]", at)
+            self.data(name, at)
+        return super().element(name, at)
+
+    @property
+    def tightest(self) -> int:
+        """The level of operators in which < and > end a template's arguments."""
+        return next(k for k, level in enumerate(self.levels) if "<" in level) + 1
+
+    def template_arguments(self) -> list[Tree]:
+        """`<8, true>`; of a type, 0."""
+        given: list[Tree] = []
+        self.expect("<")
+        while self.token != ">":
+            known = (kind_of(self.token) or self.token in SIZES) and self.token not in self.scope
+            given.append(0 if known else self.expression(self.tightest))
+            if known:
+                self.advance()
+            if not self.take(",") and self.token != ">":
+                self.unexpected("',' or '>'")
+        self.advance()
+        return given
+
+    def swizzled(self, at: int) -> Tree:
+        """CuTe's `Swizzle<B, M, S>{}(offset)` and `Swizzle<B, M, S>::apply(offset)`."""
+        numbers = self.template_arguments()
+        if len(numbers) != 3 or not all(isinstance(n, int) and 0 <= n < 31 for n in numbers):
+            self.fail("a Swizzle of other than three small integers", "Swizzle<B, M, S>", "write it as in Swizzle<3, 4, 3>{}(offset)", at)
+        for token in ("{", "}") if self.token == "{" else ("(", ")") if self.token == "(" else (":", ":", "apply"):
+            self.expect(token)
+        value = self.enclosed("()", self.expression)
+        bits, base, shift = (n for n in numbers if isinstance(n, int))
+        chosen = self.tree(Op("&", at), value, ((1 << bits) - 1) << (base + shift))
+        return self.tree(Op("^", at), value, self.tree(Op(">>", at), chosen, shift))
+
+    def called(self, name: str, at: int, template: list[Tree]) -> Tree:
+        """A call of a function that the text has, with what its template is given."""
         routine = self.routines[name]
         if routine.reads:
             self.data(name, at)
+        if len(template) > len(routine.template):
+            self.fail(f"{len(template)} parameters of the template {name:.40}", f"at most {len(routine.template)}", "leave some out", at)
+        values = [*template, *(t.default for t in routine.template[len(template) :])]
+        if lacks := [t.name for t, value in zip(routine.template, values) if t.name and value is None]:
+            what = f"{lacks[0].rpartition(' ')[0]:.40} of the template {name:.40}, which has no value"
+            self.fail(what, "a value for each parameter", f"write {name:.40}<8>(...)", at)
         if found := _NONE.match(self.text, self.at):
             self.go_to(found.end())
         given = [] if found else self.listed("()", self.expression)
@@ -251,4 +319,6 @@ class CExpression(Address):
         for parameter, argument in zip(routine.parameters, given):
             if parameter in routine.pointers:
                 self.based(argument)
-        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, routine.value)  # type: ignore[return-value]
+        named = [(t.name, value) for t, value in zip(routine.template, values) if t.name and value is not None]
+        names, first = (*(n for n, _ in named), *routine.parameters), (value for _, value in named)
+        return Call(Op("call", at), names, (*first, *given), routine.steps, routine.value)  # type: ignore[return-value]

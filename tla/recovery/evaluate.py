@@ -57,10 +57,22 @@ class Evaluator:
 
         for name, tree in self.code.steps:
             self.values[name] = self.of(tree)
-        found = self.of(self.code.value)[0]
+        value: Any = self.code.value
+        results = isinstance(value, tuple) and str(value[0]) == "results"
+        found = self.row_major(*value) if results else self.of(value)[0]
         if int(found.max()) >= 2**63:
             self.fail(Op("", 0), f"the offset {int(found.max())}", "one below 2^63", "compute in integers with a sign")
         return as_int64(found)
+
+    def row_major(self, op: Op, *parts: Any) -> Any:
+        """The offset of coordinates that an index map makes: row by row in the least box from 0 that has all of them."""
+        offset: Any = 0
+        for part in parts:
+            coordinate = self.of(part)[0]
+            if int(coordinate.min()) < 0:
+                self.fail(op, f"the coordinate {int(coordinate.min())} of an index map", "0 or more", "add what it lacks")
+            offset = computed(operator.add, computed(operator.mul, offset, int(coordinate.max()) + 1), coordinate)
+        return offset
 
     def kind_of_value(self, values: Any) -> str:
         """The integers of a name of which nothing is said."""
@@ -79,6 +91,8 @@ class Evaluator:
             return self.called(tree)
         op: Op = tree[0]
         parts = tree[1:]
+        if op == "results":
+            self.fail(op, "a tuple in the middle of an expression", "one integer", "return the tuple itself")
         if op == "missing":
             self.require_none(op)
             return np.array(0), "int32"
@@ -96,6 +110,8 @@ class Evaluator:
 
     def kind_of(self, op: Op, kinds: tuple[str, ...]) -> str:
         """The integers that an operation computes in."""
+        if op == "umulhi":
+            return "uint32"
         if op in ("mul24", "umul24"):
             return "uint32" if op == "umul24" or "uint32" in kinds else "int32"
         kinds = tuple(map(promoted, kinds)) if self.c else kinds
@@ -158,6 +174,8 @@ class Evaluator:
         if op in ("mul24", "umul24"):
             self.require_24_bits(op, kind, first, second)
             return computed(operator.mul, first, second)
+        if op == "umulhi":
+            return computed(operator.floordiv, computed(operator.mul, first, second), 1 << 32)
         if op in _TESTS:
             return _TESTS[op](first, second) + 0
         if op in ("min", "max"):

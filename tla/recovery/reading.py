@@ -162,7 +162,8 @@ class Address(Expression):
         return 0
 
     #: Indices that only add axes, or a method that gives another type.
-    _AXES = re.compile(r"\[[\s:,]*(?:None[\s:,]*)*\]|\.(?:to|astype)\(([\w.]*)\)")
+    _AXES = re.compile(r"\[[\s:,]*(?:None[\s:,]*)*\]|\.(?:to|astype)\([\"']?([\w.]*)[\"']?\)")
+    _NAMED = re.compile(r"[\"'](\w*)[\"']\s{0,9},")
 
     def word_here(self) -> Tree:
         """A name, a call, or an element of memory whose index is the whole expression."""
@@ -230,10 +231,14 @@ class Address(Expression):
 
     def cast(self, at: int) -> Tree:
         """A value and its type: `tl.cast(i, tl.int64)`, `T.Cast("int32", i)`."""
+        named = self._NAMED.match(self.text, self.at)
+        if named:
+            self.go_to(named.end())
         value = self.expression()
-        self.expect(",")
-        end = self.text.find(")", self.at)
-        kind = kind_of(self.text[self.at : end].removeprefix("dtype="))
+        end = self.at if named else self.text.find(")", self.at)
+        if not named:
+            self.expect(",")
+        kind = kind_of(named[1] if named else self.text[self.at : end].removeprefix("dtype=").strip("\"'"))
         if not kind:
             self.unexpected("a type of integers")
         self.go_to(end)

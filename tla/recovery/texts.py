@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..codegen.proofs.reading import PythonFunction
+from ..codegen.proofs.reading import PythonFunction, Tree
 from ..core.errors import ParseError, RangeError
 from .c_program import CProgram
 from .languages import LANGUAGES
-from .reading import Address, Code
+from .reading import Address, Code, Op
 
 #: Names of coordinates that have an order of their own.
 _ORDERS = (("i", "j", "k", "l"), ("row", "col"), ("row", "column"), ("r", "c"), ("y", "x"), ("m", "n"), ("m", "k"), ("k", "n"))
@@ -20,6 +20,26 @@ class PythonAddress(Address, PythonFunction):
     """The grammar of Python, Triton, sympy's text and TVM's."""
 
     blank = r"(?:[ \t\r\n\f\v]|#[^\n]*\n)*"
+    #: Whether it is a function, whose value may be a tuple: the coordinates of what an index map makes.
+    maps = False
+
+    def expression(self, least: int = 0) -> Tree:
+        value = super().expression(least)
+        if least or self.depth or not self.maps or self.token != ",":
+            return value
+        op, parts = self.named("results"), [value]
+        while self.token:
+            parts.append(super().expression())
+            if not self.take(","):
+                break
+        return self.tree(op, *parts)
+
+    def operand(self) -> Tree:
+        if not self.maps or self.token not in ("(", "["):
+            return super().operand()
+        at, brackets = self.at, "()" if self.token == "(" else "[]"
+        values = self.listed(brackets, self.expression)
+        return self.tree(Op("results", at), *values) if len(values) > 1 or brackets == "[]" else self.passed(values[0])
 
 
 class AffineAddress(Address):
@@ -42,6 +62,7 @@ def read(text: str, language: str) -> Code:
     head = _HEADS[grammar].search(text)
     if head and head[0].startswith("def"):
         reader = kind(text, language, head.start(1))
+        reader.maps = True
         found = reader.function(head[1])
         reader.end()
         steps = {*dict(found.steps)}
@@ -53,7 +74,9 @@ def read(text: str, language: str) -> Code:
         reader.take(";")
     else:
         reader = kind(text, language, head.end(2) - 1 if grammar == "mlir" else head.end())
-        value = reader.enclosed("()", reader.expression) if grammar == "mlir" else reader.expression()
+        reader.maps = True
+        values = reader.listed("()", reader.expression) if grammar == "mlir" else [reader.expression()]
+        value = values[0] if len(values) == 1 else reader.tree(Op("results", head.end()), *values)
         reader.take(">")
     reader.end()
     parameters = tuple(n.strip() for n in head[1 if grammar == "mlir" else 2].split(",") if n.strip()) if head else ()

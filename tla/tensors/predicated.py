@@ -108,7 +108,8 @@ def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
     grid, extents = transfer.grid_of(t)
     places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
     start, threads = _by_thread(t.offset, len(extents))
-    values = as_coordinate(start + t.layout(*places))
+    alone = isinstance(start, tuple) and not gives_places(t)  # a part of one element: no stride says that it is a coordinate
+    values = as_coordinate(start if alone else start + t.layout(*places))
     found = np.broadcast_to(np.asarray(elem_less(values, bounds)), (*threads, *extents))
     inner = innermost(t.layout)
     layout = Layout(inner.shape, compact_col_major(inner.shape))

@@ -70,7 +70,7 @@ def shape_of(obj: object) -> IntTree:
 
 
 def size(obj: object) -> int:
-    return int(product(shape_of(obj)))
+    return int(product(obj.shape if isinstance(obj, Layout) else shape_of(obj)))
 
 
 def cosize(obj: object) -> int:

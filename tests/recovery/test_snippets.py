@@ -1,0 +1,82 @@
+"""Addresses written after real projects: each layout against what Python's own parser, or a C++ compiler, makes of the same text."""
+
+import itertools
+import json
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_tables import c_tables, compiler
+
+from tla import TlaError, layout_of, offsets
+
+SNIPPETS = json.loads((Path(__file__).parents[1] / "data" / "recovery" / "snippets.json").read_text(encoding="utf-8"))
+#: Those of which a C++ compiler said the offsets: their checksum is in the row.
+COMPILED = [row for row in SNIPPETS if "crc" in row]
+
+
+class T:
+    """TVM's functions, by their definition."""
+
+    bitwise_xor = staticmethod(lambda a, b: a ^ b)
+    floordiv = FloorDiv = truncdiv = staticmethod(lambda a, b: a // b)  # of what is not negative
+    floormod = FloorMod = truncmod = staticmethod(lambda a, b: a % b)
+    Cast = staticmethod(lambda kind, x: x)
+
+
+def by_python(row):
+    """The offsets that Python's own parser and integers give: all quotients here are of what is not negative."""
+    text, names = row["text"], {"T": T, "ModularIndexing": lambda a, b, c: a // b % c, **row.get("values", {})}
+    if row["language"] in ("c", "cuda"):
+        text = re.sub(r"^\w+\[(.*)\]$", r"\1", text)
+    if row["language"] == "mlir":
+        text = re.sub(r"affine_map<|\(d0[^)]*\)(\[s0\])? -> |>\Z", "", text).replace(" floordiv ", "//").replace(" mod ", "%")
+    text = re.sub(r"\[:, None\]|\[None, :\]", "", text)
+    if text.startswith("def"):
+        exec(text, names)  # our own rows
+        f = names[re.match(r"def (\w+)", text)[1]]
+    else:
+        text = re.sub(r"(?<!/)/(?!/)", "//", text)
+        f = eval(text if text.startswith("lambda") else f"lambda {row['coords']}: {text}", names)
+    values = np.array([f(*c) for c in itertools.product(*map(range, row["shape"]))])
+    if values.ndim > 1:  # an index map: row by row in the box of its coordinates
+        values = np.ravel_multi_index(tuple(values.T), tuple(values.max(0) + 1))
+    return values.reshape(row["shape"])
+
+
+def answer(row):
+    text = "\n".join(part for part in (row.get("before"), row["text"]) if part)
+    return layout_of(text, shape=tuple(row["shape"]), coords=row["coords"], language=row["language"], values=row.get("values"))
+
+
+def checksum(table):
+    return zlib.crc32(table.astype("<i8").tobytes())
+
+
+def test_snippets_after_real_projects():
+    found = refused = 0
+    for row in SNIPPETS:
+        if row["layout"] is None:
+            with pytest.raises(TlaError, match=row.get("refused", "no layout of shape:stride")):
+                answer(row)
+            refused += 1
+            continue
+        layout = answer(row)
+        assert str(layout) == row["layout"], row["after"]
+        table = offsets(layout).reshape(row["shape"], order="F")
+        if "crc" in row:
+            assert checksum(table) == row["crc"], row["after"]
+        else:
+            assert (table == by_python(row)).all(), row["after"]
+        found += 1
+    assert (found, refused, found + refused) == (224, 8, len(SNIPPETS))
+    assert len({row["after"] for row in SNIPPETS}) == len(SNIPPETS) > 200
+
+
+def test_the_checksums_are_those_of_a_compiler(tmp_path):
+    if not compiler():
+        pytest.skip("no C++ compiler")
+    for row, truth in zip(COMPILED, c_tables(COMPILED, tmp_path)):
+        assert checksum(truth) == row["crc"], row["after"]
