@@ -194,10 +194,10 @@ def test_operations_that_are_not_known_are_kept():
 )
 def test_a_megabyte_is_answered_soon(unit):
     for text in (unit * (2**20 // len(unit)), "\n".join([unit] * (2**20 // (len(unit) + 1)))):
-        start = time.monotonic()
+        start = time.process_time()  # of this process: other ones may be at work
         with pytest.raises(TlaError):
             costs(program_of(text))
-        assert time.monotonic() - start < 5
+        assert time.process_time() - start < 5
 
 
 # ------------------------------------------------------------------------------------------------- texts of other hands
