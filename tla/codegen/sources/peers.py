@@ -67,9 +67,10 @@ def _fly_tuple(x: IntTupleLike) -> str:
             raise LeafTypeError("() as source of FlyDSL", "a tuple that is not empty", "write an extent of 1")
         return f"({','.join(map(_fly_tuple, x))})"
     if isinstance(x, Basis):
-        if len(x.terms) > 1:
+        first, *more = x.terms
+        if more:
             raise LeafTypeError(f"the stride {x} as source of FlyDSL", "a stride along one mode", "compose it with the layout outside")
-        return _fly_tuple(x.terms[0].value) + "".join(f"E{i}" for i in x.terms[0].path)
+        return _fly_tuple(first.value) + "".join(f"E{i}" for i in first.path)
     return str(int(x)) if type(x) is Int else "?"
 
 
@@ -117,9 +118,10 @@ def axe(x: Any) -> str:
 def _axis(d: Any) -> str:
     if not isinstance(d, Basis):
         return _number(d, "Axe")
-    if len(d.terms) > 1 or len(d.terms[0].path) > 1:
+    first, *more = d.terms
+    if more or len(first.path) > 1:
         raise LeafTypeError(f"the stride {d} as source of Axe", "a stride along one axis", "give each axis a mode of its own")
-    return f"{_number(d.terms[0].value, 'Axe')}@a{d.terms[0].path[0]}"
+    return f"{_number(first.value, 'Axe')}@a{first.path[0]}"
 
 
 # --------------------------------------------------------------------------------------------- views of an arange
