@@ -119,9 +119,10 @@ def _axis(d: Any) -> str:
     if not isinstance(d, Basis):
         return _number(d, "Axe")
     first, *more = d.terms
-    if more or len(first.path) > 1:
+    axis, *inside = first.path
+    if more or inside:
         raise LeafTypeError(f"the stride {d} as source of Axe", "a stride along one axis", "give each axis a mode of its own")
-    return f"{_number(first.value, 'Axe')}@a{first.path[0]}"
+    return f"{_number(first.value, 'Axe')}@a{axis}"
 
 
 # --------------------------------------------------------------------------------------------- views of an arange
