@@ -171,7 +171,7 @@ class NotationReader(Reader):
 
 
 def sum_of_elements(reader: Reader, read: Callable[[], Any]) -> Any:
-    """What `read` reads; of basis elements the sum of several with + between."""
+    """The value that `read` reads; of basis elements the sum of several with + between."""
     value, terms = read(), 1
     while isinstance(value, Basis) and reader.take("+"):
         terms += 1

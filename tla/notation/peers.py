@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..core.basis import E
-from ..core.cache import compiled
 from ..core.composed import ComposedLayout
 from ..core.int_tuple import IntTuple
 from ..core.ints import Int, IntTree, IntTupleLike, static
+from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from ..core.reader import Reader, write_nearest
 from ..core.strides import compact_col_major, compact_row_major
@@ -37,22 +37,8 @@ from .grammar import sum_of_elements
 _1 = Int[1]()
 #: An array of more dimensions is refused, as by the libraries.
 MAX_DIMENSIONS = 64
-_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|S\s*\[|(?:torch|numpy|np)\s*\.\s*arange\b)"
 #: A dimension of an array: its digits, the slowest first, each an extent and how far its step goes.
 Digits: TypeAlias = "list[tuple[int, int]]"
-
-
-def of_peer(text: str) -> str | None:
-    """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None for any other text.
-
-    >>> of_peer("((4, 8):(1, 4))"), of_peer("(4,8):(1,4)"), of_peer("Layout((4, 8), (1, 4))") is not None
-    ('(4, 8):(1, 4)', None, True)
-    """
-    if compiled(_BEGINS).match(text):
-        return text
-    inside = text.strip()
-    shape = inside.partition(":")[0]
-    return inside[1:-1] if inside[:1] == "(" and inside[-1:] == ")" and shape.count("(") > shape.count(")") and ":" in inside else None
 
 
 class PeerReader(Reader):
@@ -62,7 +48,7 @@ class PeerReader(Reader):
     noun, example = "a layout of another library", "write Layout((4, 8), (1, 4))"
     trailing = True
 
-    def read(self, origin_shape: IntTupleLike | None = None) -> Any:
+    def read(self, origin_shape: IntTupleLike | None = None) -> AnyLayout:
         """The value of the whole text; of a layout with what of it is valid."""
         value = self.whole(self.value)
         if origin_shape is None:
@@ -71,7 +57,7 @@ class PeerReader(Reader):
             self.fail("an origin_shape, and no plain layout", "shape:stride", "drop origin_shape", 0)
         return Layout(value.shape, value.stride, origin_shape)
 
-    def value(self) -> Any:
+    def value(self) -> AnyLayout:
         if self.token == "S":
             return self.axes()
         if self.token in ("torch", "numpy", "np"):
@@ -110,10 +96,10 @@ class PeerReader(Reader):
     def static_integer(self) -> Int:
         return static(self.integer("an integer"))
 
-    def leaf(self) -> Any:
+    def leaf(self) -> IntTree:
         return sum_of_elements(self, self.summand)
 
-    def summand(self) -> Any:
+    def summand(self) -> IntTree:
         factor = None if self.token == "E" else self.static_integer()
         if factor is not None and self.token == "@":
             path = []
@@ -130,7 +116,7 @@ class PeerReader(Reader):
 
     # ------------------------------------------------------------------------------------------- axes with names
 
-    def axes(self) -> Any:
+    def axes(self) -> AnyLayout:
         """A layout of Axe. Each name is one mode of coordinates, in the order of their first appearance; where nothing has a name the
         values are offsets. Replicas are one more mode: all the places that hold an element."""
         names: dict[str, int] = {}
@@ -152,11 +138,11 @@ class PeerReader(Reader):
         for n, name in starts:
             begin[name] += n
         if not named:
-            return ComposedLayout(Layout(_1, _1), static(begin["m"]), layout)
+            return cast(AnyLayout, ComposedLayout(Layout(_1, _1), static(begin["m"]), layout))
         identity = Layout((_1,) * len(names), tuple(E[k] for k in range(len(names))))
-        return ComposedLayout(identity, tuple(map(static, begin.values())), layout)
+        return cast(AnyLayout, ComposedLayout(identity, tuple(map(static, begin.values())), layout))
 
-    def along(self, step: tuple[int, str], names: dict[str, int], named: bool) -> Any:
+    def along(self, step: tuple[int, str], names: dict[str, int], named: bool) -> IntTree:
         n, name = step
         return E[names[name]] * static(n) if name and named else static(n)
 
@@ -190,7 +176,7 @@ class PeerReader(Reader):
     # ---------------------------------------------------------------------------------------------------- chains
 
     def chain(self) -> Layout:
-        """What shape operations make of an arange: the layout that gives its elements. Rows are fastest at their end, as there."""
+        """The layout of the elements that shape operations make of an arange. Rows are fastest at their end, as there."""
         operations = _CHAINS["torch" if self.next() == "torch" else "numpy"]
         self.expect(".")
         self.expect("arange")
@@ -219,11 +205,11 @@ class PeerReader(Reader):
         shape, stride = ([tuple(static(x[k]) for x in m) if len(m) > 1 else static(m[0][k]) for m in modes] for k in (0, 1))
         return Layout(tuple(shape), tuple(stride))
 
-    def arguments(self) -> list[Any]:
+    def arguments(self) -> list[int | tuple[int, ...]]:
         """Integers, and one tuple of them as they are."""
         return self.listed("()", self.argument, "integers")
 
-    def argument(self) -> Any:
+    def argument(self) -> int | tuple[int, ...]:
         return tuple(self.listed("()", lambda: self.integer("an integer"))) if self.token == "(" else self.integer("an integer")
 
 
@@ -239,7 +225,7 @@ def _opened(given: tuple[Any, ...]) -> tuple[int, ...]:
     return given[0] if len(given) == 1 and isinstance(given[0], tuple) else given
 
 
-def _reshaped(dims: list[Digits], *given: Any) -> list[Digits]:
+def _reshaped(dims: list[Digits], *given: int | tuple[int, ...]) -> list[Digits]:
     """The digits dealt out anew; one that an extent ends inside of is cut."""
     sizes, count = [*_opened(given)], math.prod(map(_size, dims))
     if sizes.count(-1) == 1 and (known := -math.prod(sizes)) > 0 and count % known == 0:
@@ -265,7 +251,7 @@ def _reshaped(dims: list[Digits], *given: Any) -> list[Digits]:
     return out
 
 
-def _permuted(dims: list[Digits], *given: Any) -> list[Digits]:
+def _permuted(dims: list[Digits], *given: int | tuple[int, ...]) -> list[Digits]:
     order = [i + len(dims) if i < 0 else i for i in _opened(given)]
     if sorted(order) != [*range(len(dims))]:
         raise _Refused(f"the order {order}")
@@ -321,7 +307,7 @@ def _with_one(dims: list[Digits], at: int) -> list[Digits]:
     return [*dims[:place], [(1, 0)], *dims[place:]]
 
 
-def _transposed(dims: list[Digits], *order: Any) -> list[Digits]:
+def _transposed(dims: list[Digits], *order: int | tuple[int, ...]) -> list[Digits]:
     """numpy's transpose: an order of all dimensions, or none for the reverse."""
     return _permuted(dims, *order) if order else dims[::-1]
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.cache import compiled
 from ..core.errors import ParseError
 from ..core.on_demand import OnDemand
 from ..core.plain_ints import as_written
 from .grammar import NotationReader
-from .peers import PeerReader, of_peer
 from .printed import PrintedReader, Unknown, is_foreign, without_table
 
+_PEERS = OnDemand("tla.notation.peers")
 _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring the symbolic package with them
+
+#: How the layouts of other libraries begin, those that PeerReader reads.
+_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|S\s*\[|(?:torch|numpy|np)\s*\.\s*arange\b)"
 
 
 @as_written  # the text tells 4 from _4
@@ -63,8 +67,8 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     text = NotationReader.checked(text)
     if "\n" in text and symbols is None:  # a table has no sizes that are not known
         text = without_table(text)
-    if (of_another := of_peer(text)) is not None:
-        value = PeerReader(of_another).read(origin_shape)
+    if (of_another := _of_peer(text)) is not None:
+        value = _PEERS.PeerReader(of_another).read(origin_shape)
     elif is_foreign(text):
         value = _printed(text, symbols, origin_shape)
     else:
@@ -92,3 +96,16 @@ def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
         what = f"{len(given)} symbols for {asked} sizes that the text does not tell"
         raise ParseError(text, 0, what, f"{asked} of them, in the order of the text", "leave out symbols: they are d0, d1, ... then")
     return value
+
+
+def _of_peer(text: str) -> str | None:
+    """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None for any other text.
+
+    >>> _of_peer("((4, 8):(1, 4))"), _of_peer("(4,8):(1,4)"), _of_peer("Layout((4, 8), (1, 4))") is not None
+    ('(4, 8):(1, 4)', None, True)
+    """
+    if compiled(_BEGINS).match(text):
+        return text
+    inside = text.strip()
+    shape = inside.partition(":")[0]
+    return inside[1:-1] if inside[:1] == "(" and inside[-1:] == ")" and shape.count("(") > shape.count(")") and ":" in inside else None

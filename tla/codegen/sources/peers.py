@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from ...algebra.codomain import coshape
 from ...core.basis import Basis, ScaledBasis
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import leaves, modes_of, shown
-from ...core.ints import Int, IntLike, IntTupleLike, known
+from ...core.ints import Int, IntLike, IntTupleLike, Leaf, known
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.swizzle import CoordSwizzle, Swizzle
@@ -42,7 +41,7 @@ def _elements(d: Basis, element: Callable[[ScaledBasis], str]) -> str:
 # ------------------------------------------------------------------------------------------------------- FlyDSL
 
 
-def flydsl(x: Any) -> str:
+def flydsl(x: object) -> str:
     """A layout, swizzle or IntTuple as a type of FlyDSL: a static number bare, any other `?`."""
     if isinstance(x, ComposedLayout):
         return f"!fly.composed_layout<{_fly_chain(x)}>"
@@ -50,7 +49,7 @@ def flydsl(x: Any) -> str:
     return f"!fly.{kinds.get(type(x), 'int_tuple')}<{_fly_chain(x)}>"
 
 
-def _fly_chain(x: Any) -> str:
+def _fly_chain(x: object) -> str:
     if isinstance(x, ComposedLayout):
         inner, offset = _fly_chain(x.inner), x.offset
         if gives_coordinates(x.inner) and not isinstance(offset, tuple):
@@ -61,7 +60,7 @@ def _fly_chain(x: Any) -> str:
     return str(x).replace("Sw<", "S<") if isinstance(x, (Swizzle, CoordSwizzle)) else _fly_tuple(x)
 
 
-def _fly_tuple(x: IntTupleLike) -> str:
+def _fly_tuple(x: object) -> str:
     if isinstance(x, tuple):
         if not x:
             raise LeafTypeError("() as source of FlyDSL", "a tuple that is not empty", "write an extent of 1")
@@ -77,7 +76,7 @@ def _fly_tuple(x: IntTupleLike) -> str:
 # -------------------------------------------------------------------------------------------------- constructors
 
 
-def pycute(x: Any) -> str:
+def pycute(x: object) -> str:
     """A layout as PyCuTe, NVIDIA's pycute and tensor-layouts make it: `Layout((4, 8), (1, 4))`."""
     layout = _plain(x, "PyCuTe", "write tla.linear.to_xor_strides(layout) for a swizzle")
     return f"Layout({_python(layout.shape)}, {_python(layout.stride)})"
@@ -94,7 +93,7 @@ def _python_element(x: ScaledBasis) -> str:
     return element if factor == "1" else f"{factor}*{element}"
 
 
-def mojo(x: Any) -> str:
+def mojo(x: object) -> str:
     """A layout as Mojo makes it: `Layout(IntTuple(4, 8), IntTuple(1, 4))`. One integer is a tuple of one there."""
     layout = _plain(x, "Mojo", 'write source(x.inner, "mojo"): swizzles are functions there')
     if gives_coordinates(layout):
@@ -106,7 +105,7 @@ def _int_tuple(x: IntTupleLike) -> str:
     return f"IntTuple({', '.join(map(_int_tuple, x))})" if isinstance(x, tuple) else _number(x, "Mojo")
 
 
-def axe(x: Any) -> str:
+def axe(x: object) -> str:
     """A layout as TVM's Axe writes it: `S[(8,4):(4@a0,1@a1)]`, mode k of coordinates the axis a<k>, offsets without a name."""
     layout = _plain(x, "Axe", 'write source(x.inner, "axe"): its swizzles are other functions')
     if any(isinstance(n, tuple) for n in modes_of(layout.shape)):
@@ -115,7 +114,7 @@ def axe(x: Any) -> str:
     return f"S[({','.join(_number(n, 'Axe') for n in shape)}):({','.join(map(_axis, stride))})]"
 
 
-def _axis(d: Any) -> str:
+def _axis(d: Leaf) -> str:
     if not isinstance(d, Basis):
         return _number(d, "Axe")
     first, *more = d.terms
@@ -128,17 +127,17 @@ def _axis(d: Any) -> str:
 # --------------------------------------------------------------------------------------------- views of an arange
 
 
-def torch(x: Any) -> str:
+def torch(x: object) -> str:
     """The layout as a view of an arange in torch: the tensor of its offsets."""
     return _view(x, "torch", "torch.arange({})", "view", "permute")
 
 
-def numpy(x: Any) -> str:
+def numpy(x: object) -> str:
     """The layout as a view of an arange in numpy: the array of its offsets."""
     return _view(x, "numpy", "numpy.arange({})", "reshape", "transpose")
 
 
-def _view(x: Any, system: str, begin: str, split: str, order: str) -> str:
+def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
     layout = _plain(x, system, "write tla.offsets(layout): a swizzle is no view")
     if gives_coordinates(layout):
         raise LeafTypeError(f"{shown(layout)} as a view in {system}", "a layout of offsets", "write each mode of the coordinates by itself")
@@ -197,10 +196,12 @@ def isl(x: AnyLayout) -> str:
     return f"{{ [{', '.join(names)}] -> [{', '.join(values)}] : {' and '.join(bounds)} and exists {exists} : {' and '.join(where)} }}"
 
 
-def _isl_values(x: Any, names: list[str], fresh: Any, between: list[str]) -> list[str]:
+def _isl_values(x: AnyLayout, names: list[str], fresh: Iterator[str], between: list[str]) -> list[str]:
     """The values of a layout, each an expression of names; what stands between two maps gets a name of its own."""
     if isinstance(x, Layout):
         return _isl_layout(x, names)
+    if not isinstance(x, ComposedLayout):
+        raise LeafTypeError(f"{shown(x)} as source of isl", "a layout of known kinds", "write it as a ComposedLayout")
     places = _isl_values(x.inner, names, fresh, between)
     offsets = list(leaves(x.offset))
     sums = [f"{p} + {_number(n, 'isl')}" if known(n) != 0 else p for p, n in itertools.zip_longest(places, offsets, fillvalue=0)]
