@@ -1,5 +1,8 @@
 """What C computes in the types of names, literals and results, and statements: each table against that of a C++ compiler."""
 
+import random
+import re
+
 import numpy as np
 import pytest
 from c_tables import c_tables, compiler
@@ -7,6 +10,8 @@ from c_tables import c_tables, compiler
 from tla import LeafTypeError, ParseError, RangeError, layout_of, offsets
 from tla.recovery.evaluate import table_of
 from tla.recovery.texts import coordinates_of, read
+
+from night import amount
 
 TYPES = [
     "(int)(threadIdx.x - 3) + 3",
@@ -113,6 +118,7 @@ def test_types_and_statements_as_a_compiler_has_them(tmp_path):
         ("int f(int i, int i) { return i; }", "two parameters of one name"),
         ("i ? 1", "the text ends"),
         ("1'", "unexpected"),
+        ("int f(int a, int b) { return a + b; }", "a, which has no range"),
         ("smem[i].x", "unexpected '.'"),
     ],
 )
@@ -197,3 +203,43 @@ def test_what_is_refused_of_templates_and_maps(text, options, said):
     with pytest.raises((ParseError, RangeError)) as info:
         layout_of(text, **{"shape": 4, "coords": "i", "language": "cuda", **options})
     assert said in str(info.value)
+
+
+NAMES = ["i", "j", "threadIdx.x", "threadIdx.y", "1", "2", "3", "7u", "8", "16", "5ull", "0x10", "100L", "010", "0b11", "1'000"]
+CASTS = ["int", "unsigned", "uint32_t", "int64_t", "size_t", "unsigned char", "uint16_t", "bool", "long long"]
+
+
+def random_expression(rng, depth):
+    """An expression of C that no value of its names makes undefined."""
+    if not depth or rng.random() < 0.15:
+        return rng.choice(NAMES)
+    parts = [random_expression(rng, depth - 1) for _ in range(3)]
+    form = rng.choice(["binary"] * 6 + ["choice", "cast", "unary"])
+    if form == "choice":
+        return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+    if form == "cast":
+        return rng.choice([f"({rng.choice(CASTS)})({parts[0]})", f"static_cast<{rng.choice(CASTS)}>({parts[0]})"])
+    if form == "unary":
+        return f"{rng.choice('-~!')}({parts[0]})"
+    op = rng.choice("+ - * / % & | ^ << >> < <= == != > >= && ||".split())
+    if op in ("/", "%"):
+        parts[1] = rng.choice(["3", "4", "(i + 1)", "8u", "(threadIdx.x + 1)"])
+    if op in ("<<", ">>"):
+        parts[1] = rng.choice(["1", "2", "(i & 3)", "3u"])
+    return f"(({parts[0]}) {op} ({parts[1]}))"
+
+
+def test_random_expressions_as_a_compiler_has_them(tmp_path):
+    if not compiler():
+        pytest.skip("no C++ compiler")
+    rng, shape, read_back = random.Random(33), (3, 2, 3, 2), 0
+    rows = [{"text": random_expression(rng, 4), "coords": "i,j,threadIdx.x,threadIdx.y", "shape": shape} for _ in range(amount(80, 2000))]
+    for row, truth in zip(rows, c_tables(rows, tmp_path)):
+        try:
+            found = table(row["text"], row["coords"], shape)
+        except ParseError as error:  # offsets that 64 bits with a sign do not hold, an overflow
+            assert re.search(r"the offset \d|does not hold|a shift by", str(error)), row["text"]
+            continue
+        assert np.array_equal(found, truth), row["text"]
+        read_back += 1
+    assert read_back > 0.95 * len(rows)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import random
 import re
 import zlib
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from c_tables import c_tables, compiler
 
 from tla import TlaError, layout_of, offsets
+
+from night import amount
 
 SNIPPETS = json.loads((Path(__file__).parents[1] / "data" / "recovery" / "snippets.json").read_text(encoding="utf-8"))
 #: Those of which a C++ compiler said the offsets: their checksum is in the row.
@@ -80,3 +83,18 @@ def test_the_checksums_are_those_of_a_compiler(tmp_path):
         pytest.skip("no C++ compiler")
     for row, truth in zip(COMPILED, c_tables(COMPILED, tmp_path)):
         assert checksum(truth) == row["crc"], row["after"]
+
+
+def test_a_text_cut_off_or_mutilated_is_answered_or_refused():
+    rng = random.Random(33)
+    for _ in range(amount(500, 40_000)):
+        row = rng.choice(SNIPPETS)
+        text = "\n".join(part for part in (row.get("before"), row["text"]) if part)
+        cut = rng.randrange(len(text))
+        text = text[:cut] + rng.choice(
+            ["", "", text[cut + 1 :], rng.choice("()[]{};,<>*&#\"'?:=0a") + text[cut:], text[cut + 9 :] + text[:cut]]
+        )
+        try:
+            layout_of(text, shape=(2,) * len(row["shape"]), coords=row["coords"], language=row["language"], values=row.get("values"))
+        except TlaError as error:
+            assert len(str(error)) < 3000

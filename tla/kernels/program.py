@@ -5,11 +5,11 @@ Source: ours; CuTe's words for the statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..core.ints import IntLike
+from ..core.ints import IntLike, is_constant
 from ..gpu.instructions.atom import CopyAtom
 from ..gpu.run.mma_facts import MmaStep
 from ..symbolic import Condition, SymInt
@@ -166,8 +166,11 @@ class Program:
     >>> program = zeros.program(tensor(np.float32, parse("_8:_1")))
     >>> [type(s).__name__ for s in program.statements()], program.threads, program.thread
     (['Fill'], 4, index('tid', below=4))
+    >>> print(program)  # doctest: +ELLIPSIS
+    zeros: 1 blocks of 4 threads
+    fill a at tid: (_2):(_4)  <doctest ...>:3
 
-    Source: ours.
+    It prints as its statements, in loops indented, with where each tensor starts and its layout. Source: ours.
     """
 
     name: str
@@ -179,6 +182,15 @@ class Program:
     shared: tuple[Tensor, ...]
     body: tuple[Statement, ...]
     conditions: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        grid = " by ".join(map(str, self.grid))
+        return "\n".join(
+            [
+                f"{self.name}: {grid} blocks of {self.threads} threads",
+                *_lines(self, self.body, {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}),
+            ]
+        )
 
     def statements(self) -> Iterator[Statement]:
         """Its statements, those in loops behind their loop."""
@@ -196,6 +208,30 @@ class Program:
     def argument_of(self, t: Tensor) -> str | None:
         """The name of the argument that a tensor is a part of; None of shared memory and registers."""
         return next((name for name, x in self.arguments.items() if isinstance(x, Tensor) and x.data is t.data), None)
+
+
+def _lines(program: Program, body: Sequence[Statement], held: dict[int, str], indent: str = "") -> Iterator[str]:
+    """The lines of a program that is printed. held: the names of buffers that are no arguments, by their place in Python's memory."""
+
+    def named(access: Access) -> str:
+        t = access.tensor
+        name = program.argument_of(t) or held.setdefault(id(t.data), f"registers{len(held) - len(program.shared)}")
+        return f"{name}{'' if is_constant(0, t.offset) else f' at {t.offset}'}: {t.layout}"
+
+    for s in body:
+        if isinstance(s, Loop):
+            yield f"{indent}for {s.step} in loop({s.count}):  {s.line}"
+            yield from _lines(program, s.body, held, f"{indent}    ")
+        elif isinstance(s, Either):
+            yield f"{indent}if {' and '.join(f'{c} < {n}' for c, n in s.asked)}:"
+            yield from _lines(program, s.inside, held, f"{indent}    ")
+            yield f"{indent}else:"
+            yield from _lines(program, s.otherwise, held, f"{indent}    ")
+        else:
+            sides = [[named(x) for verb, x in accesses(s) if verb == wanted] for wanted in ("writes", "reads")]
+            what = " = ".join(", ".join(side) for side in sides if side)
+            of = f" where {s.where.bounds}" if isinstance(s, Copy) and s.where else f" by {s.value}" if isinstance(s, Transform) else ""
+            yield f"{indent}{type(s).__name__.lower()}{' ' * bool(what)}{what}{of}  {s.line}"
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:

@@ -63,16 +63,9 @@ class CProgram(CExpression):
             names = (*(t.name for t in routine.template if t.name), *routine.parameters)
             value = Call(Op("call", at), names, (*given, *plain), routine.steps, routine.value)
             parameters = tuple(n for n in plain if n not in self.bases)
-        return Code(
-            self.text,
-            self.written,
-            tuple(self.steps),
-            value,
-            parameters,
-            self.seen,
-            {**dict.fromkeys(self.bases, "int64"), **self.kinds},
-            frozenset(self.bases),
-        )
+        kinds = {**dict.fromkeys(self.bases, "int64"), **self.kinds}
+        free = {**dict.fromkeys(parameters, 0), **self.seen}
+        return Code(self.text, self.written, tuple(self.steps), value, parameters, free, kinds, frozenset(self.bases))
 
     # -------------------------------------------------------------------------------------------- statements
 
@@ -266,6 +259,7 @@ class CProgram(CExpression):
         """An array: its extents; its elements are data."""
         extents = []
         while self.token == "[":
+            self.count()
             empty = _EMPTY.match(self.text, self.at)
             if empty:
                 self.go_to(empty.end())

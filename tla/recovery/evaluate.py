@@ -60,8 +60,7 @@ class Evaluator:
         value: Any = self.code.value
         results = isinstance(value, tuple) and str(value[0]) == "results"
         found = self.row_major(*value) if results else self.of(value)[0]
-        if int(found.max()) >= 2**63:
-            self.fail(Op("", 0), f"the offset {int(found.max())}", "one below 2^63", "compute in integers with a sign")
+        self.require_64_bits(Op("", 0), found)
         return as_int64(found)
 
     def row_major(self, op: Op, *parts: Any) -> Any:
@@ -72,7 +71,12 @@ class Evaluator:
             if int(coordinate.min()) < 0:
                 self.fail(op, f"the coordinate {int(coordinate.min())} of an index map", "0 or more", "add what it lacks")
             offset = computed(operator.add, computed(operator.mul, offset, int(coordinate.max()) + 1), coordinate)
+            self.require_64_bits(op, offset)
         return offset
+
+    def require_64_bits(self, op: Op, offsets: Any) -> None:
+        if (most := int(offsets.max())) >= 2**63:
+            self.fail(op, f"the offset {most}", "one below 2^63", "compute in integers with a sign")
 
     def kind_of_value(self, values: Any) -> str:
         """The integers of a name of which nothing is said."""
@@ -84,7 +88,8 @@ class Evaluator:
         import numpy as np
 
         if isinstance(tree, int):
-            return np.array(tree, np.int64), ("int32" if -(2**31) <= tree < 2**31 else "int64") if self.c else ""
+            # of one axis: of arrays without any numpy makes integers of Python
+            return np.array([tree], np.int64), ("int32" if -(2**31) <= tree < 2**31 else "int64") if self.c else ""
         if isinstance(tree, str):
             return self.values[tree]
         if isinstance(tree, Call):
@@ -95,7 +100,7 @@ class Evaluator:
             self.fail(op, "a tuple in the middle of an expression", "one integer", "return the tuple itself")
         if op == "missing":
             self.require_none(op)
-            return np.array(0), "int32"
+            return np.array([0]), "int32"
         if op in ("select", "both", "either"):
             return self.branched(op, *parts)
         operands, kinds = zip(*map(self.of, parts))
@@ -255,7 +260,7 @@ def table_of(code: Code, names: tuple[str, ...], shape: tuple[int, ...], values:
     import numpy as np
 
     axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
-    given = {name: np.array(int(v), np.int64) for name, v in {**dict.fromkeys(code.bases, 0), **values}.items()}
+    given = {name: np.array([int(v)], np.int64) for name, v in {**dict.fromkeys(code.bases, 0), **values}.items()}
     try:
         found = Evaluator(code, {**given, **dict(zip(names, axes))}, integer).result()
     except RecursionError:

@@ -18,7 +18,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([\w \t,]*\))?(
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _OPENED, _BRACKET = re.compile(r"\s*\("), re.compile(r"[(),]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-#: A macro that is replaced more often is refused, as is a text that grows longer [replacements, characters].
+#: More replacements are refused, as is a text with macros that is longer, or grows so [replacements, characters].
 _MOST, _LONGEST = 300, 1 << 16
 
 
@@ -41,6 +41,8 @@ def expanded(text: str) -> str:
     text = _DEFINE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     if wrong := _DIRECTIVE.search(text):
         raise ParseError(text, wrong.start(), f"{wrong[0].strip():.40}", "C after its conditions", "give the branch that is compiled")
+    if macros and len(text) > _LONGEST:
+        _fail(text, _LONGEST, f"macros in a text of {len(text):,} characters", f"{_LONGEST:,} at most", "give the part that it needs")
     return _replaced(text, macros) if macros else text
 
 
@@ -49,8 +51,10 @@ def _replaced(text: str, macros: Mapping[str, _Macro]) -> str:
     place, count = 0, 0
     while found := _WORD.search(text, place):
         macro = macros.get(found[0])
-        end, given = (found.end(), ()) if macro is None or macro.parameters is None else _arguments(text, found.end())
-        if macro is None or end < 0 or (found.start() and text[found.start() - 1].isalnum()):
+        called = macro is not None and macro.parameters is not None and _OPENED.match(text, found.end())
+        end, given = _arguments(text, called.end()) if called else (found.end(), ())
+        alone = macro is not None and macro.parameters is not None and not called
+        if macro is None or alone or (found.start() and text[found.start() - 1].isalnum()):
             place = found.end()
             continue
         if macro.parameters is not None and len(given) != len(macro.parameters):
@@ -60,25 +64,24 @@ def _replaced(text: str, macros: Mapping[str, _Macro]) -> str:
         values = dict(zip(macro.parameters or (), given))
         body = _WORD.sub(lambda word, values=values: values.get(word[0], word[0]), macro.body)  # type: ignore[misc]
         text, place, count = text[: found.start()] + body + text[end:], found.start(), count + 1
-        if count > _MOST or len(text) > max(_LONGEST, end):
+        if count > _MOST or len(text) > _LONGEST:
             _fail(text, place, f"the macro {found[0]:.40}, again and again", f"at most {_MOST} uses of macros", "write what it stands for")
     return text
 
 
 def _arguments(text: str, start: int) -> tuple[int, tuple[str, ...]]:
-    """The end of the arguments in parentheses from a place on, and the arguments; -1 if none stand there."""
-    opened = _OPENED.match(text, start)
-    if not opened:
-        return -1, ()
-    depth, begin, given = 1, opened.end(), []
-    for found in _BRACKET.finditer(text, opened.end()):
+    """The end of the arguments in parentheses from a place on, and the arguments."""
+    depth, begin, given = 1, start, []
+    for found in _BRACKET.finditer(text, start):
         depth += {"(": 1, ")": -1}.get(found[0], 0)
         if depth == 0 or (depth == 1 and found[0] == ","):
             given.append(text[begin : found.start()].strip())
             begin = found.end()
         if depth == 0:
-            return found.end(), tuple(given)
-    return -1, ()
+            break
+    if depth:
+        _fail(text, start - 1, "arguments of a macro without an end", "')'", "close the parenthesis")
+    return begin, tuple(given)
 
 
 def _fail(text: str, place: int, what: str, expected: str, fix: str) -> NoReturn:

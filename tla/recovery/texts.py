@@ -29,6 +29,7 @@ class PythonAddress(Address, PythonFunction):
             return value
         op, parts = self.named("results"), [value]
         while self.token:
+            self.count()
             parts.append(super().expression())
             if not self.take(","):
                 break
