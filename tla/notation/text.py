@@ -18,7 +18,8 @@ from .printed import PrintedReader, Unknown, is_foreign, without_table
 _PEERS = OnDemand("tla.notation.peers")
 _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring the symbolic package with them
 
-#: How the layouts of other libraries begin, those that PeerReader reads.
+#: A layout as Mojo prints it, in brackets; and how others begin that PeerReader reads.
+_IN_BRACKETS = r"\s*\(\s*(?:\([0-9(),\s-]*\)|[0-9]+)\s*:[0-9(),\s-]*\)\s*"
 _BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|S\s*\[|(?:torch|numpy|np)\s*\.\s*arange\b)"
 
 
@@ -106,6 +107,4 @@ def _of_peer(text: str) -> str | None:
     """
     if compiled(_BEGINS).match(text):
         return text
-    inside = text.strip()
-    shape = inside.partition(":")[0]
-    return inside[1:-1] if inside[:1] == "(" and inside[-1:] == ")" and shape.count("(") > shape.count(")") and ":" in inside else None
+    return text.strip()[1:-1] if compiled(_IN_BRACKETS).fullmatch(text) else None
