@@ -525,7 +525,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(4, "cuda"),
-            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla\n  fix       write \"cute_cpp\"",
+            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla, flydsl, pycute, mojo, axe, torch_view, numpy_view, isl\n  fix       write \"cute_cpp\"",
         ),
         (
             lambda: source([4], "cute_cpp"),
@@ -533,7 +533,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(4, "cute_cpp", dtype="f32"),
-            "source for cute_cpp with a dtype\n  expected  none: layouts of CuTe have no element type\n  fix       leave dtype out",
+            "source for cute_cpp with a dtype\n  expected  none: its layouts have no element type\n  fix       leave dtype out",
         ),
         (
             lambda: source(Swizzle[20, 4, 30](), "cute_dsl"),

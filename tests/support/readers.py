@@ -79,6 +79,23 @@ MESHES = xla.shardy_meshes('sdy.mesh @mesh = <["data"=2, "model"=8]>')
 
 #: Every reader by its name.
 READERS = {
+    "peers": Reader(
+        tla.parse,
+        (
+            "Layout((4, (2, 2)), (E(0), (2*E(1), E(1, 0) + E(2))))",
+            "Layout(IntTuple(4, IntTuple(2, 2)), IntTuple(1, IntTuple(4, 8)))",
+            "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1@m)] + R[2:4@warpid] + 5@warpid",
+            "torch.arange(32).view(4, 8).unflatten(1, (2, 4)).permute(2, 0, 1)",
+        ),
+    ),
+    "flydsl": Reader(
+        tla.parse,
+        (
+            "!fly.composed_layout<32:2 o 5 o [S<1,0,2> o 2 o (4,?{div=4}):(1,8)]>",
+            "!fly.memref<f16, shared, CS<3,0,[1],0,[2]> o (0,0,0) o (4,8,8):(1E0,1E1,1E2), align<16>>",
+            "(4,8):(1@0+2@1,3@2)",
+        ),
+    ),
     "layout": Reader(tla.parse, ("((_2,4),8):((1,_16),2)", "Sw<3,4,3> o _0 o (8,_3):(24,_1)", "(4,(6,2)):(1@0,(2@1@0,1@1))", "(_4,-5,0)")),
     "sizes": Reader(
         lambda text: tla.parse(text, symbols=[M, N]), ("(M,ceil(N/4)):(_1,16*M)", "((M+1)//2%8^3,min(M,N-1)):(N@1,_1)", "max(M,2)")

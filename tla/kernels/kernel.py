@@ -218,6 +218,11 @@ class Kernel:
 
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
         """Run every block; the number of them."""
+        try:
+            inspect.signature(self.function).bind(*arguments)
+        except TypeError as error:
+            fix = f"give one for each of {', '.join(inspect.signature(self.function).parameters)}"
+            raise RankError(f"{len(arguments)} arguments of {self.__name__}", str(error), fix) from None
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         for last_first in itertools.product(*map(range, reversed(grid))):

@@ -16,7 +16,7 @@ Source: cute::print of CUTLASS; TLA's documents.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.arrays import INT64_MAX, INT64_MIN, int64_of
@@ -38,6 +38,10 @@ LEAF = rf"_?-?[0-9]+(?:@[0-9]{{1,5}})*(?![0-9A-Za-z_.@])|{_PATH}"
 NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _FIRST = frozenset("_-0123456789")  # of a leaf
 _OPERATOR = r"\s*(//|[-+*%^])"
+
+
+#: A stride along more modes than this is refused.
+MAX_TERMS = 64
 
 
 class NotationReader(Reader):
@@ -145,13 +149,7 @@ class NotationReader(Reader):
 
     def leaf(self) -> Any:
         """One summand, or the sum of basis elements, as in 1@0+2@1."""
-        value = self.summand()
-        while isinstance(value, Basis) and self.take("+"):
-            at, other = self.at, self.summand()
-            if not isinstance(other, Basis):
-                self.fail(f"{value} and {other}", "a basis element, such as 2@1", at=at)
-            value = as_stride(value + other)
-        return value
+        return sum_of_elements(self, self.summand)
 
     def summand(self) -> Any:
         """An integer, a symbolic expression, or either times a basis element, as in _4, M//2, 8@0@1."""
@@ -170,6 +168,20 @@ class NotationReader(Reader):
         self.advance()
         value = static(value) if token[0] == "_" or self.bare_is_static else value
         return along(value, path) if path else value
+
+
+def sum_of_elements(reader: Reader, read: Callable[[], Any]) -> Any:
+    """The value that `read` reads; of basis elements the sum of several with + between."""
+    value, terms = read(), 1
+    while isinstance(value, Basis) and reader.take("+"):
+        terms += 1
+        if terms > MAX_TERMS:
+            reader.fail(f"a sum of more than {MAX_TERMS} basis elements", f"{MAX_TERMS} at most", "leave some out")
+        at, other = reader.at, read()
+        if not isinstance(other, Basis):
+            reader.fail(f"{value} and {other}", "a basis element, such as 2@1", at=at)
+        value = as_stride(value + other)
+    return value
 
 
 def chained(parts: list[Any]) -> Any:

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.cache import compiled
 from ..core.errors import ParseError
 from ..core.on_demand import OnDemand
 from ..core.plain_ints import as_written
 from .grammar import NotationReader
 from .printed import PrintedReader, Unknown, is_foreign, without_table
 
+_PEERS = OnDemand("tla.notation.peers")
 _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring the symbolic package with them
+
+#: A layout as Mojo prints it, in brackets; and how others begin that PeerReader reads.
+_IN_BRACKETS = r"\s*\(\s*(?:\([0-9(),\s-]*\)|[0-9]+)\s*:[0-9(),\s-]*\)\s*"
+_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|S\s*\[|(?:torch|numpy|np)\s*\.\s*arange\b)"
 
 
 @as_written  # the text tells 4 from _4
@@ -46,6 +52,12 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     >>> print(parse("(?,?{div=16}):(?,1)"), parse("cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4>>>"))
     (d0,d1):(d2,_1) (_4,d0):(_1,_4)
 
+    What other libraries write is read, their numbers as static ones: constructors of PyCuTe, tensor-layouts and Mojo, axes with names
+    of TVM's Axe, and the shape operations of torch and numpy. docs/rosetta.md says what each can say.
+
+    >>> print(parse("Layout((4, 8), (8, 1))"), parse("S[(8,4):(4@laneid,1)] + R[4:8@laneid]"), parse("torch.arange(32).view(8, 4).T"))
+    (_4,_8):(_8,_1) ((_8,_4),(_4)):((_4@0,_1@1),(_8@0)) (_4,_8):(_1,_4)
+
     >>> from tla import dims
     >>> M, N = dims("M N")
     >>> print(parse("(M,ceil(N/4)):(_1,16*M)", symbols=[M, N]).stride)
@@ -56,7 +68,9 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     text = NotationReader.checked(text)
     if "\n" in text and symbols is None:  # a table has no sizes that are not known
         text = without_table(text)
-    if is_foreign(text):
+    if (of_another := _of_peer(text)) is not None:
+        value = _PEERS.PeerReader(of_another).read(origin_shape)
+    elif is_foreign(text):
         value = _printed(text, symbols, origin_shape)
     else:
         reader = NotationReader(text, symbols)
@@ -83,3 +97,14 @@ def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
         what = f"{len(given)} symbols for {asked} sizes that the text does not tell"
         raise ParseError(text, 0, what, f"{asked} of them, in the order of the text", "leave out symbols: they are d0, d1, ... then")
     return value
+
+
+def _of_peer(text: str) -> str | None:
+    """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None for any other text.
+
+    >>> _of_peer("((4, 8):(1, 4))"), _of_peer("(4,8):(1,4)"), _of_peer("Layout((4, 8), (1, 4))") is not None
+    ('(4, 8):(1, 4)', None, True)
+    """
+    if compiled(_BEGINS).match(text):
+        return text
+    return text.strip()[1:-1] if compiled(_IN_BRACKETS).fullmatch(text) else None

@@ -13,12 +13,13 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...core.basis import ScaledBasis
+from ...core.basis import BasisSum, ScaledBasis
 from ...core.composed import ComposedLayout, gives_coordinates
-from ...core.int_tuple import leaves
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import leaves, shown
 from ...core.ints import IntLike, known
 from ...core.layout import Layout
-from ...core.swizzle import Swizzle
+from ...core.swizzle import CoordSwizzle, Swizzle
 from .sizes import INT32_MAX
 
 
@@ -42,6 +43,9 @@ def parts(x: object) -> list[Part]:
         x = x.inner
     found, reach, coordinates = [], 0, False
     for value in (x, *reversed(chain)):
+        if isinstance(value, CoordSwizzle) or any(isinstance(d, BasisSum) for d in leaves(getattr(value, "stride", ()))):
+            what = f"{shown(value)} as source of CuTe or TLA"
+            raise LeafTypeError(what, "swizzles of offsets, and strides along one mode", 'write source(x, "isl")')
         if isinstance(value, Layout):
             part, reach = _of_layout(value, reach, coordinates)
             coordinates = gives_coordinates(value)

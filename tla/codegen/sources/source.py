@@ -12,9 +12,10 @@ from ...core.int_tuple import as_int_tuple, shown
 from ...core.ints import is_int, is_leaf
 from ...core.kinds import AnyLayout, layout_fix
 from ...core.layout import Layout
-from ...core.swizzle import Swizzle
+from ...core.swizzle import CoordSwizzle, Swizzle
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from ...xla import raise_
+from . import peers
 from .catlass_dsl import catlass_dsl
 from .cute_cpp import cute_cpp
 from .cute_dsl import cute_dsl
@@ -29,6 +30,13 @@ SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
     "tla_cpp": (tla_cpp, True),
     "catlass_dsl": (catlass_dsl, True),
     "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), True),
+    "flydsl": (peers.flydsl, False),
+    "pycute": (peers.pycute, False),
+    "mojo": (peers.mojo, False),
+    "axe": (peers.axe, False),
+    "torch_view": (peers.torch, False),
+    "numpy_view": (peers.numpy, False),
+    "isl": (peers.isl, False),
 }
 #: What kernels are made of besides layouts: CuTe's two languages have it.
 _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
@@ -39,7 +47,8 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
-    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"
+    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"; or, of known numbers, "flydsl", "pycute"
+             (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view" or "isl": docs/rosetta.md says what each can say
     dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout that a tag
              makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no layouts but those of tags
     Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
@@ -85,12 +94,12 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
     if dtype is None:
         return write(x)
     if not has_dtype:
-        raise LeafTypeError(f"source for {system} with a dtype", "none: layouts of CuTe have no element type", "leave dtype out")
+        raise LeafTypeError(f"source for {system} with a dtype", "none: its layouts have no element type", "leave dtype out")
     return write(x, dtype)
 
 
 def _checked(x: object) -> Any:
-    if isinstance(x, (Layout, ComposedLayout, Swizzle)):
+    if isinstance(x, (Layout, ComposedLayout, Swizzle, CoordSwizzle)):
         return x
     if isinstance(x, tuple) or is_int(x) or is_leaf(x):
         checked = as_int_tuple(x)

@@ -102,6 +102,8 @@ def _extents(shape: IntTupleLike) -> str:
 
 def _by_tag(layout: Layout, element: Element) -> str | None:
     """The layout by the tag that makes it; None where there is none that says all of it."""
+    if not isinstance(layout.shape, tuple):
+        return None
     sizes = require_origin("source", layout)
     for tag, maker in _MAKE.items():
         if len(tag.step) == len(layout.shape) and tag.takes(element):
