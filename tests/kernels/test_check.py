@@ -8,7 +8,20 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernels import T4, raced
-from tla import RangeError, _1, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, make_tensor, parse
+from tla import (
+    LeafTypeError,
+    RangeError,
+    RankError,
+    _1,
+    ceil_div,
+    dim,
+    elem_less,
+    local_tile,
+    make_identity_tensor,
+    make_layout,
+    make_tensor,
+    parse,
+)
 from tla.gpu import Copy_Atom, UniversalCopy, float as float32, make_fragment_like, make_tiled_copy, uint64, uint128
 from tla.kernels import barrier, block, copy, copy_if, fill, kernel, local_partition, shared, tensor, thread
 
@@ -163,3 +176,20 @@ def test_what_an_architecture_has_not_is_refused():
     with pytest.raises(RangeError, match="bytes of shared memory"):
         copied(True, 100 * 1024).source("cuda", symbols, symbols, arch="sm_86")
     assert copied(True, 4).source("cuda", symbols, symbols, arch="sm_86").text
+
+
+@pytest.mark.parametrize("arch", ["bogus", "sm_", "sm_80x", 80, "gfx", ""])
+def test_what_is_no_architecture_is_refused(arch):
+    a = np.zeros(64, np.float32)
+    with pytest.raises(LeafTypeError, match="an architecture of NVIDIA or AMD"):
+        copied(True).check(a, a, arch=arch)
+    symbols = tensor(np.float32, make_layout((dim("N"),), stride=(_1,)))
+    with pytest.raises(LeafTypeError, match="an architecture"):
+        copied(True).source("cuda", symbols, symbols, arch=arch)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_other_numbers_of_arguments_are_refused(count):
+    for call in (copied(True).run, copied(True).check):
+        with pytest.raises(RankError, match=f"{count} arguments of moved"):
+            call(*[np.zeros(64, np.float32)] * count)

@@ -5,7 +5,11 @@ Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capabi
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+from ..core.errors import LeafTypeError
+from ..core.int_tuple import shown
 
 
 class Limits(NamedTuple):
@@ -43,14 +47,20 @@ _SHARED = {
 }
 #: AMD's -> KiB of LDS, and registers of a lane: of CDNA both kinds, VGPRs and AGPRs.
 _AMD = {"gfx90a": (64, 512), "gfx942": (64, 512), "gfx950": (160, 512)}
+_NAME = re.compile(r"sm_\d{2,3}[af]?|gfx[0-9a-f]{3,4}")
 #: Of each thread of NVIDIA's, and of a multiprocessor, which are given out by eights.
 _MOST, _REGISTERS, _UNIT = 255, 65536, 8
 
 
 def limits_of(arch: str | None, threads: int) -> Limits:
-    """The limits of an architecture, "sm_80" or "gfx942", for blocks of so many threads; none for one that is not known."""
+    """The limits of an architecture for blocks of so many threads; none of one that the table has not.
+
+    Raises   LeafTypeError for what is no architecture's name
+    """
     if arch is None:
         return Limits(None, None)
+    if not isinstance(arch, str) or _NAME.fullmatch(arch) is None:
+        raise LeafTypeError(f"arch={shown(arch)}", "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'")
     if arch.startswith("gfx"):
         kib, registers = _AMD.get(arch, (64, 256))
         return Limits(kib * 1024, registers)

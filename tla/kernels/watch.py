@@ -36,7 +36,7 @@ class Watch:
     def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
         self.races = Races(threads)
         self.refused: dict[tuple[Line, str], Refused] = {}
-        self._threads, self._arch, self._counting = threads, arch, counting
+        self._threads, self._limits, self._counting = threads, limits_of(arch, threads), counting
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
         self._costs: dict[Any, Cost] = {}
         self._counts: dict[tuple[Line, str, bool, int], list[int]] = {}
@@ -136,11 +136,10 @@ class Watch:
     @property
     def used(self) -> tuple[Used, ...]:
         """The resources that a block takes, beside what the architecture has."""
-        limits = limits_of(self._arch, self._threads)
         held, line = self._most
         return (
-            Used(None, "bytes of shared memory", self._most_shared, limits.shared),
-            Used(line, "registers of a thread for its fragments, an estimate", held, limits.registers),
+            Used(None, "bytes of shared memory", self._most_shared, self._limits.shared),
+            Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),
         )
 
     @property
