@@ -102,9 +102,11 @@ def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
 def _of_peer(text: str) -> str | None:
     """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None for any other text.
 
-    >>> _of_peer("((4, 8):(1, 4))"), _of_peer("(4,8):(1,4)"), _of_peer("Layout((4, 8), (1, 4))") is not None
+    >>> _of_peer("((4, 8):(1, 4))"), _of_peer("((4,3),2):((1,4),12)"), _of_peer("Layout((4, 8), (1, 4))") is not None
     ('(4, 8):(1, 4)', None, True)
     """
     if compiled(_BEGINS).match(text):
         return text
-    return text.strip()[1:-1] if compiled(_IN_BRACKETS).fullmatch(text) else None
+    shape = text.partition(":")[0]
+    in_brackets = shape.count("(") > shape.count(")") and compiled(_IN_BRACKETS).fullmatch(text)
+    return text.strip()[1:-1] if in_brackets else None
