@@ -151,6 +151,24 @@ def test_an_example_without_a_fault_is_not_refused(example, tmp_path):
     report = checked(example, (FOLDER / f"{example}.py").read_text(), tmp_path)
     assert report.holds, str(report)
     assert not report.idle
+    assert not report.unwritten
+
+
+@pytest.mark.parametrize(
+    ("example", "right", "wrong", "at"),
+    [
+        ("sgemm_1", "            clear(target)\n", "", "gemm("),
+        ("sgemm_sm80", "        load(first)\n", "        pass\n", "copy(tiled"),
+    ],
+)
+def test_shared_memory_that_nobody_has_written_is_named(example, right, wrong, at, tmp_path):
+    text = (FOLDER / f"{example}.py").read_text()
+    assert right in text
+    text = text.replace(right, wrong)
+    report = checked(example, text, tmp_path)
+    lines = [text.splitlines()[x.line.number - 1] for x in report.unwritten if x.line.file == f"{example}.py"]
+    assert any(at in line for line in lines), lines
+    assert str(report.unwritten[0]) in str(report)
 
 
 @pytest.mark.parametrize("name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith("sgemm_sm80") or k % 2])

@@ -27,7 +27,7 @@ from .kernel import Kernel, kernel
 from .launch import barrier, block, cp_async_fence, cp_async_wait, loop, registers, shared, stage, thread
 from .partition import local_partition
 from .program import Program
-from .races import Race
+from .races import Race, Unwritten
 from .report import Counted, Refused, Report, Used
 from .source import Source
 from .statements import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
@@ -42,6 +42,7 @@ __all__ = [
     "Report",
     "Scalar",
     "Source",
+    "Unwritten",
     "Used",
     "axpby",
     "barrier",

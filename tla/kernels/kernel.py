@@ -192,7 +192,7 @@ class Kernel:
         """A program's accesses proved for all sizes, and the kernel watched at small ones that meet the facts."""
         refused, values = (*not_inside(program),), small_sizes(program)
         if refused:
-            return Report((), refused, (), (), (), 0, self.threads)
+            return Report((), refused, (), (), (), (), 0, self.threads)
         report = self._watched(tuple(of_sizes(x, values) for x in program.arguments.values()), arch, counting=counting)
         return report._replace(sizes=tuple(values.items()))
 
@@ -200,7 +200,7 @@ class Kernel:
         watch = Watch(self.threads, arch, counting=counting)
         blocks = self._launch(arguments, watch)
         races, refused = tuple(watch.races.found), tuple(watch.refused.values())
-        return Report(races, refused, watch.counted, watch.used, watch.idle, blocks, self.threads)
+        return Report(races, refused, watch.counted, watch.used, watch.idle, (*watch.races.unwritten.values(),), blocks, self.threads)
 
     def _require(self, report: Report) -> None:
         """RangeError for the first thing that a report refuses."""

@@ -58,6 +58,29 @@ class Race(NamedTuple):
         return f"{self.at}: {subject} {self.after} {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
 
 
+class Unwritten(NamedTuple):
+    """An element of shared memory that is read, and that no thread of the block has written.
+
+    line      of the access, the first of this line
+    element   its place in the buffer [elements]
+    thread    who reads it
+
+    >>> from tla.kernels import Unwritten
+    >>> from tla.kernels.lines import Line
+    >>> print(Unwritten(Line("k.py", 7), 5, 2))
+    k.py:7: thread 2 reads element 5 of shared memory, which nobody has written
+
+    Source: ours.
+    """
+
+    line: Line
+    element: int
+    thread: int
+
+    def __str__(self) -> str:
+        return f"{self.line}: thread {self.thread} reads element {self.element} of shared memory, which nobody has written"
+
+
 class Access(NamedTuple):
     """The elements that a statement reads or writes.
 
@@ -141,6 +164,8 @@ class Races:
     def __init__(self, threads: int) -> None:
         self.found: list[Race] = []
         self.threads = threads
+        self.unwritten: dict[Line, Unwritten] = {}
+        self._written: dict[int, Any] = {}
         self.barriers: dict[Line, bool] = {}
         self._before: list[_Level] = []
         self._last: Line | None = None
@@ -198,7 +223,7 @@ class Races:
         """End a block: the next has other threads, and shared memory of its own."""
         self._end_phase()
         self._threads, self._before, self._last, self._is_needed = _Level("thread"), [], None, False
-        self._groups, self._under_way = [[]], {}
+        self._groups, self._under_way, self._written = [[]], {}, {}
         self._block += 1
 
     def _copies(self, t: Tensor) -> Any:
@@ -215,7 +240,9 @@ class Races:
         self._ask(self._threads, t, (places, threads), number, written)
         if not self._is_needed:
             self._is_needed = any(level.clashes(t, places, threads, writes=written) for level in self._before)
-        if memory_of(t) != "smem":
+        if memory_of(t) == "smem":
+            self._ask_written(t, places, threads, self._lines[number], written)
+        else:
             self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
 
     def _ask(self, level: _Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
@@ -230,6 +257,17 @@ class Races:
         first, line = int(before[place]), self._lines[int(at[place])]
         name = None if first == _SEVERAL else first
         self._add(Race(level.who, name_of(t), place, name, after_write, line, int(who[i]), written, self._lines[number]))
+
+    def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
+        """Note what a block has written of its shared memory, and the first of a line that it reads before."""
+        import numpy as np
+
+        held = self._written.setdefault(_key(t), np.zeros(t.data.size, bool))
+        if written:
+            held[places] = True
+        elif line not in self.unwritten and not held[places].all():
+            i = int(np.argmin(held[places]))
+            self.unwritten[line] = Unwritten(line, int(places[i]), int(threads[i]))
 
     def _ask_copies(self, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
         """Add the race of an access with an asynchronous copy that is under way."""

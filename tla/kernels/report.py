@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..core.errors import TlaError
 from .lines import Line
-from .races import Race
+from .races import Race, Unwritten
 
 
 class Refused(NamedTuple):
@@ -119,12 +119,13 @@ class Report(NamedTuple):
     conflicts   every access of shared and global memory, counted; a row with wavefronts above `least` has conflicts
     resources   shared memory and registers of a block
     idle        barriers without which nothing would race
+    unwritten   shared memory that is read before any thread of the block has written it; what is behind the edges may be so
     blocks      the number of blocks
     threads     of a block
     sizes       the sizes that were chosen for it, of a kernel whose sizes are symbols
 
     >>> from tla.kernels import Report
-    >>> print(Report((), (), (), (), (), 4, 32))
+    >>> print(Report((), (), (), (), (), (), 4, 32))
     no race among 4 blocks of 32 threads, for these sizes
 
     Source: ours.
@@ -135,6 +136,7 @@ class Report(NamedTuple):
     conflicts: tuple[Counted, ...]
     resources: tuple[Used, ...]
     idle: tuple[Line, ...]
+    unwritten: tuple[Unwritten, ...]
     blocks: int
     threads: int
     sizes: tuple[tuple[str, int], ...] = ()
@@ -153,6 +155,7 @@ class Report(NamedTuple):
             *("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows),
             *(x for x in self.resources if x.used),
             *(f"{line}: nobody needs this barrier" for line in self.idle),
+            *self.unwritten,
             *self.bounds,
             *self.races,
             *none,

@@ -140,7 +140,7 @@ class CProgram(CExpression):
         """The value of `return`: it ends the block, or is kept for where its condition holds."""
         value = self.value()
         self.expect(";")
-        self.reads.add(self.read_at >= 0)
+        self.reads.add(self.read_at >= 0 or self.recast_at >= 0)
         self.read_at = self.recast_at = -1
         if not self.guard:
             return value
@@ -281,6 +281,8 @@ class CProgram(CExpression):
             self.pointers.add(unique)
         if self.take("=") or self.token == "{":
             value = self.enclosed("{}", self.value) if self.token == "{" else self.value()
+            if self.recast_at >= 0:
+                self.two_types(self.recast_at)
             if self.read_at >= 0:
                 self.data(name, at)
             self.step(unique, self.of_kind(kind, self.based(value) if pointer else value, at))
@@ -313,6 +315,8 @@ class CProgram(CExpression):
             self.fail(f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name")
         self.advance()
         value: Tree | Call = self.value()
+        if self.recast_at >= 0:
+            self.two_types(self.recast_at)
         if self.read_at >= 0:
             self.data(name, op.at)
         if op != "=":
@@ -375,6 +379,7 @@ class CProgram(CExpression):
         unique = self.fresh(name)
         if pointer:
             self.pointers.add(unique)
+            self.parameters.add(unique)
         self.kinds[unique] = "int64" if pointer else self.declared_kind(name, words, at)
         self.scope[name] = unique
         self.arrays.pop(name, None)

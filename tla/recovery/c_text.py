@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from ..codegen.proofs.reading import Tree
 from .languages import SIZES, UNSIGNED, WORK_ITEMS, kind_of
@@ -48,6 +48,7 @@ class CExpression(Address):
     scope      names that the text declares -> what their values are called: "x 3" is the x of the third block
     arrays     arrays that it declares -> their extents
     pointers   those of these values that are addresses
+    parameters, recast  those of these that are parameters, and those of them that count in elements of another type
     bases      names of memory: an address is counted from there
     """
 
@@ -58,6 +59,8 @@ class CExpression(Address):
         self.scope: dict[str, str] = {}
         self.arrays: dict[str, list[Tree]] = {}
         self.pointers: set[str] = set()
+        self.parameters: set[str] = set()
+        self.recast: set[str] = set()
         self.bases: set[str] = set()
         self.kinds: dict[str, str] = {}
         self.types: dict[str, str] = {}
@@ -75,8 +78,11 @@ class CExpression(Address):
 
     def operation(self) -> str:
         if self.recast_at >= 0:
-            self.fail("an address in elements of two types", "one type", "write the offset in elements of one", self.recast_at)
+            self.two_types(self.recast_at)
         return super().operation()
+
+    def two_types(self, at: int) -> NoReturn:
+        self.fail("an address in elements of two types", "one type", "write the offset in elements of one", at)
 
     # ---------------------------------------------------------------------------------------------- operands
 
@@ -129,7 +135,9 @@ class CExpression(Address):
         value = self.based(read())
         if self.read_at >= 0:
             self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
-        if not (isinstance(value, str) and value in self.bases):
+        if isinstance(value, str) and value in self.parameters:
+            self.recast.add(value)
+        elif not (isinstance(value, str) and value in self.bases):
             self.recast_at = at
         return self.indexed(value)
 
@@ -149,7 +157,7 @@ class CExpression(Address):
         at, recast_at, self.recast_at = self.at, self.recast_at, -1
         index = self.enclosed("[]", self.expression)
         if recast_at >= 0 and index != 0:
-            self.fail("an address in elements of two types", "one type", "write the offset in elements of one", recast_at)
+            self.two_types(recast_at)
         value = self.based(value)
         self.read_at = at
         return value if index == 0 else self.tree(Op("+", at), value, index)
@@ -319,6 +327,10 @@ class CExpression(Address):
         for parameter, argument in zip(routine.parameters, given):
             if parameter in routine.pointers:
                 self.based(argument)
+            if parameter in self.recast and isinstance(argument, str) and argument in self.parameters:
+                self.recast.add(argument)
+            elif parameter in self.recast and argument not in self.bases:
+                self.two_types(at)
         named = [(t.name, value) for t, value in zip(routine.template, values) if t.name and value is not None]
         names, first = (*(n for n, _ in named), *routine.parameters), (value for _, value in named)
         return Call(Op("call", at), names, (*first, *given), routine.steps, routine.value)  # type: ignore[return-value]

@@ -13,6 +13,7 @@ from ..linear import LinearLayout
 from ..linear.bridge import layout_of as layout_of_linear
 from .evaluate import table_of
 from .functions import table_of_function
+from .isl import is_isl, read_isl
 from .languages import LANGUAGES
 from .tables import MAX_OFFSETS, as_table, layout_of_table
 from .texts import coordinates_of, read
@@ -35,7 +36,7 @@ def layout_of(
 
     x        a table: an array or a list of offsets with an axis for each coordinate, as numpy or torch make one of an arange
              by reshape, transpose, flip, expand, unfold; a function of coordinates, or its text; an index expression as text
-             or of sympy; or a LinearLayout
+             or of sympy; a map of isl, which has its box; or a LinearLayout
     shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest
     coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
     language of a text: c, cpp, cuda, hip, opencl, python, numpy, triton, tvm, mlir or sympy. Quotients are C's in the first five and in
@@ -65,6 +66,9 @@ def layout_of(
 
     Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they are the simplest.
     """
+    if isinstance(x, str) and is_isl(x):
+        x, coords, shape = read_isl(x)
+        language, integer = "python", "int64"
     if isinstance(shape, Mapping):
         coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
     extents = None if shape is None else _extents(shape)

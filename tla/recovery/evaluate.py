@@ -259,6 +259,11 @@ def table_of(code: Code, names: tuple[str, ...], shape: tuple[int, ...], values:
     """The offset of every coordinate of a shape, with an axis for each of these names."""
     import numpy as np
 
+    for name, extent in code.extents.items():
+        said = values.get(extent, 0) if isinstance(extent, str) else extent if isinstance(extent, int) else 0
+        if name in names and said and said != shape[names.index(name)]:
+            what = f"an arange of {said} for an extent of {shape[names.index(name)]}"
+            raise ParseError(code.text, code.names[name], what, "its extent", f"give {said} in shape=, or write that extent in the text")
     axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
     given = {name: np.array([int(v)], np.int64) for name, v in {**dict.fromkeys(code.bases, 0), **values}.items()}
     try:

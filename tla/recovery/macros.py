@@ -11,7 +11,8 @@ from ..core.errors import ParseError
 #: What changes no value, and is made blank: comments, attributes, and lines for other parts of the compiler.
 _BLANK = re.compile(
     r"//[^\n]*(?=\n)|/\*(?:[^*]|\*(?!/))*\*/|^[ \t]*#[ \t]*(?:include|pragma|line)\b[^\n]*|\bextern[ \t]*\"C\""
-    r"|\b__launch_bounds__[ \t]*\([^()]*\)|\b__attribute__[ \t]*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\balignas[ \t]*\([^()]*\)",
+    r"|\b__launch_bounds__[ \t]*\([^()]*\)|\b__attribute__[ \t]*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)"
+    r"|\b(?:alignas|__align__)[ \t]*\([^()]*\)",
     re.MULTILINE,
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([\w \t,]*\))?((?:[^\n\\]|\\[^\n]|\\\n)*)$", re.MULTILINE)

@@ -40,6 +40,7 @@ class Code(NamedTuple):
     names       the names that are no steps, and where they stand first, in this order
     kinds       the integers of names whose type is said
     bases       those of the names that are memory: an address is counted from there
+    extents     of coordinates whose extent the text says: an integer, or a name
     """
 
     text: str
@@ -50,6 +51,7 @@ class Code(NamedTuple):
     names: Mapping[str, int]
     kinds: Mapping[str, str]
     bases: Collection[str] = ()
+    extents: Mapping[str, Tree] = {}
 
 
 class Call(NamedTuple):
@@ -285,7 +287,7 @@ class Address(Expression):
 
     def require_one_axis(self, value: Tree, axes: str, at: int) -> None:
         """Require that a name stands for one axis: x[:, None] and x[None, :] are two coordinates."""
-        for name in {*_names(value)}:
+        for name in {*names_of(value)}:
             if self.axes.setdefault(name, axes) != axes:
                 what = f"{name:.40} along two axes: {self.axes[name]:.40} and {axes:.40}"
                 self.fail(what, "a name for each coordinate", f"write {name:.40} and {name:.40}2, with their extents", at)
@@ -307,10 +309,10 @@ class Address(Expression):
         self.fail(f"a side effect: {self.token}", "an expression", "give the expression alone")
 
 
-def _names(tree: Tree) -> Iterator[str]:
+def names_of(tree: Tree) -> Iterator[str]:
     """The names in a tree."""
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, tuple):
         for part in tree[1:]:
-            yield from _names(part)
+            yield from names_of(part)
