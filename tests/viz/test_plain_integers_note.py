@@ -5,6 +5,19 @@ from tla.apps.cli import main
 from tla.viz import draw
 
 
+def test_texts_of_other_libraries_are_shown(capsys):
+    for text, shown in {
+        "S[(8,4):(4@laneid,1)]": "(_8,_4):(_4@0,_1@1)",
+        "torch.arange(32).view(8, 4).T": "(_4,_8):(_1,_4)",
+        "Layout(IntTuple(4, 8), IntTuple(8, 1))": "(_4,_8):(_8,_1)",
+        "((4, 8):(1, 4))": "(_4,_8):(_1,_4)",
+        "Layout((4,8),(8,1))": "(4,8):(8,1)",
+        "!fly.layout<(4,8):(1,4)>": "(_4,_8):(_1,_4)",
+    }.items():
+        main(["show", text])
+        assert capsys.readouterr().out.startswith(shown), text
+
+
 def test_the_note_is_drawn_and_its_fix_works(capsys):
     given = make_layout((16, 8), (1, 16))
     drawn = str(draw(right_inverse(given)))

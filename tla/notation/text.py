@@ -68,7 +68,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     text = NotationReader.checked(text)
     if "\n" in text and symbols is None:  # a table has no sizes that are not known
         text = without_table(text)
-    if (of_another := _of_peer(text)) is not None:
+    if (of_another := of_peer(text)) is not None:
         value = _PEERS.PeerReader(of_another).read(origin_shape)
     elif is_foreign(text):
         value = _printed(text, symbols, origin_shape)
@@ -99,10 +99,10 @@ def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
     return value
 
 
-def _of_peer(text: str) -> str | None:
+def of_peer(text: str) -> str | None:
     """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None for any other text.
 
-    >>> _of_peer("((4, 8):(1, 4))"), _of_peer("((4,3),2):((1,4),12)"), _of_peer("Layout((4, 8), (1, 4))") is not None
+    >>> of_peer("((4, 8):(1, 4))"), of_peer("((4,3),2):((1,4),12)"), of_peer("Layout((4, 8), (1, 4))") is not None
     ('(4, 8):(1, 4)', None, True)
     """
     if compiled(_BEGINS).match(text):

@@ -35,6 +35,7 @@ from ...core.on_demand import OnDemand
 from ...core.reader import write_nearest
 from ...notation.grammar import LEAF, NAME, NotationReader
 from ...notation.printed import PrintedReader, Unknown, is_foreign, without_table
+from ...notation.text import of_peer
 from ...notation.width import element_width
 from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
@@ -232,6 +233,10 @@ class _Reader(NotationReader):
         if cpp.is_atom(text):
             self.go_to(self.at + len(text))
             return Term(gpu.atom(text), f"gpu.atom({text!r})")
+        if of_peer(text) is not None and (not text.startswith("Layout(") or "IntTuple" in text):  # the page has a Layout(...) of its own
+            value = self.part_from(self.at, lambda: tla.parse(text))
+            self.go_to(self.at + len(text))
+            return Term(_limited(value), f"parse({text!r})")
         if not is_foreign(text):
             return None
         sizes = dict[int, Term]()
