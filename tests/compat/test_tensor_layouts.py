@@ -133,6 +133,12 @@ def test_tensors():
     ours.Tensor(ours.Layout(4, -1), 3, [0] * 4)
 
 
+def test_coalesce_by_sizes():
+    """In the order of the modes; extents of 1 past the last size are nothing."""
+    assert ours.coalesce(ours.Layout((2, 2, 1), (4, 1, 9)), (4,)) == ours.Layout(((2, 2),), ((4, 1),))
+    assert ours.coalesce(ours.Layout((4, 2, 2, 1)), (4, 4)) == ours.Layout((4, 4), (1, 4))
+
+
 def test_what_is_wrong_is_said():
     assert "two runs" in refused(lambda: ours.make_swizzle(0b1100, 0b1001))
     assert "congruent" in refused(lambda: ours.Layout((2, 3), 4))

@@ -176,7 +176,7 @@ def _by_lines(text: str) -> str:
     """A text of Python whose statements end with a semicolon instead of a line's end; all stands where it stood."""
     text = re.sub(r"#[^\n]*", lambda found: " " * len(found[0]), text)
     depth, parts, place = 0, [], 0
-    for found in _LINE.finditer(text):
+    for found in _BRACKET_OR_END.finditer(text):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(found[0], 0)
         if found[0] == "\n" and depth <= 0:
             parts += [text[place : found.start()], ";"]
@@ -185,7 +185,7 @@ def _by_lines(text: str) -> str:
 
 
 _PROGRAM = re.compile(r"\(\s{0,9}(?:axis\s{0,9}=\s{0,9})?([0-2])\s{0,9}\)")
-_LINE = re.compile(r"[()\[\]\n]")
+_BRACKET_OR_END = re.compile(r"[()\[\]\n]")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(\+|-|\*|//|%|&|\||\^|<<|>>)?=(?!=)")
 _ASSIGNS_LINE = re.compile(r"(?m)^[ \t]{0,99}[A-Za-z_]\w*[ \t]{0,99}=(?!=)")
 _HEADS = {

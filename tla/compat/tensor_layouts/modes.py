@@ -6,7 +6,7 @@ Source: tensor-layouts 0.3.2, layouts/algebra.py.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ...algebra import coalesce as merging
@@ -28,7 +28,7 @@ from .expressions import (
     slice_modes,
     sliced,
 )
-from .tuples import Coordinate, IntTree, LayoutError, as_shape, as_tuple, coords_all_none, is_int, is_tuple
+from .tuples import Coordinate, IntTree, LayoutError, as_shape, as_tuple, coords_all_none, is_int, is_tuple, transform_tuple
 
 __all__ = [
     "append",
@@ -206,11 +206,7 @@ def unflatten(obj: Any, target_profile: IntTree) -> Any:
     if len(obj) != len(pycute.flatten(profile)):
         raise LayoutError(f"unflatten of {obj} to {profile}", f"{len(obj)} integers in the profile", "give another profile")
     left = iter(obj)
-    return _mapped(profile, lambda _: next(left))
-
-
-def _mapped(profile: IntTree, f: Callable[[Any], Any]) -> Any:
-    return tuple(_mapped(p, f) for p in profile) if is_tuple(profile) else f(profile)
+    return transform_tuple(profile, lambda _: next(left))
 
 
 @of_domain
@@ -246,7 +242,7 @@ def coalesce(obj: Layout, profile: IntTree = None) -> Layout:
         while left and size(together(*part)) < n:
             part.append(left.pop(0))
         parts.append(coalesce(together(*part)) if part else Layout(1, 0))
-    if left:
+    if any(size(a) != 1 for a in left):
         raise LayoutError(f"coalesce of {obj} by {profile}", "sizes for all modes", f"give one for {layouts_of(left)} too")
     return together(*parts)
 
