@@ -1,4 +1,4 @@
-"""CuTe's tutorials on numpy: sgemm_1 over tails, and of all five the indices that are emitted. test_gpu_tiled.py runs the others."""
+"""CuTe's tutorials on numpy: the indices that are emitted of them. test_gpu_tiled.py runs them, tests/kernels those that are kernels."""
 
 import functools
 import itertools
@@ -12,20 +12,13 @@ from tla.gpu import values_of
 
 from places import EXAMPLES
 
-KERNELS = ["sgemm_2", "sgemm_sm70", "wgmma_sm90", "sgemm_sm80"]
+KERNELS = ["sgemm_2", "sgemm_sm70", "wgmma_sm90"]
 M, N, K = 70, 50, 40
 
 
 @functools.cache
-def example(name):
-    return runpy.run_path(str(EXAMPLES / f"gpu_{name}.py"))
-
-
-@pytest.mark.parametrize(("m", "n", "k"), [(9, 8, 5), (1, 9, 4)])
-def test_sgemm_1_over_tails(m, n, k):
-    rng = np.random.default_rng(0)
-    a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (n, k)))
-    assert (example("sgemm_1")["sgemm"](a, b) == a @ b.T).all()
+def tutorials():
+    return runpy.run_path(str(EXAMPLES / "gpu_tutorials.py"))
 
 
 def functions(texts):
@@ -42,13 +35,9 @@ def functions(texts):
 
 def kernel(name):
     """The texts of a kernel's indices, its tile, and the partitions that they are of."""
-    if name == "sgemm_sm80":
-        sm80 = example(name)
-        own, out = (sm80[x][sm80["THREADS"]] for x in ("G2S", "R2G"))
-        return sm80["indices"]("python"), (64, 64, 32), {"a": own.partition_S, "c": out.partition_D}
-    made = example("tutorials")["TUTORIALS"][name]
+    made = tutorials()["TUTORIALS"][name]
     parts = {"a": made.g2s[np.arange(made.g2s.threads)].partition_S, "c": made.mma[np.arange(made.mma.threads)].partition_C}
-    return example("tutorials")["indices"](name, "python"), made.tile, parts
+    return tutorials()["indices"](name, "python"), made.tile, parts
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -70,14 +59,4 @@ def test_the_emitted_indices_are_the_partitions(name):
 
 
 def test_no_tutorial_is_missing():
-    assert {*example("tutorials")["TUTORIALS"]} == {*KERNELS[:-1]}
-
-
-def test_sgemm_1_emits_its_indices():
-    call = functions(example("sgemm_1")["indices"]("python"))
-    for t, i, j in itertools.product(range(8), range(2), range(2)):
-        row, column = 8 + t % 4 + 4 * i, 4 + t // 4 + 2 * j
-        at = {"t": t, "i": i, "j": j, "bx": 1, "step": 1, "M": 11, "K": 6, "N": 9}
-        assert call("read_a", **at) == row * 6 + column
-        assert bool(call("has_a", **at)) is (row < 11 and column < 6)
-        assert call("shared_a", **at) == t % 4 + 4 * i + 8 * (t // 4 + 2 * j)
+    assert {*tutorials()["TUTORIALS"]} == {*KERNELS}

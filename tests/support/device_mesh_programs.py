@@ -3,14 +3,15 @@
 import random
 import sys
 
-if sys.argv[3:] == ["exchanged"]:
-    from tla.compat import torch as lexicographic
+if __name__ == "__main__":  # doctests are looked for in every file: read so, it needs no torch
+    if sys.argv[3:] == ["exchanged"]:
+        from tla.compat import torch as lexicographic
 
-    sys.modules["torch.distributed._pycute"] = lexicographic
+        sys.modules["torch.distributed._pycute"] = lexicographic
 
-from torch.distributed import _mesh_layout, init_process_group
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.testing._internal.distributed.fake_pg import FakeStore
+    from torch.distributed import _mesh_layout, init_process_group
+    from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+    from torch.testing._internal.distributed.fake_pg import FakeStore
 
 RANKS = 24
 FACTORS = [(24,), (2, 12), (4, 6), (3, 8), (2, 3, 4), (4, 3, 2), (2, 2, 6), (2, 2, 2, 3), (3, 2, 2, 2), (1, 24), (2, 1, 12)]
@@ -61,4 +62,5 @@ def main(seed, count):
     print(_mesh_layout.composition.__module__)
 
 
-main(int(sys.argv[1]), int(sys.argv[2]))
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
