@@ -23,7 +23,7 @@ ALL = {
     **{name: (lambda x, y, f=getattr(np, name): f(x) + y) for name in UNARY},
     "operators": lambda x, y: 2 - x * (y - 1) / (1 + x * x) + -x + abs(y) - (x - (y - x)),
     "shared": lambda x, y: np.maximum(np.exp(-x * x), np.where(x < y, x, y)) * np.exp(-x * x),
-    "a number": lambda x, y: 3 * x + np.inf * (y < 0 if False else 1),
+    "a number": lambda x, y: 3 * x + np.inf,
 }
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 10.0, -7.25, np.inf, -np.inf, np.nan]
 TYPES = "float32", "float64", "float16"
@@ -59,8 +59,8 @@ def test_functions_are_numpys(name, element, tmp_path):
     source = applied_of(ALL[name]).source("c", *3 * [argument(n, np.dtype(element))])
     call = c_function(tmp_path, source)
     call(*map(pointer, (x, y, z)), len(x))
-    exact = name in ("operators", "a number", *BINARY, *COMPARED, "negative", "absolute", "sqrt", "floor", "rint")
-    np.testing.assert_allclose(z, expected, rtol=0 if exact and name != "operators" else 1e-3 if element == "float16" else 1e-5)
+    exact = name in ("a number", *BINARY, *COMPARED, "negative", "absolute", "sqrt", "floor", "rint")
+    np.testing.assert_allclose(z, expected, rtol=0 if exact else 1e-3 if element == "float16" else 1e-5)
 
 
 def test_a_sum_in_the_order_of_the_index(tmp_path):

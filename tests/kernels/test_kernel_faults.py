@@ -92,7 +92,12 @@ FAULTS = {
         "copy(part",
     ),
     "softmax: every block the same rows": ("softmax", "(block(0), k)), LANES", "(0, k)), LANES", "transform(row, most, total"),
-    "tiled_copy: a matrix of another order": ("tiled_copy", "local_tile(S, TILE, at)", "local_tile(S, TILE, (at[1], at[0]))", ""),
+    "tiled_copy: a matrix of another order": (
+        "tiled_copy",
+        "local_tile(S, TILE, at)",
+        "local_tile(S, TILE, (at[1], at[0]))",
+        "local_tile(S",
+    ),
     "tiled_copy_if: no predicate for the tail": (
         "tiled_copy_if",
         "copy_if(VECTORS, inside, source, registers)",
@@ -108,7 +113,7 @@ FAULTS = {
         "parts(D, (block(0), block(1)))",
         "parts(D",
     ),
-    "transpose: threads that share rows": ("transpose", '(_8,_32):(_32,_1)")  #', '(_8,_32):(_16,_1)")  #', ""),
+    "transpose: threads that share rows": ("transpose", '(_8,_32):(_32,_1)")  #', '(_8,_32):(_16,_1)")  #', "copy_if("),
 }
 
 

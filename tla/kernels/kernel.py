@@ -184,8 +184,9 @@ class Kernel:
         program = self.program(*arguments)
         report = self._checked(program, arch, counting=False)
         self._require(report)
-        at = ", ".join(f"{n} = {v}" for n, v in report.sizes) or "these sizes"
-        checked = f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {at}, and none was found."
+        checked = (
+            f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {report.at}, and none was found."
+        )
         return source_of(program, target, arch, name, parameters, checked)
 
     def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
@@ -204,13 +205,12 @@ class Kernel:
 
     def _require(self, report: Report) -> None:
         """RangeError for the first thing that a report refuses."""
-        at = ", ".join(f"{n} = {v}" for n, v in report.sizes) or "these sizes"
         for refused in report.bounds:
             raise refused.at_its_line
         for race in report.races:
             waits = "cp_async_wait[n]() and barrier()" if race.who == "copy" else "barrier()"
             fix = f"write {waits} between, or let each thread have its own"
-            raise RangeError(f"{self.__name__} at {at}: {race}", "no race", fix)
+            raise RangeError(f"{self.__name__} at {report.at}: {race}", "no race", fix)
         for used in report.resources:
             if not used.holds:
                 fix = "take smaller tiles, fewer stages or more threads, or leave out arch="

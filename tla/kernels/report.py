@@ -146,11 +146,15 @@ class Report(NamedTuple):
         """Whether there is no race, every access can be made, and a block has what it takes."""
         return not self.races and not self.bounds and all(x.holds for x in self.resources)
 
+    @property
+    def at(self) -> str:
+        """The sizes that it is of, in words."""
+        return ", ".join(f"{name} = {n}" for name, n in self.sizes) or "these sizes"
+
     def __str__(self) -> str:
         rows = [row.cells for row in self.conflicts]
         widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(max(map(len, rows), default=0))]
-        at = ", ".join(f"{name} = {n}" for name, n in self.sizes) or "these sizes"
-        none = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {at}",)
+        none = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
         found = (
             *("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows),
             *(x for x in self.resources if x.used),

@@ -47,7 +47,8 @@ _SHARED = {
 }
 #: AMD's -> KiB of LDS, and registers of a lane: of CDNA both kinds, VGPRs and AGPRs.
 _AMD = {"gfx90a": (64, 512), "gfx942": (64, 512), "gfx950": (160, 512)}
-_NAME = re.compile(r"sm_\d{2,3}[af]?|gfx[0-9a-f]{3,4}")
+#: A target's name -> its architectures' names.
+ARCHITECTURES = {"cuda": re.compile(r"sm_\d{2,3}[af]?"), "hip": re.compile(r"gfx[0-9a-f]{3,4}")}
 #: Of each thread of NVIDIA's, and of a multiprocessor, which are given out by eights.
 _MOST, _REGISTERS, _UNIT = 255, 65536, 8
 
@@ -59,7 +60,7 @@ def limits_of(arch: str | None, threads: int) -> Limits:
     """
     if arch is None:
         return Limits(None, None)
-    if not isinstance(arch, str) or _NAME.fullmatch(arch) is None:
+    if not isinstance(arch, str) or not any(names.fullmatch(arch) for names in ARCHITECTURES.values()):
         raise LeafTypeError(f"arch={shown(arch)}", "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'")
     if arch.startswith("gfx"):
         kib, registers = _AMD.get(arch, (64, 256))
@@ -67,3 +68,8 @@ def limits_of(arch: str | None, threads: int) -> Limits:
     kib_of = _SHARED.get(int(arch.removeprefix("sm_").rstrip("af")))
     whole_warps = -(-threads // 32) * 32
     return Limits(None if kib_of is None else kib_of * 1024, min(_MOST, _REGISTERS // whole_warps // _UNIT * _UNIT))
+
+
+def padded(nbytes: int) -> int:
+    """The bytes of shared memory that a tensor takes: the next begins at a multiple of 16."""
+    return -(-nbytes // 16) * 16

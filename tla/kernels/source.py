@@ -14,6 +14,7 @@ from ..codegen.expressions.target import required, required_names
 from ..codegen.indices.c import requirement
 from ..symbolic import Condition
 from .program import Program, accesses
+from .resources import padded
 from .text import Writer, helpers_of, parameter_list
 from .trace import sizes_of
 
@@ -104,7 +105,7 @@ class Parts(NamedTuple):
 
 def shared_bytes(program: Program) -> int:
     """The bytes of a block's shared memory, each tensor at a multiple of 16."""
-    return sum(-(-t.data.nbytes // 16) * 16 for t in program.shared)
+    return sum(padded(t.data.nbytes) for t in program.shared)
 
 
 class Form(NamedTuple):

@@ -18,7 +18,7 @@ from ..tensors.tensor import Tensor
 from .lines import Line
 from .races import Access, Races, name_of, places_and_chosen
 from .report import Counted, Refused, Used
-from .resources import limits_of
+from .resources import limits_of, padded
 
 _REGISTER = 4  # bytes
 
@@ -52,7 +52,7 @@ class Watch:
 
     def allocate(self, nbytes: int) -> None:
         """Note shared memory."""
-        self._shared += -(-nbytes // 16) * 16
+        self._shared += padded(nbytes)
         self._most_shared = max(self._most_shared, self._shared)
 
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:

@@ -5,7 +5,6 @@ Source: ours.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ...core.errors import LeafTypeError, RangeError
@@ -13,6 +12,7 @@ from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
 from ..elements import Scalar
 from ..program import Program
+from ..resources import ARCHITECTURES
 from ..source import Parts, Source
 from ..trace import OWN_NAME, sizes_of
 from ..whole_tiles import with_whole_tiles
@@ -20,14 +20,13 @@ from . import c, cuda, hip
 
 #: A target's name -> the function that writes a program.
 TARGETS = {"c": c.write, "cuda": cuda.write, "hip": hip.write}
-_ARCHITECTURES = {"cuda": re.compile(r"sm_\d{2,3}[af]?"), "hip": re.compile(r"gfx[0-9a-f]{3,4}")}
 
 
 def source_of(program: Program, target: str, arch: str | None, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
     """The text of a program by a target's name. Raises what Kernel.source raises."""
     if target not in TARGETS:
         raise LeafTypeError(f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
-    if arch is not None and not (isinstance(arch, str) and (known := _ARCHITECTURES.get(target)) and known.fullmatch(arch)):
+    if arch is not None and not (isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)):
         what = f"arch={shown(arch)} of {target}"
         raise LeafTypeError(what, "an architecture of the target, or None", "write k.source('cuda', ..., arch='sm_80')")
     return TARGETS[target](Parts(with_whole_tiles(program), name, _order(program, parameters), checked))

@@ -14,9 +14,7 @@ from ..instructions import Instructions, Registers
 
 _NAME = re.compile(r"v_(mfma)_(\w+?)_(\d+x\d+x\d+)_?(f16|f32|f64|i8)|v_(wmma)_(f32)_(16x16x16)_(f16)")
 #: Shapes whose builtins have no _ before the type: those of CDNA 1 and 2.
-_FIRST = {
-    *("32x32x8f16", "16x16x16f16", "32x32x2f32", "16x16x4f32", "32x32x8i8", "16x16x16i8", "16x16x4f64"),
-}
+_FIRST = {"32x32x8f16", "16x16x16f16", "32x32x2f32", "16x16x4f32", "32x32x8i8", "16x16x16i8", "16x16x4f64"}
 #: The type of an element in vectors of the compiler, and what integers of 8 bits are packed in, by their number.
 _VECTOR = {"__half": "_Float16", "float": "float", "double": "double", "int": "int"}
 _PACKED = {4: "int", 8: "long", 16: "int __attribute__((ext_vector_type(4)))"}

@@ -13,6 +13,7 @@ from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..instructions import Instructions
 from ..program import Program
+from ..resources import padded
 from ..source import Form, Parts, Source, shared_bytes
 from ..text import Writer
 
@@ -65,7 +66,7 @@ def _shared(p: Program, writer: Writer) -> list[str]:
     for k, t in enumerate(p.shared):
         kind = writer.element_type(t)
         lines.append(f"{kind} *const smem{k} = reinterpret_cast<{kind} *>(shared_memory + {start});")
-        start += -(-t.data.nbytes // 16) * 16
+        start += padded(t.data.nbytes)
     return lines
 
 
