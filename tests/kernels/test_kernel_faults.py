@@ -96,7 +96,7 @@ FAULTS = {
         "tiled_copy",
         "local_tile(S, TILE, at)",
         "local_tile(S, TILE, (at[1], at[0]))",
-        "local_tile(S",
+        "copy(VECTORS, source",
     ),
     "tiled_copy_if: no predicate for the tail": (
         "tiled_copy_if",
