@@ -1,13 +1,15 @@
 """Conversions as machine code: NVRTC compiles them, their PTX is executed and its accesses counted, the machine code's instructions too."""
 
+import itertools
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tla import parse
+from tla import TlaError, parse
 from tla.access import Load, Store, access, convert
 from tla.access.rounds import stays_in_warps
 from tla.linear import LinearLayout, bits, triton
@@ -15,7 +17,7 @@ from tla.linear import LinearLayout, bits, triton
 import hip
 import nvrtc
 import ptx
-from conversions import held, kernel, pair, registers, threads, usual
+from conversions import USUAL, held, kernel, pair, registers, threads, usual
 from night import amount
 
 #: More words than this in a thread leave too few of its 255 registers.
@@ -29,9 +31,9 @@ def values(layout, count, element_bits):
     return np.stack([p.astype(f"u{min(8, element_bits // 8)}") for p in parts], -1)
 
 
-def require_true(plan, folder):
+def require_true(plan, folder, arch="sm_90"):
     """The compiled code does what the definition says, with the instructions and the wavefronts that the plan states."""
-    text, cubin = nvrtc.compiled(kernel(plan, plan.cuda("f")))
+    text, cubin = nvrtc.compiled(kernel(plan, plan.cuda("f")), arch)
     wanted = values(plan.dst, threads(plan), plan.element_bits)
     block = ptx.Block(threads(plan), values(plan.src, threads(plan), plan.element_bits), wanted.nbytes)
     assert block.run(text).tobytes() == wanted.tobytes(), plan
@@ -39,10 +41,22 @@ def require_true(plan, folder):
         assert block.wavefronts == plan.wavefronts, plan
     found = nvrtc.opcodes(cubin, folder)
     counts = {name: sum(n for op, n in found.items() if op.split(".")[0] in ops) for name, ops in COUNTED.items()}
-    assert counts == {"shuffles": plan.shuffles, "memory": plan.instructions - plan.shuffles, "local": 0}, (counts, plan)
+    stored, loaded = (matrix_instructions(plan, kind) for kind in (Store, Load))
+    vectors = plan.instructions - plan.shuffles - stored - loaded
+    wanted = {"shuffles": plan.shuffles, "vectors": vectors, "stmatrix": stored, "ldmatrix": loaded, "local": 0}
+    assert counts == wanted, (counts, plan)
 
 
-COUNTED = {"shuffles": ["SHFL"], "memory": ["LDS", "STS"], "local": ["LDL", "STL"]}
+COUNTED = {"shuffles": ["SHFL"], "vectors": ["LDS", "STS"], "stmatrix": ["STSM"], "ldmatrix": ["LDSM"], "local": ["LDL", "STL"]}
+
+
+def matrix_instructions(plan, kind):
+    """The matrix instructions of a plan's stores or loads: each lane's elements, in the words of all matrices of one."""
+    layout = plan.src if kind is Store else plan.dst
+    elements = held(layout)[0, 0]
+    steps = [step for step in plan.steps if isinstance(step, kind) and step.matrices]
+    each = [len({*elements[[*(step.registers or range(len(elements)))]]}) for step in steps]
+    return sum(n >> len(step.matrices.word) + len(step.matrices.together) for n, step in zip(each, steps))
 
 
 def small(plan):
@@ -56,9 +70,14 @@ def way(rng, src, dst, width):
         return {"through": "shuffle"}
     if chosen == 1:
         return {"through": "memory"}
-    lanes = bits.rank(x.pack(v) for x in (src, dst) for name in ("lane", "warp") for v in x.bases[name])
     half = src.get_total_out_dim_size_log2() - 1
-    return {"through": "memory", "scratch_bytes": width // 8 << half} if chosen == 2 and lanes < half else {}
+    return {"through": "memory", "scratch_bytes": width // 8 << half} if chosen == 2 and parts_of(src, dst) > 2 else {}
+
+
+def parts_of(src, dst):
+    """The number of parts that a tile may go in: what lanes and warps hold is in one."""
+    lanes = bits.rank(x.pack(v) for x in (src, dst) for name in ("lane", "warp") for v in x.bases[name])
+    return 1 << src.get_total_out_dim_size_log2() - lanes
 
 
 def plans(rng, count, machine="sm_90", wave=32):
@@ -83,6 +102,46 @@ def test_an_epilogue_takes_what_it_states(tmp_path):
     plan = convert(acc, triton.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]).linear([128, 64]), 16)
     assert (plan.wavefronts, plan.instructions) == (256, 16)
     require_true(plan, tmp_path)
+
+
+#: Conversions of a tile of 64 by 64, by the names of tests/access/test_access_triton.py, and what stores and loads in rounds of half of it.
+BY_MATRICES = [
+    ("rows of 8", "columns of 8", 16, "sm_80", ["-", "matrix.x4.trans"]),
+    ("mma, 2 by 2", "rows of 8", 16, "sm_90", ["matrix.x4", "-"]),
+    ("mma, 4 by 1", "operand B", 8, "sm_90", ["matrix.x4", "matrix.x4.trans"]),  # pairs of bytes are transposed
+    ("columns of 8", "rows of 1", 16, "sm_90", ["matrix.x4.trans", "matrix.x4"]),
+    ("columns of 8", "rows of 4", 32, "sm_90", ["matrix.x4", "-"]),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "width", "arch", "forms"), BY_MATRICES)
+def test_matrix_instructions(tmp_path, a, b, width, arch, forms):
+    plan = convert(USUAL[a].linear([64, 64]), USUAL[b].linear([64, 64]), width, arch)
+    assert [step.matrices.name if step.matrices else "-" for step in plan.steps] == forms
+    require_true(plan, tmp_path, arch)
+    vectors = convert(plan.src, plan.dst, width, through="memory")  # of a memory alone, which says nothing of instructions
+    assert not any(step.matrices for step in vectors.steps)
+    assert (plan.wavefronts, plan.instructions) < (vectors.wavefronts, vectors.instructions)
+    with pytest.raises(TlaError, match="a plan of vectors"):
+        plan.hip()
+
+
+def test_all_matrix_instructions(tmp_path):
+    """All pairs of the usual layouts, whole and in rounds, executed; one in so many compiled."""
+    rng, found, compiled = random.Random(44), Counter(), amount(60, 2)
+    for a, b in itertools.islice(itertools.permutations(USUAL.values(), 2), 0, None, amount(18, 1)):
+        for width, arch, parts in itertools.product((8, 16, 32), ("sm_80", "sm_90"), (1, 2)):
+            src, dst = a.linear([64, 64]), b.linear([64, 64])
+            if parts_of(src, dst) < parts:
+                continue
+            plan = convert(src, dst, width, arch, "memory", 64 * 64 * width // 8 // parts)
+            assert np.array_equal(plan.run(held(plan.src)), held(plan.dst))
+            forms = [step.matrices.name if step.matrices else "-" for step in plan.steps[:2]]
+            found.update([(width, parts, *forms)])
+            if {*forms} != {"-"} and rng.randrange(compiled) == 0:
+                require_true(plan, tmp_path, arch)
+    names = {form for key in found for form in key[2:]}
+    assert {"matrix.x4", "matrix.x4.trans"} < names, found
 
 
 @pytest.mark.parametrize(

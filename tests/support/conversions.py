@@ -4,6 +4,20 @@ import numpy as np
 
 from tla.linear import LinearLayout, bits, triton
 
+_ACC = triton.NVMMADistributedLayout([2, 0], [2, 2], [16, 8])
+#: Layouts of a tile of 64 by 64 in four warps.
+USUAL = {
+    "rows of 8": triton.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]),
+    "columns of 8": triton.BlockedLayout([8, 1], [8, 4], [1, 4], [0, 1]),
+    "rows of 4": triton.BlockedLayout([1, 4], [2, 16], [4, 1], [1, 0]),
+    "rows of 1": triton.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0]),
+    "mma, 4 by 1": triton.NVMMADistributedLayout([2, 0], [4, 1], [16, 8]),
+    "mma, 2 by 2": _ACC,
+    "wgmma": triton.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]),
+    "operand A": triton.DotOperandLayout(0, _ACC, 2),
+    "operand B": triton.DotOperandLayout(1, _ACC, 2),
+}
+
 
 def held(layout):
     """The index of the element that each (warp, lane, register) holds, from the bases."""

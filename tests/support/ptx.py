@@ -1,13 +1,15 @@
 """A block of threads that executes straight-line PTX, all threads at once, and counts what its accesses of shared memory cost.
 
 Written from the PTX ISA manual for the few instructions that copies are compiled to; imports nothing from tla. Any other instruction is
-an error. Shared memory has 32 banks of 4 bytes; 32, 16 or 8 lanes go together at up to 32, 64 and 128 bits.
+an error. What ldmatrix and stmatrix hand out is in ptx_rules. Shared memory has 32 banks of 4 bytes; 32, 16 or 8 lanes go together at up to 32, 64 and 128 bits.
 """
 
 import collections
 import re
 
 import numpy as np
+
+import ptx_rules
 
 BANKS, WARP = 32, 32
 TOGETHER = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}
@@ -89,6 +91,29 @@ class Block:
             value = self.get(name)
             for b in range(size):
                 memory[at + k * size + b] = (value >> np.uint64(8 * b)) & np.uint64(255)
+
+    def _rows(self, kind, place):
+        """The number of matrices, whether transposed, and the addresses of rows (warp, row of all matrices)."""
+        assert kind[:3] == ["sync", "aligned", "m8n8"], kind
+        assert kind[-2:] == ["shared", "b16"], kind
+        count = int(kind[3].removeprefix("x"))
+        at = self._address(place).reshape(-1, WARP)[:, : 8 * count]
+        assert (at % 16 == 0).all(), f"misaligned: {kind} {place}"
+        self.wavefronts += wavefronts(at.ravel(), 16)
+        return count, "trans" in kind, at
+
+    def do_ldmatrix(self, kind, operands):
+        count, transposed, at = self._rows(kind, operands[1])
+        rows = self.shared[at[..., None] + np.arange(16)].view(np.uint16)[..., None]
+        found = ptx_rules.matrix_loaded(count, transposed, rows)[..., 0].reshape(self.threads, -1).astype(np.uint64)
+        for k, name in enumerate(operands[0].strip("{}").split(",")):
+            self.put(name.strip(), found[:, 2 * k] | found[:, 2 * k + 1] << np.uint64(16), [*kind[:-1], "b32"])
+
+    def do_stmatrix(self, kind, operands):
+        count, transposed, at = self._rows(kind, operands[0])
+        words = np.stack([self.get(name) for name in operands[1].strip("{}").split(",")], -1).astype(np.uint32)
+        rows = ptx_rules.matrix_stored(count, transposed, words.view(np.uint16).reshape(-1, WARP, 2 * count, 1))[..., 0]
+        self.shared[at[..., None] + np.arange(16)] = np.ascontiguousarray(rows).view(np.uint8)
 
     # values
 

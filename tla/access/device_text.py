@@ -18,8 +18,9 @@ from ..linear import LinearLayout, bits
 from .bit_text import linear_text, parity_text
 from .dialects import Dialect
 from .exchanges import Exchanges, outer_products, pairs
+from .matrices import Instructions
 from .places import Placed, offsets, owned
-from .steps import BYTE_BITS, WORD_BITS, Load, Move, Shuffle, Spread, Step, Store
+from .steps import BYTE_BITS, WORD_BITS, Load, Move, Shuffle, Spread, Step, Store, Vector
 
 #: The widths of values that a register of C has [bits]; narrower ones are carried as bytes.
 VALUE_BITS = (8, 16, 32, 64, 128)
@@ -184,17 +185,13 @@ def _require_value(function: _Function) -> None:
 # ------------------------------------------------------------------------------------------------- memory
 
 
-class _Vector(NamedTuple):
-    """One access: where it begins, from where the thread begins, and the registers of each of its values."""
-
-    at: int
-    registers: list[list[int]]
-
-
 def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[str]:
     """Registers of `src` stored, or of `dst` loaded, in vectors; the first time with what all such steps share."""
     store = isinstance(step, Store)
     name, layout = ("src", function.src) if store else ("dst", function.dst)
+    if step.matrices:
+        yield from _matrices(function, name, Instructions.of(layout, step), first)
+        return
     at = offsets(owned(layout, function.lanes), step.layout)
     sign = _joined(at)
     if sign is None:
@@ -207,26 +204,39 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
     if first and step.vector > 1:
         yield from _mover(function, name, [c % step.vector for c in columns], step.vector)
     for vector in _vectors(at, step.vector, step.registers or range(at.registers)):
-        yield (_stored if store else _loaded)(vector, _place(f"{name}_at", vector.at, starts, sign))
+        yield (_stored if store else _loaded)(vector, _place(f"{name}_at", vector.at, starts, sign), step.vector > 1)
 
 
-def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[_Vector]:
+def _matrices(function: _Function, name: str, found: Instructions, first: bool) -> Iterator[str]:
+    """Registers of `src` stored, or of `dst` loaded, by matrices: each thread has the address of a row."""
+    access = function.dialect.matrices
+    if access is None:
+        what = f"{function.dialect.name} of st{found.form.name} and ld{found.form.name}"
+        raise RangeError(what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for')
+    if first:
+        yield f"const unsigned {name}_at = {linear_text(found.addresses, 'thread')};"
+        yield from _function_of_one(name, len(found.vectors[0].registers), function.width, access(found.form, name == "src"))
+    for vector in found.vectors:
+        yield (_stored if name == "src" else _loaded)(vector, _place(f"{name}_at", vector.at, found.addresses, "^"), True)
+
+
+def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[Vector]:
     found: dict[int, list[list[int]]] = {}
     for r in registers:
         place = at.at(0, 0, r)
         found.setdefault(place // size, [[] for _ in range(size)])[place % size].append(r)
     assert all(all(v) for v in found.values()), "a vector that is not whole"
-    return [_Vector(k * size, held) for k, held in found.items()]
+    return [Vector(k * size, held) for k, held in found.items()]
 
 
-def _stored(vector: _Vector, place: str) -> str:
+def _stored(vector: Vector, place: str, by_function: bool) -> str:
     values = [f"src[{registers[0]}]" for registers in vector.registers]
-    return f"store({place}, {{{', '.join(values)}}});" if len(values) > 1 else f"smem[{place}] = {values[0]};"
+    return f"store({place}, {{{', '.join(values)}}});" if by_function else f"smem[{place}] = {values[0]};"
 
 
-def _loaded(vector: _Vector, place: str) -> str:
+def _loaded(vector: Vector, place: str, by_function: bool) -> str:
     size = len(vector.registers)
-    if size == 1:
+    if not by_function:
         first, *others = vector.registers[0]
         return " ".join([f"dst[{first}] = smem[{place}];", *(f"dst[{r}] = dst[{first}];" for r in others)])
     taken = " ".join(f"dst[{r}] = part[{s}];" for s, registers in enumerate(vector.registers) for r in registers)
@@ -236,8 +246,8 @@ def _loaded(vector: _Vector, place: str) -> str:
 def _place(start: str, at: int, columns: Sequence[int], sign: str) -> str:
     """A place in memory: bits that no thread has are added, which is part of the instruction."""
     free = at if sign == "+" else at & ~functools.reduce(operator.or_, columns, 0)
-    start = f"({start} ^ {at ^ free}u)" if at ^ free else start
-    return f"{start} + {free}" if free else start
+    start = f"{start} ^ {at ^ free}u" if at ^ free else start
+    return (f"({start}) + {free}" if at ^ free else f"{start} + {free}") if free else start
 
 
 def _sum_text(columns: Sequence[int]) -> str:
@@ -267,10 +277,16 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
         turns += [f"v[{k}] = {function.dialect.permute.format(f'v[{k}]', f'{name}_bytes')};" for k in range(words)]
     store = name == "src"
     access = (function.dialect.store if store else function.dialect.load)(width)
+    yield from _function_of_one(name, size, function.width, [*turns, *access] if store else [*access, *turns])
+
+
+def _function_of_one(name: str, size: int, value_bits: int, body: Sequence[str]) -> Iterator[str]:
+    """The function that stores, or loads, `part`: so many values, which `body` moves from or to the words `v`."""
+    store, bytes_of_all = name == "src", size * value_bits // 8
     yield f"const auto {'store' if store else 'load'} = [&](unsigned at, {'const ' if store else ''}T (&part)[{size}]) {{"
-    yield f"  unsigned v[{words}] = {{}};"
-    copy = f"memcpy(v, part, {width // 8});" if store else f"memcpy(part, v, {width // 8});"
-    yield from (f"  {line}" for line in ([copy, *turns, *access] if store else [*access, *turns, copy]))
+    yield f"  unsigned v[{-(-bytes_of_all * 8 // WORD_BITS)}] = {{}};"
+    copy = f"memcpy(v, part, {bytes_of_all});" if store else f"memcpy(part, v, {bytes_of_all});"
+    yield from (f"  {line}" for line in ([copy, *body] if store else [*body, copy]))
     yield "};"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .steps import WORD_BITS
+from .steps import WORD_BITS, Matrices
 
 #: The type of an access of one word, of so many bits.
 _ACCESS = {16: "unsigned short", 32: "unsigned"}
@@ -20,6 +20,7 @@ class Dialect(NamedTuple):
     select         the selector that keeps the bytes of a word, and what it changes for each byte that is exchanged
     warp_barrier   what makes a warp's stores be seen by its lanes
     store, load    of a width [bits] the statements that move `v` to smem + at, or back
+    matrices       so of matrix instructions, of their form, and whether they store; None where there are none
     """
 
     name: str
@@ -30,6 +31,7 @@ class Dialect(NamedTuple):
     warp_barrier: str
     store: Callable[[int], list[str]]
     load: Callable[[int], list[str]]
+    matrices: Callable[[Matrices, bool], list[str]] | None = None
 
 
 def _cuda_shuffle(value: str, lane: str, lanes: int) -> str:
@@ -55,6 +57,16 @@ def _cuda_load(width: int) -> list[str]:
     return [f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");']
 
 
+def _cuda_matrices(form: Matrices, store: bool) -> list[str]:
+    count, transposed = 1 << len(form.together), ".trans" if form.transposed else ""
+    op = f"{'st' if store else 'ld'}matrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16"
+    values = ", ".join(f'"{"" if store else "="}r"(v[{k}])' for k in range(count))
+    names = ", ".join(f"%{k + store}" for k in range(count))
+    if store:
+        return [f'asm volatile("{op} [%0], {{{names}}};" :: {_SHARED}, {values} : "memory");']
+    return [f'asm volatile("{op} {{{names}}}, [%{count}];" : {values} : {_SHARED} : "memory");']
+
+
 _SHARED = '"r"(unsigned(__cvta_generic_to_shared(smem + at)))'
 CUDA = Dialect(
     "cuda",
@@ -65,6 +77,7 @@ CUDA = Dialect(
     "__syncwarp();",
     _cuda_store,
     _cuda_load,
+    _cuda_matrices,
 )
 
 

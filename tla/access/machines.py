@@ -29,6 +29,7 @@ class Machine(NamedTuple):
     shuffle       cycles of one shuffle of a whole warp
     selects       how many selects of a whole warp there are in a cycle, on another pipe
     source        where that is known from
+    ldmatrix, stmatrix   whether a warp loads, or stores, matrices of 8 rows of 16 bytes
 
     >>> MACHINES["gfx942"].shuffle, MACHINES["sm_90"].selects
     (2, 2)
@@ -40,13 +41,15 @@ class Machine(NamedTuple):
     shuffle: int
     selects: int
     source: str
+    ldmatrix: bool = False
+    stmatrix: bool = False
 
 
 _GUIDE = "CUDA C++ Programming Guide, arithmetic instructions: a multiprocessor has 32 results of warp shuffles a cycle, 64 of selects"
 _CROSSBAR = "predicted: ds_bpermute_b32 goes through the crossbar of LDS, 32 lanes a cycle; a compute unit selects in 64 lanes a cycle"
 _NVIDIA = Machine("sm_80", NVIDIA_SHARED, NVIDIA_SHARED, 1, 2, _GUIDE)
 _ROWS = (
-    *(_NVIDIA._replace(name=f"sm_{n}") for n in (70, 75, 80, 86, 89, 90, 100, 103, 120)),
+    *(_NVIDIA._replace(name=f"sm_{n}", ldmatrix=n >= 75, stmatrix=n >= 90) for n in (70, 75, 80, 86, 89, 90, 100, 103, 120)),
     Machine("gfx942", AMD_LDS_GFX942_WRITE, AMD_LDS_GFX942_READ, 2, 1, _CROSSBAR),
     Machine("gfx950", AMD_LDS_GFX950_WRITE, AMD_LDS_GFX950_READ, 2, 1, _CROSSBAR),
     Machine("gfx1100", AMD_LDS_GFX11_WRITE, AMD_LDS_GFX11_READ, 1, 2, _CROSSBAR),

@@ -12,6 +12,7 @@ from ..linear.arguments import checked
 from .device_text import device_function
 from .dialects import CUDA, HIP, Dialect
 from .gluon_text import gluon_function
+from .matrices import Instructions
 from .places import offsets, owned
 from .rounds import stays_in_warps
 from .steps import BYTE_BITS, Load, Move, Shuffle, Spread, Step, Store
@@ -71,10 +72,10 @@ class ConversionPlan:
         if self.shuffles:
             lines.append(f"{self.shuffles} shuffles of each warp")
         if memory:
-            wide = [max(BYTE_BITS, self.element_bits) * step.vector for step in memory[:2]]
+            store, load = (_access_text(step, max(BYTE_BITS, self.element_bits)) for step in memory[:2])
             rounds = f" in {len(memory) // 2} rounds" if len(memory) > 2 else ""
             counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
-            lines.append(f"store {wide[0]} bits at once, load {wide[1]} bits at once{rounds}: {counts}")
+            lines.append(f"{store}, {load}{rounds}: {counts}")
             lines.append(f"{self.bytes} bytes of memory: {_memory_text(memory[0].layout)}")
         return "\n".join(lines)
 
@@ -122,6 +123,11 @@ class ConversionPlan:
         """The offsets [warp, lane, register] of the registers that a step moves, and these."""
         import numpy as np
 
+        if step.matrices:
+            found = Instructions.of(owners, step)
+            places, equal = found.places(owners.get_in_dim_size("warp")), [r for vector in found.vectors for r in vector.registers]
+            again = [k for k, registers in enumerate(equal) for _ in registers]
+            return places[:, :, again], [r for registers in equal for r in registers]
         chosen = [*(step.registers or range(owners.get_in_dim_size("register")))]
         return np.reshape(offsets(owned(owners, 32), step.layout).of, _sizes(owners))[:, :, chosen], chosen
 
@@ -188,6 +194,13 @@ class ConversionPlan:
 
 def _sizes(layout: LinearLayout) -> tuple[int, int, int]:
     return layout.get_in_dim_size("warp"), layout.get_in_dim_size("lane"), layout.get_in_dim_size("register")
+
+
+def _access_text(step: Store | Load, width: int) -> str:
+    """The instruction of a step in words."""
+    if step.matrices:
+        return f"{'st' if isinstance(step, Store) else 'ld'}{step.matrices.name}"
+    return f"{'store' if isinstance(step, Store) else 'load'} {width * step.vector} bits at once"
 
 
 def _memory_text(layout: Any) -> str:

@@ -66,26 +66,60 @@ class Spread(NamedTuple):
     table: tuple[int, ...]
 
 
+class Matrices(NamedTuple):
+    """The registers that one matrix instruction moves, as changes of a register's number.
+
+    word         of the values of a word of 32 bits, lowest first
+    together     of the matrices of an instruction, two at most
+    transposed   whether memory has the columns of what lanes hold as rows
+
+    >>> Matrices((1,), (2, 4), True).name
+    'matrix.x4.trans'
+    """
+
+    word: tuple[int, ...]
+    together: tuple[int, ...]
+    transposed: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the instruction after ld or st."""
+        return f"matrix.x{1 << len(self.together)}{'.trans' if self.transposed else ''}"
+
+
+class Vector(NamedTuple):
+    """One access of each lane: the place where thread 0 begins [elements], and the registers of each of its values, equal ones together.
+
+    >>> Vector(8, [[0], [1]]).at
+    8
+    """
+
+    at: int
+    registers: list[list[int]]
+
+
 class Store(NamedTuple):
     """Registers written to shared memory: to a layout from elements to offsets, in vectors of so many elements.
 
     registers   which ones, where memory holds a part of the tile at a time; None for all
+    matrices    of stmatrix; None for vectors of each lane's own
 
     >>> from tla.access import convert
     >>> from tla.linear import LinearLayout
     >>> a = LinearLayout({"register": [], "lane": [(1,)], "warp": [(2,)]}, {"dim0": 4})
     >>> b = LinearLayout({"register": [], "lane": [(2,)], "warp": [(1,)]}, {"dim0": 4})
-    >>> convert(a, b).steps
-    (Store(layout=parse('_4:_1'), vector=1, registers=None), Load(layout=parse('_4:_1'), vector=1, registers=None))
+    >>> convert(a, b).steps[0]
+    Store(layout=parse('_4:_1'), vector=1, registers=None, matrices=None)
     """
 
     layout: Any
     vector: int = 1
     registers: tuple[int, ...] | None = None
+    matrices: Matrices | None = None
 
 
 class Load(NamedTuple):
-    """Registers read from shared memory, as Store has them, after a barrier, in vectors of so many elements.
+    """Registers read from shared memory, as Store has them, after a barrier, in vectors of so many elements, or by ldmatrix.
 
     >>> Load("the layout that was stored to").layout
     'the layout that was stored to'
@@ -94,6 +128,7 @@ class Load(NamedTuple):
     layout: Any
     vector: int = 1
     registers: tuple[int, ...] | None = None
+    matrices: Matrices | None = None
 
 
 Step = Move | Shuffle | Spread | Store | Load

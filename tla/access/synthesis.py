@@ -128,8 +128,12 @@ def best_swizzle(
     """
     element = element_width(*writes, *reads, bits=element_bits)
     given = _with_rows(writes, reads, memory)
-    _require_memories([row for _, row in given], element.bits)
-    asked = [_asked(x, row, tile, element.bits) for x, row in given]
+    return searched([_asked(x, row, tile, element.bits) for x, row in given], element).best()
+
+
+def searched(asked: Sequence[Request], element: Width) -> Search:
+    """The search for a layout of these accesses; refused where best_swizzle is."""
+    _require_memories([a.memory for a in asked], element.bits)
     if not asked:
         raise RankError("best_swizzle of no accesses", "a write or a read at least", "give who writes, or who reads")
     shape = asked[0].owners.out_dims
@@ -139,7 +143,7 @@ def best_swizzle(
         raise RangeError(
             f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
         )
-    return _Search(asked, [*shape.values()], element).best()
+    return Search(asked, [*shape.values()], element)
 
 
 def _with_rows(writes: Sequence[Any], reads: Sequence[Any], memory: Any) -> list[tuple[Any, Memory]]:
@@ -164,10 +168,10 @@ def _require_memories(rows: Sequence[Memory], width: int) -> None:
             raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
 
 
-class _Search:
+class Search:
     """The search of best_swizzle: the best layout so far, what it costs, and how many were counted."""
 
-    def __init__(self, asked: Sequence[_Asked], shape: Sequence[int], element: Width) -> None:
+    def __init__(self, asked: Sequence[Request], shape: Sequence[int], element: Width) -> None:
         self.asked, self.shape, self.element = asked, shape, element
         self.taken = [a.over_bits(element.bits) for a in asked]
         self.n = sum(map(bits.log2, shape))
@@ -178,6 +182,13 @@ class _Search:
         self.found: Candidate | Any = None
         self.merit: tuple[int, int] = (1 << 62, 0)
         self.searched = 0
+
+    @property
+    def least(self) -> tuple[int, int]:
+        """Wavefronts that no layout avoids, and instructions that none with as many does; of all warps."""
+        wavefronts = self.choices[0].least
+        alike = (v for v in self.choices if v.least == wavefronts)
+        return wavefronts, min(sum(x.instructions(step) for x, step in zip(self.taken, v.steps)) for v in alike)
 
     def best(self) -> Best:
         """The best layout, counted access by access, with its certificate."""
@@ -267,7 +278,7 @@ class _Search:
         return sum(f.total for f in found), -sum(f.vector for f in found)
 
 
-def _no_vectors(asked: Sequence[_Asked], width: int) -> RangeError:
+def _no_vectors(asked: Sequence[Request], width: int) -> RangeError:
     least = max(min(a.memory.widths) for a in asked)
     what = f"best_swizzle of elements of {width} bits: in no layout has every lane whole vectors of {least} bits"
     if any(a.vector for a in asked):
@@ -277,12 +288,12 @@ def _no_vectors(asked: Sequence[_Asked], width: int) -> RangeError:
     )
 
 
-def _accessed(layout: AnyLayout, asked: Sequence[_Asked], element: Width) -> list[Access]:
+def _accessed(layout: AnyLayout, asked: Sequence[Request], element: Width) -> list[Access]:
     """The accesses of a layout, counted."""
     return [access(a.owners, layout, element, a.vector, a.memory) for a in asked]
 
 
-class _Asked(NamedTuple):
+class Request(NamedTuple):
     """An access.
 
     owners   who holds what, over bits
@@ -299,12 +310,12 @@ class _Asked(NamedTuple):
         return Taken(tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width)
 
 
-def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> _Asked:
+def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> Request:
     usual = require_pattern(owners) if isinstance(owners, (str, Pattern)) else None
     if usual and tile is None:
         raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
     held = usual.owners(tile or (), element_bits) if usual else owners
-    return _Asked(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True), row)
+    return Request(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True), row)
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:

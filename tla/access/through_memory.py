@@ -7,16 +7,21 @@ directions that the forms see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+from ..core.element import Width
 from ..core.errors import RangeError
 from ..linear import LinearLayout, bits, linear
-from .counting import access
+from .by_bits import offset_columns
+from .counting import Access, Asked, access
 from .machines import Machine
+from .matrices import ROW_BITS, matrices
 from .places import offsets, owned
-from .steps import Load, Store
-from .synthesis import best_swizzle
+from .steps import Load, Matrices, Store
+from .synthesis import Request, Search, searched
 
 
 class Memory(NamedTuple):
@@ -33,31 +38,85 @@ def through_memory(src: LinearLayout, dst: LinearLayout, width: int, machine: Ma
 
     Raises     RangeError where no round is as small
     """
-    layout = best_swizzle([src], [dst], width, (machine.write, machine.read)).layout
-    size = (max(offsets(owned(src, machine.read.lanes), layout).of) + 1) * width // 8
+    way = _chosen(src, dst, width, machine)
+    size = (max(offsets(owned(src, machine.read.lanes), way.layout).of) + 1) * width // 8
     if scratch_bytes is None or size <= scratch_bytes:
-        return _costed(src, dst, width, machine, layout, size, [(None, None)], layout)
+        return _costed(way, [(None, None)], way.layout, way.forms, size, src.get_in_dim_size("warp"))
     return _in_rounds(src, dst, width, machine, scratch_bytes)
 
 
-def _costed(
-    src: LinearLayout,
-    dst: LinearLayout,
-    width: int,
-    machine: Machine,
-    layout: object,
-    size: int,
-    rounds: Sequence[_Registers],
-    whole: object,
-) -> Memory:
-    """The rounds of a part: of owners of the part, and its layout, the cost; for the steps the layout of the whole tile."""
-    write, read = access(src, layout, width, memory=machine.write), access(dst, layout, width, memory=machine.read)
+# ------------------------------------------------------------------------------------------------- ways
+
+#: What stores, and what loads: matrices, or vectors.
+_Forms = tuple[Matrices | None, Matrices | None]
+
+
+class _Way(NamedTuple):
+    """A layout of memory, what stores to it and loads from it, and by what."""
+
+    layout: Any
+    write: Access
+    read: Access
+    forms: _Forms
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Wavefronts, then instructions."""
+        return self.write.total + self.read.total, self.write.instructions + self.read.instructions
+
+
+def _chosen(src: LinearLayout, dst: LinearLayout, width: int, machine: Machine) -> _Way:
+    """The way of the fewest wavefronts, of these the fewest instructions; vectors where matrices have no fewer."""
+    best: _Way | None = None
+    for search, forms in sorted(_searches(src, dst, width, machine), key=lambda x: x[0].least):
+        if best is not None and best.cost <= search.least:
+            break
+        layout = search.best().layout
+        write, read = (access(a.owners, layout, width, a.vector, a.memory) for a in search.asked)
+        way = _Way(layout, write, read, forms)
+        if forms == (None, None) or offset_columns(layout, search.shape) is not None:  # padding is for vectors only
+            best = way if best is None or way.cost < best.cost else best
+    assert best is not None
+    return best
+
+
+def _searches(src: LinearLayout, dst: LinearLayout, width: int, machine: Machine) -> Iterator[tuple[Search, _Forms]]:
+    """Searches for a layout, for vectors and for all matrices that could move the values."""
+    element = Width(width, "convert")
+    plain = [(None, Request(x, None, row)) for x, row in ((src, machine.write), (dst, machine.read))]
+    writes, reads = (
+        [
+            first,
+            *((rows.form, Request(rows.owners, Asked(ROW_BITS, True), first[1].memory)) for rows in (matrices(x, width) if has else ())),
+        ]
+        for first, x, has in zip(plain, (src, dst), (machine.stmatrix, machine.ldmatrix))
+    )
+    yield searched([plain[0][1], plain[1][1]], element), (None, None)
+    for (store, write), (load, read) in itertools.product(writes, reads):
+        if (store or load) and _agree(write, read, width):
+            with contextlib.suppress(RangeError):  # no layout has the rows of both, or vectors beside them
+                yield searched([write, read], element), (store, load)
+
+
+def _agree(write: Request, read: Request, width: int) -> bool:
+    """Whether rows of matrices, where both sides have them, are the same elements in one sequence."""
+    if write.vector is None or read.vector is None:
+        return True
+    count = bits.log2(ROW_BITS // width)
+    return write.owners.bases["register"][:count] == read.owners.bases["register"][:count]
+
+
+def _costed(way: _Way, rounds: Sequence[_Registers], whole: object, forms: _Forms, size: int, warps: int) -> Memory:
+    """The rounds of a part, each of which costs as much; for the steps the layout of the whole tile, and its registers."""
+    vectors = [1 if form else a.vector // a.element.bits for a, form in zip((way.write, way.read), forms)]
     steps: list[Store | Load] = []
     for stored, loaded in rounds:
-        steps += [Store(whole, write.vector // width, stored), Load(whole, read.vector // width, loaded)]
-    instructions = len(rounds) * (write.instructions + read.instructions) // src.get_in_dim_size("warp")
-    return Memory(tuple(steps), size, len(rounds) * (write.total + read.total), instructions)
+        steps += [Store(whole, vectors[0], stored, forms[0]), Load(whole, vectors[1], loaded, forms[1])]
+    wavefronts, instructions = way.cost
+    return Memory(tuple(steps), size, len(rounds) * wavefronts, len(rounds) * instructions // warps)
 
+
+# ------------------------------------------------------------------------------------------------- rounds
 
 #: The registers that a round stores, and those that it loads; None for all.
 _Registers = tuple[tuple[int, ...] | None, tuple[int, ...] | None]
@@ -73,13 +132,14 @@ def _in_rounds(src: LinearLayout, dst: LinearLayout, width: int, machine: Machin
         raise RangeError(f"convert through {scratch_bytes} bytes", f"{least} at least, what lanes and warps hold", f"give {least} bytes")
     part = _Part(bits.Echelon(basis), total - fewest)
     stored, loaded = (part.owners(x) for x in (src, dst))
-    layout = best_swizzle([stored.layout], [loaded.layout], width, (machine.write, machine.read)).layout
-    columns = linear(layout, ["index"]).columns
+    way = _chosen(stored.layout, loaded.layout, width, machine)
+    columns = linear(way.layout, ["index"]).columns
     units = [bits.apply(columns, part.within(1 << k)) for k in range(total)]
     whole = LinearLayout(_by_dimension(src, units), {"offset": 1 << part.bits})
     rounds = [(stored.registers(c), loaded.registers(c)) for c in range(1 << fewest)]
+    forms = stored.of_whole(way.forms[0]), loaded.of_whole(way.forms[1])
     size = (1 << part.bits) * width // 8
-    return _costed(stored.layout, loaded.layout, width, machine, layout, size, [r for r in rounds if None not in r], whole)
+    return _costed(way, [r for r in rounds if None not in r], whole, forms, size, src.get_in_dim_size("warp"))
 
 
 def _shared(src: LinearLayout, dst: LinearLayout) -> list[int]:
@@ -135,6 +195,13 @@ class _Owners(NamedTuple):
     layout: LinearLayout
     masks: list[int]
     numbers: bits.Echelon
+
+    def of_whole(self, form: Matrices | None) -> Matrices | None:
+        """The registers of the whole that a matrix instruction of a part moves."""
+        if form is None:
+            return None
+        word, together = (tuple(bits.apply(self.masks, r) for r in of) for of in (form.word, form.together))
+        return Matrices(word, together, form.transposed)
 
     def registers(self, number: int) -> tuple[int, ...] | None:
         """The registers that hold this part; None if nobody does."""
