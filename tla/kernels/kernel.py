@@ -208,8 +208,7 @@ class Kernel:
         for refused in report.bounds:
             raise refused.at_its_line
         for race in report.races:
-            waits = "cp_async_wait[n]() and barrier()" if race.who == "copy" else "barrier()"
-            fix = f"write {waits} between, or let each thread have its own"
+            fix = f"write {race.fix} between, or let each thread have its own"
             raise RangeError(f"{self.__name__} at {report.at}: {race}", "no race", fix)
         for used in report.resources:
             if not used.holds:

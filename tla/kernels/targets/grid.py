@@ -13,7 +13,7 @@ from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..instructions import Instructions
 from ..program import Program
-from ..resources import padded
+from ..resources import alignment, placed
 from ..source import Form, Parts, Source, shared_bytes
 from ..text import Writer
 
@@ -61,12 +61,12 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
 def _shared(p: Program, writer: Writer) -> list[str]:
     """The arrays in shared memory; past what a compiler takes, parts of the memory that the launch asks for."""
     if not _is_asked_for(p):
-        return [f"__shared__ __align__(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
-    lines, start = ["extern __shared__ __align__(16) unsigned char shared_memory[];"], 0
-    for k, t in enumerate(p.shared):
+        named = ((f"__align__({alignment(t.data.nbytes)}) {writer.element_type(t)}", t) for t in p.shared)
+        return [f"__shared__ {kind} smem{k}[{len(t.data)}];" for k, (kind, t) in enumerate(named)]
+    lines = ["extern __shared__ __align__(1024) unsigned char shared_memory[];"]
+    for k, (t, start) in enumerate(zip(p.shared, placed(t.data.nbytes for t in p.shared)[0])):
         kind = writer.element_type(t)
         lines.append(f"{kind} *const smem{k} = reinterpret_cast<{kind} *>(shared_memory + {start});")
-        start += padded(t.data.nbytes)
     return lines
 
 
