@@ -55,7 +55,7 @@ def wgmma_of(major, canonical, load):
     """The kernel for A and B of a major mode, M and N or K, with the canonical layout of shared memory and the copy of that."""
     mma = make_tiled_mma(SM90_64x64x16_F16F16F16_SS[major, major])
 
-    @kernel(threads=128, grid=blocks)
+    @kernel(threads=128, grid=blocks, registers=116)
     def wgmma_sm90(A, B, C, alpha, beta):
         """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
         t, steps = thread(), ceil_div(A.shape[1], BK)

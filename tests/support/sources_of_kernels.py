@@ -23,6 +23,7 @@ ON_CPU = """
 #define __forceinline__ inline
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __maxnreg__(n)
 #define __align__(n) __attribute__((aligned(n)))
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };

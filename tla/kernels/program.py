@@ -153,6 +153,7 @@ class Program:
     shared       the tensors in shared memory
     body         its statements
     conditions   what it rests on: conditions about sizes that could not be proved
+    registers    the most that a compiler may give a thread; None for as many as there are
 
     >>> import numpy as np
     >>> from tla import parse
@@ -179,6 +180,7 @@ class Program:
     shared: tuple[Tensor, ...]
     body: tuple[Statement, ...]
     conditions: tuple[Condition, ...]
+    registers: int | None = None
 
     def __str__(self) -> str:
         grid = " by ".join(map(str, self.grid))
