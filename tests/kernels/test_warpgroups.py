@@ -8,6 +8,23 @@ import pytest
 
 from tests.kernels.test_kernel_source import pointer
 from tests.kernels.test_warp_instructions import PARAMETERS, Half, in_a_register
+from tla import Int, LeafTypeError, make_layout, tile_to_shape
+from tla.gpu import GMMA, atom, make_fragment_like, make_tiled_mma
+from tla.kernels import (
+    barrier,
+    clear,
+    copy,
+    fence_view_async_shared,
+    gemm,
+    kernel,
+    local_partition,
+    shared,
+    tensor,
+    thread,
+    warpgroup_arrive,
+    warpgroup_commit_batch,
+    warpgroup_wait,
+)
 
 import nvrtc
 from night import amount
@@ -74,3 +91,72 @@ def test_cuda_compiles_to_the_instructions(tmp_path):
     assert named["HGMMA.64x64x16.F16"] == 2 * 16, "a loop for whole tiles, one for the others"
     assert named["LDGSTS"] == 16 * (2 + 2), "and two tiles before them"
     assert named["LDL"] == named["STL"] == 0
+
+
+#: An instruction, its types in numpy, how A and B lie, and the number of warpgroups.
+ONE = [
+    ("SM90_64x32x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>", "float16", "float32", ("K_SW32", "MN_SW64"), 1),
+    ("SM90_64x32x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K,GMMA::ScaleIn::Neg>", "float16", "float32", ("K_SW32", "K_INTER"), 1),
+    ("SM90_64x16x16_F16F16F16_RS<GMMA::Major::K,GMMA::Major::K>", "float16", "float16", (None, "K_SW32"), 2),
+    ("SM90_64x16x8_F32TF32TF32_SS_TN", "float32", "float32", ("K_SW32", "K_SW32"), 1),
+    ("SM90_64x16x32_S32S8S8_SS_TN", "int8", "int32", ("K_SW32", "K_INTER"), 2),
+]
+
+
+def one_product(name, types, canonical, groups):
+    """A kernel of one product of so many warpgroups along M, and the arguments of its text: C = A * B^T."""
+    made = atom(name)
+    mma = make_tiled_mma(made, (groups, 1))
+    m, n, k = (int(x) * y for x, y in zip(made.shape_mnk, (groups, 1, 1)))
+    threads = 128 * groups
+    shapes = (m, k), (n, k), (m, n)
+    each = make_layout((Int[threads // k](), Int[k]()), stride=(Int[k](), Int[1]()))
+
+    @kernel(threads=threads)
+    def product(A, B, C):
+        t, operands = thread(), []
+        for x, name, side in zip((A, B), canonical, "AB"):
+            shape = tuple(Int[x]() for x in shapes["AB".index(side)])
+            own = mma[t]
+            if name is None:
+                part = own.partition(side, x)
+                held = make_fragment_like(part)
+                copy(part, held)
+            else:
+                memory = shared(types[0], tile_to_shape(getattr(GMMA, name)[made.element(side)], shape))
+                copy(*(local_partition(y, each, t) for y in (x, memory)))
+                held = getattr(own, f"partition_fragment_{side}")(memory)
+            operands.append(held)
+        mine = mma[t].partition_C(C)
+        total = make_fragment_like(mine)
+        clear(total)
+        fence_view_async_shared()
+        barrier()
+        warpgroup_arrive()
+        gemm(mma, *operands, total)
+        warpgroup_commit_batch()
+        warpgroup_wait[0]()
+        copy(total, mine)
+
+    layouts = [make_layout((Int[a](), Int[b]()), stride=(Int[b](), Int[1]())) for a, b in shapes]
+    return product, [tensor(np.dtype(types[x == 2]), layout) for x, layout in enumerate(layouts)]
+
+
+@pytest.mark.parametrize(("name", "element", "sums", "canonical", "groups"), ONE, ids=[row[0] for row in ONE])
+def test_one_product(name, element, sums, canonical, groups, tmp_path):
+    product, given = one_product(name, (element, sums), canonical, groups)
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.integers(-2, 3, tuple(map(int, x.layout.shape))).astype(x.dtype) for x in given)
+    expected = a.astype(float) @ b.T.astype(float) * (-1 if "Neg" in name else 1)
+    report = product.check(a, b, c, arch="sm_90a")
+    assert report.holds, report
+    product.run(a, b, c)
+    assert (c == expected).all()
+    nvrtc.compiled(product.source("cuda", *given, arch="sm_90a").text, "sm_90a")
+    if "Neg" in name:
+        with pytest.raises(LeafTypeError, match="in this target"):
+            product.source("c", *given)
+        return
+    c[:] = 99
+    c_function(tmp_path, product.source("c", *given))(*map(pointer, (a, b, c)))
+    assert (c == expected).all()

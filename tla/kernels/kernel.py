@@ -33,8 +33,8 @@ from .watch import Watch
 
 #: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MOST_THREADS = 1024
-#: The most registers of a thread, of both kinds that CDNA has. Source: AMD's ISA manuals.
-MOST_REGISTERS = 512
+#: The most registers of a thread. Source: the same table.
+MOST_REGISTERS = 255
 
 Grid = Sequence[int] | Callable[..., Sequence[int]]
 
@@ -45,7 +45,7 @@ class Kernel:
     function   the Python function; its parameters are tensors, sizes and scalars
     threads    the number of threads of a block
     grid       the number of blocks along each mode, or a function of the arguments that gives it
-    registers  the most registers that a compiler may give a thread; None for as many as the architecture has
+    registers  the most registers that CUDA's compiler may give a thread; None for as many as there are
 
     >>> from tla.kernels import block, kernel
     >>> @kernel(threads=32, grid=(3,))
@@ -241,11 +241,11 @@ class Kernel:
 def kernel(threads: int, grid: Grid = (1,), registers: int | None = None) -> Callable[[Callable[..., None]], Kernel]:
     """Make a Python function a kernel: `@kernel(threads=128, grid=lambda a, b: (a.shape[0] // 64,))`.
 
-    threads   the number of threads of a block, 1 to 1024
-    grid      the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
-    registers   the most registers that a compiler may give a thread, 1 to 512; None for as many as the architecture has
-    Returns   a decorator, which gives a Kernel
-    Raises    RangeError for a number of threads that no block has, or of registers that no thread has
+    threads     the number of threads of a block, 1 to 1024
+    grid        the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
+    registers   the most registers that CUDA's compiler may give a thread, 1 to 255; None for as many as there are
+    Returns     a decorator, which gives a Kernel
+    Raises      RangeError for a number of threads that no block has, or of registers that no thread has
 
     >>> import numpy as np
     >>> from tla import parse

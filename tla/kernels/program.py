@@ -153,7 +153,7 @@ class Program:
     shared       the tensors in shared memory
     body         its statements
     conditions   what it rests on: conditions about sizes that could not be proved
-    registers    the most that a compiler may give a thread; None for as many as there are
+    registers    the most that CUDA's compiler may give a thread; None for as many as there are
 
     >>> import numpy as np
     >>> from tla import parse

@@ -59,7 +59,7 @@ class Race(NamedTuple):
 
     @property
     def fix(self) -> str:
-        """What to write between."""
+        """The words to write between."""
         return _MISSING[self.who][1]
 
     def __str__(self) -> str:

@@ -108,7 +108,7 @@ def alignment(nbytes: int) -> int:
 
 
 def placed(sizes: Iterable[int]) -> tuple[list[int], int]:
-    """Where tensors of so many bytes begin in shared memory, one behind the other, and the bytes that they take.
+    """The places where tensors of so many bytes begin in shared memory, one behind the other, and the bytes that all take.
 
     >>> from tla.kernels.resources import placed
     >>> placed([20, 4096])

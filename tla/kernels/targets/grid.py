@@ -27,14 +27,14 @@ class Runtime(NamedTuple):
 
     name           what its functions and types begin with, which is the language's name too
     without_host   the macro of a compiler that has no code of the host
-    bounds         what tells the compiler the threads of a block and the most registers of each
+    registers      what bounds the registers of a thread, in place of the threads of a block; None where a compiler chooses
     others         a register of another thread of the warp: of its array, its number, and the mask of the threads' difference
     instructions   makes what writes asynchronous copies and instructions of several threads
     """
 
     name: str
     without_host: str
-    bounds: str
+    registers: str | None
     others: str
     instructions: Callable[[], Instructions]
 
@@ -55,7 +55,9 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     words = {*_WORD.findall("\n".join(body))}
     indices = {"tid": "threadIdx.x"} | {f"bid{k}": f"blockIdx.{'xyz'[k]}" for k in range(len(p.grid))}
     body = [*(f"const {kind} {name} = {x};" for name, x in indices.items() if name in words), *body]
-    bounds = f"__launch_bounds__({p.threads}, 1)" if p.registers is None else runtime.bounds.format(p.threads, p.registers)
+    bounds = f"__launch_bounds__({p.threads}, 1)"
+    if p.registers is not None and runtime.registers is not None:
+        bounds = runtime.registers.format(p.registers)
     before = f'extern "C" __global__ void {bounds}'
     form = Form(language.head(), before, "static __device__ __forceinline__", kind)
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))

@@ -12,5 +12,4 @@ from .grid import Runtime, write_grid
 
 def write(parts: Parts) -> Source:
     """The text of a program as HIP. Source: ours."""
-    bounds = "__launch_bounds__({0}, 1) __attribute__((amdgpu_num_vgpr({1})))"
-    return write_grid(parts, Runtime("hip", "__HIPCC_RTC__", bounds, "__shfl_xor({}[{}], {})", Builtins))
+    return write_grid(parts, Runtime("hip", "__HIPCC_RTC__", None, "__shfl_xor({}[{}], {})", Builtins))
