@@ -15,7 +15,7 @@ def lattice_of(digits: Sequence[Digit], radices: Sequence[int]) -> Lattice:
 
 
 def turning(digits: Sequence[Digit], radices: Sequence[int]) -> list[bool]:
-    """Of each digit whether its extent times its step is 0: if all are, the map is one of groups."""
+    """For each digit whether its extent times its step is 0: if all are, the map is one of groups."""
     return [not any(d.times(d.extent, radices)) for d in digits]
 
 
@@ -57,7 +57,7 @@ def left_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] 
 
 
 def _left_row(digits: Sequence[Digit], radices: Sequence[int], j: int) -> list[int] | None:
-    """What each radix of the outputs adds to the j-th digit of the input: 1 for its own step, 0 for the others', whole turns for turns.
+    """The addends of each radix of the outputs for the j-th digit of the input: 1 for its own step, 0 for the others'.
 
     A turn of radix m has to be 0 modulo n, so each addend is a multiple of n / gcd(n, m).
     """

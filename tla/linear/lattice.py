@@ -42,7 +42,7 @@ class Lattice:
         self.index = math.prod(abs(c.rows[row]) for row, c in self._pivots) if len(self._pivots) == rows else 0
 
     def solve(self, target: Sequence[int]) -> Vector | None:
-        """How many of each column add up to the target; None if it is no sum of them."""
+        """The number of each column in a sum that is the target; None if it is no sum of them."""
         left = _Column([*target], [0] * self._count)
         for row, pivot in self._pivots:
             times, rest = divmod(left.rows[row], pivot.rows[row])

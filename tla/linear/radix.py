@@ -24,6 +24,7 @@ from ..core.arrays import computed
 from ..core.display import Displayed
 from ..core.errors import InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.value import Value, put
+from .arguments import checked
 from .building import merged
 from .digits import (
     Digit,
@@ -69,7 +70,7 @@ class RadixLayout(Value, Displayed):
 
     Inputs are in their shortest form: digits of extent 1 are left out, and neighbours of which one goes on along the other are one
     digit. There is one such form of each map, so that equal layouts are equal maps of the same radices; same_map compares any.
-    Where all is over bits a LinearLayout is the same map, and is taken wherever a RadixLayout is, as a layout of shape and stride is.
+    radix(x) makes one of a LinearLayout, which is all over bits, of a layout of shape and stride, or of a text.
     """
 
     __slots__ = ("ins", "outs")
@@ -148,6 +149,7 @@ class RadixLayout(Value, Displayed):
     def __repr__(self) -> str:
         return f"radix({str(self)!r})"
 
+    @checked
     def apply(self, inputs: Mapping[str, object]) -> dict[str, Any]:
         """The outputs of one value for each input: integers, arrays of them, or symbols. Past its size an input begins again.
 
@@ -176,6 +178,7 @@ class RadixLayout(Value, Displayed):
                 total = computed(operator.add, total, computed(operator.mul, c, d.step[k]))
         return computed(operator.mod, total, radix) if wraps(self.digits, k, radix) else total
 
+    @checked
     def same_map(self, other: RadixLayout) -> bool:
         """Whether both take the same integers to the same integers, whatever their radices are.
 
@@ -195,6 +198,7 @@ class RadixLayout(Value, Displayed):
 
     # ------------------------------------------------------------------------------------------- other digits
 
+    @checked
     def reshape_outs(self, dims: Mapping[str, Radices]) -> RadixLayout:
         """The same map to outputs of other names, sizes or radices, the first name fastest.
 
@@ -248,6 +252,7 @@ class RadixLayout(Value, Displayed):
         radices = (*here[:at], *new, *here[at + count :])
         return _made([(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins], [("", radices)])
 
+    @checked
     def reshape_ins(self, dims: Mapping[str, int]) -> RadixLayout:
         """The same digits of input under other names and sizes, the first name lowest.
 
@@ -257,6 +262,7 @@ class RadixLayout(Value, Displayed):
         >>> print(tiled.reshape_ins({"lane": 32, "warp": 3}))
         lane=32:1, warp=3:32 -> o=96
         """
+        dims = {name: integer(f"reshape_ins: the size of {name}", size) for name, size in dims.items()}
         left = self.digits[::-1]
         if (total := math.prod(d.extent for d in left)) != math.prod(dims.values()):
             raise RangeError(f"reshape_ins to {dict(dims)}", f"{total} in all", "give sizes whose product is that")
@@ -266,6 +272,7 @@ class RadixLayout(Value, Displayed):
         checked_names("input", list(dims), "reshape_ins")
         return _made(ins, self.outs)
 
+    @checked
     def resize_out(self, name: str, size: int) -> RadixLayout:
         """The same values in an output of another size, whose values add modulo it.
 
@@ -274,8 +281,6 @@ class RadixLayout(Value, Displayed):
         >>> print(RadixLayout({"i": [(4, 2)]}, {"o": 7}).resize_out("o", 8))
         i=4:2 -> o=8
         """
-        if name not in self.out_dims:
-            raise RankError(f"no output is named {name!r:.40}", f"one of {', '.join(self.out_dims)}", "give one of these names")
         plain, k = self._plain(name)
         has, wide = self.out_sizes[name], int(self.out_sizes[name] > 1)
         most = sum((d.extent - 1) * x for _, of in plain for d in of for x in d.step[k : k + wide])
@@ -292,13 +297,16 @@ class RadixLayout(Value, Displayed):
 
     def _plain(self, name: str) -> tuple[list[tuple[str, list[Digit]]], int]:
         """The digits where this output adds as one number, cut where they reach its size, and the place of its radix."""
+        if name not in self.out_dims:
+            raise RankError(f"no output is named {name!r:.40}", f"one of {', '.join(self.out_dims)}", "give one of these names")
         plain = self.reshape_outs({d: self.out_sizes[d] if d == name else m for d, m in self.outs})
         k = sum(len(m) for _, m in itertools.takewhile(lambda pair: pair[0] != name, plain.outs))
         rooms = dict.fromkeys(range(k, k + len(plain.out_dims[name])), self.out_sizes[name])
         return [(d, [piece for x in of for piece in cut(x, plain.radices, rooms)]) for d, of in plain.ins], k
 
+    @checked
     def sums(self, name: str) -> list[tuple[str, list[tuple[int, int]]]] | None:
-        """Of each input the digits as extents and strides of an output that is their sum as integers; None where that is none.
+        """The extents and strides of each input whose sum, as integers, is this output; None where wrapping changes it.
 
         >>> RadixLayout({"i": [(2, 1), (2, 2), (3, 4)]}, {"o": (2, 2, 3)}).sums("o")
         [('i', [(12, 1)])]
@@ -327,6 +335,7 @@ class RadixLayout(Value, Displayed):
         names = merged(list(self.in_sizes), list(other.in_sizes))
         return _made([(name, [d for x in spread for d in x.digits(name)]) for name in names], [*outs.items()])
 
+    @checked
     def compose(self, outer: RadixLayout) -> RadixLayout:
         """First this layout, then `outer`, whose inputs are this layout's outputs, of this order or another.
 

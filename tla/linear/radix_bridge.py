@@ -15,6 +15,7 @@ from ..core.layout import Layout
 from ..core.reader import Reader
 from ..core.swizzle import Swizzle, make_swizzle
 from . import bits
+from .arguments import checked
 from .digits import Vector
 from .linear_layout import LinearLayout
 from .radix import Radices, RadixLayout
@@ -23,6 +24,7 @@ from .value import MAX_BITS
 _0, _1 = Int[0](), Int[1]()
 
 
+@checked
 def radix(
     layout: str | RadixLayout | LinearLayout | AnyLayout,
     in_dims: Sequence[str] | None = None,
