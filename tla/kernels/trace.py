@@ -35,7 +35,7 @@ from ..tensors.tensor import Tensor, tensor_of
 from .elements import Scalar, value_of
 from .elementwise import not_registers, require_as_many, require_floats, require_other_registers
 from .lines import Line, line_of
-from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
+from .program import Access, Axpby, Barrier, Copy, Fill, Loop, Order, Product, Program, Shuffle, Statement, Transform
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+_of_\d+)?|[ertv]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
@@ -181,11 +181,8 @@ class Trace:
     def barrier(self, line: Line) -> None:
         self.state(Barrier(line))
 
-    def commit(self, line: Line) -> None:
-        self.state(Commit(line))
-
-    def wait(self, line: Line, pending: int) -> None:
-        self.state(Wait(line, pending))
+    def order(self, line: Line, word: str, pending: int) -> None:
+        self.state(Order(line, word, pending))
 
 
 def _numbered(tensors: Sequence[Tensor]) -> dict[str, Access]:

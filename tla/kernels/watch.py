@@ -12,13 +12,15 @@ from ..access.instruction import Cost, cost_of
 from ..access.machines import MACHINES, Machine
 from ..access.memories import NVIDIA_GLOBAL, Memory
 from ..core.errors import TlaError
+from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.run.sides import memory_of
 from ..tensors import packed
 from ..tensors.tensor import Tensor
 from .lines import Line
-from .races import Access, Races, name_of, places_and_chosen
+from .races import Races
 from .report import Counted, Refused, Used
-from .resources import limits_of, padded
+from .resources import limits_of, placed, require_runs
+from .touched import Access, name_of, places_and_chosen
 
 _REGISTER = 4  # bytes
 
@@ -36,12 +38,13 @@ class Watch:
     def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
         self.races = Races(threads)
         self.refused: dict[tuple[Line, str], Refused] = {}
-        self._threads, self._limits, self._counting = threads, limits_of(arch, threads), counting
+        self._threads, self._limits, self._counting, self._arch = threads, limits_of(arch, threads), counting, arch
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
         self._costs: dict[Any, Cost] = {}
         self._counts: dict[tuple[Line, str, bool, int], list[int]] = {}
         self._registers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self._shared = self._most_shared = 0
+        self._shared: list[int] = []
+        self._most_shared = 0
         self._most: tuple[int, Line | None] = 0, None
 
     # ------------------------------------------------------------------------------------------- what is noted
@@ -52,8 +55,8 @@ class Watch:
 
     def allocate(self, nbytes: int) -> None:
         """Note shared memory."""
-        self._shared += padded(nbytes)
-        self._most_shared = max(self._most_shared, self._shared)
+        self._shared.append(nbytes)
+        self._most_shared = max(self._most_shared, placed(self._shared)[1])
 
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
         """Note what a statement of all threads reads, then what it writes."""
@@ -65,10 +68,20 @@ class Watch:
                 elif self._counting and access.tensor.data is not None:
                     self._count(line, access, written)
 
+    def ask(self, atom: CopyAtom | MMAAtom) -> None:
+        """Require an instruction of the architecture. Raises what require_runs raises."""
+        require_runs(atom, self._arch)
+
+    def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
+        """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and adds to registers."""
+        self.races.product(line, reads, adds)
+        for t in adds:
+            self._hold(line, t)
+
     def end_block(self) -> None:
         """End a block: the next has shared memory of its own."""
         self.races.end_block()
-        self._shared = 0
+        self._shared.clear()
 
     def _hold(self, line: Line, t: Tensor) -> None:
         memory = packed.memory_of(t.data)
