@@ -57,10 +57,10 @@ def blocks(A, B, *_others):
     return ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)
 
 
-def sgemm_1_of(order):
-    """The kernel for A and B whose mode M and N, or K, is contiguous: LayoutLeft or LayoutRight."""
+def sgemm_1_of(order, registers=None):
+    """The kernel for A and B whose mode M and N, or K, is contiguous: LayoutLeft or LayoutRight. registers: the most of a thread."""
 
-    @kernel(threads=256, grid=blocks)
+    @kernel(threads=256, grid=blocks, registers=registers)
     def sgemm_1(A, B, C, alpha, beta):
         """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
         total, own = product_of(A, B, C, order)
@@ -84,8 +84,8 @@ def arguments(contiguous, multiple, element=np.float32):
 
 PARAMETERS = "m n k alpha A ldA B ldB beta C ldC"
 VARIANTS = {
-    "gemm_nt": (sgemm_1_of(LayoutLeft), arguments(0, 1), PARAMETERS),
-    "gemm_tn": (sgemm_1_of(LayoutRight), arguments(1, 1), PARAMETERS),
+    "gemm_nt": (sgemm_1_of(LayoutLeft, 98), arguments(0, 1), PARAMETERS),
+    "gemm_tn": (sgemm_1_of(LayoutRight, 192), arguments(1, 1), PARAMETERS),
 }
 
 

@@ -39,9 +39,10 @@ def layout_of(
              or of sympy; a map of isl, which has its box; or a LinearLayout
     shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest
     coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
-    language of a text: c, cpp, cuda, hip, opencl, python, numpy, triton, tvm, mlir or sympy. Quotients are C's in the first five and in
-             triton, and round down in the others. The text is parsed, never evaluated
-    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton and tvm. What does not fit is refused
+    language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy. Quotients are C's in the
+             first five and in triton, and round down in the others. The text is parsed, never evaluated
+    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton, tvm, jax and pallas. What does not fit
+             is refused
     values   the values of other names in a text, such as {"ld": 72}
     Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every offset
     Raises   RangeError with the smallest coordinates that no layout of shape:stride serves, and no swizzle of one;
