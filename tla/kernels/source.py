@@ -14,7 +14,7 @@ from ..codegen.expressions.target import required, required_names
 from ..codegen.indices.c import requirement
 from ..symbolic import Condition
 from .program import Program, accesses
-from .resources import padded
+from .resources import placed
 from .text import Writer, helpers_of, parameter_list
 from .trace import sizes_of
 
@@ -104,8 +104,8 @@ class Parts(NamedTuple):
 
 
 def shared_bytes(program: Program) -> int:
-    """The bytes of a block's shared memory, each tensor at a multiple of 16."""
-    return sum(padded(t.data.nbytes) for t in program.shared)
+    """The bytes of a block's shared memory."""
+    return placed(t.data.nbytes for t in program.shared)[1]
 
 
 class Form(NamedTuple):
