@@ -41,7 +41,6 @@ from ...symbolic import assuming, dim
 from ...symbolic.declare import unknown
 from ...xla.shapes.array_shape import BITS
 from . import cpp, prints
-from .index_text import QUOTED, layout_term
 from .operations import (
     CANONICAL,
     GPU_OPERATIONS,
@@ -61,8 +60,9 @@ from .operations import (
 
 if TYPE_CHECKING:
     from ... import gpu
-else:  # most texts have no atom
-    gpu = OnDemand("tla.gpu")
+    from . import index_text
+else:  # most texts have no atom, and no index expression
+    gpu, index_text = OnDemand("tla.gpu"), OnDemand("tla.apps.explore.index_text")
 
 #: The fix of a name that is like none.
 EXAMPLE = "write a layout, such as (8,4):(1,8), or an operation of one, such as zipped_divide((8,4):(1,8), (4,2))"
@@ -431,21 +431,19 @@ class _Reader(NotationReader):
         self.began = start
         self.require_calls()
         terms, options = in_order("layout_of", tla.layout_of, given)
-        quotes = QUOTED.search(self.written, place)
-        term = self.part_from(quotes.start(2) if quotes else place, lambda: layout_term(terms, options, self.names))
-        _limited(term.value)
-        self.calls.append(Call("layout_of", self.written[start : self.at].rstrip(), terms, term))
-        return term
+        quotes = index_text.QUOTED.search(self.written, place)
+        term = self.part_from(quotes.start(2) if quotes else place, lambda: index_text.layout_term(terms, options, self.names))
+        self.calls.append(Call("layout_of", self.written[start : self.at].rstrip(), terms, term._replace(value=_limited(term.value))))
+        return self.calls[-1].result
 
     def text_argument(self) -> tuple[str, Term]:
         """An argument that may be a text in quotes; what stands in these is left as it is."""
-        name = self.ahead()[0] if self.ahead()[1] == "=" else ""
+        name = self.ahead()[0] * (self.ahead()[1] == "=")
         if name:
             self.go_past_name()
-        if self.token[:1] not in ("'", '"') or not self.token:
+        if self.token not in ("'", '"'):
             return name, self.expression()
-        found = QUOTED.match(self.written, self.at)
-        if not found:
+        if not (found := index_text.QUOTED.match(self.written, self.at)):
             self.fail("a text without its end", "the quote that closes it", f"write {self.token}...{self.token}")
         self.go_to(found.end())
         return name, Term(found[2], repr(found[2]))
