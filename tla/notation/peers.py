@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from ..core.basis import E
-from ..core.composed import ComposedLayout
 from ..core.int_tuple import IntTuple
 from ..core.ints import Int, IntTree, IntTupleLike, static
 from ..core.kinds import AnyLayout
