@@ -106,6 +106,17 @@ class RadixPlan:
         >>> from tla.linear import radix
         >>> a, b = radix("thread=6:1, value=2:6 -> index=12"), radix("thread=(2,3):(6,1), value=2:3 -> index=12")
         >>> print(convert(a, b).cuda())
+        template <class T>
+        __device__ __forceinline__ void convert(const T* src, T* dst, T* smem) {
+          const unsigned thread = threadIdx.x;
+          const unsigned src_at = thread;
+          smem[src_at + 0] = src[0];
+          smem[src_at + 6] = src[1];
+          __syncthreads();
+          const unsigned dst_at = thread % 2u * 6u + thread / 2u;
+          dst[0] = smem[dst_at + 0];
+          dst[1] = smem[dst_at + 3];
+        }
         """
         return self._text(CUDA, name)
 
