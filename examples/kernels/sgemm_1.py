@@ -12,7 +12,7 @@ Source: CUTLASS examples/cute/tutorial/sgemm_1.cu.
 import numpy as np
 from _main import main
 
-from tla import Int, LayoutLeft, LayoutRight, _, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout
+from tla import Int, LayoutLeft, LayoutRight, _, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, size
 from tla.gpu import make_fragment_like
 from tla.kernels import axpby, barrier, block, clear, copy_if, gemm, kernel, local_partition, loop, shared, tensor, thread
 
@@ -37,8 +37,8 @@ def product_of(A, B, C, order):
     total = make_fragment_like(own)
     clear(total)
     for k in loop(ceil_div(A.shape[1], BK)):
-        for matrix, smem, size, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
-            tile, places = tile_of(matrix, (size, BK), (i, k))
+        for matrix, smem, extent, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
+            tile, places = tile_of(matrix, (extent, BK), (i, k))
             source, inside, target = (local_partition(x, load, t) for x in (tile, places, smem))
             clear(target)
             copy_if(elem_less(inside, matrix.shape), source, target)
@@ -54,7 +54,7 @@ def part_of(C):
 
 
 def blocks(A, B, *_others):
-    return ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)
+    return ceil_div(size[0](A), BM), ceil_div(size[0](B), BN)
 
 
 def sgemm_1_of(order, registers=None):

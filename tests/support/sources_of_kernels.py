@@ -84,6 +84,13 @@ static void ldmatrix_sync_aligned_x4_m8n8_shared_b16(uint32_t &d0, uint32_t &d1,
     for (int i = 0; i < 4; ++i) memcpy(d[i], (const char *)w.rows[8 * i + lane / 4] + lane % 4 * 4, 4);
     w.wait.arrive_and_wait();
 }
+static void ldmatrix_sync_aligned_x4_trans_m8n8_shared_b16(uint32_t &d0, uint32_t &d1, uint32_t &d2, uint32_t &d3, const void *row) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; uint32_t *d[4] = {&d0, &d1, &d2, &d3};
+    w.rows[lane] = row; w.wait.arrive_and_wait();
+    for (int i = 0; i < 4; ++i) for (int j = 0; j < 2; ++j)
+        memcpy((char *)d[i] + 2 * j, (const char *)w.rows[8 * i + lane % 4 * 2 + j] + lane / 4 * 2, 2);
+    w.wait.arrive_and_wait();
+}
 static float half_of(uint32_t word, int i) { __half h; h.bits = word >> 16 * i & 0xffff; return h; }
 static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint32_t &d1, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
                                                               uint32_t b0, uint32_t b1, uint32_t c0, uint32_t c1) {
@@ -96,6 +103,15 @@ static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint
         d[r] |= (uint32_t)__half(sum).bits << 16 * i;
     }
     w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1];
+}
+static void mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(float &d0, float &d1, float &d2, float &d3, uint32_t a0, uint32_t a1, uint32_t a2,
+                                                              uint32_t a3, uint32_t b0, uint32_t b1, float c0, float c1, float c2, float c3) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; float d[4] = {c0, c1, c2, c3};
+    const uint32_t a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    memcpy(w.a[lane], a, 16); memcpy(w.b[lane], b, 8); w.wait.arrive_and_wait();
+    for (int r = 0; r < 2; ++r) for (int i = 0; i < 2; ++i) for (int k = 0; k < 16; ++k)
+        d[2 * r + i] += half_of(w.a[lane / 4 * 4 + k % 8 / 2][r + k / 8 * 2], k % 2) * half_of(w.b[(lane % 4 * 2 + i) * 4 + k % 8 / 2][k / 8], k % 2);
+    w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1]; d2 = d[2]; d3 = d[3];
 }
 """
 #: Products of warpgroups, by the PTX manual's tables of descriptors and of canonical layouts with 128 bytes' swizzle. A product is under
@@ -167,7 +183,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)

@@ -17,9 +17,10 @@ from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
 from ..gpu.run.mma_facts import MmaStep, mma_facts
+from ..gpu.run.values import places_of, valid_of
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
-from .elementwise import run_reduce, run_shuffle, run_transform
+from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
 from .instructions import is_asynchronous
 from .launch import Launch, running
 from .lines import line
@@ -276,8 +277,12 @@ def _filled(t: Any, value: Any) -> None:
 
 
 def _added(alpha: Any, x: Any, beta: Any, y: Any) -> None:
-    algorithms.axpby(alpha, x, beta, y)
+    import numpy as np
+
     x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    places, valid = (a.reshape(len(a), -1) for a in np.broadcast_arrays(places_of(y), valid_of(y)))
+    require_own_places("axpby", y, places, valid)
+    algorithms.axpby(alpha, x, beta, y)
     _noted([x, y, y])
 
 

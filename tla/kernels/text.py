@@ -40,6 +40,8 @@ TYPES = {
     "float64": "double",
     "int32": "int",
     "uint32": "unsigned int",
+    "int16": "short",
+    "uint16": "unsigned short",
     "int8": "signed char",
     "uint8": "unsigned char",
 }

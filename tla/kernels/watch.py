@@ -5,7 +5,6 @@ Source: ours.
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from ..access.instruction import Cost, cost_of
@@ -14,15 +13,13 @@ from ..access.memories import NVIDIA_GLOBAL, Memory
 from ..core.errors import TlaError
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.run.sides import memory_of
-from ..tensors import packed
 from ..tensors.tensor import Tensor
 from .lines import Line
+from .live import LiveRegisters
 from .races import Races
 from .report import Counted, Refused, Used
 from .resources import limits_of, placed, require_runs
 from .touched import Access, name_of, places_and_chosen
-
-_REGISTER = 4  # bytes
 
 
 class Watch:
@@ -42,10 +39,9 @@ class Watch:
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
         self._costs: dict[Any, Cost] = {}
         self._counts: dict[tuple[Line, str, bool, int], list[int]] = {}
-        self._registers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self._live = LiveRegisters()
         self._shared: list[int] = []
         self._most_shared = 0
-        self._most: tuple[int, Line | None] = 0, None
 
     # ------------------------------------------------------------------------------------------- what is noted
 
@@ -64,7 +60,7 @@ class Watch:
         for accesses, written in ((reads, False), (writes, True)):
             for access in accesses:
                 if memory_of(access.tensor) == "registers":
-                    self._hold(line, access.tensor)
+                    self._live.touch(access.tensor, line, written=written)
                 elif self._counting and access.tensor.data is not None:
                     self._count(line, access, written)
 
@@ -75,21 +71,15 @@ class Watch:
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
         """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and adds to registers."""
         self.races.product(line, reads, adds)
-        for t in adds:
-            self._hold(line, t)
+        held = [x.tensor for x in reads if memory_of(x.tensor) == "registers"]
+        for t, written in (*((x, False) for x in (*held, *adds)), *((x, True) for x in adds)):
+            self._live.touch(t, line, written=written)
 
     def end_block(self) -> None:
         """End a block: the next has shared memory of its own."""
         self.races.end_block()
+        self._live.end_block()
         self._shared.clear()
-
-    def _hold(self, line: Line, t: Tensor) -> None:
-        memory = packed.memory_of(t.data)
-        if id(memory) not in self._registers:
-            self._registers[id(memory)] = memory
-        held = sum(-(-x.nbytes // (self._threads * _REGISTER)) for x in self._registers.values())
-        if held > self._most[0]:
-            self._most = held, line
 
     # ------------------------------------------------------------------------------------------- what is counted
 
@@ -149,7 +139,7 @@ class Watch:
     @property
     def used(self) -> tuple[Used, ...]:
         """The resources that a block takes, beside what the architecture has."""
-        held, line = self._most
+        held, line = self._live.most
         return (
             Used(None, "bytes of shared memory", self._most_shared, self._limits.shared),
             Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),
