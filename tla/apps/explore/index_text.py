@@ -13,6 +13,7 @@ from .operations import Term
 
 #: A text in quotes: what it holds is left as it is.
 QUOTED = re.compile(r"(\"\"\"|\'\'\'|\"|\')(.*?)\1", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def layout_term(terms: tuple[Term, ...], options: Mapping[str, Term], names: Mapping[str, Term]) -> Term:
@@ -24,7 +25,7 @@ def layout_term(terms: tuple[Term, ...], options: Mapping[str, Term], names: Map
     first, *others = terms
     given, keywords = first.value, {**options}
     if isinstance(given, str):
-        known = {n: int(x.value) for n, x in names.items() if isinstance(x.value, int) and re.search(rf"\b{n}\b", given)}
+        known = {n: int(names[n].value) for n in _NAME.findall(given) if n in names and isinstance(names[n].value, int)}
         keywords |= {"values": Term(known, repr(known))} if known else {}
     elif isinstance(given, IntTuple):
         given, terms = [*given], (Term(None, repr([*given])), *others)
