@@ -184,7 +184,7 @@ def _require_value(function: _Function) -> None:
 # ------------------------------------------------------------------------------------------------- memory
 
 
-class _Vector(NamedTuple):
+class Vector(NamedTuple):
     """One access: where it begins, from where the thread begins, and the registers of each of its values."""
 
     at: int
@@ -207,24 +207,26 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
     if first and step.vector > 1:
         yield from _mover(function, name, [c % step.vector for c in columns], step.vector)
     for vector in _vectors(at, step.vector, step.registers or range(at.registers)):
-        yield (_stored if store else _loaded)(vector, _place(f"{name}_at", vector.at, starts, sign))
+        yield (stored if store else loaded)(vector, _place(f"{name}_at", vector.at, starts, sign))
 
 
-def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[_Vector]:
+def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[Vector]:
     found: dict[int, list[list[int]]] = {}
     for r in registers:
         place = at.at(0, 0, r)
         found.setdefault(place // size, [[] for _ in range(size)])[place % size].append(r)
     assert all(all(v) for v in found.values()), "a vector that is not whole"
-    return [_Vector(k * size, held) for k, held in found.items()]
+    return [Vector(k * size, held) for k, held in found.items()]
 
 
-def _stored(vector: _Vector, place: str) -> str:
+def stored(vector: Vector, place: str) -> str:
+    """The values of `src` stored at a place."""
     values = [f"src[{registers[0]}]" for registers in vector.registers]
     return f"store({place}, {{{', '.join(values)}}});" if len(values) > 1 else f"smem[{place}] = {values[0]};"
 
 
-def _loaded(vector: _Vector, place: str) -> str:
+def loaded(vector: Vector, place: str) -> str:
+    """The values of `dst` loaded from a place: each to all registers that hold it."""
     size = len(vector.registers)
     if size == 1:
         first, *others = vector.registers[0]
@@ -265,11 +267,16 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
     if any(rotated):
         yield f"const unsigned {name}_bytes = {_selector(function, rotated, 'thread')};"
         turns += [f"v[{k}] = {function.dialect.permute.format(f'v[{k}]', f'{name}_bytes')};" for k in range(words)]
-    store = name == "src"
-    access = (function.dialect.store if store else function.dialect.load)(width)
+    yield from vector_mover(function.dialect, name == "src", size, function.width, turns)
+
+
+def vector_mover(dialect: Dialect, store: bool, size: int, width: int, turns: Sequence[str] = ()) -> Iterator[str]:
+    """The function `store`, or `load`, of one vector of so many values of a width [bits]; turns: what permutes its words `v`."""
+    total = size * width
+    access = (dialect.store if store else dialect.load)(total)
     yield f"const auto {'store' if store else 'load'} = [&](unsigned at, {'const ' if store else ''}T (&part)[{size}]) {{"
-    yield f"  unsigned v[{words}] = {{}};"
-    copy = f"memcpy(v, part, {width // 8});" if store else f"memcpy(part, v, {width // 8});"
+    yield f"  unsigned v[{-(-total // WORD_BITS)}] = {{}};"
+    copy = f"memcpy(v, part, {total // 8});" if store else f"memcpy(part, v, {total // 8});"
     yield from (f"  {line}" for line in ([copy, *turns, *access] if store else [*access, *turns, copy]))
     yield "};"
 

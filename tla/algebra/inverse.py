@@ -105,7 +105,9 @@ def _by_axis(name: str, inverse: Callable[[Layout], Layout], layout: Layout) -> 
     """The inverses of the axes, each of the modes that go along it: what they find are digits of the place apart from each other."""
     strides = [*leaves(layout.stride)]
     if any(len(d.terms) > 1 if isinstance(d, Basis) else not is_constant(0, d) for d in strides):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "strides along one axis each", "give each axis a mode of its own")
+        digits = "write tla.linear.radix(layout).left_inverse(), which takes coordinates"
+        fix = digits if name == "left_inverse" else "give each axis a mode of its own"
+        raise LeafTypeError(f"{name} of {shown(layout)}", "strides along one axis each", fix)
     terms = [d.terms[0] if isinstance(d, Basis) else None for d in strides]
 
     def along(path: tuple[int, ...]) -> Layout:
