@@ -83,7 +83,9 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
 
 def offsets_only(name: str, layout: Layout) -> None:
     if any(isinstance(d, Basis) for d in leaves(as_layout(name, layout).stride)):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
+        way = f"write tla.linear.radix(layout).{name}(), which takes coordinates"
+        fix = way if name.endswith("_inverse") else "take each mode by itself: coordinates have no order"
+        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", fix)
 
 
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
