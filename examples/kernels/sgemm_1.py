@@ -12,7 +12,7 @@ Source: CUTLASS examples/cute/tutorial/sgemm_1.cu.
 import numpy as np
 from _main import main
 
-from tla import Int, LayoutLeft, LayoutRight, _, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout
+from tla import Int, LayoutLeft, LayoutRight, _, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, size
 from tla.gpu import make_fragment_like
 from tla.kernels import axpby, barrier, block, clear, copy_if, gemm, kernel, local_partition, loop, shared, tensor, thread
 
@@ -37,8 +37,8 @@ def product_of(A, B, C, order):
     total = make_fragment_like(own)
     clear(total)
     for k in loop(ceil_div(A.shape[1], BK)):
-        for matrix, smem, size, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
-            tile, places = tile_of(matrix, (size, BK), (i, k))
+        for matrix, smem, extent, i in ((A, smem_a, BM, block(0)), (B, smem_b, BN, block(1))):  # Python's loop: unrolled
+            tile, places = tile_of(matrix, (extent, BK), (i, k))
             source, inside, target = (local_partition(x, load, t) for x in (tile, places, smem))
             clear(target)
             copy_if(elem_less(inside, matrix.shape), source, target)
@@ -54,13 +54,13 @@ def part_of(C):
 
 
 def blocks(A, B, *_others):
-    return ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)
+    return ceil_div(size[0](A), BM), ceil_div(size[0](B), BN)
 
 
-def sgemm_1_of(order):
-    """The kernel for A and B whose mode M and N, or K, is contiguous: LayoutLeft or LayoutRight."""
+def sgemm_1_of(order, registers=None):
+    """The kernel for A and B whose mode M and N, or K, is contiguous: LayoutLeft or LayoutRight. registers: the most of a thread."""
 
-    @kernel(threads=256, grid=blocks)
+    @kernel(threads=256, grid=blocks, registers=registers)
     def sgemm_1(A, B, C, alpha, beta):
         """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
         total, own = product_of(A, B, C, order)
@@ -84,8 +84,8 @@ def arguments(contiguous, multiple, element=np.float32):
 
 PARAMETERS = "m n k alpha A ldA B ldB beta C ldC"
 VARIANTS = {
-    "gemm_nt": (sgemm_1_of(LayoutLeft), arguments(0, 1), PARAMETERS),
-    "gemm_tn": (sgemm_1_of(LayoutRight), arguments(1, 1), PARAMETERS),
+    "gemm_nt": (sgemm_1_of(LayoutLeft, 98), arguments(0, 1), PARAMETERS),
+    "gemm_tn": (sgemm_1_of(LayoutRight, 192), arguments(1, 1), PARAMETERS),
 }
 
 

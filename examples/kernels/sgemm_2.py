@@ -10,7 +10,7 @@ Source: CUTLASS examples/cute/tutorial/sgemm_2.cu.
 
 import numpy as np
 from _main import main
-from sgemm_1 import BK, BM, BN, PARAMETERS, arguments, tile_of
+from sgemm_1 import BK, BM, BN, PARAMETERS, arguments, blocks, tile_of
 
 from tla import Int, LayoutRight, ceil_div, elem_less, local_tile, make_layout, max as most, min as least
 from tla.gpu import Copy_Atom, UniversalCopy, UniversalFMA, float, make_fragment_like, make_tiled_copy, make_tiled_mma, uint128
@@ -21,10 +21,10 @@ VECTORS = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (32, 8), (4,
 ELEMENTS = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], make_layout((Int[32](), Int[8]()), LayoutRight), (1, 1))
 
 
-def sgemm_2_of(tiled, pad):
-    """The kernel for a tiled copy of A and B, and so many elements between columns of shared memory."""
+def sgemm_2_of(tiled, pad, registers=None):
+    """The kernel for a tiled copy of A and B, so many elements between columns of shared memory, and at most so many registers a thread."""
 
-    @kernel(threads=256, grid=lambda A, B, C, alpha, beta: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
+    @kernel(threads=256, grid=blocks, registers=registers)
     def sgemm_2(A, B, C, alpha, beta):
         """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
         t, steps = thread(), ceil_div(A.shape[1], BK)
@@ -56,8 +56,8 @@ def sgemm_2_of(tiled, pad):
 
 
 VARIANTS = {
-    "gemm_nt": (sgemm_2_of(VECTORS, 0), arguments(0, 4), PARAMETERS),
-    "gemm_tn": (sgemm_2_of(ELEMENTS, 1), arguments(1, 1), PARAMETERS),
+    "gemm_nt": (sgemm_2_of(VECTORS, 0, 114), arguments(0, 4), PARAMETERS),
+    "gemm_tn": (sgemm_2_of(ELEMENTS, 1, 100), arguments(1, 1), PARAMETERS),
 }
 
 

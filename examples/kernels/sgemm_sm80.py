@@ -11,7 +11,7 @@ Source: CUTLASS examples/cute/tutorial/sgemm_sm80.cu.
 
 import numpy as np
 from _main import main
-from sgemm_1 import PARAMETERS, arguments, tile_of
+from sgemm_1 import PARAMETERS, arguments, blocks, tile_of
 
 from tla import Int, Swizzle, _, ceil_div, composition, elem_less, local_tile, max as most, min as least, parse, tile_to_shape
 from tla.gpu import (
@@ -51,7 +51,7 @@ FETCH = [made(Copy_Atom[SM75_U32x4_LDSM_N, half], MMA) for made in (make_tiled_c
 ROWS = composition(Swizzle[3, 3, 3](), parse("(_8,(_8,_8)):(_8,(_1,_64))"))
 
 
-@kernel(threads=128, grid=lambda A, B, C, alpha, beta: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
+@kernel(threads=128, grid=blocks)
 def sgemm_sm80(A, B, C, alpha, beta):
     """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
     t, steps = thread(), ceil_div(A.shape[1], BK)

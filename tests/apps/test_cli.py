@@ -511,6 +511,7 @@ def test_read_and_the_fixes_of_what_it_refuses(capsys):
     assert (code, err) == (0, "")
     assert "Sw<3,3,3> o _0 o (_16,_64):(_64,_1)" in out
     assert "no conflict" in out
+    assert "a column" not in out
     for given, fix in (("a*8 + b", "--coords a,b"), ("i*ld + j", "--values ld=64"), ("i*1000000000 + j", "--integer int64")):
         more = ["--coords", "i,j"] if "i" in given else []
         code, out, err = run(capsys, "read", given, "--shape", "8,8", *more)
@@ -520,6 +521,23 @@ def test_read_and_the_fixes_of_what_it_refuses(capsys):
         assert (code, err) == (0, "")
         assert json.loads(out)["layout"].startswith("(_8,_8):")
     assert "write --values ld=72" in run(capsys, "read", "i*ld + j", "--shape", "8,8", "--values", "ld")[2]
+
+
+def test_read_says_conflicts_by_itself(capsys):
+    code, out, err = run(capsys, "read", "i*64 + j", "--shape", "64,64", "--bits", "16")
+    assert (code, err) == (0, "")
+    lines = {line[:13].strip(): line for line in out.splitlines()}
+    assert "no conflict" in lines["a row"]
+    assert "32-way conflict" in lines["a column"]
+    assert "8-way conflict: lanes 0 to 7 of warp 0" in lines["ldmatrix.x4"]
+    assert "(_64,_64):(_64,_1)" in out
+    assert "32 bits (assumed); --bits 16 says others" in run(capsys, "read", "i*64 + j", "--shape", "64,64")[1]
+    assert json.loads(run(capsys, "read", "i*33", "--shape", "32", "--json")[1])["accesses"] == [
+        {"access": "a row", "wavefronts": 1, "least": 1, "degree": 1}
+    ]
+    out = run(capsys, "read", "i*64 + j*8 + k", "--shape", "4,8,8")[1]
+    assert "none of the usual accesses takes it: name one by --access" in out
+    assert "8-way conflict" in run(capsys, "read", "i*64 + j*8 + k", "--shape", "4,8,8", "--access", "a row")[1]
 
 
 def test_the_overview_has_every_command_once():

@@ -32,6 +32,7 @@ from tla.apps.explore.server import HOST, MAX_BODY, MAX_PROGRAM, SCRIPTS, Server
 from tla.apps.explore.steps import BY_MODE, LAWS, steps
 from tla.core.int_tuple import shown
 from tla.linear import triton
+from tla.recovery.languages import LANGUAGES
 
 import corpus
 import fuzz
@@ -786,6 +787,45 @@ def table(name):
     return ast.literal_eval(re.search(rf"^const {name} = (.*?);$", (PAGE / "dom.js").read_text(), re.DOTALL | re.MULTILINE)[1])
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('layout_of("i*8 + j", (4, 8))', "(_4,_8):(_8,_1)"),
+        ("layout_of('''\nint k = i * 8;\nk + j''', (4, 8), language='c')", "(_4,_8):(_8,_1)"),
+        ('ld = 16; B = layout_of("smem[(b*ld + a)]", (4, 8), "a,b"); coalesce(B)', None),
+        ("layout_of((0, 1, 2, 3, 8, 9, 10, 11))", "(_4,_2):(_1,_8)"),
+        ('layout_of("i // 2 + j", (4, 8), language="python"), (4,8):(1,4)', None),
+        ('composition(layout_of("i", 8), 4:2)', "4:2"),
+        ('layout_of(language="python", x="i // 4 + i % 4 * 2", shape=8)', "(_4,_2):(_2,_1)"),
+    ],
+)
+def test_an_index_expression_is_read_back(text, value):
+    found = answer(text)
+    assert "error" not in found
+    assert value is None or found["value"] == value
+    assert any(step["text"].startswith("layout_of(") for step in found["steps"])
+    python, names = read(text).value.python, {name: term.value for name, term in read(text).names}
+    assert str(eval(python, {**vars(tla), **names})) == str(read(text).value.value)  # our own texts
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "what"),
+    [
+        ('layout_of("i + t[j]", (8, 8))', 15, "t[...]: an index that depends on data"),
+        ('x = 4:1\nlayout_of( """i +\n * j""", (8, 8))', 27, "unexpected '*'"),
+        ('layout_of("i*8 + j, (8, 8))', 10, "a text without its end"),
+        ('layout_of("i*i", 8)', 0, "offsets of no layout"),
+        ("layout_of(4:1)", 0, "layout_of of 4:1"),
+        ('layout_of("i", 8, lang="c")', 0, "unexpected keyword argument"),
+        ('size("4:1")', 5, "unexpected"),
+    ],
+)
+def test_an_index_expression_that_is_refused(text, position, what):
+    error = answer(text)["error"]
+    assert what in error["what"]
+    assert error["position"] == position
+
+
 def test_the_lists_of_the_page_are_those_of_the_library():
     from tla.viz.colouring import RULES
 
@@ -795,6 +835,8 @@ def test_the_lists_of_the_page_are_those_of_the_library():
     listed = [*made, *(x for line in who.strip().splitlines()[1:] for x in ast.literal_eval(line.partition(": ")[2].rstrip(",")))]
     assert sorted(listed) == sorted(p.name for p in patterns())
     assert [*table("VIEWS")] == [*VIEWS]
+    languages = re.search(r"^const LANGUAGES = (.*?);$", (PAGE / "expression.js").read_text(), re.MULTILINE)[1]
+    assert {*ast.literal_eval(languages)} == {*LANGUAGES}
     assert {*table("FORMATS").values()} == {*FORMATS, "png"}  # which is made of the SVG, in the browser
 
 

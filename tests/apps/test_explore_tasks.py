@@ -176,6 +176,29 @@ def test_g_a_tensor_of_triton(page):
     assert "elements of 16 bits" in page.text("accessed")
 
 
+def test_m_the_address_that_a_kernel_computes(page):
+    if "site" in page.name:
+        pytest.skip("needs numpy, which Python in a browser has not")
+    button(page, "Read code").click()
+    page.at("expression-text").send_keys("const int c = col / 8;\nsmem[row * ld + c * 8 + col % 8]")
+    page.at("expression-shape").send_keys("64,64")
+    page.at("expression-coords").send_keys("row,col")
+    page.at("expression-values").send_keys("ld = 64")
+    button(page, "Draw its layout").click()
+    page.settle()
+    assert not page.at("expression").is_displayed()
+    assert page.text("value") == "(_64,_64):(_64,_1)"
+    page.at(by_label(page, "Bits")).send_keys("16")
+    page.choose(by_label(page, "Accessed by"), "ldmatrix.x4")
+    assert "8-way conflict" in page.text("accessed")
+    button(page, "Find the swizzle").click()
+    wait(page, lambda: page.at("mended").is_displayed())
+    assert "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)" in page.text("mended-text")
+    page.paste('layout_of("i * 64 + table[j]", (64, 64))')
+    assert "an index that depends on data" in page.text("error")
+    assert page.text("error").splitlines()[2].index("^") == 'layout_of("i * 64 + table[j]"'.index("table")
+
+
 def test_h_a_link_that_opens_elsewhere(page):
     page.paste("(8,8):(8,1)")
     page.choose(by_label(page, "Accessed by"), "a column")

@@ -250,6 +250,9 @@ READ = {
     "S[(2, 4) : (4@m, 1@m)]": "(_2,_4):(_4,_1)",
     "S[(2, 4) : (4, 1)] + 7": "_1:_1 o _7 o (_2,_4):(_4,_1)",
     "S[8 : 4@laneid]": "(_8):(_4@0)",
+    "S[2, 3, 4]": "(_2,_3,_4):(_12,_4,_1)",
+    "T.TileLayout(T.S[(8, 2):(4 @ Axis.laneid, 1)] + T.R[4:1 @ Axis.laneid] + (2 @ Axis.laneid + 64))": "(_1,_1):(_1@0,_1@1) o (_2,_64) o ((_8,_2),(_4)):((_4@0,_1@1),(_1@0))",
+    "T.ComposeLayout(3, 2, 3, T.TileLayout(T.S[(8, 64):(64, 1)] + 5), swizzle_inner=False)": "Sw<2,3,-3> o _5 o (_8,_64):(_64,_1)",
     "torch.arange(253).as_strided((4, 2, 8), (8, 4, 32)).reshape(8, 8)": "((_2,_4),_8):((_4,_8),_32)",
     "torch.arange(8).view(1, 8).squeeze(0).unsqueeze(-1)": "(_8,_1):(_1,_0)",
 }  # fmt: skip
@@ -258,6 +261,16 @@ READ = {
 @pytest.mark.parametrize("given", READ)
 def test_read(given):
     assert str(parse(given)) == READ[given]
+
+
+def test_axes_swizzles_and_replicas_are_written():
+    for text in (
+        "S[(8,2):(4@laneid,1@m)] + R[(4):(1@laneid)] + 2@laneid",
+        "S[(2,4):(4,1)] + 7",
+        "ComposeLayout(3, 2, 3, TileLayout(S[(8,64):(64,1)] + 5), swizzle_inner=False)",
+        "ComposeLayout(4, 3, 3, TileLayout(S[(8,64):(64,1)]))",
+    ):
+        assert source(parse(text), "axe", axes=["laneid", "m"], replicas="R[" in text) == text
 
 
 def test_replicas_are_all_places_that_hold_an_element():
@@ -280,7 +293,12 @@ def test_replicas_are_all_places_that_hold_an_element():
         "Layout(__import__('os'), 1)",
         "Layout((4,), (E(0) + 1,))",
         "S[(8,4):(4@laneid)]",
-        "S[8, 4]",
+        "S[()]",
+        "R[8:1]",
+        "T.Q[8]",
+        "ComposeLayout(3, 3, 3, S[8:1@laneid])",
+        "ComposeLayout(3, 3, 3, S[8:1], swizzle_inner=Maybe)",
+        "ComposeLayout(3, 3, S[8:1])",
         "S[8:1] + R[2:1] + R[2:1]",
         "S[8:1@]",
         "torch.arange(32).reshape(5, 6)",
@@ -303,9 +321,13 @@ def test_refused(given):
 
 def test_what_a_system_cannot_say():
     swizzled, coordinates = parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), parse("(_4,_8):(_1@0,_2@1)")
-    for system in ("pycute", "mojo", "axe", "torch_view", "numpy_view"):
+    for system in ("pycute", "mojo", "torch_view", "numpy_view"):
         with pytest.raises(tla.LeafTypeError):
             source(swizzled, system)
+    with pytest.raises(tla.RankError, match="2 modes: elements and places"):
+        source(parse("(_4):(_1)"), "axe", replicas=True)
+    with pytest.raises(tla.LeafTypeError, match="source for pycute with axes"):
+        source(parse("_4:_1"), "pycute", axes=["laneid"])
     for system in ("mojo", "torch_view", "numpy_view"):
         with pytest.raises(tla.LeafTypeError, match="a layout of offsets"):
             source(coordinates, system)

@@ -35,7 +35,7 @@ SYSTEMS = {
     "FlyDSL": ("flydsl", "gn-cwhk"),
     "PyCuTe": ("pycute", "gn-cd"),
     "Mojo": ("mojo", "gn-"),
-    "Axe": ("axe", "g-c"),
+    "Axe": ("axe", "g-cw"),
     "torch": ("torch_view", "gn"),
     "numpy": ("numpy_view", "n"),
     "isl": ("isl", "gn-cdwhk"),

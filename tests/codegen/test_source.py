@@ -533,7 +533,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(4, "cute_cpp", dtype="f32"),
-            "source for cute_cpp with a dtype\n  expected  none: its layouts have no element type\n  fix       leave dtype out",
+            "source for cute_cpp with dtype\n  expected  no dtype: it has none\n  fix       leave dtype out",
         ),
         (
             lambda: source(Swizzle[20, 4, 30](), "cute_dsl"),

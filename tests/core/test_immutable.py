@@ -15,6 +15,7 @@ import pytest
 import tla
 from tla import CoordSwizzle, E, Int, MakeTensor, Swizzle, ascend, dim, parse, xla
 from tla.core.value import Record, Value
+from tla.linear import radix
 
 from sources import nodes
 
@@ -31,6 +32,7 @@ VALUES = [
     dim("M") < 4,
     Int[4],
     ascend.half,
+    radix("lane=(4,3):(1,16) -> offset=(2^4,3)"),
     xla.parse_shape("bf16[<=8,?]{1,0:T(8,128)(2,1)S(1)}"),
     xla.ArrayLayout((1, 0), (("*", 2),), split_configs=[(1, [200])]),
     xla.BufferShape(xla.ArrayShape("s32", ())),

@@ -1,7 +1,6 @@
 """Tiled MMAs and copies at work: who owns what, whole kernels by fragments, refusals."""
 
 import itertools
-import runpy
 
 import numpy as np
 import pytest
@@ -57,7 +56,6 @@ from tla.gpu import (
 
 import oracle
 from operands import operand
-from places import EXAMPLES
 
 rng = np.random.default_rng(0)
 ATOMS = [UniversalFMA[float], atom("SM70_8x8x4_F32F16F16F32_NT"), SM80_16x8x16_F32F16F16F32_TN, SM80_16x8x8_F32TF32TF32F32_TN]
@@ -109,15 +107,6 @@ def test_gemm_of_a_tile_is_numpys(mma):
     into, parts = values_of(own.partition_C(MakeTensor(np.arange(m * n).reshape(m, n)))), values_of(total)
     np.add.at(c.ravel(), into, parts)  # threads along K have partial sums
     assert (c == a.astype(np.float32) @ b.astype(np.float32).T).all(), along_k
-
-
-@pytest.mark.parametrize("name", ["sgemm_2", "sgemm_sm70", "wgmma_sm90"])
-def test_the_tutorials_over_tails(name):
-    tutorials = runpy.run_path(str(EXAMPLES / "gpu_tutorials.py"))
-    kernel = tutorials["TUTORIALS"][name]
-    m, n, k = (extent + tail for extent, tail in zip(kernel.tile, (6, -5, 3)))
-    a, b = (rng.integers(-3, 4, s).astype(kernel.dtype) for s in ((m, k), (n, k)))
-    assert (tutorials["run"](name, a, b) == a.astype(np.float32) @ b.astype(np.float32).T).all()
 
 
 def test_wgmma_reads_shared_memory():

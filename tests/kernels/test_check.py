@@ -25,6 +25,8 @@ from tla import (
 from tla.gpu import Copy_Atom, UniversalCopy, float as float32, make_fragment_like, make_tiled_copy, uint64, uint128
 from tla.kernels import barrier, block, copy, copy_if, fill, kernel, local_partition, shared, tensor, thread
 
+from sources_of_kernels import kernel_examples
+
 
 def wavefronts(starts, width):
     """How often 32 banks of 4 bytes are asked by lanes that each begin at a byte: so many go together as ask for 128 bytes."""
@@ -193,3 +195,15 @@ def test_other_numbers_of_arguments_are_refused(count):
     for call in (copied(True).run, copied(True).check):
         with pytest.raises(RankError, match=f"{count} arguments of moved"):
             call(*[np.zeros(64, np.float32)] * count)
+
+
+def test_an_instruction_is_asked_of_the_architecture():
+    example = kernel_examples()["variants of sgemm_sm80"]["VARIANTS"]["gemm_tn"][0]
+    a, b, c = (np.zeros((128, n), np.float16) for n in (64, 64, 128))
+    assert example.check(a, b, c, 1, 1, arch="sm_90").holds
+    for arch in ("sm_75", "gfx942"):
+        report = example.check(a, b, c, 1, 1, arch=arch)
+        assert not report.holds
+        assert any("SM80_CP_ASYNC" in str(row) and arch in str(row) for row in report.bounds), report
+    with pytest.raises(RangeError, match="255"):
+        kernel(threads=32, registers=256)

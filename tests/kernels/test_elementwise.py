@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import argument, blocks, examples, parts, pointer, source_of
-from tla import Int, LeafTypeError, RangeError, RankError, _1, composition, dim, local_tile, make_layout, parse
+from tla import InjectivityError, Int, LeafTypeError, RangeError, RankError, _1, composition, dim, local_tile, make_layout, parse
 from tla.gpu import make_fragment_like
-from tla.kernels import copy, fill, kernel, local_partition, loop, reduce, registers, shared, shuffle_xor, tensor, thread, transform
+from tla.kernels import axpby, copy, fill, kernel, local_partition, loop, reduce, registers, shared, shuffle_xor, tensor, thread, transform
 from tla.kernels.elements import FUNCTIONS
 
 import hip
@@ -233,3 +233,36 @@ def test_shared_memory_is_not_filled_past_its_end():
 
     with pytest.raises(RangeError, match="of 100 elements"):
         filled.source("c", tensor(np.float32, make_layout((dim("N"),), stride=(_1,))))
+
+
+@pytest.mark.parametrize("statement", ["transform", "axpby"])
+def test_elements_of_one_place_are_refused(statement):
+    """numpy computes them from what was there before, a text one after the other."""
+
+    @kernel(threads=2)
+    def squared(a):
+        x = registers(np.float32, Int[2]())
+        both = composition(x, parse("(_2,_4):(_1,_0)"))
+        fill(x, 2)
+        if statement == "transform":
+            transform(both, both, both, np.multiply)
+        else:
+            axpby(1, both, 1, both)
+        copy(x, local_partition(a, parse("_2:_1"), thread()))
+
+    a = np.zeros(4, np.float32)
+    for call in squared.run, squared.program:
+        with pytest.raises(InjectivityError, match="one place"):
+            call(a)
+    assert "one place" in str(squared.check(a))
+
+
+def test_threads_that_write_other_values_to_one_place_are_refused():
+    @kernel(threads=4)
+    def mixed(a):
+        x = registers(np.float32, Int[1]())
+        copy(local_partition(a, parse("_4:_1"), thread()), x)
+        transform(x, local_partition(a, parse("_4:_1"), thread() // 4), np.sqrt)
+
+    with pytest.raises(InjectivityError, match="differ"):
+        mixed.run(np.arange(4, dtype=np.float32))

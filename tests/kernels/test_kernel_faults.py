@@ -42,7 +42,7 @@ FAULTS = {
         "copy(tiled, tile, held)",
         "copy(tiled, tile, held)",
     ),
-    "sgemm_2: vectors where the pitch is odd": ("sgemm_2", "sgemm_2_of(ELEMENTS, 1)", "sgemm_2_of(VECTORS, 1)", "copy"),
+    "sgemm_2: vectors where the pitch is odd": ("sgemm_2", "sgemm_2_of(ELEMENTS, 1,", "sgemm_2_of(VECTORS, 1,", "copy"),
     "sgemm_sm70: no barrier before the next tile": (
         "sgemm_sm70",
         "                    barrier()\n                    store()",
@@ -113,6 +113,33 @@ FAULTS = {
         "parts(D, (block(0), block(1)))",
         "parts(D",
     ),
+    "wgmma_sm90: no fence between what threads wrote and the product": (
+        "wgmma_sm90",
+        "            fence_view_async_shared()\n",
+        "",
+        "gemm(mma",
+    ),
+    "wgmma_sm90: no barrier": ("wgmma_sm90", "            barrier()\n", "", "gemm(mma"),
+    "wgmma_sm90: no wait for copies": ("wgmma_sm90", "            cp_async_wait[STAGES - 1]()\n", "", "gemm(mma"),
+    "wgmma_sm90: a wait for a group of copies less": ("wgmma_sm90", "cp_async_wait[STAGES - 1]", "cp_async_wait[STAGES]", "gemm(mma"),
+    "wgmma_sm90: the accumulators before warpgroup_arrive": ("wgmma_sm90", "            warpgroup_arrive()\n", "", "gemm(mma"),
+    "wgmma_sm90: no wait for products": ("wgmma_sm90", "            warpgroup_wait[0]()\n", "", "copy_if(load"),
+    "wgmma_sm90: a wait for a group of products less": ("wgmma_sm90", "warpgroup_wait[0]()", "warpgroup_wait[1]()", "axpby("),
+    "wgmma_sm90: products of no group": ("wgmma_sm90", "            warpgroup_commit_batch()\n", "", "copy_if(load"),
+    "wgmma_sm90: the stage of the next tile": (
+        "wgmma_sm90",
+        "_, _, _, stage(k, STAGES)] for",
+        "_, _, _, stage(k + 1, STAGES)] for",
+        "gemm(mma",
+    ),
+    "wgmma_sm90: a stage too few": ("wgmma_sm90", "Int[STAGES]()))) for", "Int[STAGES - 1]()))) for", "begin("),
+    "wgmma_sm90: a tile too early": ("wgmma_sm90", "begin(k + STAGES - 1)", "begin(k + STAGES)", "gemm(mma"),
+    "wgmma_sm90: shared memory of the other major": (
+        "wgmma_sm90",
+        "wgmma_of(K, GMMA.K_SW128",
+        "wgmma_of(K, GMMA.MN_SW128",
+        "partition_fragment_A",
+    ),
     "transpose: threads that share rows": ("transpose", '(_8,_32):(_32,_1)")  #', '(_8,_32):(_16,_1)")  #', "copy_if("),
 }
 
@@ -129,7 +156,7 @@ def arguments():
     column = np.zeros((140, 70), np.float32, order="F")
     return {
         **{name: ("gemm_tn", (*products(np.float32, 137, 130, 21), 2, -1)) for name in ("sgemm_1", "sgemm_2", "sgemm_sm70")},
-        "sgemm_sm80": ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)),
+        **{name: ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)) for name in ("sgemm_sm80", "wgmma_sm90")},
         "transpose": ("transpose", (s, s.T.copy())),
         "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
         "tiled_copy": ("tiled_copy", (np.zeros((384, 128), np.float32, order="F"),) * 2),
@@ -176,7 +203,7 @@ def test_shared_memory_that_nobody_has_written_is_named(example, right, wrong, a
     assert str(report.unwritten[0]) in str(report)
 
 
-@pytest.mark.parametrize("name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith("sgemm_sm80") or k % 2])
+@pytest.mark.parametrize("name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith(("sgemm_sm80", "wgmma")) or k % 2])
 def test_a_fault_is_refused_at_its_line(name, tmp_path):
     example, right, wrong, at = FAULTS[name]
     text = (FOLDER / f"{example}.py").read_text()

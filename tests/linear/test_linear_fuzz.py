@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tla import MakeLayout, TlaError, access, dim, linear, make_identity_tensor, make_tensor, parse
-from tla.linear import LinearLayout, mosaic, triton
+from tla.linear import LinearLayout, mosaic, radix, triton
 
 from night import amount
 
@@ -15,6 +15,7 @@ COUNT = amount(2_500, 200_000)
 MMA = LinearLayout({"register": [(0, 1), (8, 0)], "lane": [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]}, {"dim0": 16, "dim1": 8})
 WIDE = LinearLayout({"register": [(1 << k,) for k in range(20)], "lane": [(1 << k,) for k in range(20, 60)]}, {"dim0": 1 << 60})
 LAYOUTS = [MMA, WIDE, LinearLayout.empty(), LinearLayout({"lane": [(1,)]}, {"dim0": 2}), LinearLayout({"offset": [(1,)]}, {"dim0": 2})]
+RADIX = [radix("lane=(4,3):(1,16), register=4:4 -> column=48"), radix("i=(2,6):(3,8) -> o=(2^3,12)"), radix("dim0=4:1 -> dim0=4")]
 PARAMETERS = [
     triton.BlockedLayout([1, 4], [8, 4], [4, 1], [1, 0]),
     triton.SwizzledSharedLayout(8, 1, 8, [1, 0]),
@@ -33,14 +34,22 @@ VALUES = [
     *(["register"], ["lane", "register"], parse("4:1"), parse("(32,8):(8,1)"), parse("6:1"), parse("(4,4):(1,3)")),
     *(parse("Sw<3,3,3> o 0 o (8,64):(64,1)"), MakeLayout((dim("N"), 4), (4, 1)), dim("N"), mosaic.Replicated(4)),
     *(access.NVIDIA_SHARED, "NVIDIA_SHARED", "H100", access.NVIDIA_GLOBAL, access.TPU_VREG, access.ASCEND_UB),
-    *(make_tensor(None, parse("(8,64):(64,1)")), make_identity_tensor((8, 8)), *LAYOUTS, *PARAMETERS),
+    *(make_tensor(None, parse("(8,64):(64,1)")), make_identity_tensor((8, 8)), *LAYOUTS, *PARAMETERS, *RADIX),
+    *(
+        "lane=(4,3):(1,16) -> column=48",
+        {"column": (16, 3)},
+        {"lane": 12, "register": 4},
+        {"lane": np.arange(4), "register": 1},
+        "column",
+        {"o": (0, 2)},
+    ),
 ]
 
 
 def targets():
     for module in (linear, triton, mosaic, access):
         yield from (getattr(module, name) for name in module.__all__ if callable(getattr(module, name)))
-    for layout in LAYOUTS[:3]:
+    for layout in [*LAYOUTS[:3], *RADIX]:
         yield from (getattr(layout, name) for name in dir(layout) if name[0] != "_" and callable(getattr(layout, name)))
     plan = access.convert(MMA, MMA)
     yield from (plan.run, plan.cuda, plan.gluon, *(x.linear for x in PARAMETERS))

@@ -30,6 +30,7 @@ def test_kinds_of_result():
     assert is_static(parse("_4"))
     assert type(parse("4")) is int
     assert parse("(_2,(4,_3))") == (2, (4, 3))
+    assert parse("(_2,(4,),)") == (2, (4,))  # as Python prints tuples
     assert isinstance(parse("4:1"), Layout)
     assert str(parse(" ( _4 , 2 ) : ( _1 , 4 ) ")) == "(_4,2):(_1,4)"
     assert parse("(4,8):(8,1)", origin_shape=(3, 5)).origin_shape == (3, 5)
@@ -43,7 +44,7 @@ def test_kinds_of_result():
         ("(", 1),
         ("(4", 2),
         ("(4,", 3),
-        ("(4,)", 3),
+        ("(4,,)", 3),
         ("(,4)", 1),
         ("(4 2)", 3),
         ("4)", 1),

@@ -75,6 +75,8 @@ def test_what_shell_blocks_show_is_what_the_commands_print(commands, shown, caps
     if words[0] == "tla":
         main(words[1:])
     else:
+        monkeypatch.syspath_prepend(str(Path(words[1]).parent))
+        monkeypatch.setattr("sys.argv", words[1:])
         runpy.run_path(words[1], run_name="__main__")
     assert capsys.readouterr().out == shown
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from tla import ParseError, layout_of, offsets
+from tla.recovery.evaluate import table_of
+from tla.recovery.texts import coordinates_of, read
 
 TEXTS = [
     "row = t // 8\ncol = t % 8\nrow * 64 + (col ^ row % 8) * 8",
@@ -29,6 +31,60 @@ def test_statements_are_those_of_python(text):
         assigned = re.match(r"\s*(\w+) (?:\^|\+)?= ", last)
         wanted.append(names[assigned[1]] if assigned else eval(last, names))
     assert offsets(layout_of(text, shape={"t": 64}, language="python")).ravel("F").tolist() == wanted
+
+
+FUNCTIONS = [
+    "def f(i, j):\n    return i * 8 + j",
+    "import math\n\ndef half(x):\n    y = x // 2\n    return y\n\ndef f(i, j):\n    y = half(j)\n    return half(i) * 8 + y + half(half(i + y))",
+    'def f(i: int, j: int) -> int:\n    """A table (of\n    8."""\n    assert i >= 0, "not ("\n    if j > 9:\n        raise ValueError(\'no\')\n    return (i\n            + j)',
+    "f = lambda i, j: i * 2**j + 3**2",
+    "g = lambda x: x**3\nh = lambda x, y: g(x) - g(y)\ndef f(i, j):\n    i, j = j, i\n    i += 1\n    return h(i, j)",
+    "N = 5\ndef f(i, j):\n    i, j = i * N, \\\n        j + N\n    return i % 4, j",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "by_definition"),
+    [
+        ("T.index_map(lambda i, j: (i // 4, j, i % 4))", lambda i, j: (i // 4 * 8 + j) * 4 + i % 4),
+        ("tvm.tir.IndexMap.from_func(lambda i, j: [j, i], ndim=None, index_dtype='int32')", lambda i, j: j * 8 + i),
+        ("m = T.index_map(lambda i, j: i * 8 + (i ^ j), inverse_index_map=None)", lambda i, j: i * 8 + (i ^ j)),
+        ("tl.Layout([8, 8], lambda i, j: [i, (j // 2 ^ i % 4) * 2 + j % 2])", lambda i, j: i * 8 + (j // 2 ^ i % 4) * 2 + j % 2),
+    ],
+)
+def test_index_maps_of_tvm_and_tilelang(text, by_definition):
+    found = layout_of(text, shape=(8, 8), language="tvm")
+    assert np.asarray(offsets(found)).ravel("F").tolist() == [by_definition(i, j) for j in range(8) for i in range(8)]
+
+
+@pytest.mark.parametrize("text", FUNCTIONS)
+def test_functions_are_those_of_python(text):
+    names = {}
+    exec(text, names)  # our own texts
+    code = read(text, "python")
+    found = table_of(code, coordinates_of(code, None, 2, {}), (7, 6), {}, "int64").tolist()
+    wanted = [[names["f"](i, j) for j in range(6)] for i in range(7)]
+    if isinstance(wanted[0][0], tuple):
+        width = max(value[1] for row in wanted for value in row) + 1
+        wanted = [[value[0] * width + value[1] for value in row] for row in wanted]
+    assert found == wanted
+
+
+def test_a_function_of_jax_computes_as_jax_does():
+    jnp = pytest.importorskip("jax.numpy")
+    text = """
+def div(a, b):
+    a, b = jnp.broadcast_arrays(jnp.asarray(a, jnp.int32), jnp.asarray(b, jnp.int32))
+    return lax.div(a, b) + lax.rem(a, b) * 100
+def offset(i, j):
+    return div(i - 5, j + 1) + (i - 5) // (j + 1) * 7
+"""
+    names = {"jnp": jnp, "lax": pytest.importorskip("jax.lax")}
+    exec(text, names)  # our own text
+    i, j = np.ogrid[:12, :4]
+    code = read(text, "jax")
+    found = table_of(code, coordinates_of(code, None, 2, {}), (12, 4), {}, "int32")
+    assert (found == np.asarray(names["offset"](jnp.asarray(i), jnp.asarray(j)))).all()
 
 
 def test_aranges_are_coordinates_in_the_order_of_their_axes():
@@ -54,6 +110,14 @@ def test_piecewise_of_sympy():
         ("x = A[i]\nx * 2", "python", "A[...]: an index that depends on data"),
         ("x = i\nx[0] = 3", "python", "a side effect: ="),
         ("for i in range(3): pass", "python", "unexpected 'for'"),
+        ("def f(i):\n    if i > 3:\n        return 1\n    return i", "python", "unexpected 'if'"),
+        ("def f(i):\n    return A[i]\nf(i) * 2", "python", "f[...]: an index that depends on data"),
+        ("def f(i):\n    x = i", "python", "the text ends"),
+        ("def f(i): return i\nf(i, 2)", "python", "2 arguments of f"),
+        ("T.index_map(lambda i: i, i)", "tvm", "expected  ')' behind an index map"),
+        ("a, b = i, 2, 3\na", "python", "3 values for 2 names"),
+        ("f = lambda i, i: i", "python", "two parameters of one name"),
+        ("def f(i): return f(i)", "python", "a call of f"),
         ("i * 2\nx = 3", "python", "expected  the end of the text"),
         ("tl.arange(4, 8)", "triton", "an arange from 0"),
         ("tl.arange(0, 32)", "triton", "an arange of 32 for an extent of 8"),

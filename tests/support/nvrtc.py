@@ -5,6 +5,7 @@ import ctypes
 import functools
 import re
 import shutil
+import struct
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 SITE = Path(sysconfig.get_paths()["purelib"])
+INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?([\w.]+)", re.M)
 
 
 @functools.cache
@@ -44,15 +46,51 @@ def compiled(source, arch="sm_90"):
     return ptx, read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
 
 
-def opcodes(cubin, folder):
-    """How often each instruction stands in the machine code, by its whole name; the test is skipped without nvdisasm."""
+def listing(cubin, folder):
+    """The machine code as text; the test is skipped without nvdisasm."""
     places = [*SITE.glob("nvidia/**/bin/nvdisasm"), *SITE.glob("triton/backends/nvidia/bin/nvdisasm")]
     tool = shutil.which("nvdisasm") or next(map(str, sorted(places)), None)
     if tool is None:
         pytest.skip("needs nvidia-cuda-nvdisasm, or Triton's")
     path = folder / "kernel.cubin"
     path.write_bytes(cubin)
-    text = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=True).stdout
-    lines = re.findall(r"^\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?([\w.]+)", text, re.M)
+    return subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=True).stdout
+
+
+def opcodes(cubin, folder):
+    """How often each instruction stands in the machine code, by its whole name."""
+    text = listing(cubin, folder)
+    lines = INSTRUCTION.findall(text)
     assert lines, text
     return collections.Counter(lines)
+
+
+def main_loop(cubin, folder):
+    """The number of instructions of the loop that has the most multiplications, without branches; and the registers of a thread.
+
+    A loop is what lies between a label and a branch back to it; of two the shorter one.
+    """
+    text = listing(cubin, folder)
+    labels, names, back = {}, [], []
+    for line in text.splitlines():
+        if label := re.match(r"(\.L_\w+):", line):
+            labels[label[1]] = len(names)
+        elif found := INSTRUCTION.match(line):
+            names.append(found[1])
+            branch = re.search(r"\bBRA\b.*`\((\.L_\w+)\)", line)
+            if branch and branch[1] in labels:
+                back.append((labels[branch[1]], len(names)))
+
+    def heavy(loop):
+        return sum(name.startswith(("HMMA", "HGMMA", "FFMA")) for name in names[slice(*loop)])
+
+    loop = max(back, key=lambda b: (heavy(b), b[0] - b[1]))
+    kept = [name for name in names[slice(*loop)] if name.split(".")[0] not in ("NOP", "BRA")]
+    return len(kept), registers(cubin)
+
+
+def registers(cubin):
+    """The registers of a thread: the highest byte of what the section of the machine code says of itself (ELF's sh_info)."""
+    (start,), (each, count) = struct.unpack_from("<Q", cubin, 0x28), struct.unpack_from("<HH", cubin, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQII", cubin, start + each * k) for k in range(count)]
+    return max(info >> 24 for _name, kind, flags, *_rest, info in sections if kind == 1 and flags & 4)

@@ -177,7 +177,8 @@ class Block:
         self.put(operands[0], self.get(operands[1]) >> self.get(operands[2]), kind)
 
     def do_mul(self, kind, operands):
-        product = self.get(operands[1]) * self.get(operands[2])
+        low = np.uint64(0xFFFFFFFF if kind[-1] == "u32" else 2**64 - 1)  # of wide products a constant is printed as a signed one
+        product = (self.get(operands[1]) & low) * (self.get(operands[2]) & low)
         self.put(operands[0], product, ["u64"] if "wide" in kind else kind)
 
     def do_mad(self, kind, operands):

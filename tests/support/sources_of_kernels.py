@@ -23,6 +23,7 @@ ON_CPU = """
 #define __forceinline__ inline
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __maxnreg__(n)
 #define __align__(n) __attribute__((aligned(n)))
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
@@ -76,10 +77,18 @@ static void cp_async_wait(size_t pending) {
 }
 static void cp_async_wait_0() { cp_async_wait(0); }
 static void cp_async_wait_1() { cp_async_wait(1); }
+static void cp_async_wait_2() { cp_async_wait(2); }
 static void ldmatrix_sync_aligned_x4_m8n8_shared_b16(uint32_t &d0, uint32_t &d1, uint32_t &d2, uint32_t &d3, const void *row) {
     Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; uint32_t *d[4] = {&d0, &d1, &d2, &d3};
     w.rows[lane] = row; w.wait.arrive_and_wait();
     for (int i = 0; i < 4; ++i) memcpy(d[i], (const char *)w.rows[8 * i + lane / 4] + lane % 4 * 4, 4);
+    w.wait.arrive_and_wait();
+}
+static void ldmatrix_sync_aligned_x4_trans_m8n8_shared_b16(uint32_t &d0, uint32_t &d1, uint32_t &d2, uint32_t &d3, const void *row) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; uint32_t *d[4] = {&d0, &d1, &d2, &d3};
+    w.rows[lane] = row; w.wait.arrive_and_wait();
+    for (int i = 0; i < 4; ++i) for (int j = 0; j < 2; ++j)
+        memcpy((char *)d[i] + 2 * j, (const char *)w.rows[8 * i + lane % 4 * 2 + j] + lane / 4 * 2, 2);
     w.wait.arrive_and_wait();
 }
 static float half_of(uint32_t word, int i) { __half h; h.bits = word >> 16 * i & 0xffff; return h; }
@@ -95,6 +104,58 @@ static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint
     }
     w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1];
 }
+static void mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(float &d0, float &d1, float &d2, float &d3, uint32_t a0, uint32_t a1, uint32_t a2,
+                                                              uint32_t a3, uint32_t b0, uint32_t b1, float c0, float c1, float c2, float c3) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; float d[4] = {c0, c1, c2, c3};
+    const uint32_t a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    memcpy(w.a[lane], a, 16); memcpy(w.b[lane], b, 8); w.wait.arrive_and_wait();
+    for (int r = 0; r < 2; ++r) for (int i = 0; i < 2; ++i) for (int k = 0; k < 16; ++k)
+        d[2 * r + i] += half_of(w.a[lane / 4 * 4 + k % 8 / 2][r + k / 8 * 2], k % 2) * half_of(w.b[(lane % 4 * 2 + i) * 4 + k % 8 / 2][k / 8], k % 2);
+    w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1]; d2 = d[2]; d3 = d[3];
+}
+"""
+#: Products of warpgroups, by the PTX manual's tables of descriptors and of canonical layouts with 128 bytes' swizzle. A product is under
+#: way until its thread waits for it: what it reads is read then.
+WARPGROUPS = """
+struct Warpgroup { std::barrier<> wait{128}; };
+static std::unique_ptr<Warpgroup[]> warpgroups{new Warpgroup[8]};
+struct Product { uint32_t *d[16]; unsigned long long a, b; bool mn; };
+static thread_local std::vector<std::vector<Product>> products{1};
+static unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {
+    return bits | (unsigned long long)((const char *)start - shared_memory) >> 4;
+}
+static float read_by_descriptor(unsigned long long bits, bool mn, int at, int k) {
+    const int start = (bits & 0x3fff) << 4, lbo = (bits >> 16 & 0x3fff) << 4, sbo = (bits >> 32 & 0x3fff) << 4;
+    int place = start + (mn ? at % 64 * 2 + at / 64 * lbo + k % 8 * 128 + k / 8 * sbo : at % 8 * 128 + at / 8 * sbo + k * 2);
+    place ^= (place >> 7 & 7) << 4; __half x; memcpy(&x, shared_memory + place, 2); return x;
+}
+static void warpgroup_arrive() {}
+static void fence_view_async_shared() {}
+static void fence_operand_r(uint32_t &) {}
+static void warpgroup_commit_batch() { products.emplace_back(); }
+static void warpgroup_wait_0() {
+    Warpgroup &g = warpgroups[threadIdx.x / 128]; const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+    g.wait.arrive_and_wait();
+    while (products.size() > 1) {
+        for (auto &p : products.front()) for (int j = 0; j < 16; ++j) {
+            uint32_t d = 0;
+            for (int i = 0; i < 2; ++i) {
+                const int row = 16 * warp + lane / 4 + 8 * (j % 2), column = 8 * (j / 2) + lane % 4 * 2 + i; float sum = half_of(*p.d[j], i);
+                for (int k = 0; k < 16; ++k) sum += read_by_descriptor(p.a, p.mn, row, k) * read_by_descriptor(p.b, p.mn, column, k);
+                d |= (uint32_t)__half(sum).bits << 16 * i;
+            }
+            *p.d[j] = d;
+        }
+        products.erase(products.begin());
+    }
+    g.wait.arrive_and_wait();
+}
+#define WGMMA(name, mn) static void name(uint32_t &d0, uint32_t &d1, uint32_t &d2, uint32_t &d3, uint32_t &d4, uint32_t &d5, uint32_t &d6, \
+    uint32_t &d7, uint32_t &d8, uint32_t &d9, uint32_t &d10, uint32_t &d11, uint32_t &d12, uint32_t &d13, uint32_t &d14, uint32_t &d15, \
+    unsigned long long a, unsigned long long b) { \
+    products.back().push_back({{&d0, &d1, &d2, &d3, &d4, &d5, &d6, &d7, &d8, &d9, &d10, &d11, &d12, &d13, &d14, &d15}, a, b, mn}); }
+WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_K_K, false)
+WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_MN_MN, true)
 """
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
@@ -122,7 +183,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)
@@ -135,24 +196,25 @@ def c_function(folder, source):
 
 
 def _on_cpu(source):
-    """The text of a Source without what is done by WARPS, and with shared memory that the launch would give as an array."""
+    """The text of a Source without what is done by WARPS and WARPGROUPS, and without shared memory that the launch would give."""
     kept, inside = [], False
     for line in source.text.splitlines():
-        starts = re.match(r"static __device__ __forceinline__ void (cp_async|ldmatrix|mma_sync)", line) is not None
+        starts = (
+            re.match(r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d)\w*\(", line)
+            is not None
+        )
         if not (starts or inside or line.startswith("#include")):
             kept.append(line)
         inside = (starts or inside) and not line.endswith("}")
-    text = "\n".join(kept) + "\n"
-    return text.replace(
-        "extern __shared__ __align__(16) unsigned char shared_memory[]", f"alignas(16) static char shared_memory[{source.shared_bytes}]"
-    )
+    return re.sub(r" *extern __shared__ .* shared_memory\[\];\n", "", "\n".join(kept) + "\n")
 
 
 def cuda_function(folder, source, parameters, grid):
     """A function of the kernel's arguments that launches a Source in CUDA on the CPU. grid: a function of the same arguments."""
     named = "".join(f", {p}" for p in parameters)
     launch = LAUNCH.format(parameters=named, names=", ".join(source.parameters))
-    warps = WARPS if "__half" in source.text else ""
+    warps = f"alignas(1024) static char shared_memory[{source.shared_bytes}];\n" if "shared_memory[]" in source.text else ""
+    warps += (WARPS if "__half" in source.text else "") + (WARPGROUPS if "wgmma" in source.text else "")
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
     library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
 

@@ -4,6 +4,7 @@ from ..core.element import Width
 from ..notation.width import element_width
 from .convert import convert
 from .counting import Access, Witness, access, bank_conflicts
+from .digit_plan import RadixPlan
 from .machines import Machine
 from .memories import (
     AMD_LDS_GFX11_READ,
@@ -48,6 +49,7 @@ __all__ = [
     "Memory",
     "Move",
     "Pattern",
+    "RadixPlan",
     "Shuffle",
     "Spread",
     "Store",

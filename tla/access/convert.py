@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import modes_of, shown
 from ..core.kinds import AnyLayout
-from ..linear import LinearLayout, bits
+from ..linear import LinearLayout, RadixLayout, bits, radix
 from ..linear.value import integer
 from .by_bits import of_threads
+from .digit_plan import RadixPlan, convert_digits
 from .exchanges import Exchanges
 from .machines import Machine, as_machine
 from .memories import NVIDIA_SHARED
@@ -25,25 +27,52 @@ MAX_REGISTERS = 4096
 _INPUTS = ("register", "lane", "warp")
 
 
+@overload
 def convert(
     src: LinearLayout | AnyLayout,
     dst: LinearLayout | AnyLayout,
+    element_bits: int = ...,
+    memory: Any = ...,
+    through: str | None = ...,
+    scratch_bytes: int | None = ...,
+) -> ConversionPlan: ...
+@overload
+def convert(
+    src: RadixLayout,
+    dst: RadixLayout | LinearLayout | AnyLayout,
+    element_bits: int = ...,
+    memory: Any = ...,
+    through: str | None = ...,
+    scratch_bytes: int | None = ...,
+) -> RadixPlan: ...
+@overload
+def convert(
+    src: LinearLayout | AnyLayout,
+    dst: RadixLayout,
+    element_bits: int = ...,
+    memory: Any = ...,
+    through: str | None = ...,
+    scratch_bytes: int | None = ...,
+) -> RadixPlan: ...
+def convert(
+    src: LinearLayout | RadixLayout | AnyLayout,
+    dst: LinearLayout | RadixLayout | AnyLayout,
     element_bits: int = 32,
     memory: Any = NVIDIA_SHARED,
     through: str | None = None,
     scratch_bytes: int | None = None,
-) -> ConversionPlan:
+) -> ConversionPlan | RadixPlan:
     """A plan that brings values from the owners of `src` to those of `dst`: in registers, by shuffles in warps, or through memory.
 
     src, dst       linear layouts of register, lane and warp onto one tile; or (thread, value) layouts onto its index, first mode
-                   fastest, whose threads are those of warps in order
+                   fastest, whose threads are those of warps in order; or RadixLayouts of register, lane and warp, or of thread and value
     element_bits   of an element [bits]: narrow ones are shuffled as words of 32 bits, where both layouts have them together
     memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name,
                    or a pair of these for writes and reads; best_swizzle chooses the layout
     through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many,
                    and neither where each lane holds its values before
     scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a part of the tile
-    Returns        ConversionPlan; plan.why says why it goes this way
+    Returns        ConversionPlan, of RadixLayouts a RadixPlan; plan.why says why it goes this way
     Raises         RankError for different tiles, RangeError for different warps, elements that the source does not hold, shuffles where
                    values leave their warp, or too little memory
 
@@ -64,6 +93,10 @@ def convert(
         raise RangeError(f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one")
     if scratch_bytes is not None and integer("convert: scratch_bytes", scratch_bytes) < 1:
         raise RangeError(f"convert through {scratch_bytes} bytes", "1 or more", 'write through="shuffle" for none')
+    if isinstance(src, RadixLayout) or isinstance(dst, RadixLayout):
+        first, second = _over_digits(src, dst)
+        plan = functools.partial(convert, element_bits=width, memory=machine, through=through, scratch_bytes=scratch_bytes)
+        return convert_digits(first, second, width, machine, through, scratch_bytes, plan)
     src, dst = _checked(*_onto_one_tile(*(_owners(x, machine) for x in (src, dst))))
     asked = _Asked(src, dst, width, machine, scratch_bytes)
     steps = within_warps(src, dst, width)
@@ -133,6 +166,12 @@ class _Asked(NamedTuple):
             served = max(1, row.banks) * row.word_bits
             least += self._warps * max(1, -(-held * max(BYTE_BITS, self.width) // served))
         return least
+
+
+def _over_digits(*sides: LinearLayout | RadixLayout | AnyLayout) -> list[RadixLayout]:
+    """Both layouts over digits; a (thread, value) layout onto the tile that the other one has."""
+    tile = next(x.out_dims for x in sides if isinstance(x, RadixLayout))
+    return [radix(x, ["thread", "value"], tile) if isinstance(x, AnyLayout) else radix(x) for x in sides]
 
 
 def _owners(layout: Any, machine: Machine) -> LinearLayout:

@@ -204,7 +204,7 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
     if first and step.vector > 1:
         yield from _mover(function, name, [c % step.vector for c in columns], step.vector)
     for vector in _vectors(at, step.vector, step.registers or range(at.registers)):
-        yield (_stored if store else _loaded)(vector, _place(f"{name}_at", vector.at, starts, sign), step.vector > 1)
+        yield (stored if store else loaded)(vector, _place(f"{name}_at", vector.at, starts, sign), step.vector > 1)
 
 
 def _matrices(function: _Function, name: str, found: Instructions, first: bool) -> Iterator[str]:
@@ -215,9 +215,9 @@ def _matrices(function: _Function, name: str, found: Instructions, first: bool) 
         raise RangeError(what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for')
     if first:
         yield f"const unsigned {name}_at = {linear_text(found.addresses, 'thread')};"
-        yield from _function_of_one(name, len(found.vectors[0].registers), function.width, access(found.form, name == "src"))
+        yield from _function_of_one(name == "src", len(found.vectors[0].registers), function.width, access(found.form, name == "src"))
     for vector in found.vectors:
-        yield (_stored if name == "src" else _loaded)(vector, _place(f"{name}_at", vector.at, found.addresses, "^"), True)
+        yield (stored if name == "src" else loaded)(vector, _place(f"{name}_at", vector.at, found.addresses, "^"), True)
 
 
 def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[Vector]:
@@ -229,12 +229,14 @@ def _vectors(at: Placed, size: int, registers: Iterable[int]) -> list[Vector]:
     return [Vector(k * size, held) for k, held in found.items()]
 
 
-def _stored(vector: Vector, place: str, by_function: bool) -> str:
+def stored(vector: Vector, place: str, by_function: bool) -> str:
+    """The values of `src` stored at a place, by the function of vectors or one by itself."""
     values = [f"src[{registers[0]}]" for registers in vector.registers]
     return f"store({place}, {{{', '.join(values)}}});" if by_function else f"smem[{place}] = {values[0]};"
 
 
-def _loaded(vector: Vector, place: str, by_function: bool) -> str:
+def loaded(vector: Vector, place: str, by_function: bool) -> str:
+    """The values of `dst` loaded from a place: each to all registers that hold it."""
     size = len(vector.registers)
     if not by_function:
         first, *others = vector.registers[0]
@@ -275,14 +277,18 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
     if any(rotated):
         yield f"const unsigned {name}_bytes = {_selector(function, rotated, 'thread')};"
         turns += [f"v[{k}] = {function.dialect.permute.format(f'v[{k}]', f'{name}_bytes')};" for k in range(words)]
-    store = name == "src"
-    access = (function.dialect.store if store else function.dialect.load)(width)
-    yield from _function_of_one(name, size, function.width, [*turns, *access] if store else [*access, *turns])
+    yield from vector_mover(function.dialect, name == "src", size, function.width, turns)
 
 
-def _function_of_one(name: str, size: int, value_bits: int, body: Sequence[str]) -> Iterator[str]:
+def vector_mover(dialect: Dialect, store: bool, size: int, width: int, turns: Sequence[str] = ()) -> Iterator[str]:
+    """The function `store`, or `load`, of one vector of so many values of a width [bits]; turns: what permutes its words `v`."""
+    access = (dialect.store if store else dialect.load)(size * width)
+    yield from _function_of_one(store, size, width, [*turns, *access] if store else [*access, *turns])
+
+
+def _function_of_one(store: bool, size: int, value_bits: int, body: Sequence[str]) -> Iterator[str]:
     """The function that stores, or loads, `part`: so many values, which `body` moves from or to the words `v`."""
-    store, bytes_of_all = name == "src", size * value_bits // 8
+    bytes_of_all = size * value_bits // 8
     yield f"const auto {'store' if store else 'load'} = [&](unsigned at, {'const ' if store else ''}T (&part)[{size}]) {{"
     yield f"  unsigned v[{-(-bytes_of_all * 8 // WORD_BITS)}] = {{}};"
     copy = f"memcpy(v, part, {bytes_of_all});" if store else f"memcpy(part, v, {bytes_of_all});"

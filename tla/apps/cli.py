@@ -197,7 +197,7 @@ EXAMPLES = {
     "show": ["'((4,2),(4,3)):((4,16),(1,32))'", "'A = (8,12):(12,1); zipped_divide(A, (4,3))'"],
     "offset": ["'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' 1,5", "'f32[3,5]{1,0:T(2,2)}' 2,3 --json"],
     "read": [
-        "'(i/8)*512 + (i%8)*64 + ((j/8) ^ (i%8))*8 + j%8' --shape 16,64 --access ldmatrix --bits 16",
+        "'(i/8)*512 + (i%8)*64 + ((j/8) ^ (i%8))*8 + j%8' --shape 16,64 --bits 16",
         "'i // 8 + i % 8 * 4' --shape 32 --language python",
     ],
     "advise": ["train.py:step --topology v6e:2x2"],

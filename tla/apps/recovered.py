@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING
 
 from ..core.arrays import int64_of
-from ..core.errors import LeafTypeError
+from ..core.element import Width
+from ..core.errors import LeafTypeError, RangeError
+from ..core.int_tuple import rank
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED
 from .expressions import read_coord
@@ -15,9 +18,13 @@ from .terminal import Answer
 
 if TYPE_CHECKING:
     from .. import viz
+    from ..access.counting import Access
+    from ..core.kinds import AnyLayout
 else:
     viz = OnDemand("tla.viz")
 
+#: Accesses that are counted where none is named; that of one coordinate first.
+_USUAL = ("a row", "a column", "cp.async.16", "ldmatrix.x4")
 _recovery, _languages, _counting = OnDemand("tla.recovery.door"), OnDemand("tla.recovery.languages"), OnDemand("tla.access.counting")
 
 
@@ -28,19 +35,41 @@ def read_options(read: argparse.ArgumentParser) -> None:
     read.add_argument("--language", metavar="NAME", default="c", help=f"one of {', '.join(_languages.LANGUAGES)}; c by default")
     read.add_argument("--integer", metavar="TYPE", help="int32 or int64; by default as the language has it")
     read.add_argument("--values", metavar="NAME=N", nargs="+", default=[], help="the values of other names, such as ld=72")
-    read.add_argument("--access", metavar="NAME", help="what it costs to access it so: the name of an access, such as ldmatrix")
-    read.add_argument("--bits", metavar="N", type=int, help="bits of an element, for --access; else 32")
+    read.add_argument("--access", metavar="NAME", help="count this access alone, by its name, such as ldmatrix")
+    read.add_argument("--bits", metavar="N", type=int, help="bits of an element, for the accesses; else 32")
 
 
 def read(arguments: argparse.Namespace) -> Answer:
-    """The layout of an index expression of C, CUDA, Python, Triton, ...: parsed, computed at all coordinates, and drawn."""
+    """The layout of an index expression of C, CUDA, Python, Triton, ...: parsed, computed at all coordinates, drawn, and its conflicts."""
     extents = read_coord(arguments.shape)
     shape = tuple(extents) if isinstance(extents, tuple) else extents
     values = dict(map(_value, arguments.values))
     layout = _recovery.layout_of(arguments.expression, shape, arguments.coords, arguments.language, arguments.integer, values)
-    found = arguments.access and _counting.access(arguments.access, layout, arguments.bits or ASSUMED)
-    value = {"layout": str(layout), "wavefronts": found.wavefronts if found else None, "least": found.least if found else None}
-    return value, lambda _: as_text(viz.draw(layout), arguments.all, [*str(found or "").splitlines(), ""] if found else [])
+    bits = arguments.bits or ASSUMED
+    one = arguments.access and _counting.access(arguments.access, layout, bits)
+    found = {arguments.access: one} if one else _usual(layout, bits)
+    value = {"layout": str(layout), "wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
+    value["accesses"] = [{"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()]
+    said = str(one).splitlines() if one else _conflicts(found, f"{bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
+    return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])
+
+
+def _usual(layout: AnyLayout, bits: int | Width) -> dict[str, Access]:
+    """The usual accesses that take a layout of one coordinate or two."""
+    found = {}
+    for name in _USUAL if rank(layout) == 2 else _USUAL[:1] if rank(layout) == 1 else ():
+        with contextlib.suppress(RangeError):  # rows that are too short for it, or not contiguous
+            found[name] = _counting.access(name, layout, bits)
+    return found
+
+
+def _conflicts(found: dict[str, Access], elements: str) -> list[str]:
+    """The conflicts of usual accesses, a line each."""
+    if not found:
+        return ["none of the usual accesses takes it: name one by --access, or count a (thread, value) layout with tla access"]
+    head = f"usual accesses of shared memory, elements of {elements}:"
+    width = max(map(len, found))
+    return [head, *(f"  {name:{width}}  {str(x).splitlines()[0]}" for name, x in found.items())]
 
 
 def _value(text: str) -> tuple[str, int]:

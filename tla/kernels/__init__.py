@@ -1,7 +1,7 @@
 """Kernels as Python functions: run on numpy with all threads of a block at once, and checked for races.
 
 kernel      the decorator, and what a launch gives back
-launch      the block and the threads that run, shared memory, loops and barriers
+launch      the block and the threads that run, shared memory, loops and barriers; order has the words of asynchronous instructions
 trace       the function called with symbols: a program of statements
 source      the program as text; targets/ has a file for each
 elements    functions of elements, and elementwise, which executes them
@@ -24,7 +24,8 @@ races       which threads touch an element between two barriers
 
 from .elements import Scalar
 from .kernel import Kernel, kernel
-from .launch import barrier, block, cp_async_fence, cp_async_wait, loop, registers, shared, stage, thread
+from .launch import barrier, block, loop, registers, shared, stage, thread
+from .order import cp_async_fence, cp_async_wait, fence_view_async_shared, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait
 from .partition import local_partition
 from .program import Program
 from .races import Race, Unwritten
@@ -52,6 +53,7 @@ __all__ = [
     "copy_if",
     "cp_async_fence",
     "cp_async_wait",
+    "fence_view_async_shared",
     "fill",
     "gemm",
     "kernel",
@@ -65,4 +67,7 @@ __all__ = [
     "tensor",
     "thread",
     "transform",
+    "warpgroup_arrive",
+    "warpgroup_commit_batch",
+    "warpgroup_wait",
 ]

@@ -11,19 +11,20 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.errors import LeafTypeError, RankError
+from ..core.errors import InjectivityError, LeafTypeError, RankError
 from ..core.int_tuple import shown
 from ..core.values import converted
 from ..gpu.run.sides import memory_of
-from ..gpu.run.values import places_of, valid_of
+from ..gpu.run.values import places_of, put, valid_of
 from ..tensors.make_tensor import as_tensor
-from ..tensors.tensor import Tensor, require_data, require_mutable
+from ..tensors.tensor import Tensor, require_data
 
 
 def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor]:
     """The last of the operands = f(the others), for every element that is valid of all; the operands as tensors."""
     *sources, target = tensors = [as_tensor("transform", x) for x in operands]
-    valid, parts = _aligned("transform", tensors)
+    valid, parts = aligned("transform", tensors)
+    require_own_places("transform", target, parts[-1], valid)
     with _quiet():
         found = _of_elements("transform", f, [_computed("transform", x, places) for x, places in zip(sources, parts)])
     _write("transform", target, parts[-1], found, valid)
@@ -35,7 +36,7 @@ def run_reduce(source: Any, target: Any, f: Callable[..., Any]) -> list[Tensor]:
     tensors = [as_tensor("reduce", x) for x in (source, target)]
     source, target = tensors
     require_registers("reduce", target)
-    valid, (places, into) = _aligned("reduce", tensors)
+    valid, (places, into) = aligned("reduce", tensors)
     with _quiet():
         given = _computed("reduce", source, places)
         for i in range(places.shape[1]):
@@ -53,7 +54,8 @@ def run_shuffle(source: Any, target: Any, mask: int, threads: int) -> list[Tenso
     for t in tensors:
         require_registers("shuffle_xor", t)
     require_other_registers(source, target)
-    valid, (places, into) = _aligned("shuffle_xor", tensors)
+    valid, (places, into) = aligned("shuffle_xor", tensors)
+    require_own_places("shuffle_xor", target, into, valid)
     shape = (threads, places.shape[1])
     places, into = (np.broadcast_to(x, shape) for x in (places, into))
     _write("shuffle_xor", target, into, source.data[places[np.arange(threads) ^ mask]], np.broadcast_to(valid, shape))
@@ -94,7 +96,7 @@ def require_floats(where: str, t: Tensor) -> None:
         raise LeafTypeError(f"{where} of {t.dtype}", "floats, which functions of elements are of", "use axpby or copy for integers")
 
 
-def _aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
+def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
     """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order of one index."""
     import numpy as np
 
@@ -131,8 +133,23 @@ def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:
 
 
 def _write(where: str, t: Tensor, places: Any, values: Any, chosen: Any) -> None:
-    require_mutable(where, t)
-    t.data[places[chosen]] = converted(where, values[chosen], t.dtype)
+    put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
+
+
+def require_own_places(where: str, t: Tensor, places: Any, valid: Any) -> None:
+    """InjectivityError for a target of which several elements of a thread have one place: arrays of (thread, element)."""
+    import numpy as np
+
+    apart = -1 - np.arange(places.shape[1])  # what is not valid is not written
+    ordered = np.sort(np.where(valid, places, apart), axis=1)
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        raise of_one_place(where, t)
+
+
+def of_one_place(where: str, t: Tensor) -> InjectivityError:
+    """The error of a target whose elements a text would write one after the other, and numpy at once."""
+    what = f"{where} to {shown(t.layout)}: several elements of a thread have one place"
+    return InjectivityError(what, "a place for each element", "write to the tensor of the places, or reduce(...)")
 
 
 def _quiet() -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import product_each, size
+from ..core.int_tuple import _, product_each, size
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
 from .lines import Line
@@ -28,6 +28,27 @@ class Registers(NamedTuple):
     elements: tuple[int, ...]
 
 
+class Tile(NamedTuple):
+    """An operand that an instruction reads from shared memory by a descriptor: a tile of a partition.
+
+    name         the name of the array that it is in
+    kind         its element type in the text
+    start        the element that the partition begins at, as text
+    descriptor   the bits of the descriptor of a tile at byte 0
+    step         from the partition's beginning to this tile [16 bytes]
+    tensor       its elements
+
+    Source: the PTX manual, "Matrix descriptor format".
+    """
+
+    name: str
+    kind: str
+    start: str
+    descriptor: int
+    step: int
+    tensor: Tensor
+
+
 class Instructions:
     """The instructions that a target has. Each gives lines of the text, and keeps the functions that these call.
 
@@ -38,50 +59,54 @@ class Instructions:
         self.functions: dict[str, list[str]] = {}
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
-        """Whether the target has an instruction; None for the fence and the wait of asynchronous copies."""
+        """Whether the target has an instruction; None for what orders asynchronous ones."""
         return False
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
         raise _missing(atom.name)
 
-    def commit(self) -> list[str]:
-        """The end of a group of asynchronous copies."""
-        raise _missing("an asynchronous copy")
-
-    def wait(self, pending: int) -> list[str]:
-        """The wait for all but so many groups."""
-        raise _missing("an asynchronous copy")
+    def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
+        """A statement that orders asynchronous instructions, of those that add to registers before and behind it; pending: of Order."""
+        raise _missing(word)
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""
         raise _missing(atom.name)
 
-    def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
-        """Matrix products, the operands D, A, B and C of each: lines, and whether they are of each thread."""
+    def product(
+        self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
+    ) -> Iterator[tuple[list[str], bool]]:
+        """Matrix products, the operands D, A, B and C of each, in registers or tiles: lines, and whether they are of each thread."""
         raise _missing(atom.name)
 
 
 def _missing(what: str) -> LeafTypeError:
-    known = "ldmatrix, mma.sync and cp.async in CUDA, matrix instructions of AMD in HIP, both in C"
+    known = "ldmatrix, mma.sync, wgmma and cp.async in CUDA, matrix instructions of AMD in HIP, both in C"
     return LeafTypeError(f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run")
 
 
 def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMAAtom | None) -> None:
     """LeafTypeError for an instruction that a target's text does not have, with the line of its statement."""
     if not (_is_written(atom) and instructions.has(atom)):
-        raise _missing(f"{line}: {'an asynchronous copy' if atom is None else f'the instruction {atom.name}'}")
+        raise _missing(f"{line}: {'an asynchronous instruction' if atom is None else f'the instruction {atom.name}'}")
 
 
 def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
-    """Whether texts have an instruction, in some target: loads of matrices that are not transposed, dense products of registers."""
+    """Whether texts have an instruction, in some target: loads of matrices that are not transposed, dense products but tcgen05's."""
     if atom is None or (isinstance(atom, CopyAtom) and atom.asynchronous):
         return True
     if isinstance(atom, CopyAtom):
         known = atom.reads.memory == "smem" and atom.writes.memory == "registers" and not atom.transposes and atom.cells is None
     else:
-        known = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1 and all(atom.memory(x) == "registers" for x in "ABCD")
+        of_registers = all(atom.memory(x) == "registers" for x in "ABCD")
+        known = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1 and (of_registers or is_asynchronous(atom))
     return known and bool(atom.instruction)
+
+
+def is_asynchronous(atom: MMAAtom) -> bool:
+    """Whether an instruction is under way until it is waited for: a warpgroup's, which reads shared memory by descriptors."""
+    return atom.memory("B") == "smem" and atom.memory("C") == "registers"
 
 
 def matrix_extents(t: Tensor, one_value: bool) -> tuple[int, int]:
@@ -89,6 +114,17 @@ def matrix_extents(t: Tensor, one_value: bool) -> tuple[int, int]:
     extents = [int(size(m)) for m in product_each(t.layout.shape)]
     rest = extents if one_value else extents[1:]
     return (rest[0] if rest else 1), (rest[1] if len(rest) > 1 else 1)
+
+
+def tile_of(part: Tensor, number: int) -> Tensor:
+    """The elements that one instruction reads of a partition (MMA, rest ...) of shared memory."""
+    at, left = [], number
+    for mode in [*product_each(part.layout.shape)][1:]:
+        at.append(left % int(size(mode)))
+        left //= int(size(mode))
+    coord = _, *at
+    found: Tensor = part[coord] if at else part
+    return found
 
 
 def products(extents: dict[str, tuple[int, int]], places: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:

@@ -10,6 +10,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError, TlaError
@@ -26,12 +27,14 @@ from .program import Program
 from .report import Report
 from .samples import of_sizes, small_sizes
 from .source import Source
-from .targets import source_of
+from .targets import require_target, source_of
 from .trace import traced
 from .watch import Watch
 
 #: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MOST_THREADS = 1024
+#: The most registers of a thread. Source: the same table.
+MOST_REGISTERS = 255
 
 Grid = Sequence[int] | Callable[..., Sequence[int]]
 
@@ -42,6 +45,7 @@ class Kernel:
     function   the Python function; its parameters are tensors, sizes and scalars
     threads    the number of threads of a block
     grid       the number of blocks along each mode, or a function of the arguments that gives it
+    registers  the most registers that CUDA's compiler may give a thread; None for as many as there are
 
     >>> from tla.kernels import block, kernel
     >>> @kernel(threads=32, grid=(3,))
@@ -56,8 +60,8 @@ class Kernel:
     Source: CUDA's launch, `<<<grid, block>>>`.
     """
 
-    def __init__(self, function: Callable[..., None], threads: int, grid: Grid) -> None:
-        self.function, self.threads, self.grid = function, threads, grid
+    def __init__(self, function: Callable[..., None], threads: int, grid: Grid, registers: int | None = None) -> None:
+        self.function, self.threads, self.grid, self.registers = function, threads, grid, registers
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
 
     def __repr__(self) -> str:
@@ -139,11 +143,8 @@ class Kernel:
 
         Source: ours.
         """
-        names = tuple(inspect.signature(self.function).parameters)
-        if len(names) != len(arguments):
-            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
-            raise RankError(what, f"{len(names)}, one for each parameter", "give a tensor, a size, or a type of numpy for a scalar")
-        return traced(self.function, names, arguments, self.threads, self.grid, run_block)
+        names = self._parameters(arguments)
+        return replace(traced(self.function, names, arguments, self.threads, self.grid, run_block), registers=self.registers)
 
     def source(
         self,
@@ -157,7 +158,7 @@ class Kernel:
 
         target       "c", "cuda" or "hip"
         arguments    as program takes them
-        arch         the architecture that it is for, "sm_80" or "gfx942"; what is written runs on all of them so far
+        arch         the architecture that it is for, "sm_80" or "gfx942", which is asked for each instruction
         name         the name of the text's function
         parameters   the names of its parameters in order, arguments' and sizes': "m n A ldA"; by default the arguments in their
                      order, then sizes
@@ -181,13 +182,14 @@ class Kernel:
 
         Source: ours.
         """
+        require_target(target, arch)
         program = self.program(*arguments)
         report = self._checked(program, arch, counting=False)
         self._require(report)
         checked = (
             f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {report.at}, and none was found."
         )
-        return source_of(program, target, arch, name, parameters, checked)
+        return source_of(program, target, name, parameters, checked)
 
     def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
         """A program's accesses proved for all sizes, and the kernel watched at small ones that meet the facts."""
@@ -208,21 +210,27 @@ class Kernel:
         for refused in report.bounds:
             raise refused.at_its_line
         for race in report.races:
-            waits = "cp_async_wait[n]() and barrier()" if race.who == "copy" else "barrier()"
-            fix = f"write {waits} between, or let each thread have its own"
+            fix = f"write {race.fix} between, or let each thread have its own"
             raise RangeError(f"{self.__name__} at {report.at}: {race}", "no race", fix)
         for used in report.resources:
             if not used.holds:
                 fix = "take smaller tiles, fewer stages or more threads, or leave out arch="
                 raise RangeError(f"{self.__name__}: {used.used} {used.what}", f"{used.most} at most", fix)
 
+    def _parameters(self, arguments: tuple[Any, ...]) -> tuple[str, ...]:
+        """The names of the function's parameters; RankError for arguments that are not one for each."""
+        signature = inspect.signature(self.function)
+        names = tuple(signature.parameters)
+        try:
+            signature.bind(*arguments)
+        except TypeError as error:
+            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
+            raise RankError(what, str(error), "give a tensor, an array, a size or a scalar for each parameter") from None
+        return names
+
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
         """Run every block; the number of them."""
-        try:
-            inspect.signature(self.function).bind(*arguments)
-        except TypeError as error:
-            fix = f"give one for each of {', '.join(inspect.signature(self.function).parameters)}"
-            raise RankError(f"{len(arguments)} arguments of {self.__name__}", str(error), fix) from None
+        self._parameters(arguments)
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         for last_first in itertools.product(*map(range, reversed(grid))):
@@ -235,13 +243,14 @@ class Kernel:
         return math.prod(grid)
 
 
-def kernel(threads: int, grid: Grid = (1,)) -> Callable[[Callable[..., None]], Kernel]:
+def kernel(threads: int, grid: Grid = (1,), registers: int | None = None) -> Callable[[Callable[..., None]], Kernel]:
     """Make a Python function a kernel: `@kernel(threads=128, grid=lambda a, b: (a.shape[0] // 64,))`.
 
-    threads   the number of threads of a block, 1 to 1024
-    grid      the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
-    Returns   a decorator, which gives a Kernel
-    Raises    RangeError for a number of threads that no block has
+    threads     the number of threads of a block, 1 to 1024
+    grid        the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
+    registers   the most registers that CUDA's compiler may give a thread, 1 to 255; None for as many as there are
+    Returns     a decorator, which gives a Kernel
+    Raises      RangeError for a number of threads that no block has, or of registers that no thread has
 
     >>> import numpy as np
     >>> from tla import parse
@@ -253,11 +262,14 @@ def kernel(threads: int, grid: Grid = (1,)) -> Callable[[Callable[..., None]], K
     >>> ones.run(a), a.tolist()
     (None, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
 
-    Source: CUDA's launch.
+    Source: CUDA's launch; its `__maxnreg__`.
     """
+    if registers is not None and (not is_int(registers) or known(registers) is None or not 1 <= int(registers) <= MOST_REGISTERS):
+        what = f"kernel(registers={shown(registers)})"
+        raise RangeError(what, f"1 to {MOST_REGISTERS} registers of a thread", "leave it out, or write @kernel(threads=128, registers=96)")
     if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
         raise RangeError(f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)")
-    return lambda function: Kernel(function, int(threads), grid)
+    return lambda function: Kernel(function, int(threads), grid, None if registers is None else int(registers))
 
 
 def _extents(grid: Any) -> tuple[int, ...]:

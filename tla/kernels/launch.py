@@ -204,58 +204,6 @@ def barrier() -> None:
         now.watch.races.wait(line())
 
 
-def cp_async_fence() -> None:
-    """Make each thread's asynchronous copies since the last fence a group, which cp_async_wait counts.
-
-    Raises RangeError outside a kernel. Source: CuTe `cp_async_fence`; the PTX manual, "cp.async.commit_group".
-
-    >>> from tla.kernels import cp_async_fence, cp_async_wait, kernel
-    >>> @kernel(threads=4)
-    ... def shown():
-    ...     cp_async_fence()
-    ...     cp_async_wait[0]()
-    >>> shown.run()
-    """
-    now = running("cp_async_fence()")
-    if isinstance(now, Trace):
-        now.commit(line())
-    elif now.watch is not None:
-        now.watch.races.commit()
-
-
-class _CpAsyncWait:
-    """`cp_async_wait[n]()`: each thread waits until all but its n newest groups of asynchronous copies have ended.
-
-    What they wrote the thread itself may read then; other threads after a barrier.
-
-    >>> from tla.kernels import barrier, cp_async_wait, kernel
-    >>> @kernel(threads=4)
-    ... def waited():
-    ...     cp_async_wait[0]()
-    ...     barrier()
-    >>> waited.run()
-
-    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `cp_async_wait`; the PTX manual,
-    "cp.async.wait_group".
-    """
-
-    def __getitem__(self, pending: int) -> Callable[[], None]:
-        if not is_int(pending) or known(pending) is None or int(pending) < 0:
-            raise RangeError(f"cp_async_wait[{shown(pending)}]()", "a number of groups, 0 or more", "write cp_async_wait[0]() for all")
-
-        def wait() -> None:
-            now = running("cp_async_wait()")
-            if isinstance(now, Trace):
-                now.wait(line(), int(pending))
-            elif now.watch is not None:
-                now.watch.races.wait_for_copies(int(pending))
-
-        return wait
-
-
-cp_async_wait = _CpAsyncWait()
-
-
 def run_block(function: Callable[..., None], arguments: tuple[Any, ...], launch: Launch | Trace) -> None:
     """Call a kernel's function for the threads of one block, or to trace it."""
     token = _running.set(launch)

@@ -102,18 +102,15 @@ class Barrier:
 
 
 @dataclass(frozen=True)
-class Commit:
-    """`cp_async_fence`: each thread's asynchronous copies since the last one are a group."""
+class Order:
+    """A statement that orders asynchronous instructions with others, by CuTe's word for it: `cp_async_fence`, `warpgroup_wait` ...
+
+    pending   of a wait, how many of the newest groups need not have ended
+    """
 
     line: Line
-
-
-@dataclass(frozen=True)
-class Wait:
-    """`cp_async_wait`: each thread waits for its groups of asynchronous copies, but for the `pending` newest."""
-
-    line: Line
-    pending: int
+    word: str
+    pending: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Commit | Wait | Loop | Either
+Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Loop | Either
 
 
 @dataclass(frozen=True)
@@ -156,6 +153,7 @@ class Program:
     shared       the tensors in shared memory
     body         its statements
     conditions   what it rests on: conditions about sizes that could not be proved
+    registers    the most that CUDA's compiler may give a thread; None for as many as there are
 
     >>> import numpy as np
     >>> from tla import parse
@@ -182,6 +180,7 @@ class Program:
     shared: tuple[Tensor, ...]
     body: tuple[Statement, ...]
     conditions: tuple[Condition, ...]
+    registers: int | None = None
 
     def __str__(self) -> str:
         grid = " by ".join(map(str, self.grid))
@@ -231,7 +230,8 @@ def _lines(program: Program, body: Sequence[Statement], held: dict[int, str], in
             sides = [[named(x) for verb, x in accesses(s) if verb == wanted] for wanted in ("writes", "reads")]
             what = " = ".join(", ".join(side) for side in sides if side)
             of = f" where {s.where.bounds}" if isinstance(s, Copy) and s.where else f" by {s.value}" if isinstance(s, Transform) else ""
-            yield f"{indent}{type(s).__name__.lower()}{' ' * bool(what)}{what}{of}  {s.line}"
+            word = s.word if isinstance(s, Order) else type(s).__name__.lower()
+            yield f"{indent}{word}{' ' * bool(what)}{what}{of}  {s.line}"
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:

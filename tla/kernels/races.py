@@ -10,23 +10,33 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..gpu.run.sides import memory_of
-from ..gpu.run.values import places_of, valid_of
-from ..tensors import packed
 from ..tensors.tensor import Tensor
 from .lines import Line
+from .touched import NOBODY, SEVERAL, Access, Marks, accessed, key_of, name_of
 
-_NOBODY, _SEVERAL = -1, -2
+#: Who touches an element wrongly -> what is missing between, and what to write there.
+_MISSING = {
+    "thread": ("no barrier between", "barrier()"),
+    "block": ("blocks do not wait for each other", "barrier()"),
+    "copy": ("no cp_async_wait for it between", "cp_async_wait[n]() and barrier()"),
+    "product": ("no warpgroup_wait for it between", "warpgroup_commit_batch() and warpgroup_wait[n]()"),
+    "register": ("no warpgroup_arrive between", "warpgroup_arrive()"),
+    "proxy": ("no fence_view_async_shared between", "fence_view_async_shared() and barrier()"),
+}
+#: A word that orders asynchronous instructions -> what their groups are of.
+_GROUPS = {"cp_async_fence": "copy", "cp_async_wait": "copy", "warpgroup_commit_batch": "product", "warpgroup_wait": "product"}
 
 
 class Race(NamedTuple):
     """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the one that was found.
 
-    who       "thread" or "block"; "copy" of an asynchronous copy of a thread that nobody has waited for
-    memory    where the element is: "shared memory" or "global memory"
+    who       "thread" or "block"; of asynchronous instructions "copy" or "product" where one has not been waited for, "register" and
+              "proxy" where a product may not see what threads wrote to registers or shared memory
+    memory    where the element is: "shared memory", "global memory" or "registers"
     element   its place in the buffer [elements]
-    before    who touched it first, and `written` whether that was a write; None where several read it
+    before    who touched it first, and `written` whether that was a write; None where several read it, or a product did
     line      of that access
-    after     who touched it then; `writes` whether that is a write
+    after     who touched it then, None for a product; `writes` whether that is a write
     at        the line of that access
 
     >>> from tla.kernels import Race
@@ -43,19 +53,25 @@ class Race(NamedTuple):
     before: int | None
     written: bool
     line: Line
-    after: int
+    after: int | None
     writes: bool
     at: Line
 
+    @property
+    def fix(self) -> str:
+        """The words to write between."""
+        return _MISSING[self.who][1]
+
     def __str__(self) -> str:
-        first = f"several {self.who}s read" if self.before is None else f"{self.who} {self.before} {'writes' if self.written else 'reads'}"
-        then = "writes" if self.writes else "reads"
-        if self.who == "copy":
-            first, missing = f"an asynchronous copy of thread {self.before} writes", "no cp_async_wait for it between"
-        else:
-            missing = "no barrier between" if self.who == "thread" else "blocks do not wait for each other"
-        subject = "block" if self.who == "block" else "thread"
-        return f"{self.at}: {subject} {self.after} {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
+        first = "an asynchronous copy of " * (self.who == "copy") + self._does(self.before, self.written)
+        if self.before is None and self.who in ("thread", "block"):
+            first = f"several {self.who}s read"
+        then, missing = self._does(self.after, self.writes), _MISSING[self.who][0]
+        return f"{self.at}: {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
+
+    def _does(self, number: int | None, writes: bool) -> str:
+        verb = "writes" if writes else "reads"
+        return f"a product {verb}" if number is None else f"{'block' if self.who == 'block' else 'thread'} {number} {verb}"
 
 
 class Unwritten(NamedTuple):
@@ -63,7 +79,7 @@ class Unwritten(NamedTuple):
 
     line      of the access, the first of this line
     element   its place in the buffer [elements]
-    thread    who reads it
+    thread    who reads it; None for a product
 
     >>> from tla.kernels import Unwritten
     >>> from tla.kernels.lines import Line
@@ -75,23 +91,11 @@ class Unwritten(NamedTuple):
 
     line: Line
     element: int
-    thread: int
+    thread: int | None
 
     def __str__(self) -> str:
-        return f"{self.line}: thread {self.thread} reads element {self.element} of shared memory, which nobody has written"
-
-
-class Access(NamedTuple):
-    """The elements that a statement reads or writes.
-
-    tensor   a tensor of threads
-    chosen   which of its elements; None for all that are valid
-    vector   how many of them an instruction has of each thread
-    """
-
-    tensor: Tensor
-    chosen: Any = None
-    vector: int = 1
+        who = "a product" if self.thread is None else f"thread {self.thread}"
+        return f"{self.line}: {who} reads element {self.element} of shared memory, which nobody has written"
 
 
 class _Touched:
@@ -100,7 +104,7 @@ class _Touched:
     def __init__(self, size: int) -> None:
         import numpy as np
 
-        self.writer, self.reader = (np.full(size, _NOBODY) for _side in range(2))
+        self.writer, self.reader = (np.full(size, NOBODY) for _side in range(2))
         self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
 
     def clash(self, places: Any, who: Any, *, writes: bool) -> tuple[int, bool] | None:
@@ -108,7 +112,7 @@ class _Touched:
         import numpy as np
 
         for before, wrote in ((self.writer, True), (self.reader, False)) if writes else ((self.writer, True),):
-            clash = (before[places] != _NOBODY) & (before[places] != who)
+            clash = (before[places] != NOBODY) & (before[places] != who)
             if clash.any():
                 return int(np.argmax(clash)), wrote
         return None
@@ -121,9 +125,9 @@ class _Touched:
             return found
         (self.written_at if writes else self.read_at)[places] = lines
         if not writes:
-            others = (self.reader[places] != _NOBODY) & (self.reader[places] != who)
-            self.reader[places] = np.where(others, _SEVERAL, who)
-            self.reader[places[self.reader[places] != who]] = _SEVERAL  # two threads in this statement
+            others = (self.reader[places] != NOBODY) & (self.reader[places] != who)
+            self.reader[places] = np.where(others, SEVERAL, who)
+            self.reader[places[self.reader[places] != who]] = SEVERAL  # two threads in this statement
             return None
         self.writer[places] = who
         clash = self.writer[places] != who
@@ -139,17 +143,11 @@ class _Level:
 
     def clashes(self, t: Tensor, places: Any, who: Any, *, writes: bool) -> bool:
         """Whether accesses race with what is noted; these are not."""
-        found = self.touched.get(_key(t))
+        found = self.touched.get(key_of(t))
         return found is not None and found[1].clash(places, who, writes=writes) is not None
 
     def of(self, t: Tensor) -> _Touched:
-        return self.touched.setdefault(_key(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
-
-
-def _key(t: Tensor) -> int:
-    """The place of a tensor's buffer, which tells it from others."""
-    place: int = packed.memory_of(t.data).__array_interface__["data"][0]
-    return place
+        return self.touched.setdefault(key_of(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
 
 
 class Races:
@@ -165,7 +163,6 @@ class Races:
         self.found: list[Race] = []
         self.threads = threads
         self.unwritten: dict[Line, Unwritten] = {}
-        self._written: dict[int, Any] = {}
         self.barriers: dict[Line, bool] = {}
         self._before: list[_Level] = []
         self._last: Line | None = None
@@ -173,29 +170,74 @@ class Races:
         self._lines: list[Line] = []
         self._threads, self._blocks = _Level("thread"), _Level("block")
         self._block = 0
-        self._groups: list[list[tuple[Line, Access]]] = [[]]
-        self._under_way: dict[int, Any] = {}
+        self._start_block()
 
-    def commit(self) -> None:
-        """End a group of asynchronous copies: cp_async_fence."""
-        self._groups.append([])
+    def _start_block(self) -> None:
+        """Nothing is under way, and nothing of shared memory is written."""
+        self._written: dict[int, Any] = {}
+        self._groups: dict[str, list[list[tuple[Line, Access]]]] = {what: [[]] for what in _GROUPS.values()}
+        self._under_way = {what: Marks() for what in _GROUPS.values()}
+        self._unseen = Marks()
+        self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
 
-    def wait_for_copies(self, pending: int) -> None:
-        """End all groups but the `pending` newest: each thread has then written what its copies write."""
-        ended = self._groups[: max(0, len(self._groups) - 1 - pending)]
-        self._groups = self._groups[len(ended) :]
-        for line, access in (copy for group in ended for copy in group):
-            places, _threads = _accessed(access, self.threads)
-            self._copies(access.tensor)[0][places] = _NOBODY
-            self.note(line, [], [access])
+    def order(self, line: Line, word: str, pending: int) -> None:
+        """Note a statement that orders asynchronous instructions with others."""
+        if word == "warpgroup_arrive":
+            self._since_arrive.clear()
+        elif word == "fence_view_async_shared":
+            self._unseen.clear_all()
+        elif word.endswith("wait"):
+            self._end_groups(_GROUPS[word], pending)
+        else:
+            self._groups[_GROUPS[word]].append([])
 
-    def start(self, line: Line, access: Access) -> None:
+    def _end_groups(self, what: str, pending: int) -> None:
+        """End all groups but the `pending` newest: each thread has then written what its copies write, and read what its products read.
+
+        A product of the only warpgroup of a block needs no barrier more: who waited for it waited for what every thread of it reads.
+        """
+        groups = self._groups[what]
+        ended = groups[: max(0, len(groups) - 1 - pending)]
+        del groups[: len(ended)]
+        for line, access in (given for group in ended for given in group):
+            if memory_of(access.tensor) == "registers":
+                continue
+            self._under_way[what].clear(access.tensor, accessed(access, self.threads)[0])
+            if what == "copy":
+                self.note(line, [], [access])
+            elif access.together < self.threads:
+                self.note(line, [access], [])
+
+    def copy(self, line: Line, access: Access) -> None:
         """Note an asynchronous copy: until it is waited for nobody may touch what it writes."""
-        places, threads = _accessed(access, self.threads)
-        self._groups[-1].append((line, access))
-        writer, at = self._copies(access.tensor)
-        writer[places], at[places] = threads, len(self._lines)
+        self._groups["copy"][-1].append((line, access))
+        self._under_way["copy"].put(access.tensor, *accessed(access, self.threads), self._number(line))
+
+    def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
+        """Note an asynchronous product: until it is waited for nobody may write what it reads, nor touch the registers that it adds to."""
+        number = self._number(line)
+        for t in (*adds, *(x.tensor for x in reads if memory_of(x.tensor) == "registers")):
+            before = self._since_arrive.get(key_of(t))
+            if before is not None:
+                self._add(Race("register", "registers", 0, 0, True, before[1], None, True, line))
+        for access in reads:
+            t, (places, who) = access.tensor, accessed(access, self.threads)
+            if memory_of(t) != "smem":
+                continue
+            self._ask_under_way("copy", t, places, who, number, False)
+            self._ask(self._threads, t, (places, who), number, False, remembered=access.together < self.threads)
+            self._ask_needed(t, places, who, False)
+            self._ask_written(t, places, who, line, False)
+            if (found := self._unseen.first(t, places)) is not None:
+                i, writer, at = found
+                self._add(Race("proxy", name_of(t), int(places[i]), writer, True, self._lines[at], None, False, line))
+            self._under_way["product"].put(t, places, 0, number)
+        self._groups["product"][-1] += [(line, access) for access in (*reads, *map(Access, adds))]
+
+    def _number(self, line: Line) -> int:
+        """The number of a statement."""
         self._lines.append(line)
+        return len(self._lines) - 1
 
     def wait(self, line: Line) -> None:
         """Forget who touched which element: a barrier orders them."""
@@ -212,99 +254,88 @@ class Races:
 
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
         """Note what a statement of all threads reads, then what it writes."""
-        number = len(self._lines)
-        self._lines.append(line)
+        number = self._number(line)
         for accesses, written in ((reads, False), (writes, True)):
             for access in accesses:
-                if access.tensor.data is not None and memory_of(access.tensor) != "registers":
+                if memory_of(access.tensor) == "registers":
+                    self._note_registers(access.tensor, line, written)
+                elif access.tensor.data is not None:
                     self._note(access, number, written)
+
+    def _note_registers(self, t: Tensor, line: Line, written: bool) -> None:
+        """Note that threads touch registers: a product that has them too must have been waited for, or sees them after warpgroup_arrive."""
+        key = key_of(t)
+        for before, access in (given for group in self._groups["product"] for given in group):
+            reads = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
+            if reads and (written or access.together == 1):
+                self._add(Race("product", "registers", 0, None, True, before, 0, written, line))
+        self._since_arrive[key] = t, line
 
     def end_block(self) -> None:
         """End a block: the next has other threads, and shared memory of its own."""
         self._end_phase()
         self._threads, self._before, self._last, self._is_needed = _Level("thread"), [], None, False
-        self._groups, self._under_way, self._written = [[]], {}, {}
+        self._start_block()
         self._block += 1
-
-    def _copies(self, t: Tensor) -> Any:
-        """The thread whose asynchronous copy is under way to each element of a buffer, and the number of its line."""
-        import numpy as np
-
-        fresh = np.full(t.data.size, _NOBODY), np.zeros(t.data.size, int)
-        return self._under_way.setdefault(_key(t), fresh)
 
     def _note(self, access: Access, number: int, written: bool) -> None:
         t = access.tensor
-        places, threads = _accessed(access, self.threads)
-        self._ask_copies(t, (places, threads), number, written)
+        places, threads = accessed(access, self.threads)
+        self._ask_under_way("copy", t, places, threads, number, written)
+        if written:
+            self._ask_under_way("product", t, places, threads, number, written)
         self._ask(self._threads, t, (places, threads), number, written)
-        if not self._is_needed:
-            self._is_needed = any(level.clashes(t, places, threads, writes=written) for level in self._before)
+        self._ask_needed(t, places, threads, written)
         if memory_of(t) == "smem":
             self._ask_written(t, places, threads, self._lines[number], written)
+            if written:
+                self._unseen.put(t, places, threads, number)
         else:
             self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
 
-    def _ask(self, level: _Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
+    def _ask_needed(self, t: Tensor, places: Any, who: Any, written: bool) -> None:
+        """Ask whether an access needs a barrier before it."""
+        if not self._is_needed:
+            self._is_needed = any(level.clashes(t, places, who, writes=written) for level in self._before)
+
+    def _ask(self, level: _Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True) -> None:
+        """Add the race of an access with those before it; remembered: whether it is noted for those behind it."""
         places, who = accesses
         touched = level.of(t)
-        found = touched.note(places, who, number, writes=written)
+        found = touched.note(places, who, number, writes=written) if remembered else touched.clash(places, who, writes=written)
         if found is None:
             return
         i, after_write = found
         place = int(places[i])
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
-        name = None if first == _SEVERAL else first
-        self._add(Race(level.who, name_of(t), place, name, after_write, line, int(who[i]), written, self._lines[number]))
+        self._add(Race(level.who, name_of(t), place, _named(first), after_write, line, _named(int(who[i])), written, self._lines[number]))
 
     def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
         """Note what a block has written of its shared memory, and the first of a line that it reads before."""
         import numpy as np
 
-        held = self._written.setdefault(_key(t), np.zeros(t.data.size, bool))
+        held = self._written.setdefault(key_of(t), np.zeros(t.data.size, bool))
         if written:
             held[places] = True
         elif line not in self.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.unwritten[line] = Unwritten(line, int(places[i]), int(threads[i]))
+            self.unwritten[line] = Unwritten(line, int(places[i]), _named(int(threads[i])))
 
-    def _ask_copies(self, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool) -> None:
-        """Add the race of an access with an asynchronous copy that is under way."""
-        if _key(t) not in self._under_way:
-            return
-        (places, who), (writer, at) = accesses, self._copies(t)
-        clash = writer[places] != _NOBODY
-        if clash.any():
-            i = int(clash.argmax())
-            place = int(places[i])
-            line = self._lines[int(at[place])]
-            self._add(Race("copy", name_of(t), place, int(writer[place]), True, line, int(who[i]), written, self._lines[number]))
+    def _ask_under_way(self, what: str, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
+        """Add the race of an access with an asynchronous instruction that is under way."""
+        found = self._under_way[what].first(t, places)
+        if found is not None:
+            i, holder, at = found
+            copies = what == "copy"
+            before, after = holder if copies else None, _named(int(who[i]))
+            self._add(Race(what, name_of(t), int(places[i]), before, copies, self._lines[at], after, written, self._lines[number]))
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
             self.found.append(race)
 
 
-def name_of(t: Tensor) -> str:
-    return "shared memory" if memory_of(t) == "smem" else "global memory"
-
-
-def places_and_chosen(access: Access, threads: int) -> tuple[Any, Any]:
-    """The places in the buffer, and whether each is accessed: arrays of (thread, modes). What no thread has alone all access."""
-    import numpy as np
-
-    places = places_of(access.tensor)
-    chosen = valid_of(access.tensor) if access.chosen is None else access.chosen
-    several, *modes = np.broadcast_shapes(places.shape, np.shape(chosen))
-    shape = threads if several == 1 else several, *modes
-    return np.broadcast_to(places, shape), np.broadcast_to(chosen, shape)
-
-
-def _accessed(access: Access, threads: int) -> tuple[Any, Any]:
-    """The places in the buffer that are accessed, and the thread of each."""
-    import numpy as np
-
-    places, chosen = places_and_chosen(access, threads)
-    who = np.arange(len(places)).reshape(-1, *(1,) * (places.ndim - 1))
-    return places[chosen], np.broadcast_to(who, places.shape)[chosen]
+def _named(who: int) -> int | None:
+    """The number of a thread; None of several."""
+    return None if who == SEVERAL else who

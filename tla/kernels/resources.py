@@ -6,10 +6,13 @@ Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capabi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..core.errors import LeafTypeError
+from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
+from ..gpu.instructions.atom import CopyAtom, MMAAtom
+from .instructions import is_asynchronous
 
 
 class Limits(NamedTuple):
@@ -70,6 +73,49 @@ def limits_of(arch: str | None, threads: int) -> Limits:
     return Limits(None if kib_of is None else kib_of * 1024, min(_MOST, _REGISTERS // whole_warps // _UNIT * _UNIT))
 
 
-def padded(nbytes: int) -> int:
-    """The bytes of shared memory that a tensor takes: the next begins at a multiple of 16."""
-    return -(-nbytes // 16) * 16
+def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
+    """Require an architecture that has an instruction: wgmma has one alone, others of NVIDIA those behind the first.
+
+    Raises   RangeError for another one, LeafTypeError as limits_of does
+
+    >>> from tla.gpu import SM75_U32x4_LDSM_N as ldmatrix
+    >>> require_runs(ldmatrix, "sm_80")
+    >>> require_runs(ldmatrix, "sm_70")
+    Traceback (most recent call last):
+    tla.core.errors.RangeError: SM75_U32x4_LDSM_N on sm_70
+      expected  sm_75 or newer
+      fix       write arch='sm_75'
+
+    Source: the PTX manual, "Target ISA Notes" of each instruction.
+    """
+    own = re.fullmatch(r"sm(\d+)", atom.arch)
+    given = re.fullmatch(r"sm_(\d+)(a?)f?", arch or "")
+    if arch is None or atom.arch == "universal" or (own is None and given is None):
+        return
+    alone = isinstance(atom, MMAAtom) and is_asynchronous(atom)
+    first = atom.arch if own is None else f"sm_{own[1]}{'a' * alone}"
+    if own is None or given is None or int(given[1]) < int(own[1]) or (alone and arch != first):
+        expected = f"{first}{' or newer' * (own is not None and not alone)}"
+        raise RangeError(f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has")
+
+
+def alignment(nbytes: int) -> int:
+    """The bytes that a tensor in shared memory begins at a multiple of: no fewer than it has, 16 to 1024.
+
+    So every swizzle's pattern begins where its tensor does, and the banks where those of `check` begin.
+    """
+    return max(16, min(1024, 1 << max(0, nbytes - 1).bit_length()))
+
+
+def placed(sizes: Iterable[int]) -> tuple[list[int], int]:
+    """The places where tensors of so many bytes begin in shared memory, one behind the other, and the bytes that all take.
+
+    >>> from tla.kernels.resources import placed
+    >>> placed([20, 4096])
+    ([0, 1024], 5120)
+    """
+    starts, end = [], 0
+    for nbytes in sizes:
+        starts.append(-(-end // alignment(nbytes)) * alignment(nbytes))
+        end = starts[-1] + nbytes
+    return starts, -(-end // 16) * 16

@@ -31,12 +31,14 @@ _MOST_DOUBLED = 10
 def small_sizes(program: Program) -> dict[str, int]:
     """A value for each size that its facts allow, so that loops have several steps and grids several blocks.
 
-    Of extents it is near to 19, or as often doubled as that takes; of strides the largest extent, so that rows do not overlap.
+    Of extents it is near to 19, or as often doubled as that takes, of a number of blocks 2; of strides the largest extent, so that
+    rows do not overlap.
     """
     tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
     extents = {s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))}
     symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]
-    found = {s.name: _near(_NEAR, s) for s in symbols if s.name in extents}
+    of_grid = {str(n) for n in program.grid}  # an extent that blocks are of one by one
+    found = {s.name: _near(_BLOCKS if s.name in of_grid else _NEAR, s) for s in symbols if s.name in extents}
     counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)] + [(n, _BLOCKS) for n in program.grid]
     for count, least in counts:
         _grow(found, count, least, symbols)

@@ -9,19 +9,22 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.errors import RangeError, RankError, TlaError
-from ..core.int_tuple import shown
+from ..core.int_tuple import shown, size
 from ..core.ints import is_int, known
+from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.run import algorithms
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
 from ..gpu.run.mma_facts import MmaStep, mma_facts
+from ..gpu.run.values import places_of, valid_of
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
-from .elementwise import run_reduce, run_shuffle, run_transform
+from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
+from .instructions import is_asynchronous
 from .launch import Launch, running
 from .lines import line
-from .races import Access
+from .touched import Access
 from .trace import Trace
 
 #: Threads that exchange registers: of AMD's 64 those of each half.
@@ -274,17 +277,36 @@ def _filled(t: Any, value: Any) -> None:
 
 
 def _added(alpha: Any, x: Any, beta: Any, y: Any) -> None:
-    algorithms.axpby(alpha, x, beta, y)
+    import numpy as np
+
     x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    places, valid = (a.reshape(len(a), -1) for a in np.broadcast_arrays(places_of(y), valid_of(y)))
+    require_own_places("axpby", y, places, valid)
+    algorithms.axpby(alpha, x, beta, y)
     _noted([x, y, y])
 
 
+def _ask(atom: CopyAtom | MMAAtom) -> None:
+    """Ask the architecture of a check for an instruction."""
+    now = running("a statement")
+    if isinstance(now, Launch) and now.watch is not None:
+        now.watch.ask(atom)
+
+
 def _multiplied(step: MmaStep) -> None:
+    _ask(step.mma.atom)
     run_mma(step)
-    _note([Access(t) for name, t in step.operands.items() if name != "D"], [Access(step.operands["D"])])
+    now, atom = running("a statement"), step.mma.atom
+    read = [(name, t) for name, t in step.operands.items() if name != "D"]
+    if not is_asynchronous(atom):
+        _note([Access(t) for _name, t in read], [Access(step.operands["D"])])
+    elif isinstance(now, Launch) and now.watch is not None:
+        together = int(size(atom.thr_id))
+        now.watch.product(line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]])
 
 
 def _copied(step: CopyStep) -> None:
+    _ask(step.atom)
     run_copy(step)
     read, written = (None, None) if step.where is None else step.where
     atom, each = step.atom, 8 * step.target.dtype.itemsize
@@ -293,7 +315,7 @@ def _copied(step: CopyStep) -> None:
     _note([Access(step.source, read, counts[0])], [target])
     now = running("a statement")
     if atom.asynchronous and isinstance(now, Launch) and now.watch is not None:
-        now.watch.races.start(line(), target)
+        now.watch.races.copy(line(), target)
 
 
 def _executed(now: Launch, statement: Callable[[], None]) -> None:

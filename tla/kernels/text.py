@@ -24,13 +24,14 @@ from ..core.int_tuple import leaves, shown, size
 from ..core.ints import IntLike, is_int, known
 from ..core.leaf_arithmetic import add, mul
 from ..core.questions import divides
+from ..gpu.descriptors.operand_tiles import require_tiles
 from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
 from .bounds import comparisons, in_argument, is_less
 from .elements import Scalar, calls_functions, written
-from .instructions import Instructions, Registers, matrix_extents, products, require_written
+from .instructions import Instructions, Registers, Tile, is_asynchronous, matrix_extents, products, require_written, tile_of
 from .offsets import Offsets
-from .program import Access, Axpby, Barrier, Commit, Copy, Either, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
+from .program import Access, Axpby, Barrier, Copy, Either, Fill, Loop, Order, Product, Program, Shuffle, Statement, Transform
 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere.
 TYPES = {
@@ -39,11 +40,14 @@ TYPES = {
     "float64": "double",
     "int32": "int",
     "uint32": "unsigned int",
+    "int16": "short",
+    "uint16": "unsigned short",
     "int8": "signed char",
     "uint8": "unsigned char",
 }
 _SYNTAX = syntax_of("kernel")
-_WORD = re.compile(r"\w+")
+#: A name, or a number.
+WORD = re.compile(r"\w+")
 
 
 class Block(NamedTuple):
@@ -108,9 +112,8 @@ class Writer:
                 written = following
             elif isinstance(s, Barrier):
                 yield Block(["{barrier}"], False, indent)
-            elif isinstance(s, (Commit, Wait)):
-                instructions = self.instructions(s)
-                yield Block(instructions.commit() if isinstance(s, Commit) else instructions.wait(s.pending), False, indent)
+            elif isinstance(s, Order):
+                yield Block(self.instructions(s).order(s.word, s.pending, self._accumulators()), False, indent)
             elif (several := self._several(s)) is not None:
                 for lines, threads in several:
                     yield Block([f"// {s.line}", *lines], threads, indent)
@@ -318,13 +321,31 @@ class Writer:
         atom = s.step.mma.atom
         t = {name: s.operands[name].tensor for name in "DABC"}
         extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
-        held = {name: self._held(s, x) for name, x in t.items()}
+        tiles = {name: require_tiles("gemm", atom, name, t[name]) for name in "AB" if atom.memory(name) == "smem"}
+        held = {name: [*range(int(size(tiles[name].steps)))] if name in tiles else self._held(s, x) for name, x in t.items()}
         named = {name: (self.buffer(x), self.element_type(x)) for name, x in t.items()}
-        found = []
+        values = self.values([x.start for x in tiles.values()])
+
+        def tile(name: str, part: int) -> Tile:
+            found = tiles[name]
+            return Tile(*named[name], values.of(found.start), found.descriptor.bits, int(found.steps(part)), tile_of(t[name], part))
+
+        found, read = [], []
         for at in products(extents, held):
             of = {x: "D" if at[x] is at["D"] else x for x in at}  # what an instruction adds to is what the one before has written
-            found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at})
-        return self.instructions(s).product(atom, found)
+            found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at if x not in tiles})
+            read.append({x: tile(x, at[x][0]) for x in tiles})
+        for lines, threads in self.instructions(s).product(atom, found, read):
+            yield ([*values.lines, *lines] if threads else lines), threads
+
+    def _accumulators(self) -> list[Registers]:
+        """The registers that asynchronous products add to."""
+        found = {}
+        for s in self.program.statements():
+            if isinstance(s, Product) and is_asynchronous(s.step.mma.atom):
+                t = s.operands["D"].tensor
+                found[id(t.data)] = Registers(self.buffer(t), self.element_type(t), tuple(range(len(t.data))))
+        return [*found.values()]
 
     def _product(self, s: Product) -> list[str]:
         atom = s.step.mma.atom
@@ -364,7 +385,7 @@ class Values:
         temporaries, results = statements(made, _SYNTAX)
         self.lines = [f"const {{int}} {name} = {text};" for name, text in temporaries]
         for k, (poly, text) in enumerate(zip(found, results)):
-            if _WORD.fullmatch(text):
+            if WORD.fullmatch(text):
                 self.names[poly] = text
             else:
                 self.names[poly] = f"e{k}"

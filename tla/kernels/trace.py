@@ -33,9 +33,10 @@ from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .elements import Scalar, value_of
-from .elementwise import not_registers, require_as_many, require_floats, require_other_registers
+from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
 from .lines import Line, line_of
-from .program import Access, Axpby, Barrier, Commit, Copy, Fill, Loop, Product, Program, Shuffle, Statement, Transform, Wait
+from .offsets import Offsets
+from .program import Access, Axpby, Barrier, Copy, Fill, Loop, Order, Product, Program, Shuffle, Statement, Transform
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+_of_\d+)?|[ertv]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
@@ -139,14 +140,15 @@ class Trace:
         self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}))  # type: ignore[arg-type]
 
     def axpby(self, line: Line, alpha: object, x: object, beta: object, y: object) -> None:
-        self.state(
-            Axpby(line, _number("alpha", alpha), Access(as_tensor("axpby", x)), _number("beta", beta), Access(as_tensor("axpby", y)))
-        )
+        source, target = as_tensor("axpby", x), as_tensor("axpby", y)
+        self._own_places("axpby", target)
+        self.state(Axpby(line, _number("alpha", alpha), Access(source), _number("beta", beta), Access(target)))
 
     def transform(self, line: Line, tensors: Sequence[object], f: object) -> None:
         """transform: what the function makes of names is the statement's value."""
         given = [as_tensor("transform", x) for x in tensors]
         self._each("transform", given)
+        self._own_places("transform", given[-1])
         self.state(Transform(line, _numbered(given), value_of("transform", f, len(given) - 1)))
 
     def reduce(self, line: Line, source: object, target: object, f: object) -> None:
@@ -162,7 +164,14 @@ class Trace:
         for t in (x, y):
             self._require_registers("shuffle_xor", t)
         require_other_registers(x, y)
+        self._own_places("shuffle_xor", y)
         self.state(Shuffle(line, Access(x), Access(y), mask))
+
+    def _own_places(self, where: str, t: Tensor) -> None:
+        """Require a place of its own for each element that is written."""
+        places = [] if self.places else [(number, *map(poly_of, terms)) for terms, number in Offsets(t).parts]
+        if len({*places}) < len(places):
+            raise of_one_place(where, t)
 
     def _each(self, where: str, tensors: Sequence[Tensor]) -> None:
         """Ask tensors that are gone through together for as many elements, of floats."""
@@ -181,11 +190,8 @@ class Trace:
     def barrier(self, line: Line) -> None:
         self.state(Barrier(line))
 
-    def commit(self, line: Line) -> None:
-        self.state(Commit(line))
-
-    def wait(self, line: Line, pending: int) -> None:
-        self.state(Wait(line, pending))
+    def order(self, line: Line, word: str, pending: int) -> None:
+        self.state(Order(line, word, pending))
 
 
 def _numbered(tensors: Sequence[Tensor]) -> dict[str, Access]:

@@ -5,22 +5,21 @@ Source: ours.
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from ..access.instruction import Cost, cost_of
 from ..access.machines import MACHINES, Machine
 from ..access.memories import NVIDIA_GLOBAL, Memory
 from ..core.errors import TlaError
+from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.run.sides import memory_of
-from ..tensors import packed
 from ..tensors.tensor import Tensor
 from .lines import Line
-from .races import Access, Races, name_of, places_and_chosen
+from .live import LiveRegisters
+from .races import Races
 from .report import Counted, Refused, Used
-from .resources import limits_of, padded
-
-_REGISTER = 4  # bytes
+from .resources import limits_of, placed, require_runs
+from .touched import Access, name_of, places_and_chosen
 
 
 class Watch:
@@ -36,13 +35,13 @@ class Watch:
     def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
         self.races = Races(threads)
         self.refused: dict[tuple[Line, str], Refused] = {}
-        self._threads, self._limits, self._counting = threads, limits_of(arch, threads), counting
+        self._threads, self._limits, self._counting, self._arch = threads, limits_of(arch, threads), counting, arch
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
         self._costs: dict[Any, Cost] = {}
         self._counts: dict[tuple[Line, str, bool, int], list[int]] = {}
-        self._registers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self._shared = self._most_shared = 0
-        self._most: tuple[int, Line | None] = 0, None
+        self._live = LiveRegisters()
+        self._shared: list[int] = []
+        self._most_shared = 0
 
     # ------------------------------------------------------------------------------------------- what is noted
 
@@ -52,8 +51,8 @@ class Watch:
 
     def allocate(self, nbytes: int) -> None:
         """Note shared memory."""
-        self._shared += padded(nbytes)
-        self._most_shared = max(self._most_shared, self._shared)
+        self._shared.append(nbytes)
+        self._most_shared = max(self._most_shared, placed(self._shared)[1])
 
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
         """Note what a statement of all threads reads, then what it writes."""
@@ -61,22 +60,26 @@ class Watch:
         for accesses, written in ((reads, False), (writes, True)):
             for access in accesses:
                 if memory_of(access.tensor) == "registers":
-                    self._hold(line, access.tensor)
+                    self._live.touch(access.tensor, line, written=written)
                 elif self._counting and access.tensor.data is not None:
                     self._count(line, access, written)
+
+    def ask(self, atom: CopyAtom | MMAAtom) -> None:
+        """Require an instruction of the architecture. Raises what require_runs raises."""
+        require_runs(atom, self._arch)
+
+    def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
+        """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and adds to registers."""
+        self.races.product(line, reads, adds)
+        held = [x.tensor for x in reads if memory_of(x.tensor) == "registers"]
+        for t, written in (*((x, False) for x in (*held, *adds)), *((x, True) for x in adds)):
+            self._live.touch(t, line, written=written)
 
     def end_block(self) -> None:
         """End a block: the next has shared memory of its own."""
         self.races.end_block()
-        self._shared = 0
-
-    def _hold(self, line: Line, t: Tensor) -> None:
-        memory = packed.memory_of(t.data)
-        if id(memory) not in self._registers:
-            self._registers[id(memory)] = memory
-        held = sum(-(-x.nbytes // (self._threads * _REGISTER)) for x in self._registers.values())
-        if held > self._most[0]:
-            self._most = held, line
+        self._live.end_block()
+        self._shared.clear()
 
     # ------------------------------------------------------------------------------------------- what is counted
 
@@ -136,7 +139,7 @@ class Watch:
     @property
     def used(self) -> tuple[Used, ...]:
         """The resources that a block takes, beside what the architecture has."""
-        held, line = self._most
+        held, line = self._live.most
         return (
             Used(None, "bytes of shared memory", self._most_shared, self._limits.shared),
             Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),

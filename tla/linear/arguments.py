@@ -32,6 +32,7 @@ def _is_mapping(x: Any) -> bool:
 
 
 _LAYOUT = Kind(lambda x: hasattr(x, "get_out_dim_names") and not callable(x), "a LinearLayout", "linear(layout) gives one")
+_RADIX = Kind(lambda x: hasattr(x, "radices") and not callable(x), "a RadixLayout", "radix(layout) gives one")
 _NAMES = Kind(
     lambda x: isinstance(x, str) or (_is_list(x) and all(isinstance(n, str) for n in x)), "a list of names", "write ['register', 'lane']"
 )
@@ -39,6 +40,8 @@ _NAMES = Kind(
 KINDS = {
     "LinearLayout": _LAYOUT,
     "L": _LAYOUT,
+    "RadixLayout": _RADIX,
+    "LinearLayout | RadixLayout": Kind(lambda x: _LAYOUT.fits(x) or _RADIX.fits(x), "a LinearLayout or RadixLayout", _LAYOUT.fix),
     "str": Kind(lambda x: isinstance(x, str), "a text", "put it in quotes"),
     "int": Kind(lambda x: is_int(x) and known(x) is not None, "a known integer", "give its value"),
     "bool": Kind(lambda x: isinstance(x, bool), "True or False", "write True"),
@@ -47,6 +50,8 @@ KINDS = {
     "Sequence[Any]": Kind(_is_list, "a list", "put it in square brackets"),
     "Mapping[str, int]": Kind(_is_mapping, "a dict from names to sizes", "write {'dim0': 64}"),
     "Mapping[str, str]": Kind(_is_mapping, "a dict from names to names", "write {'dim0': 'row'}"),
+    "Mapping[str, Radices]": Kind(_is_mapping, "a dict from names to sizes or radices", "write {'dim0': 48}, or {'dim0': (16, 3)}"),
+    "Mapping[str, object]": Kind(_is_mapping, "a dict from names to values", "write {'lane': 5}"),
     "Mapping[str, Any]": Kind(_is_mapping, "a dict from names to values", "write {'lane': 5}"),
 }
 

@@ -21,6 +21,8 @@ from ..core.swizzle import Swizzle, make_swizzle
 from . import bits
 from .arguments import checked
 from .linear_layout import LinearLayout
+from .radix import RadixLayout
+from .radix_bridge import as_layout, as_linear, swizzles
 from .value import MAX_BITS
 
 _0, _1 = Int[0](), Int[1]()
@@ -34,7 +36,7 @@ Affine = tuple[int, list[int]]
 def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> LinearLayout:
     """A layout as the linear layout that it is: from the index of each mode to the offset.
 
-    layout     a Layout, or swizzles and layouts composed, of known sizes
+    layout     a Layout, or swizzles and layouts composed, of known sizes; or a RadixLayout, whose names stay
     in_dims    a name for each top-level mode, by default dim0, dim1, ...; a single name takes all modes as one input
     out_dims   names and sizes that the offset is cut into, the first fastest; by default `offset`, the least power of two
     Raises     DivisibilityError for an extent that is no power of two, RangeError with two coordinates where it is not linear,
@@ -51,6 +53,8 @@ def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
 
     Source: Linear Layouts, arXiv 2505.23819, section 4.
     """
+    if isinstance(layout, RadixLayout):
+        return as_linear(layout)
     found, constant = affine(layout, in_dims, out_dims)
     if constant:
         what = f"linear({shown(layout)}): the offset of 0 is {constant}"
@@ -225,8 +229,8 @@ def _evaluated(layout: AnyLayout) -> Affine:
 
 
 @checked
-def layout_of(found: LinearLayout) -> Any:
-    """A layout with the offsets of a linear layout: one mode for each input, its outputs as one offset, the first lowest.
+def layout_of(found: LinearLayout | RadixLayout) -> Any:
+    """A layout with the offsets of a linear layout, over bits or digits: a mode for each input, the outputs one offset, the first lowest.
 
     Returns    a Layout where the bases share no bit; else one swizzle over a layout if there is one, the one of the fewest bits;
                else a chain of swizzles over a layout. Bits that are sums of others stay in a chain on the index.
@@ -241,6 +245,8 @@ def layout_of(found: LinearLayout) -> Any:
 
     Source: CuTe `Swizzle`; an invertible matrix over bits is a permutation of bits followed by Swizzle<1,M,S>s.
     """
+    if isinstance(found, RadixLayout):
+        return as_layout(found)
     columns, rows = list(found.columns), found.get_total_out_dim_size_log2()
     counts = [len(vectors) for vectors in found.bases.values()]
     if _disjoint(columns):
@@ -284,14 +290,7 @@ def _runs(columns: Sequence[int]) -> list[tuple[Any, Any]]:
 
 def one_swizzle(columns: Sequence[int], rows: int) -> Swizzle | None:
     """The swizzle of the fewest bits, then the lowest, after which the columns share no bit; None if there is none."""
-    for count in range(1, rows // 2 + 1):
-        for base in range(rows - 2 * count + 1):
-            for shift in range(count, rows - base - count + 1):
-                for s in (shift, -shift):
-                    swizzle = make_swizzle(count, base, s)
-                    if _disjoint([swizzle(c) for c in columns]):
-                        return swizzle
-    return None
+    return next((swizzle for swizzle in swizzles(rows) if _disjoint([swizzle(c) for c in columns])), None)
 
 
 def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> AnyLayout:

@@ -164,7 +164,7 @@ class Bases:
         totals: list[Any] = [0] * len(self._outs)
         most = max((size for _, size in self._outs), default=1) - 1
         for name, vectors in self._ins:
-            x = _input(name, inputs[name])
+            x = input_value(name, inputs[name])
             require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
                 bit = computed(operator.and_, computed(operator.rshift, x, k), 1)
@@ -197,7 +197,7 @@ class Bases:
         return "\n".join([*lines, f"where out dims are: [{outs}]"])
 
 
-def _input(name: str, x: object) -> int | npt.NDArray[Any]:
+def input_value(name: str, x: object) -> int | npt.NDArray[Any]:
     """The value of an input: an integer, or an array of integers in 64 bits; a tracer as it is."""
     if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
         raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
@@ -235,22 +235,22 @@ def power_of_two(what: str, x: object) -> int:
     return n
 
 
-def checked_names(kind: str, names: Sequence[Any]) -> None:
+def checked_names(kind: str, names: Sequence[Any], where: str = "LinearLayout") -> None:
     for name in names:
         if not isinstance(name, str):
-            raise LeafTypeError(f"LinearLayout: the {kind} {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
+            raise LeafTypeError(f"{where}: the {kind} {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
     if len({*names}) != len(names):
-        raise RankError(f"LinearLayout: {kind}s {', '.join(names)}", "names that differ", "rename one of them")
+        raise RankError(f"{where}: {kind}s {', '.join(names)}", "names that differ", "rename one of them")
 
 
-def pairs(what: str, x: Any) -> list[tuple[Any, Any]]:
+def pairs(what: str, x: Any, where: str = "LinearLayout") -> list[tuple[Any, Any]]:
     """A dict, or a list of pairs, as pairs."""
     found = [*x.items()] if isinstance(x, Mapping) else x
     if not isinstance(found, (list, tuple)) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found):
-        raise LeafTypeError(f"LinearLayout: {what} {shown(x)}", "a dict, or a list of pairs", "write {'lane': [(1,)]}, and {'dim0': 2}")
+        raise LeafTypeError(f"{where}: {what} {shown(x)}", "a dict, or a list of pairs", "write {'lane': [(1,)]}, and {'dim0': 2}")
     for name, _ in found:
         if not isinstance(name, str):
-            raise LeafTypeError(f"LinearLayout: {what}: the name {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
+            raise LeafTypeError(f"{where}: {what}: the name {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
     return [(name, value) for name, value in found]
 
 

@@ -4,7 +4,7 @@
     part   = "Sw" "<" integer "," integer "," integer ">" | "CS" "<" integer "," integer "," modes "," integer "," modes ">"
            | tuple [ ":" tuple ]
     modes  = "[" [ integer { "," integer } ] "]"
-    tuple  = leaf | "(" [ tuple { "," tuple } ] ")"          blanks may stand between any two of these
+    tuple  = leaf | "(" [ tuple { "," tuple } [ "," ] ] ")"  blanks may stand between any two of these
     leaf   = summand { "+" summand }                         several: of a stride along several modes, 1@0+2@1
     summand = ([ "_" ] [ "-" ] digits | expression) { "@" digits }     3@1@0 is 3 * E[0, 1]: the innermost mode first
 
@@ -121,7 +121,7 @@ class NotationReader(Reader):
                 value = self.leaf()
             while opened:
                 opened[-1][1].append(value)
-                if self.take(","):
+                if self.take(",") and self.token != ")":
                     break
                 if not self.take(")"):
                     self.unexpected("',' or ')'", f"close the '(' at position {opened[-1][0]}")

@@ -1,31 +1,27 @@
-"""The layouts that other libraries write, read: their constructors, their axes with names, and what shape operations make of an arange.
+"""The layouts that other libraries write, read: their constructors, and what shape operations make of an arange.
 
-    text    = layout | "(" tree ":" tree ")" | axes | chain
+    text    = layout | "(" tree ":" tree ")" | chain
     layout  = "Layout" "(" tree [ "," tree ] ")" | ( "Layout.row_major" | "Layout.col_major" ) "(" integer { "," integer } ")"
     tree    = leaf | [ "IntTuple" ] "(" [ tree { "," tree } [ "," ] ] ")"        as in Python, (4) is 4; IntTuple(4) is (4)
     leaf    = summand { "+" summand }
     summand = integer { "@" integer } | [ integer "*" ] "E" "(" integer { "," integer } ")" [ "*" integer ]
-    axes    = "S" box { "+" ( "R" box | integer [ "@" name ] ) }
-    box     = "[" ints ":" steps "]"                                             S[(8,4):(4@laneid,1)]: a step without a name is of memory
     chain   = ( "torch" | "numpy" | "np" ) ".arange" "(" integer ")" { "." name [ "(" [ arguments ] ")" ] }
 
     Layout((4, 8), (1, 4))                           PyCuTe, NVIDIA's pycute, tensor-layouts; E(0) is a basis element
     Layout(IntTuple(4, 8), IntTuple(1, 4))           Mojo; it prints ((4, 8):(1, 4))
-    S[(8,4):(4@laneid,1)] + R[4:8@laneid]            Axe, of TVM's TIRx
     torch.arange(32).view(8, 4).permute(1, 0)        the layout that gives the elements of that tensor
 
 All their numbers are known. Source: pycute/layout.py of NVlabs/CuTe; max/kernels/src/layout/layout.mojo of Modular;
-python/tvm/tirx/layout.py of TVM; the documents of torch.Tensor and numpy.ndarray.
+the documents of torch.Tensor and numpy.ndarray.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from ..core.basis import E
-from ..core.composed import ComposedLayout
 from ..core.int_tuple import IntTuple
 from ..core.ints import Int, IntTree, IntTupleLike, static
 from ..core.kinds import AnyLayout
@@ -58,8 +54,6 @@ class PeerReader(Reader):
         return Layout(value.shape, value.stride, origin_shape)
 
     def value(self) -> AnyLayout:
-        if self.token == "S":
-            return self.axes()
         if self.token in ("torch", "numpy", "np"):
             return self.chain()
         if self.token == "Layout":
@@ -113,65 +107,6 @@ class PeerReader(Reader):
         if factor is None:
             factor = self.static_integer() if self.take("*") else _1
         return element * factor
-
-    # ------------------------------------------------------------------------------------------- axes with names
-
-    def axes(self) -> AnyLayout:
-        """A layout of Axe. Each name is one mode of coordinates, in the order of their first appearance; where nothing has a name the
-        values are offsets. Replicas are one more mode: all the places that hold an element."""
-        names: dict[str, int] = {}
-        starts: list[tuple[int, str]] = []
-        boxes = [self.box("S", names)]
-        while self.take("+"):
-            if self.token == "R":
-                boxes.append(self.box("R", names))
-            else:
-                starts.append(self.step(names))
-        if len(boxes) > 2:
-            self.fail("several replicas", "one R[...]", "write them as one, R[(2,4):(1@a,2@a)]")
-        named = {*names} - {"m"}
-        made = [Layout(*(tuple(self.along(x, names, bool(named)) for x in side) for side in zip(*box))) for box in boxes]
-        layout = made[0] if len(made) == 1 else Layout(tuple(x.shape for x in made), tuple(x.stride for x in made))
-        if not starts:
-            return layout
-        begin = dict.fromkeys(names, 0)
-        for n, name in starts:
-            begin[name] += n
-        if not named:
-            return cast(AnyLayout, ComposedLayout(Layout(_1, _1), static(begin["m"]), layout))
-        identity = Layout((_1,) * len(names), tuple(E[k] for k in range(len(names))))
-        return cast(AnyLayout, ComposedLayout(identity, tuple(map(static, begin.values())), layout))
-
-    def along(self, step: tuple[int, str], names: dict[str, int], named: bool) -> IntTree:
-        n, name = step
-        return E[names[name]] * static(n) if name and named else static(n)
-
-    def box(self, kind: str, names: dict[str, int]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
-        """The extents with their steps."""
-        self.expect(kind, "and [extents : steps]")
-        return self.enclosed("[]", lambda: self.extents_and_steps(names), "extents and steps")
-
-    def extents_and_steps(self, names: dict[str, int]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
-        extents = self.row(lambda: (self.integer("an extent", 0), ""))
-        self.expect(":", "and a step for each extent")
-        steps = self.row(lambda: self.step(names))
-        if len(extents) != len(steps):
-            self.fail(f"{len(extents)} extents and {len(steps)} steps", "a step for each extent")
-        return [*zip(extents, steps)]
-
-    def row(self, read: Callable[[], tuple[int, str]]) -> list[tuple[int, str]]:
-        return self.listed("()", read, "numbers", empty=False) if self.token == "(" else [read()]
-
-    def step(self, names: dict[str, int]) -> tuple[int, str]:
-        """A number along an axis; of memory, m, where none is named."""
-        n = self.integer("a step")
-        name = "m"
-        if self.take("@"):
-            if not self.token[:1].isalpha():
-                self.unexpected("the name of an axis, such as laneid")
-            name = self.next()
-        names.setdefault(name, len(names))
-        return n, name
 
     # ---------------------------------------------------------------------------------------------------- chains
 

@@ -16,11 +16,13 @@ from .grammar import NotationReader
 from .printed import PrintedReader, Unknown, is_foreign, without_table
 
 _PEERS = OnDemand("tla.notation.peers")
+_AXE = OnDemand("tla.notation.axe")
 _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring the symbolic package with them
 
 #: A layout as Mojo prints it, in brackets; and how others begin that PeerReader reads.
 _IN_BRACKETS = r"\s*\(\s*(?:\([0-9(),\s-]*\)|[0-9]+)\s*:[0-9(),\s-]*\)\s*"
-_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|S\s*\[|(?:torch|numpy|np)\s*\.\s*arange\b)"
+_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|(?:torch|numpy|np)\s*\.\s*arange\b)"
+_BEGINS_AXE = r"\s*(?:T\s*\.\s*)?(?:S\s*\[|(?:Tile|Compose)Layout\s*\()"
 
 
 @as_written  # the text tells 4 from _4
@@ -69,7 +71,8 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     if "\n" in text and symbols is None:  # a table has no sizes that are not known
         text = without_table(text)
     if (of_another := of_peer(text)) is not None:
-        value = _PEERS.PeerReader(of_another).read(origin_shape)
+        reader_of = _AXE.AxeReader if compiled(_BEGINS_AXE).match(of_another) else _PEERS.PeerReader
+        value = reader_of(of_another).read(origin_shape)
     elif is_foreign(text):
         value = _printed(text, symbols, origin_shape)
     else:
@@ -105,7 +108,7 @@ def of_peer(text: str) -> str | None:
     >>> of_peer("((4, 8):(1, 4))"), of_peer("((4,3),2):((1,4),12)"), of_peer("Layout((4, 8), (1, 4))") is not None
     ('(4, 8):(1, 4)', None, True)
     """
-    if compiled(_BEGINS).match(text):
+    if compiled(_BEGINS).match(text) or compiled(_BEGINS_AXE).match(text):
         return text
     shape = text.partition(":")[0]
     in_brackets = shape.count("(") > shape.count(")") and compiled(_IN_BRACKETS).fullmatch(text)

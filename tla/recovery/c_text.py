@@ -209,7 +209,7 @@ class CExpression(Address):
 
     def free(self, name: str, at: int) -> str:
         """A name that the text does not declare."""
-        self.seen.setdefault(name, at)
+        super().free(name, at)
         if name.startswith(UNSIGNED) or name.partition("(")[0] in WORK_ITEMS:
             self.kinds[name] = "uint64" if "(" in name else "uint32"
         return name

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..core.composed import ComposedLayout
-from ..core.ints import static
+from ..core.ints import Leaf, as_static
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle
 
@@ -32,17 +32,17 @@ def largest(table: npt.NDArray[Any]) -> int:
 class Digits(NamedTuple):
     """An offset, and the extents and strides of each axis, those that are fastest first."""
 
-    offset: int
-    axes: tuple[tuple[tuple[int, int], ...], ...]
+    offset: Leaf
+    axes: tuple[tuple[tuple[Leaf, Leaf], ...], ...]
 
     def layout(self, swizzles: tuple[Swizzle, ...] = ()) -> Layout | ComposedLayout:
         """The layout, swizzled: the swizzles outermost first."""
-        modes = [[*zip(*((static(n), static(d)) for n, d in axis))] for axis in self.axes]
+        modes = [[*zip(*((as_static(n), as_static(d)) for n, d in axis))] for axis in self.axes]
         shape, stride = ([m[k] if len(m[k]) > 1 else m[k][0] for m in modes] for k in (0, 1))
         found: Any = Layout(tuple(shape), tuple(stride)) if len(modes) > 1 else Layout(shape[0], stride[0])
-        if not swizzles and not self.offset:
+        if not swizzles and self.offset == 0:
             return found  # type: ignore[no-any-return]
-        for swizzle, offset in zip((*swizzles[::-1], Swizzle[0, 0, 0]()), (static(self.offset), *[static(0)] * len(swizzles))):
+        for swizzle, offset in zip((*swizzles[::-1], Swizzle[0, 0, 0]()), (as_static(self.offset), *[as_static(0)] * len(swizzles))):
             found = ComposedLayout(swizzle, offset, found)
         return found  # type: ignore[no-any-return]
 

@@ -4,46 +4,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, is_sympy
-from ..linear import LinearLayout
+from ..linear import LinearLayout, RadixLayout
 from ..linear.bridge import layout_of as layout_of_linear
+from ..xla import ArrayShape, lower
+from ..xla.jax import layout_of as layout_of_jax
 from .evaluate import table_of
 from .functions import table_of_function
 from .isl import is_isl, read_isl
 from .languages import LANGUAGES
 from .tables import MAX_OFFSETS, as_table, layout_of_table
 from .texts import coordinates_of, read
+from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_function, offset_of_text, sizes_of
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout
     from ..core.layout import Layout
+    from ..symbolic import SymInt
     from .digits import Table
+
+
+#: A size: a number; or one that is not known, with its facts, as a name, or in an expression such as "8*K".
+Size: TypeAlias = "int | str | SymInt"
 
 
 def layout_of(
     x: Any,
-    shape: int | tuple[int, ...] | Mapping[str, int] | None = None,
+    shape: Size | tuple[Size, ...] | Mapping[str, Size] | None = None,
     coords: str | Sequence[str] | None = None,
     language: str = "c",
     integer: str | None = None,
-    values: Mapping[str, int] | None = None,
+    values: Mapping[str, Size] | None = None,
 ) -> Layout | ComposedLayout:
     """The simplest layout with given offsets: shape and strides, swizzled or not, or what is linear over bits.
 
     x        a table: an array or a list of offsets with an axis for each coordinate, as numpy or torch make one of an arange
              by reshape, transpose, flip, expand, unfold; a function of coordinates, or its text; an index expression as text
-             or of sympy; a map of isl, which has its box; or a LinearLayout
-    shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest
+             or of sympy; a map of isl, which has its box; a LinearLayout or a RadixLayout; an array's shape of XLA, and with the
+             shape of its array a Layout or a Format of JAX
+    shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest.
+             Extents of a text or a function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
     coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
-    language of a text: c, cpp, cuda, hip, opencl, python, numpy, triton, tvm, mlir or sympy. Quotients are C's in the first five and in
-             triton, and round down in the others. The text is parsed, never evaluated
-    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton and tvm. What does not fit is refused
-    values   the values of other names in a text, such as {"ld": 72}
-    Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every offset
+    language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy. Quotients are C's in the
+             first five and in triton, and round down in the others. The text is parsed, never evaluated
+    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton, tvm, jax and pallas. What does not fit
+             is refused
+    values   the values of other names in a text, such as {"ld": 72}, or their sizes that are not known
+    Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every offset; of sizes
+             that are names its normal form is that of the expression, so that they are equal for all of them
     Raises   RangeError with the smallest coordinates that no layout of shape:stride serves, and no swizzle of one;
              LeafTypeError for what is no table of integers, RankError for another shape; ParseError with the place in a text for
              unknown calls, side effects, indices that depend on data, a divisor that may be 0, and what the integers do not hold
@@ -55,6 +67,8 @@ def layout_of(
     Sw<3,3,3> o _0 o (_64,_64):(_64,_1)
     >>> print(layout_of("smem[(row/8)*512 + (row%8)*64 + ((col/8) ^ (row%8))*8 + col%8]", shape=(64, 64), coords="row,col"))
     Sw<3,3,3> o _0 o (_64,_64):(_64,_1)
+    >>> print(layout_of("(i / 8) * 8 * N + j * 8 + i % 8", shape=("8*K", "N")))
+    ((_8,K),N):((_1,8*N),_8)
     >>> import numpy as np
     >>> print(layout_of(np.arange(64).reshape(4, 2, 8).transpose(0, 2, 1)[::-1]))
     Sw<0,0,0> o _48 o (_4,_8,_2):(_-16,_1,_8)
@@ -71,35 +85,84 @@ def layout_of(
         language, integer = "python", "int64"
     if isinstance(shape, Mapping):
         coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
+    if (own := _own_layout(x, shape)) is not None:
+        return own
+    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
+        return _layout_of_sizes(x, shape, coords, language, integer, values or {})
     extents = None if shape is None else _extents(shape)
-    if isinstance(x, LinearLayout):
-        if extents is not None:
-            raise RankError(f"shape={shown(shape)} of a LinearLayout", "none: it has its own", "leave shape= out")
-        return layout_of_linear(x)  # type: ignore[no-any-return]
     if is_sympy(x):
         x, language = str(x), "sympy"
     if not isinstance(x, str) and not callable(x):
         return layout_of_table(as_table(x, extents))
     if extents is None:
-        raise RankError(f"{type(x).__name__} without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))")
+        raise _without_shape(x)
     table = _table_of_text(x, extents, coords, language, integer, values or {}) if isinstance(x, str) else table_of_function(x, extents)
     return layout_of_table(table)
 
 
-def _table_of_text(
-    text: str, shape: tuple[int, ...], coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, int]
-) -> Table:
-    """The offset of every coordinate of an index expression."""
+def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
+    """The layout of what has one: a linear layout, an array's shape of XLA, a Layout or a Format of JAX; None of anything else."""
+    of_jax = hasattr(getattr(x, "layout", x), "major_to_minor")
+    if of_jax and shape is None:
+        raise RankError(f"a {type(x).__name__} of JAX without a shape", "the shape of the array", "write layout_of(x, shape=(16, 256))")
+    if of_jax:  # of its type the offsets of elements do not depend
+        return lower(ArrayShape("f32", _extents(shape), layout_of_jax(x, "float32")))
+    if not isinstance(x, (LinearLayout, RadixLayout, ArrayShape)):
+        return None
+    if shape is not None:
+        raise RankError(f"shape={shown(shape)} of a {type(x).__name__}", "none: it has its own", "leave shape= out")
+    return lower(x) if isinstance(x, ArrayShape) else layout_of_linear(x)
+
+
+def _layout_of_sizes(
+    x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
+) -> Layout | ComposedLayout:
+    """The layout of a text or a function where sizes are names."""
+    if is_sympy(x):
+        x, language = str(x), "sympy"
+    if not (isinstance(x, str) or callable(x)):
+        expected = "positive integers: only a text or a function has sizes that are names"
+        raise LeafTypeError(f"shape={shown(shape)} of a {type(x).__name__}", expected, "write shape=(64, 64)")
+    if shape is None:
+        raise _without_shape(x)
+    extents, known = sizes_of(shape if isinstance(shape, tuple) else (shape,), values)
+    if not isinstance(x, str):
+        indices = coordinates(tuple(f"i{k}" for k in range(len(extents))), extents, known)
+        return layout_of_offset(offset_of_function(x, indices), indices, extents)
+    integer = _integer(language, integer)
+    code = read(x, language)
+    names = coordinates_of(code, _names(coords), len(extents), known)
+    indices = coordinates(names, extents, known)
+    return layout_of_offset(offset_of_text(code, dict(zip(names, indices)), known, integer), indices, extents)
+
+
+def _names(coords: str | Sequence[str] | None) -> Sequence[str] | None:
+    return [n.strip() for n in coords.split(",")] if isinstance(coords, str) else coords
+
+
+def _without_shape(x: object) -> RankError:
+    return RankError(f"{type(x).__name__} without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))")
+
+
+def _integer(language: str, integer: str | None) -> str:
+    """The integers that a text of a language computes in."""
     if language not in LANGUAGES:
         raise LeafTypeError(f"language={language!r}", f"one of {', '.join(LANGUAGES)}", "use one of these, as in language='c'")
     integer = integer or LANGUAGES[language].integer
     if integer not in ("int32", "int64"):
         raise LeafTypeError(f"integer={integer!r}", "int32 or int64", "use one of these, as in integer='int64'")
+    return integer
+
+
+def _table_of_text(
+    text: str, shape: tuple[int, ...], coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
+) -> Table:
+    """The offset of every coordinate of an index expression."""
+    integer = _integer(language, integer)
     if (count := math.prod(shape)) > MAX_OFFSETS:
         raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
     code = read(text, language)
-    given = [n.strip() for n in coords.split(",")] if isinstance(coords, str) else coords
-    return as_table(table_of(code, coordinates_of(code, given, len(shape), values), shape, values, integer))
+    return as_table(table_of(code, coordinates_of(code, _names(coords), len(shape), values), shape, values, integer))
 
 
 def _extents(shape: Any) -> tuple[int, ...]:

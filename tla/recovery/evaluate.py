@@ -241,7 +241,8 @@ class Evaluator:
         low, high = int(values.min()), int(values.max())
         if not least <= low <= high <= most and not kind.startswith("u"):
             what = f"the value {low if low < least else high}, which {kind or self.integer} does not hold"
-            fix = "say integer='int64'" if (kind or self.integer) == "int32" else "compute smaller values"
+            wider = "say integer='int64'" if self.integer == "int32" else "compute in wider integers"
+            fix = wider if (kind or self.integer) == "int32" else "compute smaller values"
             self.fail(op, what, f"{least} to {most}", fix)
         return values if least <= low <= high <= most else _wrapped(values, least, most)
 

@@ -13,7 +13,7 @@ class Language(NamedTuple):
     levels     the operators of two operands, those that bind least first
     means      what an operator computes, where that is not what its text says: quot and rem truncate, // and % round down
     integer    the integers that it computes in, where nothing is said
-    grammar    the grammar of the rest: c, python or mlir
+    grammar    the grammar of the rest: c, python, mlir or latex
     """
 
     levels: tuple[tuple[str, ...], ...]
@@ -43,14 +43,17 @@ _MLIR = Language(
     integer="int64",
     grammar="mlir",
 )
+#: LaTeX has signs and commands, which its grammar gives these names.
+_LATEX = Language(levels=(("^",), ("+", "-"), ("*", "/"), ("%",)), means={}, integer="int64", grammar="latex")
 
 #: Every language by its name.
 LANGUAGES: dict[str, Language] = {
     **dict.fromkeys(("c", "cpp", "cuda", "hip", "opencl"), _C),
     **dict.fromkeys(("python", "numpy", "sympy"), _PYTHON),
-    "tvm": _PYTHON._replace(integer="int32"),
+    **dict.fromkeys(("tvm", "jax", "pallas"), _PYTHON._replace(integer="int32")),
     "triton": _PYTHON._replace(means={"//": "quot", "%": "rem"}, integer="int32"),
     "mlir": _MLIR,
+    "latex": _LATEX,
 }
 
 #: A function's name, or the last part of it -> the operation, and how many arguments it has; -1: two or more. Where libraries differ
@@ -60,8 +63,8 @@ CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(
         ["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "np.remainder", "numpy.remainder", "torch.remainder"], ("%", 2)
     ),
-    **dict.fromkeys(["truncdiv", "T.div", "tir.div", "tvm.tir.div", "CleanDiv"], ("quot", 2)),
-    **dict.fromkeys(["truncmod", "fmod"], ("rem", 2)),
+    **dict.fromkeys(["truncdiv", "T.div", "tir.div", "tvm.tir.div", "CleanDiv", "lax.div", "jax.lax.div"], ("quot", 2)),
+    **dict.fromkeys(["truncmod", "fmod", "lax.rem", "jax.lax.rem"], ("rem", 2)),
     **dict.fromkeys(["ceildiv", "ceil_div", "CeilDiv", "cdiv", "divUp", "div_ceil"], ("ceil_div", 2)),
     **dict.fromkeys(["min", "Min", "minimum"], ("min", -1)),
     **dict.fromkeys(["max", "Max", "maximum"], ("max", -1)),

@@ -176,6 +176,10 @@ class Address(Expression):
             return self.call(name, at)
         if self.token == "[" and not self._AXES.match(self.text, self.at):
             return self.element(name, at)
+        return self.free(name, at)
+
+    def free(self, name: str, at: int) -> str:
+        """A name that the text gives no value."""
         self.seen.setdefault(name, at)
         return name
 
@@ -249,8 +253,14 @@ class Address(Expression):
     def rounded(self, name: str, at: int) -> Tree:
         """floor or ceil of a sum of quotients, over one denominator."""
         value = self.enclosed("()", self.expression)
+        return self.over_one(Op("//" if name == "floor" else "ceildiv", at), value)
+
+    def over_one(self, op: Op, value: Any) -> Tree:
+        """A quotient of integers, of one that is written with fractions."""
         top, bottom = self.ratio(value)
-        return self.tree(Op("//" if name == "floor" else "ceildiv", at), top, bottom)
+        if bottom == 1 and isinstance(top, tuple) and top[0] == "/":
+            return self.tree(op, *top[1:])
+        return self.tree(op, top, bottom)
 
     def ratio(self, value: Any) -> tuple[Tree, int]:
         """A tree with quotients in it as one of integers, over a positive integer."""
@@ -309,10 +319,10 @@ class Address(Expression):
         self.fail(f"a side effect: {self.token}", "an expression", "give the expression alone")
 
 
-def names_of(tree: Tree) -> Iterator[str]:
+def names_of(tree: Tree | Call) -> Iterator[str]:
     """The names in a tree."""
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, tuple):
-        for part in tree[1:]:
+        for part in tree.arguments if isinstance(tree, Call) else tree[1:]:
             yield from names_of(part)

@@ -6,7 +6,7 @@
     term       = leaf | "_" | name | array | call | "(" [ value { "," value } ] ")"
     array      = an XLA shape, such as f32[M,5]{1,0:T(8,128)}
     call       = name [ "[" arguments "]" ] "(" [ arguments ] ")"           MakeLayout[half, zN](100, 60, ld=112)
-    arguments  = [ name "=" ] value { "," [ name "=" ] value }
+    arguments  = [ name "=" ] value { "," [ name "=" ] value }; of layout_of a value may be a text in quotes
     print      = what CuTe, its DSL, C++ compilers, Triton and Mosaic print of a layout or its type; of a TiledMMA, in several lines
 
 A leaf is an integer, or an expression of sizes. A name that nothing has is a size that is not known. The name of a layout is called
@@ -60,8 +60,9 @@ from .operations import (
 
 if TYPE_CHECKING:
     from ... import gpu
-else:  # most texts have no atom
-    gpu = OnDemand("tla.gpu")
+    from . import index_text
+else:  # most texts have no atom, and no index expression
+    gpu, index_text = OnDemand("tla.gpu"), OnDemand("tla.apps.explore.index_text")
 
 #: The fix of a name that is like none.
 EXAMPLE = "write a layout, such as (8,4):(1,8), or an operation of one, such as zipped_divide((8,4):(1,8), (4,2))"
@@ -144,7 +145,7 @@ class _Reader(NotationReader):
     term    the last term that is more than a leaf: if it is all of a value, its Python is the value's
     """
 
-    tokens = rf"{LEAF}|_(?![A-Za-z0-9_])|{NAME}|=(?!=)|[][():,<>;#]"
+    tokens = rf"{LEAF}|_(?![A-Za-z0-9_])|{NAME}|=(?!=)|[][():,<>;#\"']"
 
     def __init__(self, names: dict[str, Term]) -> None:
         super().__init__("")
@@ -405,6 +406,8 @@ class _Reader(NotationReader):
             return Term(operation, python)
         if self.token != "(":
             self.unexpected("'(' and the arguments", f"write {name}(...)")
+        if name == "layout_of":
+            return self.read_back(start)
         given = self.arguments("()")
         self.began = start
         self.require_calls()
@@ -420,6 +423,30 @@ class _Reader(NotationReader):
         width = width_of(name, [x.value for x in brackets], next((w for x in arguments if (w := x.element_width)), None))
         self.calls.append(Call(name, self.written[start : self.at].rstrip(), arguments, Term(value, python, width)))
         return self.calls[-1].result
+
+    def read_back(self, start: int) -> Term:
+        """layout_of("i*ld + j", (64, 64), language="cuda"), where names of integers are values; or of a table of offsets."""
+        place = self.after
+        given = self.listed("()", self.text_argument)
+        self.began = start
+        self.require_calls()
+        terms, options = in_order("layout_of", tla.layout_of, given)
+        quotes = index_text.QUOTED.search(self.written, place)
+        term = self.part_from(quotes.start(2) if quotes else place, lambda: index_text.layout_term(terms, options, self.names))
+        self.calls.append(Call("layout_of", self.written[start : self.at].rstrip(), terms, term._replace(value=_limited(term.value))))
+        return self.calls[-1].result
+
+    def text_argument(self) -> tuple[str, Term]:
+        """An argument that may be a text in quotes; what stands in these is left as it is."""
+        name = self.ahead()[0] * (self.ahead()[1] == "=")
+        if name:
+            self.go_past_name()
+        if self.token not in ("'", '"'):
+            return name, self.expression()
+        if not (found := index_text.QUOTED.match(self.written, self.at)):
+            self.fail("a text without its end", "the quote that closes it", f"write {self.token}...{self.token}")
+        self.go_to(found.end())
+        return name, Term(found[2], repr(found[2]))
 
     def of_family(self, name: str) -> Term:
         """An atom with parameters, such as UniversalCopy[uint128]."""

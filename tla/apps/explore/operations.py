@@ -32,7 +32,7 @@ right_inverse logical_divide zipped_divide tiled_divide flat_divide logical_prod
 flat_product blocked_product raked_product tile_to_shape upcast downcast recast_layout flatten group select take size
 cosize max_common_layout max_common_vector nullspace is_injective is_bijective is_compact same_map make_layout make_ordered_layout
 make_shape make_stride make_coord make_tile make_identity_layout make_composed_layout slice_ dice crd2idx idx2crd static dynamic
-layout_add"""
+layout_add layout_of"""
 #: Those of them that are of tla.xla.
 XLA_OPERATIONS = "lower", "relayout", "is_bitcast", "byte_size", "padded_element_count"
 #: Those that are of tla.gpu.

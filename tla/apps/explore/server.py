@@ -30,7 +30,7 @@ MAX_BODY, TIMEOUT = 2**16, 10.0
 MAX_PROGRAM = 2**25
 
 #: The scripts of the page, in the order in which they run.
-SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js", "program.js"
+SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js", "program.js", "expression.js"
 #: path -> a file of the page, and its type
 _FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {f"/{x}": (x, "text/javascript") for x in SCRIPTS}
 _HEADERS = {

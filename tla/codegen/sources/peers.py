@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ...algebra.codomain import coshape
-from ...core.basis import Basis, ScaledBasis
+from ...core.basis import Basis, E, ScaledBasis
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
-from ...core.errors import LeafTypeError
+from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import leaves, modes_of, shown
 from ...core.ints import Int, IntLike, IntTupleLike, Leaf, known
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.swizzle import CoordSwizzle, Swizzle
+
+_1 = Int[1]()
 
 
 def _number(n: IntLike, system: str) -> str:
@@ -105,23 +107,49 @@ def _int_tuple(x: IntTupleLike) -> str:
     return f"IntTuple({', '.join(map(_int_tuple, x))})" if isinstance(x, tuple) else _number(x, "Mojo")
 
 
-def axe(x: object) -> str:
-    """A layout as TVM's Axe writes it: `S[(8,4):(4@a0,1@a1)]`, mode k of coordinates the axis a<k>, offsets without a name."""
-    layout = _plain(x, "Axe", 'write source(x.inner, "axe"): its swizzles are other functions')
-    if any(isinstance(n, tuple) for n in modes_of(layout.shape)):
-        raise LeafTypeError(f"{shown(layout)} as source of Axe", "extents that are not nested", "write flatten(layout)")
+def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
+    """A layout as TVM's Axe writes it: `S[(8,4):(4@a0,1@a1)]`, mode k of coordinates the axis axes[k], a<k> where there is none; offsets
+    without a name. replicas: the last mode is what counts the places of an element."""
+    if isinstance(x, ComposedLayout) and isinstance(x.inner, Layout):
+        text = axe(x.inner, axes, replicas)
+        starts = x.offset if isinstance(x.offset, tuple) else (x.offset,)
+        basis = (_1,) if starts is not x.offset else tuple(E[k] for k in range(len(starts)))
+        names = [f"@{_name(k, axes)}" if starts is x.offset else "" for k in range(len(starts))]
+        text += "".join(f" + {_number(n, 'Axe')}{name}" for n, name in zip(starts, names) if n != 0)
+        if isinstance(x.outer, Swizzle):
+            bits, base, shift = x.outer.bits, x.outer.base, x.outer.shift
+            return f"ComposeLayout({base}, {bits}, {abs(shift)}, TileLayout({text}){', swizzle_inner=False' if shift < 0 else ''})"
+        if isinstance(x.outer, Layout) and modes_of(x.outer.stride) == basis and all(n == 1 for n in modes_of(x.outer.shape)):
+            return text
+    layout = _plain(x, "Axe", 'write source(x.inner, "axe"): it has one swizzle, after all else')
     shape, stride = modes_of(layout.shape), modes_of(layout.stride)
-    return f"S[({','.join(_number(n, 'Axe') for n in shape)}):({','.join(map(_axis, stride))})]"
+    if not replicas:
+        return _box("S", shape, stride, axes)
+    if len(shape) != 2:
+        raise RankError(
+            f"{shown(layout)} as source of Axe, with replicas", "2 modes: elements and places", "write make_layout(elements, places)"
+        )
+    return " + ".join(_box(kind, modes_of(n), modes_of(d), axes) for kind, n, d in zip("SR", shape, stride))
 
 
-def _axis(d: Leaf) -> str:
+def _box(kind: str, shape: tuple[Leaf, ...], stride: tuple[Leaf, ...], axes: Sequence[str]) -> str:
+    if any(isinstance(n, tuple) for n in shape):
+        raise LeafTypeError(f"{shown(shape)} as source of Axe", "extents that are not nested", "write flatten(layout)")
+    return f"{kind}[({','.join(_number(n, 'Axe') for n in shape)}):({','.join(_axis(d, axes) for d in stride)})]"
+
+
+def _axis(d: Leaf, axes: Sequence[str]) -> str:
     if not isinstance(d, Basis):
         return _number(d, "Axe")
     first, *more = d.terms
     axis, *inside = first.path
     if more or inside:
         raise LeafTypeError(f"the stride {d} as source of Axe", "a stride along one axis", "give each axis a mode of its own")
-    return f"{_number(first.value, 'Axe')}@a{axis}"
+    return f"{_number(first.value, 'Axe')}@{_name(axis, axes)}"
+
+
+def _name(axis: int, axes: Sequence[str]) -> str:
+    return axes[axis] if axis < len(axes) else f"a{axis}"
 
 
 # --------------------------------------------------------------------------------------------- views of an arange

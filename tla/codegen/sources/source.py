@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.composed import ComposedLayout
@@ -23,27 +23,27 @@ from .kernels_cpp import kernel_cpp
 from .kernels_dsl import kernel_dsl
 from .tla_cpp import tla_cpp
 
-#: The systems, and what writes a layout in each; the function takes dtype where the system has element types.
-SYSTEMS: dict[str, tuple[Callable[..., str], bool]] = {
-    "cute_cpp": (cute_cpp, False),
-    "cute_dsl": (cute_dsl, False),
-    "tla_cpp": (tla_cpp, True),
-    "catlass_dsl": (catlass_dsl, True),
-    "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), True),
-    "flydsl": (peers.flydsl, False),
-    "pycute": (peers.pycute, False),
-    "mojo": (peers.mojo, False),
-    "axe": (peers.axe, False),
-    "torch_view": (peers.torch, False),
-    "numpy_view": (peers.numpy, False),
-    "isl": (peers.isl, False),
+#: The systems, and what writes a layout in each, with the options that it takes.
+SYSTEMS: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {
+    "cute_cpp": (cute_cpp, ()),
+    "cute_dsl": (cute_dsl, ()),
+    "tla_cpp": (tla_cpp, ("dtype",)),
+    "catlass_dsl": (catlass_dsl, ("dtype",)),
+    "xla": (lambda x, dtype="f32": str(raise_(x, dtype)), ("dtype",)),
+    "flydsl": (peers.flydsl, ()),
+    "pycute": (peers.pycute, ()),
+    "mojo": (peers.mojo, ()),
+    "axe": (peers.axe, ("axes", "replicas")),
+    "torch_view": (peers.torch, ()),
+    "numpy_view": (peers.numpy, ()),
+    "isl": (peers.isl, ()),
 }
 #: What kernels are made of besides layouts: CuTe's two languages have it.
 _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
 _KERNELS: dict[str, Callable[[Any], str]] = {"cute_cpp": kernel_cpp, "cute_dsl": kernel_dsl}
 
 
-def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
+def source(layout: AnyLayout, system: str, *, dtype: object = None, axes: Sequence[str] | None = None, replicas: bool | None = None) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
@@ -51,6 +51,8 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
              (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view" or "isl": docs/rosetta.md says what each can say
     dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout that a tag
              makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no layouts but those of tags
+    axes     of Axe the names of the axes that the modes of coordinates are
+    replicas of Axe whether the last of two modes counts the places that hold an element
     Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
              DSL two maps after a layout, and instructions that it does not have), RangeError for a Swizzle past 31 bits and an
              unknown system, Unproven where a division would round the other way there, and for "xla" what raise_ raises
@@ -74,6 +76,14 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None) -> str:
     cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16)), \
 cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
 
+    The threads that hold an element in Axe: those of element 0, and what moves them to each other, from a layout of threads.
+
+    >>> from tla import E, composition, make_layout, nullspace, right_inverse
+    >>> threads = parse("(_4,_8):(_0,_1)")                          # lane -> element: four lanes hold each
+    >>> places = make_layout(right_inverse(threads), nullspace(threads))
+    >>> print(source(composition(parse("_32:_1@0"), places), "axe", axes=["laneid"], replicas=True))
+    S[(8):(4@laneid)] + R[(4):(1@laneid)]
+
     Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`, and
     of `import catlass as tla`. Sizes are expressions of
     variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
@@ -89,13 +99,12 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
         if system not in _KERNELS or dtype is not None:
             raise LeafTypeError(f"source of {shown(layout)} for {system}", "CuTe, without a dtype", 'write source(x, "cute_cpp")')
         return _KERNELS[system](layout)
-    write, has_dtype = SYSTEMS[system]
-    x = _checked(layout)
-    if dtype is None:
-        return write(x)
-    if not has_dtype:
-        raise LeafTypeError(f"source for {system} with a dtype", "none: its layouts have no element type", "leave dtype out")
-    return write(x, dtype)
+    write, takes = SYSTEMS[system]
+    options = {name: x for name, x in (("dtype", dtype), ("axes", axes), ("replicas", replicas)) if x is not None}
+    for name in options:
+        if name not in takes:
+            raise LeafTypeError(f"source for {system} with {name}", f"no {name}: it has none", f"leave {name} out")
+    return write(_checked(layout), **options)
 
 
 def _checked(x: object) -> Any:

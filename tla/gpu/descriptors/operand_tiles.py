@@ -5,12 +5,15 @@ Source: the PTX manual, "Matrix descriptor format" of wgmma and of tcgen05; CuTe
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from ...algebra.flat_modes import flat_modes
 from ...core.element import Element, uint8
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import rank, shown
-from ...core.ints import is_constant
+from ...core.ints import is_constant, static
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import add
 from ...tensors.tensor import Tensor
 from ..instructions.atom import MMAAtom
 from .canonical import UNIT_BITS, Swizzled
@@ -21,18 +24,34 @@ from .vectors import is_multiple
 _GENERATIONS = {"sm90": WGMMA, "sm100": TCGEN05, "sm103": TCGEN05}
 
 
-def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> None:
+class Tiles(NamedTuple):
+    """The tiles of an operand that one instruction each reads.
+
+    descriptor   of a tile at byte 0
+    start        where the first one begins [elements of the buffer]
+    steps        from it to each: of the partition's modes, the first of extent 1 [16 bytes]
+    """
+
+    descriptor: Descriptor
+    start: Any
+    steps: Layout
+
+
+def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> Tiles:
     """Require that a descriptor says where each tile of an operand's partition (MMA, rest ...) is.
 
     where   the operation, for messages;  side  "A" or "B";  part  what partition_A or partition_B gives, of threads or of a symbol
     Raises  what wgmma_descriptor and umma_descriptor do: DivisibilityError where tiles are not canonical, or of another major than the
             instruction's; RangeError where one begins at no multiple of 16 bytes, or the buffer at none of the swizzle's pattern;
             LeafTypeError for a tensor in another memory. Of symbols that is proved, or recorded by assuming(); else Unproven
+    Returns the tiles, as a kernel's text has them
 
     >>> from tla import MakeTensor, parse, tile_to_shape, _32, _64
     >>> from tla.gpu import GMMA, SM90_64x64x16_F32F16F16_SS, half, make_tiled_mma
     >>> own = make_tiled_mma(SM90_64x64x16_F32F16F16_SS)[0]
-    >>> require_tiles("gemm", own.mma.atom, "A", own.partition_A(tile_to_shape(GMMA.K_SW64[half], (_64, _32))))
+    >>> tiles = require_tiles("gemm", own.mma.atom, "A", own.partition_A(tile_to_shape(GMMA.K_SW64[half], (_64, _32))))
+    >>> print(hex(tiles.descriptor.bits), tiles.start, tiles.steps)
+    0x8000002000010000 _0 (_1,_1,_2):(_0,_0,_2)
     >>> require_tiles("gemm", own.mma.atom, "A", own.partition_A(parse("(_64,_32):(_32,_1)")))
     Traceback (most recent call last):
     tla.core.errors.DivisibilityError: gemm, A of ...: (_64,_16):(_32,_1) is not canonical: rows 0 and 1 of mode 0 are 64 bytes apart
@@ -50,10 +69,10 @@ def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> None:
     parts = parts._replace(inner=_stored(parts.inner)) if atom.sparsity and side == "A" else parts
     one = parts.inner[0] if rank(parts.inner) > 1 else parts.inner
     lbo, sbo = descriptor_strides(generation, where, parts._replace(inner=one), major, element)
-    Descriptor(generation, major, parts.mode, 0, lbo, sbo)  # which refuses what its fields do not hold
-    if rank(parts.inner) > 1:
-        descriptor_steps(parts.inner, element)
+    descriptor = Descriptor(generation, major, parts.mode, 0, lbo, sbo)  # which refuses what its fields do not hold
+    steps = descriptor_steps(parts.inner, element) if rank(parts.inner) > 1 else Layout(static(1), static(0))
     _require_starts(where, part, parts, element)
+    return Tiles(descriptor, add(part.offset, parts.offset), steps)
 
 
 def _stored_element(atom: MMAAtom, side: str) -> Element:

@@ -160,10 +160,10 @@ def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
     chosen = np.ones(places.shape, bool) if mask is None else np.broadcast_to(mask, places.shape)
     if not np.all(valid | ~chosen):
         raise _not_valid(f"{where} to {t!r}", chosen & ~valid, places.shape)
-    _put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
+    put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
 
 
-def _put(where: str, t: Tensor, places: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+def put(where: str, t: Tensor, places: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
     """Write values to the buffer; InjectivityError, and nothing is written, where two that differ go to one place."""
     require_mutable(where, t)
     before = t.data[places]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ...core.errors import LeafTypeError
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
-from ..instructions import Instructions, Registers
+from ..instructions import Instructions, Registers, Tile
 
 _NAME = re.compile(r"v_(mfma)_(\w+?)_(\d+x\d+x\d+)_?(f16|f32|f64|i8)|v_(wmma)_(f32)_(16x16x16)_(f16)")
 #: Shapes whose builtins have no _ before the type: those of CDNA 1 and 2.
@@ -27,7 +27,9 @@ class Builtins(Instructions):
         """Whether it is an MFMA of floats or of integers of 8 bits, or a WMMA of float16 with sums in float32."""
         return isinstance(atom, MMAAtom) and _NAME.fullmatch(atom.instruction) is not None
 
-    def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
+    def product(
+        self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
+    ) -> Iterator[tuple[list[str], bool]]:
         lines = []
         for given in operands:
             self._function(atom, given)

@@ -5,7 +5,6 @@ Source: the CUDA C++ Programming Guide; AMD's HIP documentation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,11 +12,10 @@ from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..instructions import Instructions
 from ..program import Program
-from ..resources import padded
+from ..resources import alignment, placed
 from ..source import Form, Parts, Source, shared_bytes
-from ..text import Writer
+from ..text import WORD, Writer
 
-_WORD = re.compile(r"\w+")
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
 
@@ -27,12 +25,14 @@ class Runtime(NamedTuple):
 
     name           what its functions and types begin with, which is the language's name too
     without_host   the macro of a compiler that has no code of the host
+    registers      what bounds the registers of a thread, in place of the threads of a block; None where a compiler chooses
     others         a register of another thread of the warp: of its array, its number, and the mask of the threads' difference
     instructions   makes what writes asynchronous copies and instructions of several threads
     """
 
     name: str
     without_host: str
+    registers: str | None
     others: str
     instructions: Callable[[], Instructions]
 
@@ -50,10 +50,13 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
         if block.threads:
             lines = [lines[0], "{", *(f"    {line}" for line in lines[1:]), "}"]
         body += [f"{'    ' * block.indent}{line}" for line in lines]
-    words = {*_WORD.findall("\n".join(body))}
+    words = {*WORD.findall("\n".join(body))}
     indices = {"tid": "threadIdx.x"} | {f"bid{k}": f"blockIdx.{'xyz'[k]}" for k in range(len(p.grid))}
     body = [*(f"const {kind} {name} = {x};" for name, x in indices.items() if name in words), *body]
-    before = f'extern "C" __global__ void __launch_bounds__({p.threads}, 1)'
+    bounds = f"__launch_bounds__({p.threads}, 1)"
+    if p.registers is not None and runtime.registers is not None:
+        bounds = runtime.registers.format(p.registers)
+    before = f'extern "C" __global__ void {bounds}'
     form = Form(language.head(), before, "static __device__ __forceinline__", kind)
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))
 
@@ -61,12 +64,12 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
 def _shared(p: Program, writer: Writer) -> list[str]:
     """The arrays in shared memory; past what a compiler takes, parts of the memory that the launch asks for."""
     if not _is_asked_for(p):
-        return [f"__shared__ __align__(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
-    lines, start = ["extern __shared__ __align__(16) unsigned char shared_memory[];"], 0
-    for k, t in enumerate(p.shared):
+        named = ((f"__align__({alignment(t.data.nbytes)}) {writer.element_type(t)}", t) for t in p.shared)
+        return [f"__shared__ {kind} smem{k}[{len(t.data)}];" for k, (kind, t) in enumerate(named)]
+    lines = ["extern __shared__ __align__(1024) unsigned char shared_memory[];"]
+    for k, (t, start) in enumerate(zip(p.shared, placed(t.data.nbytes for t in p.shared)[0])):
         kind = writer.element_type(t)
         lines.append(f"{kind} *const smem{k} = reinterpret_cast<{kind} *>(shared_memory + {start});")
-        start += padded(t.data.nbytes)
     return lines
 
 

@@ -13,9 +13,11 @@ from typing import Any
 
 from ...core.int_tuple import leaves, size
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import add
+from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..instructions import Instructions, Registers
+from ..instructions import Instructions, Registers, Tile
 
 
 class Lanes(Instructions):
@@ -32,8 +34,8 @@ class Lanes(Instructions):
         self.forms: dict[str, list[Any]] = {}
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
-        """Whether it is one of any machine: what an instruction does is in its layouts."""
-        return True
+        """Whether it is one of any machine that adds plain products: what an instruction does is in its layouts."""
+        return not isinstance(atom, MMAAtom) or atom.arithmetic == PLAIN
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         copy = f"memcpy(&{target}, &{source}, {width});"
@@ -41,10 +43,7 @@ class Lanes(Instructions):
             return [copy]
         return [f"if ({condition}) {copy}", *([f"else memset(&{target}, 0, {width});"] if atom.fills_zeros else [])]
 
-    def commit(self) -> list[str]:
-        return []
-
-    def wait(self, pending: int) -> list[str]:
+    def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         return []
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
@@ -67,33 +66,45 @@ class Lanes(Instructions):
             calls.append(f"{name}(&rows[{i}][tid], &{target.name}[tid][{target.elements[0]}], {self._each(target)});")
         yield self._warps(lanes, calls), False
 
-    def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
+    def product(
+        self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
+    ) -> Iterator[tuple[list[str], bool]]:
         lanes = int(size(atom.thr_id))
-        calls = [self._product(atom, lanes, given) for given in operands]
+        calls = [line for given, read in zip(operands, tiles) for line in self._product(atom, lanes, given, read)]
         yield self._warps(lanes, calls), False
 
-    def _product(self, atom: MMAAtom, lanes: int, given: dict[str, Registers]) -> str:
-        at = {x: self._relative(r) for x, r in given.items()}
-        name = self._named(atom.instruction.replace(".", "_").replace("::", "_"), tuple((given[x].kind, at[x]) for x in "DABC"))
+    def _product(self, atom: MMAAtom, lanes: int, given: dict[str, Registers], read: dict[str, Tile]) -> list[str]:
+        """The lines of one product; tiles of shared memory are gathered before."""
+        kinds, at = {x: r.kind for x, r in (given | read).items()}, {x: self._relative(r) for x, r in given.items()}
+        name = self._named(atom.instruction.replace(".", "_").replace("::", "_"), tuple((kinds[x], at.get(x)) for x in "DABC"))
         if name not in self.functions:
             m, n, k = map(int, leaves(atom.shape_mnk))
-            total = "double" if given["C"].kind == "double" else "int" if "int" in given["C"].kind else "float"
-            parameters = ", ".join(f"{'' if x == 'D' else 'const '}{given[x].kind} *{x.lower()}, int {x.lower()}_each" for x in "DABC")
-            tiles = [
-                f"    {given['A'].kind} a_tile[{m * k}];",
-                f"    {given['B'].kind} b_tile[{n * k}];",
-                *self._lanes(lanes, atom.A, [f"a_tile[{{}}] = a[a_each * lane + {i}];" for i in at["A"]]),
-                *self._lanes(lanes, atom.B, [f"b_tile[{{}}] = b[b_each * lane + {i}];" for i in at["B"]]),
-            ]
+            total = "double" if kinds["C"] == "double" else "int" if "int" in kinds["C"] else "float"
+            of = {x: f"{'' if x == 'D' else 'const '}{kinds[x]} *{x.lower()}" for x in "DABC"}
+            parameters = ", ".join(f"{of[x]}_tile" if x in read else f"{of[x]}, int {x.lower()}_each" for x in "DABC")
+            tiles = []
+            for x, own, extent, layout in ("A", "a", m * k, atom.A), ("B", "b", n * k, atom.B):
+                if x in given:
+                    tiles += [f"    {kinds[x]} {own}_tile[{extent}];"]
+                    tiles += self._lanes(lanes, layout, [f"{own}_tile[{{}}] = {own}[{own}_each * lane + {i}];" for i in at[x]])
             sums = [
                 f"{{{{ const int at = {{}}; {total} sum = c[c_each * lane + {i}]; "
                 f"for (int k = 0; k < {k}; ++k) sum += ({total})a_tile[at % {m} + {m} * k] * ({total})b_tile[at / {m} + {n} * k]; "
-                f"d[d_each * lane + {j}] = ({given['D'].kind})sum; }}}}"
+                f"d[d_each * lane + {j}] = ({kinds['D']})sum; }}}}"
                 for i, j in zip(at["C"], at["D"])
             ]
             self.functions[name] = [f"static inline void {name}({parameters}) {{", *tiles, *self._lanes(lanes, atom.C, sums), "}"]
-        arguments = [f"&{r.name}[tid][{r.elements[0]}], {self._each(r)}" for r in (given[x] for x in "DABC")]
-        return f"{name}({', '.join(arguments)});"
+        arguments = {x: f"&{r.name}[tid][{r.elements[0]}], {self._each(r)}" for x, r in given.items()}
+        call = f"{name}({', '.join(arguments.get(x, f'{x.lower()}_tile') for x in 'DABC')});"
+        gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
+        return ["{", *(f"    {line}" for line in (*gathered, call)), "}"] if gathered else [call]
+
+    def _gathered(self, name: str, tile: Tile) -> list[str]:
+        """The lines that make an array of a tile in shared memory."""
+        count = int(size(tile.tensor.shape))
+        before, (place,) = self.values([add(tile.tensor.offset, tile.tensor.layout(index("lane", count)))])
+        body = [*(line.replace("{int}", "int") for line in before), f"{name}[lane] = {tile.name}[{place}];"]
+        return [f"{tile.kind} {name}[{count}];", f"for (int lane = 0; lane < {count}; ++lane) {{", *(f"    {x}" for x in body), "}"]
 
     def _lanes(self, lanes: int, layout: Layout, lines: list[str]) -> list[str]:
         """The loop over the lanes of lines, each for a value, with the place of it in the tile."""

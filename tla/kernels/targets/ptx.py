@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
-from ..instructions import Instructions, Registers
+from ...gpu.tiled.fragments import numpy_type
+from ..instructions import Instructions, Registers, Tile, is_asynchronous
 
 _DEVICE = "static __device__ __forceinline__ void"
 #: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of whatever they hold.
 _CONSTRAINTS = {"float": ("f", "float"), "double": ("d", "double")}
+_DESCRIPTOR = "l", "unsigned long long"
+#: CuTe's word for what orders asynchronous instructions -> PTX.
+_ORDERS = {
+    "cp_async_fence": "cp.async.commit_group",
+    "cp_async_wait": "cp.async.wait_group {}",
+    "fence_view_async_shared": "fence.proxy.async.shared::cta",
+    "warpgroup_arrive": "wgmma.fence.sync.aligned",
+    "warpgroup_commit_batch": "wgmma.commit_group.sync.aligned",
+    "warpgroup_wait": "wgmma.wait_group.sync.aligned {}",
+}
 _SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 
 
@@ -21,7 +32,7 @@ class Ptx(Instructions):
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
         """Whether it is one of NVIDIA's."""
-        return atom is None or atom.instruction.startswith(("mma.sync", "ldmatrix", "cp.async"))
+        return atom is None or atom.instruction.startswith(("mma.sync", "wgmma", "ldmatrix", "cp.async"))
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         name = f"{atom.instruction.replace('.', '_')}_{width}"
@@ -36,33 +47,73 @@ class Ptx(Instructions):
             return [f"{name}(&{target}, &{source}, {condition or 'true'});"]
         return [f"{f'if ({condition}) ' if condition else ''}{name}(&{target}, &{source});"]
 
-    def commit(self) -> list[str]:
-        self.functions["cp_async_fence"] = [f'{_DEVICE} cp_async_fence() {{ asm volatile("cp.async.commit_group;"); }}']
-        return ["cp_async_fence();"]
+    def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
+        name = f"{word}_{pending}" if word.endswith("wait") else word
+        clobbered = "" if word == "cp_async_fence" else ' ::: "memory"'
+        self.functions[name] = [f'{_DEVICE} {name}() {{ asm volatile("{_ORDERS[word].format(pending)};"{clobbered}); }}']
+        fences = [line for x in accumulators for line in self._fence(x)] if word.startswith("warpgroup") else []
+        if word == "warpgroup_arrive":
+            return [*fences, f"{name}();"]
+        return [f"{name}();", *(fences if word == "warpgroup_wait" else [])]
 
-    def wait(self, pending: int) -> list[str]:
-        name = f"cp_async_wait_{pending}"
-        self.functions[name] = [f'{_DEVICE} {name}() {{ asm volatile("cp.async.wait_group {pending};" ::: "memory"); }}']
-        return [f"{name}();"]
+    def _fence(self, x: Registers) -> list[str]:
+        """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders their products."""
+        constraint, kind = self._constraint(x.kind)
+        name = f"fence_operand_{constraint}"
+        self.functions[name] = [f'{_DEVICE} {name}({kind} &x) {{ asm volatile("" : "+{constraint}"(x) :: "memory"); }}']
+        words = self._words(x, 32)
+        return [f"{name}({word});" for word in words]
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         name, count = atom.instruction.replace(".", "_"), atom.writes.bits
         lines = []
         for row, target in zip(rows, targets):
             words = self._words(target, count)
-            self._function(name, atom.instruction, [("=", "r", "unsigned int", len(words))], row=True)
+            self._function(name, f"{atom.instruction} {{}};", [("=", "r", "unsigned int", len(words))], row=True)
             lines.append(f"{name}({', '.join([*words, f'&{row}'])});")
         yield lines, True
 
-    def product(self, atom: MMAAtom, operands: list[dict[str, Registers]]) -> Iterator[tuple[list[str], bool]]:
+    def product(
+        self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
+    ) -> Iterator[tuple[list[str], bool]]:
+        if is_asynchronous(atom):
+            yield self._of_warpgroups(atom, operands, tiles), True
+            return
         name = atom.instruction.replace(".", "_").replace("::", "_")
         lines = []
         for given in operands:
             words = {x: self._words(given[x], atom.register_bits) for x in "DABC"}
             forms = [("=" if x == "D" else "", *self._constraint(given[x].kind), len(words[x])) for x in "DABC"]
-            self._function(name, atom.instruction, forms, row=False)
+            self._function(name, f"{atom.instruction} {{}};", forms)
             lines.append(f"{name}({', '.join(w for x in 'DABC' for w in words[x])});")
         yield lines, True
+
+    def _of_warpgroups(self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]) -> list[str]:
+        """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory, and steps from it."""
+        majors = [str(getattr(atom, f"major_{x}")) for x in tiles[0]]
+        name = "_".join([atom.instruction.replace(".", "_"), *majors])
+        starts: dict[tuple[str, str, int], str] = {}
+        calls = []
+        for given, read in zip(operands, tiles):
+            words, forms = [], []
+            for x in "DAB":
+                if x in read:
+                    tile = read[x]
+                    start = starts.setdefault((tile.name, tile.start, tile.descriptor), f"descriptor_{len(starts)}")
+                    words.append(f"{start} + {tile.step}" if tile.step else start)
+                    forms.append(("", *_DESCRIPTOR, 1))
+                else:
+                    words += (held := self._words(given[x], atom.register_bits))
+                    forms.append(("+" if x == "D" else "", *self._constraint(given[x].kind), len(held)))
+            calls.append(f"{name}({', '.join(words)});")
+            self._function(name, f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, {_told(atom, majors)}; }}", forms)
+        self.functions["matrix_descriptor"] = [
+            "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {",
+            f"    return bits | (({_SHARED.format('start')} & 0x3ffff) >> 4);",
+            "}",
+        ]
+        made = [f"const unsigned long long {x} = matrix_descriptor(&{name}[{at}], {bits:#x}ull);" for (name, at, bits), x in starts.items()]
+        return [*made, *calls]
 
     @staticmethod
     def _constraint(kind: str) -> tuple[str, str]:
@@ -75,8 +126,8 @@ class Ptx(Instructions):
         each = bits // (8 * BYTES[x.kind])
         return [f"*reinterpret_cast<unsigned int *>(&{x.name}[{n}])" for n in x.elements[::each]]
 
-    def _function(self, name: str, instruction: str, forms: list[tuple[str, str, str, int]], row: bool) -> None:
-        """Keep the function of an instruction: operands as (=, constraint, type, how many), and the address of a row perhaps."""
+    def _function(self, name: str, instruction: str, forms: list[tuple[str, str, str, int]], *, row: bool = False) -> None:
+        """Keep the function of an instruction around its operands: each (= or +, constraint, type, how many), and the address of a row."""
         if name in self.functions:
             return
         parameters: list[str] = []
@@ -87,7 +138,8 @@ class Ptx(Instructions):
         for letter, (way, constraint, kind, count) in zip("dabc", forms):
             names = [f"{letter}{i}" for i in range(count)]
             parameters += [f"{kind} {'&' if way else ''}{x}" for x in names]
-            numbers.append("{" + ", ".join(f"%{at + i}" for i in range(count)) + "}")
+            several = ", ".join(f"%{at + i}" for i in range(count))
+            numbers.append(several if constraint == "l" else f"{{{several}}}")
             (written if way else read).extend(f'"{way}{constraint}"({x})' for x in names)
             at += count
         if row:
@@ -95,8 +147,15 @@ class Ptx(Instructions):
             numbers.append(f"[%{at}]")
             read.append(f'"r"({_SHARED.format("row")})')
         clobbered = ' : "memory"' if row else ""
-        asm = f'asm volatile("{instruction} {", ".join(numbers)};" : {", ".join(written)} : {", ".join(read)}{clobbered});'
+        asm = f'asm volatile("{instruction.replace("{}", ", ".join(numbers))}" : {", ".join(written)} : {", ".join(read)}{clobbered});'
         self.functions[name] = [f"{_DEVICE} {name}({', '.join(parameters)}) {{", f"    {asm}", "}"]
+
+
+def _told(atom: MMAAtom, majors: list[str]) -> str:
+    """The end of wgmma: the predicate that it adds, of floats the signs of A and B, of 16 bits the majors of what is in shared memory."""
+    signs = ["-1" if negated else "1" for negated in (atom.arithmetic.negate_A, atom.arithmetic.negate_B)]
+    of_floats = not numpy_type(atom.val_D).startswith("int")
+    return ", ".join(["p", *(signs if of_floats else []), *(str(int(x == "MN")) for x in majors if atom.val_A.bits == 16)])
 
 
 #: Bytes of the text's element types that are narrower than a register, or as wide and no float.

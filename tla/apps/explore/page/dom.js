@@ -10,6 +10,7 @@ const EXAMPLES = {
     ["A tile of CuTe", "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))"],
     ["A conflict of ldmatrix, and its mend", "(_64,_64):(_64,_1)", { "access": "ldmatrix.x4", "bits": "16" }],
     ["A swizzled tensor, as CuTe prints it", "Sw<3,4,3>_smem_ptr[16b](0x0) o (_8,_64):(_64,_1)"],
+    ["The address that a kernel computes", 'layout_of("(row/8)*512 + (row%8)*64 + ((col/8) ^ (row%8))*8 + col%8", (64, 64), "row,col")', { "access": "ldmatrix.x4", "bits": "16" }],
     ["A divide, step by step", "A = (_8,_12):(_12,_1); zipped_divide(A, (_4, _3))"],
     ["An MMA: who holds what", "SM80_16x8x16_F32F16F16F32_TN"],
     ["A tiled copy", "make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (_16,_8):(_8,_1), (_1,_8):(_0,_1))"],

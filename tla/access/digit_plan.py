@@ -1,0 +1,291 @@
+"""Conversions of owners over digits of any extents: in slices that are over bits, as a larger tile wrapped, or through padded rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import RangeError, RankError, TlaError
+from ..linear import LinearLayout, RadixLayout
+from ..linear.arguments import checked
+from .device_text import loaded, require_name, stored, vector_mover
+from .dialects import CUDA, HIP, Dialect
+from .machines import Machine
+from .plan import ConversionPlan
+from .slices import Registers, Slices, ways
+from .steps import BYTE_BITS
+from .through_rows import Rows, Side, through_rows
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_HARDWARE = ("register", "lane", "warp")
+
+
+@dataclass(frozen=True)
+class RadixPlan:
+    """The way of values from the owners of one layout over digits to those of another.
+
+    kind           "registers", "shuffles" or "shared memory"
+    shuffles, bytes, wavefronts, instructions, cycles, why, element_bits   as of a ConversionPlan
+    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each
+    rows           where it goes through rows in shared memory: both sides of it
+    src, dst       the layouts
+
+    >>> from tla.access import convert
+    >>> from tla.linear import radix
+    >>> a = radix("register=(2,3):(1,32), lane=16:2 -> column=96")               # pairs along a row, three times
+    >>> b = radix("register=(2,3):(16,32), lane=16:1 -> column=96")
+    >>> plan = convert(a, b)
+    >>> plan.kind, plan.shuffles, len(plan.slices)
+    ('shuffles', 6, 3)
+    """
+
+    kind: str
+    shuffles: int
+    bytes: int
+    wavefronts: int
+    instructions: int
+    cycles: int
+    why: str
+    element_bits: int
+    slices: tuple[tuple[Registers, Registers], ...]
+    part: ConversionPlan | None
+    rows: Rows | None
+    src: RadixLayout = field(repr=False)
+    dst: RadixLayout = field(repr=False)
+
+    def __str__(self) -> str:
+        """The plan in words: its way, why, and what it costs."""
+        lines = [f"{self.kind}: {self.why}"]
+        if self.shuffles:
+            lines.append(f"{self.shuffles} shuffles of each warp")
+        if self.bytes:
+            lines.append(
+                f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all, {self.bytes} bytes of memory"
+            )
+        return "\n".join(lines)
+
+    def run(self, values: object) -> npt.NDArray[Any]:
+        """The plan executed on an array [warp, lane, register], or [thread, value] as its layouts are: what the destination holds.
+
+        >>> import numpy as np
+        >>> from tla.access import convert
+        >>> from tla.linear import radix
+        >>> a, b = radix("thread=6:1, value=2:6 -> index=12"), radix("thread=6:2, value=2:1 -> index=12")
+        >>> convert(a, b).run(np.arange(12).reshape(2, 6).T).tolist()
+        [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]]
+        """
+        import numpy as np
+
+        given, sizes = np.asarray(values), _sizes(self.src)
+        if given.shape != sizes:
+            raise RankError(f"run of an array of shape {given.shape}", f"{sizes}: {_axes(self.src)}", "give one value for each")
+        found = np.zeros(_sizes(self.dst), given.dtype)
+        if self.rows is not None:
+            memory = np.zeros(self.rows.elements, given.dtype)
+            memory[np.array(self.rows.store.offsets())] = given.reshape(-1, given.shape[-1])
+            found.reshape(-1, found.shape[-1])[:] = memory[np.array(self.rows.load.offsets())]
+            return found
+        assert self.part
+        by_warp = given.reshape(*_warps(self.part.src), -1)
+        into = found.reshape(*_warps(self.part.dst), -1)
+        for src, dst in self.slices:
+            moved = self.part.run(by_warp[:, :, [r or 0 for r in src]])
+            for k, r in enumerate(dst):
+                if r is not None:
+                    into[:, :, r] = moved[:, :, k]
+        return found
+
+    @checked
+    def cuda(self, name: str = "convert") -> str:
+        """The plan as a CUDA device function, as ConversionPlan.cuda has it; of slices that one function and a call for each.
+
+        >>> from tla.access import convert
+        >>> from tla.linear import radix
+        >>> a, b = radix("thread=6:1, value=2:6 -> index=12"), radix("thread=(2,3):(6,1), value=2:3 -> index=12")
+        >>> print(convert(a, b).cuda())
+        template <class T>
+        __device__ __forceinline__ void convert(const T* src, T* dst, T* smem) {
+          const unsigned thread = threadIdx.x;
+          const unsigned src_at = thread;
+          smem[src_at + 0] = src[0];
+          smem[src_at + 6] = src[1];
+          __syncthreads();
+          const unsigned dst_at = thread % 2u * 6u + thread / 2u;
+          dst[0] = smem[dst_at + 0];
+          dst[1] = smem[dst_at + 3];
+        }
+        """
+        return self._text(CUDA, name)
+
+    @checked
+    def hip(self, name: str = "convert") -> str:
+        """The plan as a HIP device function, as cuda() has it.
+
+        >>> from tla.access import convert
+        >>> from tla.linear import radix
+        >>> a, b = radix("register=(2,3):(3,1) -> column=6"), radix("register=(3,2):(1,3) -> column=6")
+        >>> print(convert(a, b, memory="gfx942").hip().splitlines()[-1])
+        }
+        """
+        return self._text(HIP, name)
+
+    def _text(self, dialect: Dialect, name: str) -> str:
+        require_name(dialect.name, name)
+        if self.rows is not None:
+            lines = [*_rows_text(dialect, self.rows, max(BYTE_BITS, self.element_bits))]
+            return _function(name, ", T* smem", lines)
+        assert self.part
+        slice_name = f"{name}_slice"
+        of_slice = self.part.cuda(slice_name) if dialect is CUDA else self.part.hip(slice_name)
+        smem = ", T* smem" if self.bytes else ""
+        return f"{of_slice}\n{_function(name, smem, [*self._calls(slice_name)])}"
+
+    def _calls(self, slice_name: str) -> Iterator[str]:
+        """A call for each slice, in memory of its own, or one after the other in the same."""
+        assert self.part
+        again = self.bytes == self.part.bytes
+        step = 0 if again else self.part.bytes * 8 // max(BYTE_BITS, self.element_bits)
+        for k, (src, dst) in enumerate(self.slices):
+            if k and again and self.bytes:
+                yield "__syncthreads();"
+            smem = f", smem + {k * step}" if self.bytes else ""
+            held = ", ".join("T()" if r is None else f"src[{r}]" for r in src)
+            kept = " ".join(f"dst[{r}] = got[{i}];" for i, r in enumerate(dst) if r is not None)
+            yield f"{{ const T held[] = {{{held}}}; T got[{len(dst)}]; {slice_name}(held, got{smem}); {kept} }}"
+
+
+def convert_digits(
+    src: RadixLayout,
+    dst: RadixLayout,
+    element_bits: int,
+    machine: Machine,
+    through: str | None,
+    scratch_bytes: int | None,
+    over_bits: Callable[[LinearLayout, LinearLayout], ConversionPlan],
+) -> RadixPlan:
+    """The plan of two layouts over digits; over_bits plans those of a slice.
+
+    Raises     as convert() does, and RangeError for layouts that are no slices alike and whose sums wrap
+    """
+    src, dst = _of_hardware(src), _of_hardware(dst)
+    if src.out_sizes != dst.out_sizes:
+        raise RankError(f"convert of {src.out_sizes} to {dst.out_sizes}", "layouts of one tile", "give both the same shape")
+    if (found := _over_bits(src, dst, machine, scratch_bytes, over_bits)) is not None:
+        return found
+    first, second = _of_threads(src), _of_threads(dst)
+    if first.in_sizes["thread"] != second.in_sizes["thread"]:
+        what = f"convert from {first.in_sizes['thread']} threads to {second.in_sizes['thread']}"
+        raise RangeError(what, "as many", "give both layouts the same threads")
+    width = max(BYTE_BITS, element_bits)
+    rows = through_rows(first, second, width, machine)
+    size = rows.elements * width // 8
+    if through == "shuffle":
+        raise RangeError("convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out")
+    if scratch_bytes is not None and size > scratch_bytes:
+        raise RangeError(f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes")
+    counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
+    return RadixPlan("shared memory", *counts, "odd digits change their owners", element_bits, (), None, rows, src, dst)
+
+
+def _over_bits(
+    src: RadixLayout,
+    dst: RadixLayout,
+    machine: Machine,
+    scratch_bytes: int | None,
+    over_bits: Callable[[LinearLayout, LinearLayout], ConversionPlan],
+) -> RadixPlan | None:
+    """The plan in slices, or of the larger tile that both wrap; None where neither is."""
+    split = [_of_warps(x, machine.read.lanes) for x in (src, dst)]
+    if split[0] is None or split[1] is None:
+        return None
+    plans = []
+    for way in ways(split[0], split[1]):
+        try:
+            plans.append(_of_slices(way, over_bits(way.src, way.dst), src, dst, scratch_bytes))
+        except TlaError:  # of other warps, or a part that nobody holds: the whole may have it
+            continue
+    return min(plans, key=lambda plan: (plan.cycles, plan.bytes), default=None)
+
+
+def _of_slices(way: Slices, part: ConversionPlan, src: RadixLayout, dst: RadixLayout, scratch_bytes: int | None) -> RadixPlan:
+    """The plan of slices, which go one after the other through the same memory where that is small."""
+    n = len(way.registers)
+    size = part.bytes * n if scratch_bytes is None or part.bytes * n <= scratch_bytes else part.bytes
+    counts = (part.shuffles * n, size, part.wavefronts * n, part.instructions * n, part.cycles * n)
+    return RadixPlan(part.kind, *counts, f"{way.why}; {part.why}", part.element_bits, way.registers, part, None, src, dst)
+
+
+# ------------------------------------------------------------------------------------------------- owners
+
+
+def _of_hardware(layout: RadixLayout) -> RadixLayout:
+    """The layout over register, lane and warp, or over thread and value, in this order."""
+    names = {*layout.in_sizes}
+    if names == {"thread", "value"}:
+        wanted: Sequence[str] = ("thread", "value")
+    elif names <= {*_HARDWARE}:
+        wanted = _HARDWARE
+    else:
+        what = f"convert of a layout of {', '.join(layout.in_sizes) or 'no inputs'}"
+        raise RankError(what, "register, lane and warp, or thread and value", "rename its inputs")
+    return RadixLayout({name: layout.bases.get(name, []) for name in wanted}, layout.outs)
+
+
+def _of_warps(layout: RadixLayout, lanes: int) -> RadixLayout | None:
+    """The layout over register, lane and warp; None where threads are no digits of lanes and warps."""
+    if "lane" in layout.in_sizes:
+        return layout
+    threads, values = layout.in_sizes["thread"], layout.in_sizes["value"]
+    width = min(lanes, threads)
+    turned = RadixLayout({name: layout.bases[name] for name in ("value", "thread")}, layout.outs)
+    try:
+        return turned.reshape_ins({"register": values, "lane": width, "warp": threads // width})
+    except RangeError:
+        return None
+
+
+def _of_threads(layout: RadixLayout) -> RadixLayout:
+    """The layout over thread and value."""
+    if "thread" in layout.in_sizes:
+        return layout
+    values, lanes, warps = (layout.in_sizes[name] for name in _HARDWARE)
+    turned = layout.reshape_ins({"value": values, "thread": lanes * warps})
+    return RadixLayout({name: turned.bases[name] for name in ("thread", "value")}, turned.outs)
+
+
+def _sizes(layout: RadixLayout) -> tuple[int, ...]:
+    return tuple(layout.in_sizes[name] for name in _axes(layout).split(", "))
+
+
+def _axes(layout: RadixLayout) -> str:
+    return "thread, value" if "thread" in layout.in_sizes else "warp, lane, register"
+
+
+def _warps(layout: LinearLayout) -> tuple[int, int]:
+    return layout.get_in_dim_size("warp"), layout.get_in_dim_size("lane")
+
+
+# ------------------------------------------------------------------------------------------------- text
+
+
+def _function(name: str, smem: str, lines: Sequence[str]) -> str:
+    head = ["template <class T>", f"__device__ __forceinline__ void {name}(const T* src, T* dst{smem}) {{"]
+    return "\n".join([*head, *(f"  {line}" for line in lines), "}"])
+
+
+def _rows_text(dialect: Dialect, rows: Rows, width: int) -> Iterator[str]:
+    yield "const unsigned thread = threadIdx.x;"
+    yield from _side_text(dialect, rows.store, width, "src")
+    yield "__syncthreads();"
+    yield from _side_text(dialect, rows.load, width, "dst")
+
+
+def _side_text(dialect: Dialect, side: Side, width: int, name: str) -> Iterator[str]:
+    yield f"const unsigned {name}_at = {side.start};"
+    if side.vector > 1:
+        yield from vector_mover(dialect, name == "src", side.vector, width)
+    for vector in side.vectors():
+        yield (stored if name == "src" else loaded)(vector, f"{name}_at + {vector.at}", side.vector > 1)

@@ -1,0 +1,181 @@
+"""Conversions of owners over digits through shared memory: rows in one order or another, some a few elements longer than they have to be.
+
+Every such memory is counted, and the one of the fewest wavefronts is taken. Offsets are sums of what the thread's number adds and a
+constant for each of its values, so that the text has one address for each thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..core.errors import RangeError, TlaError
+from ..core.ints import static
+from ..core.layout import Layout
+from ..linear import RadixLayout
+from .counting import Access, access
+from .machines import Machine
+from .memories import Memory
+from .steps import WORD_BITS, Vector
+
+#: The digits of an input: extents and strides.
+Digits = list[tuple[int, int]]
+
+
+class Side(NamedTuple):
+    """A thread's values and where they lie: digits of the thread's number, offsets of the values, elements in an access."""
+
+    thread: Digits
+    values: list[int]
+    vector: int
+
+    @property
+    def start(self) -> str:
+        """The thread's part of the offset, as text."""
+        terms, place = [], 1
+        for k, (n, stride) in enumerate(self.thread):
+            digit = "thread" if place == 1 else f"thread / {place}u"
+            digit += "" if k == len(self.thread) - 1 else f" % {n}u"
+            terms += [digit if stride == 1 else f"{digit} * {stride}u"] if stride else []
+            place *= n
+        return " + ".join(terms) or "0u"
+
+    def vectors(self) -> list[Vector]:
+        """Each access: where it begins, and the values of each of its places."""
+        found: dict[int, list[list[int]]] = {}
+        for v, place in enumerate(self.values):
+            found.setdefault(place // self.vector, [[] for _ in range(self.vector)])[place % self.vector].append(v)
+        return [Vector(k * self.vector, of) for k, of in found.items()]
+
+    def offsets(self) -> list[list[int]]:
+        """The offset of each value of each thread."""
+        return [[start + v for v in self.values] for start in values_of(self.thread)]
+
+
+class Rows(NamedTuple):
+    """A way through shared memory: both sides, and what it costs."""
+
+    store: Side
+    load: Side
+    elements: int
+    wavefronts: int
+    instructions: int
+
+
+def values_of(digits: Digits) -> list[int]:
+    """The sums of digits, the first digit fastest."""
+    found = [0]
+    for n, stride in digits:
+        found = [high + low for high in range(0, n * stride, stride) for low in found] if stride else found * n
+    return found
+
+
+def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Rows:
+    """The cheapest of the memories whose rows are padded, for layouts of thread and value.
+
+    Raises     RangeError for sums that wrap, or elements that the source does not hold
+    """
+    sums = [{name: _plain(x, name) for name in src.out_sizes} for x in (src, dst)]
+    require_held(src, dst)
+    best: Rows | None = None
+    for strides, elements in _memories(src.out_sizes, width):
+        found = _costed([_sides(x, strides) for x in sums], elements, width, machine)
+        if found is not None and (best is None or _rank(found) < _rank(best)):
+            best = found
+    if best is None:
+        raise RangeError("convert through rows: no access of whole values", "a width that memory has", "cut elements into words first")
+    return best
+
+
+def _rank(found: Rows) -> tuple[int, int, int]:
+    return found.wavefronts, found.instructions, found.elements
+
+
+def require_held(src: RadixLayout, dst: RadixLayout) -> None:
+    """RangeError where nobody holds an element before that somebody needs."""
+    there, needed = ({*_elements(x)} for x in (src, dst))
+    if missing := sorted(needed - there):
+        at = ", ".join(map(str, missing[0]))
+        raise RangeError(f"convert: nobody holds element ({at}) before", "a source that holds it", "convert to the part that it holds")
+
+
+def _elements(layout: RadixLayout) -> Iterator[tuple[int, ...]]:
+    for t, v in itertools.product(range(layout.in_sizes["thread"]), range(layout.in_sizes["value"])):
+        yield tuple(layout.apply({"thread": t, "value": v}).values())
+
+
+def _plain(layout: RadixLayout, name: str) -> dict[str, Digits]:
+    sums = layout.sums(name)
+    if sums is None:
+        raise RangeError(f"convert: sums of {layout} wrap in {name}", "sums that stay in the tile", "give both layouts over bits or slices")
+    return dict(sums)
+
+
+def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int], int]]:
+    """The stride of each dimension, and the elements in all: each order of the dimensions, rows padded by up to eight words."""
+    word = max(1, WORD_BITS // width)
+    paddings = [0, *range(word, 9 * word, word)]
+    for order in itertools.permutations(sizes):
+        for padding in paddings if len(sizes) > 1 else (0,):
+            strides, step = {}, 1
+            for k, name in enumerate(order):
+                strides[name] = step
+                step = step * sizes[name] + (padding if k == 0 else 0)
+            yield strides, 1 + sum((sizes[name] - 1) * strides[name] for name in sizes)
+
+
+def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[str, Digits]:
+    """The digits of thread and value in memory: each dimension's times its stride, where one digit moves several they are one sum."""
+    found: dict[str, Digits] = {}
+    for name in ("thread", "value"):
+        parts = _on_common([n for n, _ in of[name]] for of in sums.values())
+        totals = [0] * len(parts)
+        for dim, stride in strides.items():
+            totals = [a + stride * b for a, b in zip(totals, _strides_on(sums[dim][name], parts))]
+        found[name] = [*zip(parts, totals)]
+    return found
+
+
+def _on_common(extents: Iterable[list[int]]) -> list[int]:
+    """Extents whose places are those of all lists."""
+    places = sorted({p for of in extents for p in itertools.accumulate(of, lambda a, b: a * b)} | {1})
+    if any(b % a for a, b in itertools.pairwise(places)):
+        raise RangeError(f"convert: digits end at {places}", "ends that divide each other", "write digits that end at the same places")
+    return [b // a for a, b in itertools.pairwise(places)]
+
+
+def _strides_on(digits: Digits, extents: Sequence[int]) -> list[int]:
+    """The stride of each of these extents in digits that are cut there."""
+    found, left = [], [*reversed(digits)]
+    for n in extents:
+        extent, stride = left.pop()
+        found.append(stride)
+        if extent > n:
+            left.append((extent // n, stride * n))
+    return found
+
+
+def _costed(sides: Sequence[dict[str, Digits]], elements: int, width: int, machine: Machine) -> Rows | None:
+    """The wavefronts of a memory; None where values are no whole accesses of it."""
+    try:
+        (write, store), (read, load) = (_side(x, width, row) for x, row in zip(sides, (machine.write, machine.read)))
+    except TlaError:
+        return None
+    warps = -(-len(values_of(store.thread)) // machine.read.lanes)
+    return Rows(store, load, elements, write.total + read.total, (write.instructions + read.instructions) // warps)
+
+
+def _side(digits: dict[str, Digits], width: int, row: Memory) -> tuple[Access, Side]:
+    """One side in the widest accesses of which no thread begins inside of one."""
+    layout, starts = _as_layout(digits), values_of(digits["thread"])
+    counted = access(layout, None, width, memory=row)
+    if any(x % (counted.vector // width) for x in starts):
+        counted = access(layout, None, width, width, row)
+    return counted, Side(digits["thread"], values_of(digits["value"]), counted.vector // width)
+
+
+def _as_layout(digits: dict[str, Digits]) -> Layout:
+    modes = [digits[name] or [(1, 0)] for name in ("thread", "value")]
+    shape, stride = (tuple(tuple(static(pair[k]) for pair in mode) for mode in modes) for k in (0, 1))
+    return Layout(shape, stride)

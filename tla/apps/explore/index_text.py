@@ -1,0 +1,37 @@
+"""layout_of in a text: the layout of an index expression in quotes, or of a table of offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import tla
+
+from ...core.errors import RangeError
+from ...core.int_tuple import IntTuple, shown
+from .operations import Term
+
+#: A text in quotes: what it holds is left as it is.
+QUOTED = re.compile(r"(\"\"\"|\'\'\'|\"|\')(.*?)\1", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def layout_term(terms: tuple[Term, ...], options: Mapping[str, Term], names: Mapping[str, Term]) -> Term:
+    """The term of layout_of with these arguments. names: those of a text; of them an expression has its values.
+
+    >>> layout_term((Term("i*ld + j", "'i*ld + j'"), Term((8, 8), "(8, 8)")), {}, {"ld": Term(72, "72")}).python
+    "layout_of('i*ld + j', (8, 8), values={'ld': 72})"
+    """
+    first, *others = terms
+    given, keywords = first.value, {**options}
+    if isinstance(given, str):
+        known = {n: int(names[n].value) for n in _NAME.findall(given) if n in names and isinstance(names[n].value, int)}
+        keywords |= {"values": Term(known, repr(known))} if known else {}
+    elif isinstance(given, IntTuple):
+        given, terms = [*given], (Term(None, repr([*given])), *others)
+    else:
+        fix = 'write layout_of("i*64 + j", (64, 64), language="c")'
+        raise RangeError(f"layout_of of {shown(given)}", "an index expression in quotes, or a table of offsets", fix)
+    call = ", ".join([*(x.python for x in terms), *(f"{key}={x.python}" for key, x in keywords.items())])
+    value = tla.layout_of(given, *(x.value for x in others), **{key: x.value for key, x in keywords.items()})
+    return Term(value, f"layout_of({call})")

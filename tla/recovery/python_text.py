@@ -1,0 +1,315 @@
+"""The grammar of Python's family: expressions, and statements and functions around them, of numpy, JAX, Triton, TVM and sympy."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..codegen.proofs.reading import Tree
+from .reading import NAME, NUMBER, OPERATORS, Address, Call, Code, Op, names_of
+
+_PROGRAM = re.compile(r"\(\s{0,9}(?:axis\s{0,9}=\s{0,9})?([0-2])\s{0,9}\)")
+#: What a line's end may stand in: comments, texts and brackets.
+_MARKS = re.compile(r"#[^\n]*|\\\n|\"\"\"(?:[^\"]|\"(?!\"\"))*\"\"\"|\"[^\"\n]*\"|'[^'\n]*'|[()\[\]{}\n]")
+_STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*")
+_SEVERAL = re.compile(r"([A-Za-z_]\w*[ \t]{0,99}(?:,[ \t]{0,99}[A-Za-z_]\w*[ \t]{0,99}){1,99})=(?!=)[ \t]*")
+_BROADCAST = re.compile(r"(?:\w{1,40}\.){0,3}broadcast_arrays(?=\()")
+#: Statements that change no value.
+_IGNORED = re.compile(r"(?:import|from|assert|global|pass)\b[^;]*|@[^;]*|\"[^\";]*\"(?=\s*;)|if\b[^;:]*:[\s;]{0,99}raise\b[^;]*")
+#: What makes an index map of a function, TVM's index_map and IndexMap.from_func, TileLang's Layout([64, 64], ...); its other arguments.
+_INDEX_MAP = re.compile(
+    r"(?:[A-Za-z_]\w{0,40}\.){0,4}(?:index_map|IndexMap\.from_func|Layout)\(\s*(?:[\[(][\w\s,]*[\])]\s*,\s*)?(?=lambda\b)"
+)
+_OPTION = re.compile(r",\s*\w+\s*=\s*[\w.\"'\[\]]+")
+_LAMBDA = re.compile(r"lambda\b([\w, ]*):")
+#: A parameter: its name, behind it its type and what it is by default.
+_PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::[\s\w.]*)?(?:=[^,()]*)?\Z")
+_PARAMETERS = re.compile(r"\(([^()]*)\)\s*(?:->[\s\w.]*)?:")
+_UNREAD = ("if", "for", "while", "with", "try", "class", "def", "del", "async")
+
+
+class PythonRoutine(NamedTuple):
+    """A function of the text: its parameters, its steps, its value, how many operations it has, and whether it reads memory."""
+
+    parameters: tuple[str, ...]
+    steps: tuple[tuple[str, Tree | Call], ...]
+    value: Tree
+    operations: int
+    reads: bool
+
+
+class PythonAddress(Address):
+    """The grammar of Python, Triton, JAX, sympy's text and TVM's.
+
+    scope      names that the text gives a value -> what their values are called: "a 3" is the a of the third function
+    routines   functions that it has, by name
+    aranges    coordinates without a name, and their extents
+    maps       whether a value may be a tuple: the coordinates of what an index map makes
+    wrapped    whether it is an argument of a call: then its tuple has brackets
+    """
+
+    tokens = rf"{NAME}|{NUMBER}|\*\*=?|{OPERATORS}"
+    blank = r"(?:[ \t\r\n\f\v]|#[^\n]*\n)*"
+    maps = wrapped = False
+
+    def __init__(self, text: str, language: str) -> None:
+        self.bases: set[str] = set()
+        self.aranges: dict[str, Tree] = {}
+        self.scope: dict[str, str] = {}
+        self.routines: dict[str, PythonRoutine] = {}
+        self.steps: list[tuple[str, Tree | Call]] = []
+        self.suffix, self.made = "", 0
+        self.original = self.checked(text)
+        super().__init__(_by_lines(text) if _STATEMENTS.search(text) else text, language)
+
+    # --------------------------------------------------------------------------------------------- statements
+
+    def code(self) -> Code:
+        """The whole text: the value is an expression at its end, or what stands last, a name or a function."""
+        value: Tree | None = None
+        last, more = "", True
+        while more and self.to_statement():
+            last = self.routine_here()
+            value, more = (None, self.token == ";") if last else self.statement()
+        self.to_statement()
+        self.end()
+        parameters: tuple[str, ...] = ()
+        if last:
+            names, steps, value, *_ = self.routines[last]
+            plain = [n.partition(" ")[0] for n in names]
+            self.bases |= {p for p, n in zip(plain, names) if n in self.bases}
+            parameters = tuple(p for p in plain if p not in self.bases)
+            self.steps += [*zip(names, plain), *steps]
+        if value is None:
+            self.unexpected("an expression")
+        free = {**dict.fromkeys(parameters, 0), **self.seen}
+        coordinates = parameters or self.by_axis()
+        return Code(self.original, self.written, tuple(self.steps), value, coordinates, free, {}, frozenset(self.bases), self.aranges)
+
+    def to_statement(self) -> bool:
+        """Go to the next statement, if there is one: past empty lines, imports, decorators and assertions."""
+        while True:
+            if found := _IGNORED.match(self.text, self.at):
+                self.go_to(found.end())
+            elif not self.take(";"):
+                return bool(self.token)
+
+    def statement(self) -> tuple[Tree, bool]:
+        """The value of an assignment or of an expression, and whether another statement may follow."""
+        if self.token in _UNREAD:
+            self.unexpected("assignments, functions and an expression", "write x = a if c else b for a branch, and one pass of a loop")
+        if several := _SEVERAL.match(self.text, self.at):
+            return self.several_assigned(several), self.token == ";"
+        if found := _ASSIGNED.match(self.text, self.at):
+            return self.assigned(found), self.token == ";"
+        return self.whole_expression(), False
+
+    def whole_expression(self) -> Tree:
+        """An expression, which may be an address."""
+        self.began, self.read_at = self.at, -1
+        return self.based(self.expression())
+
+    def assigned(self, found: re.Match[str]) -> Tree:
+        """`x = ...` or `x += ...`: the value is that of the name."""
+        name, operator = found[1], found[2]
+        if operator and name not in self.scope:
+            self.go_to(found.start(2))
+            self.fail(f"a side effect: {operator}=", "an expression", "give the expression alone")
+        self.go_to(found.end())
+        value = self.whole_expression()
+        if self.read_at >= 0:
+            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
+        if operator:
+            value = self.tree(Op(self.language.means.get(operator, operator), found.start(2)), self.scope[name], value)
+        return self.step(name, value)
+
+    def several_assigned(self, found: re.Match[str]) -> Tree:
+        """`a, b = x, y`, and numpy's `a, b = broadcast_arrays(x, y)`, which changes no value."""
+        names = [n.strip() for n in found[1].split(",")]
+        self.go_to(found.end())
+        if call := _BROADCAST.match(self.text, self.at):
+            self.go_to(call.end())
+        maps, self.maps = self.maps, False
+        values = self.listed("()", self.expression) if call else self.several(";", self.expression)
+        self.maps = maps
+        if len(values) != len(names):
+            self.fail(f"{len(values)} values for {len(names)} names", "one for each", "assign them one by one", found.start())
+        kept = [self.step(f"value {k}", value) for k, value in enumerate(values)]
+        return [self.step(name, value) for name, value in zip(names, kept)][-1]
+
+    def step(self, name: str, value: Tree) -> str:
+        """Give a name of the text a value: what the value is called."""
+        self.scope[name] = called = name + self.suffix
+        self.steps.append((called, value))
+        return called
+
+    # ---------------------------------------------------------------------------------------------- functions
+
+    def routine_here(self) -> str:
+        """Read `def f(a, b): ... return ...`, `f = lambda a, b: ...` or a lambda, in an index map too: its name; "" for other things."""
+        at, assigned = self.at, _ASSIGNED.match(self.text, self.at)
+        begins = assigned.end() if assigned else at
+        wrapper = _INDEX_MAP.match(self.text, begins)
+        found = _LAMBDA.match(self.text, wrapper.end() if wrapper else begins)
+        whole = not found and self.take("def")
+        name = assigned[1] if assigned else self.name() if whole else "lambda"
+        found = _PARAMETERS.match(self.text, self.at) if whole else found
+        if not found and not whole:
+            return ""
+        if not found:
+            self.unexpected("the parameters of a function and its colon, as in def f(i, j):")
+        plain = [self.parameter(text, found.start(1)) for text in found[1].split(",") if text.strip()]
+        if len({*plain}) < len(plain):
+            self.fail("two parameters of one name", "each name once", "give it another name", at)
+        self.go_to(found.end())
+        self.wrapped = bool(wrapper)
+        self.routines[name] = self.body(plain, whole)
+        self.wrapped = False
+        if wrapper:
+            self.past_options()
+        return name
+
+    def past_options(self) -> None:
+        """Go past the other arguments of what makes an index map, and its bracket."""
+        while found := _OPTION.match(self.text, self.at):
+            self.go_to(found.end())
+        self.take(",")
+        self.expect(")", "behind an index map")
+
+    def parameter(self, text: str, at: int) -> str:
+        found = _PARAMETER.match(text)
+        if not found:
+            self.fail(f"the parameter {text.strip():.40}", "a name, as in i", at=at)
+        return found[1]
+
+    def body(self, plain: Sequence[str], statements: bool) -> PythonRoutine:
+        """Read the body of a function, whose names are its own."""
+        outer, operations = ({**self.scope}, self.steps, self.suffix, self.maps), self.operations
+        self.made += 1
+        self.steps, self.suffix, self.maps = [], f" {self.made}", True
+        names = tuple(p + self.suffix for p in plain)
+        self.scope.update(zip(plain, names))
+        while statements and self.to_statement() and not self.take("return"):
+            if not self.statement()[1]:
+                self.unexpected("return, and the offset")
+        value = self.whole_expression()
+        found = PythonRoutine(names, tuple(self.steps), value, self.operations - operations, self.read_at >= 0)
+        self.scope, self.steps, self.suffix, self.maps = outer
+        return found
+
+    def called(self, name: str, at: int) -> Tree:
+        """A call of a function that the text has."""
+        routine = self.routines[name]
+        if routine.reads:
+            self.data(name, at)
+        given = self.listed("()", self.expression)
+        if len(given) != len(routine.parameters):
+            self.fail(f"{len(given)} arguments of {name:.40}", str(len(routine.parameters)), "give it as many", at)
+        self.operations += routine.operations
+        self.count()
+        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, routine.value)  # type: ignore[return-value]
+
+    # -------------------------------------------------------------------------------------------- expressions
+
+    def expression(self, least: int = 0) -> Tree:
+        value = super().expression(least)
+        if least or self.depth or not self.maps or self.wrapped or self.token != ",":
+            return value
+        op, parts = self.named("results"), [value]
+        while self.token:
+            self.count()
+            parts.append(super().expression())
+            if not self.take(","):
+                break
+        return self.tree(op, *parts)
+
+    def operand(self) -> Tree:
+        value = self.operand_alone()
+        return self.power(value) if self.token == "**" else value
+
+    def power(self, base: Tree) -> Tree:
+        """A name to a power that is known, as a product; 2**x as a shift."""
+        op = self.named("**")
+        exponent = self.inside(self.operand)
+        if isinstance(base, int) and isinstance(exponent, int) and 0 <= exponent < 64 and base**exponent < 2**63:
+            return int(base**exponent)
+        if isinstance(base, str) and isinstance(exponent, int) and 0 < exponent < 64:
+            factors: list[Tree] = [base] * exponent
+            return functools.reduce(lambda one, other: self.tree(Op("*", op.at), one, other), factors)
+        if not isinstance(base, int) or base < 2 or base & (base - 1):
+            self.fail("a power of two values", "2**x, or a name to a number, as in x**3", "write its products", op.at)
+        return self.tree(Op("<<", op.at), 1, self.tree(Op("*", op.at), exponent, base.bit_length() - 1))
+
+    def operand_alone(self) -> Tree:
+        if not self.maps or self.token not in ("(", "["):
+            return super().operand()
+        at, brackets = self.at, "()" if self.token == "(" else "[]"
+        values = self.listed(brackets, self.expression)
+        return self.tree(Op("results", at), *values) if len(values) > 1 or brackets == "[]" else self.passed(values[0])
+
+    def free(self, name: str, at: int) -> str:
+        return self.scope.get(name) or super().free(name, at)
+
+    def based(self, value: Tree) -> Tree:
+        """A sum of what may begin with a pointer: a name that ends with ptr is memory, and counts from there."""
+        first = value
+        while isinstance(first, tuple) and first[0] in ("+", "-") and len(first) == 3:
+            first = first[1]
+        if isinstance(first, str) and first.partition(" ")[0].endswith(("ptr", "PTR", "Ptr")):
+            self.bases.add(first)
+        return value
+
+    def call(self, name: str, at: int) -> Tree:
+        """A call; `tl.arange(0, 64)` is a coordinate of its own."""
+        if name in self.routines:
+            return self.called(name, at)
+        last = name.split(".")[-1]
+        if last == "Piecewise":
+            return self.pieces(at)
+        if last in ("program_id", "num_programs") and (found := _PROGRAM.match(self.text, self.at)):
+            self.go_to(found.end())
+            return super().free(f"{name}({found[1]})", at)
+        if last != "arange":
+            return super().call(name, at)
+        given = self.listed("()", self.expression)
+        if len(given) > 2 or given[:-1] not in ([], [0]):
+            self.fail(f"{name}: {len(given)} arguments", "an arange from 0", "write tl.arange(0, 64), and add where it begins", at)
+        name = f"arange{len(self.aranges)}"
+        self.aranges[name] = given[-1]
+        return super().free(name, at)
+
+    def pieces(self, at: int) -> Tree:
+        """sympy's Piecewise((value, condition), ...)."""
+        given = self.listed("()", lambda: self.listed("()", self.expression))
+        value = self.tree(Op("missing", at))
+        for piece in reversed(given):
+            if len(piece) != 2:
+                self.fail(f"{len(piece)} parts of a piece", "a value and a condition", "write (value, condition)", at)
+            value = self.tree(Op("select", at), piece[1], piece[0], value)
+        return value
+
+    def by_axis(self) -> tuple[str, ...]:
+        """The coordinates that are aranges, by their axes in x[:, None], else as they are written."""
+        axes = {**self.axes}
+        for name, tree in reversed(self.steps):
+            if name in axes:
+                axes.update({n: axes[name] for n in names_of(tree) if n not in axes})
+        return tuple(sorted(self.aranges, key=lambda n: axes.get(n, "[").replace("None", "").find(":")))
+
+
+def _by_lines(text: str) -> str:
+    """A text of Python whose statements end with a semicolon instead of a line's end; all stands where it stood."""
+    depth, parts, place = 0, [], 0
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        depth += (mark in "([{") - (mark in ")]}")
+        if mark == "\n" and depth <= 0:
+            mark = ";"
+        elif mark[0] in "#\\" or mark.startswith('"""'):
+            mark = " " * len(mark)
+        parts += [text[place : found.start()], mark]
+        place = found.end()
+    return "".join(parts) + text[place:]

@@ -1,0 +1,299 @@
+"""The layout of an index expression whose sizes are names: its modes are read from the normal form, and proved to be it.
+
+A mode (e,d) at place p of a coordinate c adds d * (c // p % e) to the offset. Of the places 1 = p0, p1, ... of a coordinate, each of
+which divides the next, the sum is a polynomial in c // p0, c // p1, ...: the coefficient of c // pk is dk - d(k-1) * p(k)/p(k-1). So the
+places are the divisors that the normal form has, and the strides follow from the coefficients, the fastest first.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from ..core.composed import ComposedLayout
+from ..core.errors import LeafTypeError, ParseError, RangeError, RankError, Unproven
+from ..core.int_tuple import shown
+from ..core.ints import Leaf, is_int
+from ..core.layout import Layout
+from ..core.leaf_arithmetic import larger, smaller
+from ..symbolic import SymInt, dim, index, prove
+from ..symbolic.conditions import Condition, proved_divides, require_condition
+from ..symbolic.parse_expression import read as read_size
+from ..symbolic.poly import ONE, Atom, Poly, Symbol, split
+from ..symbolic.rules import floor_div
+from ..symbolic.symint import poly_of, wrap
+from .digits import Digits
+from .evaluate import Evaluator
+from .reading import Code, Op
+
+_COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "quot": operator.floordiv,
+    "rem": operator.mod,
+    "^": operator.xor,
+    "&": operator.and_,
+    "|": operator.or_,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "min": smaller,
+    "max": larger,
+    "ceildiv": lambda a, b: -(-a // b),
+    "ceil_div": lambda a, b: -(-a // b),
+}
+_TESTS: dict[str, Callable[[Any, Any], Condition | bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": lambda a, b: _equal(a, b),
+    "!=": lambda a, b: _equal(a, b),
+}
+#: Operations that are C's on values of 0 or more only, where they round down.
+_OF_NO_NEGATIVES = frozenset(("quot", "rem", "ceil_div"))
+
+
+def has_names(*sizes: object) -> bool:
+    """Whether a size among these is not known: a name, an expression, or a SymInt."""
+    return any(isinstance(n, (str, SymInt)) for n in sizes)
+
+
+def sizes_of(shape: tuple[object, ...], values: Mapping[str, object]) -> tuple[tuple[Leaf, ...], dict[str, Leaf]]:
+    """The extents, and the values of names: those of sizes too, each with the facts that it is declared with.
+
+    >>> extents, values = sizes_of(("M", "8*K"), {"ld": dim("K", multiple_of=4) + 8})
+    >>> print(*extents, values["ld"], values["K"] % 4)
+    M 8*K K+8 0
+    """
+    known = {str(n): n for x in (*shape, *values.values()) if isinstance(x, SymInt) for n in x.symbols}
+    for text in (x for x in (*shape, *values.values()) if isinstance(x, str)):
+        for name in re.findall(r"[A-Za-z]\w*", text[:1000]):
+            if name not in ("min", "max", "ceil"):
+                known.setdefault(name, dim(name))
+    given = {name: _size(x, known) for name, x in values.items()}
+    return tuple(_size(x, {**known, **given}) for x in shape), {**known, **given}
+
+
+def _size(x: Any, known: Mapping[str, Leaf]) -> Leaf:
+    if isinstance(x, str):
+        found, end = read_size(x, 0, known)
+        if x[end:].strip():
+            raise LeafTypeError(f"the size {x!r:.60}", "a name, or an expression such as 8*K", "write it with + - * // % and names")
+        return found
+    if not is_int(x):
+        raise LeafTypeError(f"{shown(x)} for a size", "an integer, a name, or a SymInt", 'write shape=("M", 64)')
+    return x if isinstance(x, SymInt) else int(x)
+
+
+def coordinates(names: tuple[str, ...], extents: tuple[Leaf, ...], values: Mapping[str, Leaf]) -> tuple[Leaf, ...]:
+    """An index below each extent, of a name that no size has. An extent of 1 has the index 0."""
+    taken, found = {n for x in values.values() if isinstance(x, SymInt) for n in map(str, x.symbols)}, []
+    for given, extent in zip(names, extents):
+        name = re.sub(r"\W", "_", given).lstrip("_0123456789") or "i"
+        while name in taken or name in ("o", "min", "max", "ceil"):
+            name += "_"
+        taken.add(name)
+        found.append(index(name, below=extent) if not isinstance(extent, int) or extent > 1 else 0)
+    return tuple(found)
+
+
+class SymbolicEvaluator(Evaluator):
+    """The value of a tree at coordinates that are symbols. Integers are those that hold every value: no size says which do."""
+
+    def result(self) -> Any:
+        for name, tree in self.code.steps:
+            self.values[name] = self.of(tree)
+        value: Any = self.code.value
+        if isinstance(value, tuple) and str(value[0]) == "results":
+            self.fail(value[0], "an index map of sizes that are names", "one offset", "write the offset that the coordinates lie at")
+        return self.of(value)[0]
+
+    def kind_of_value(self, values: Any) -> str:
+        return self.integer if self.c else ""
+
+    def of(self, tree: Any) -> tuple[Any, str]:
+        if isinstance(tree, int):
+            return tree, self.integer if self.c else ""
+        return super().of(tree)
+
+    def require_none(self, op: Op) -> None:
+        self.undecided(op, "a function that may end without a value")
+
+    def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
+        """The branch that is proved to be taken; && and || are such choices of 0 and 1."""
+        holds = self.of(condition)[0]
+        if isinstance(holds, SymInt):
+            holds = self.tested(op, "!=", holds, 0)
+        if op == "both":
+            return (int(self.of(branches[0])[0] != 0) if holds else 0), "int32"
+        if op == "either":
+            return (1 if holds else int(self.of(branches[0])[0] != 0)), "int32"
+        return self.of(branches[0] if holds else branches[1])
+
+    def tested(self, op: Op, test: str, first: Any, second: Any) -> int:
+        """1 or 0, whichever the answer of a comparison is proved to be."""
+        condition = _TESTS[test](first, second)
+        holds = condition.holds if isinstance(condition, Condition) else condition
+        if holds is None or (holds is False and isinstance(condition, Condition) and not self.never(test, first, second)):
+            self.undecided(op, f"{first} {test} {second}")
+        return int(bool(holds) != (test == "!="))
+
+    def never(self, test: str, first: Any, second: Any) -> bool:
+        """Whether a comparison that does not always hold never does."""
+        if test in ("==", "!="):
+            return prove(first < second) is True or prove(first > second) is True
+        return {"<": first >= second, "<=": first > second, ">": first <= second, ">=": first < second}[test].holds is True
+
+    def undecided(self, op: Op, what: str) -> NoReturn:
+        fix = "give shape= the extents inside, or facts such as dim('M', multiple_of=8) that decide it"
+        self.fail(op, f"{what}: it depends on the coordinate", "one expression for all coordinates", fix)
+
+    def computed(self, op: Op, kind: str, *operands: Any) -> Any:
+        first, second = operands[0], operands[-1]
+        if op in ("neg", "~"):
+            return -first - int(op == "~")
+        if op == "not":
+            return self.tested(op, "==", first, 0)
+        if op in _TESTS:
+            return self.tested(op, op, first, second)
+        if op not in _COMPUTED:
+            self.fail(op, f"{op} of sizes that are names", "+ - * / % << >> & | ^", "give the sizes numbers, in values= and shape=")
+        if op in _OF_NO_NEGATIVES and not (_at_least(first, 0) and _at_least(second, 1)):
+            self.fail(op, f"{first} divided by {second}", "0 or more by 1 or more, proved", "declare the facts that prove it")
+        if op in ("<<", ">>") and not _at_least(second, 0):
+            self.fail(op, f"a shift by {second}", "0 bits or more", "declare it at_least=0")
+        return _COMPUTED[op](first, second)
+
+    def converted(self, op: Op, values: Any, kind: str, given: str) -> Any:
+        low = 0 if kind.startswith("u") else None
+        if kind in ("", given) or (low is None and kind in ("int32", "int64")):
+            return values
+        bits = int(kind.strip("uint")) if kind != "bool" else 1
+        least, most = (0, 2**bits - 1) if low == 0 or kind == "bool" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        fits = _at_least(values, least) and (bits >= 32 or _at_least(most, values))
+        if not fits:
+            self.fail(op, f"a cast of {values} to {kind}", "values that it holds, proved", "cast to a wider type, with a sign")
+        return values
+
+    def held(self, op: Op, values: Any, kind: str) -> Any:
+        if kind.startswith("u") and not _at_least(values, 0):
+            self.fail(op, f"{values} in {kind}", "0 or more, proved: integers without a sign wrap", "compute in integers with a sign")
+        return values
+
+
+def _at_least(x: Any, least: Any) -> bool:
+    condition = x >= least
+    return condition if isinstance(condition, bool) else condition.holds is True
+
+
+def _equal(a: Any, b: Any) -> Condition | bool:
+    return a.equals(b) if isinstance(a, SymInt) else b.equals(a) if isinstance(b, SymInt) else bool(a == b)
+
+
+def offset_of_text(code: Code, indices: Mapping[str, Leaf], values: Mapping[str, Leaf], integer: str) -> Leaf:
+    """The offset of a text at coordinates that are symbols."""
+    given = {**dict.fromkeys(code.bases, 0), **values, **indices}
+    try:
+        return SymbolicEvaluator(code, given, integer).result()
+    except RecursionError:
+        raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
+
+
+def offset_of_function(f: Callable[..., Any], indices: tuple[Leaf, ...]) -> Leaf:
+    """The offset of a function at coordinates that are symbols."""
+    try:
+        found = f(*indices)
+    except TypeError as error:
+        what = f"{getattr(f, '__name__', 'the function')!s:.40} of {len(indices)} symbols: {str(error)[:200]}"
+        raise RankError(what, "a function of one coordinate for each extent", "write it with + - * // % ^") from error
+    if not is_int(found):
+        raise LeafTypeError(f"{shown(found):.60}, which a function gives", "an integer", "return one")
+    return found
+
+
+def layout_of_offset(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout:
+    """The layout whose offset, at these indices, this is. The two are one normal form: equal for all sizes.
+
+    Raises  RangeError for what is no sum of modes; Unproven where that rests on a division that is not known
+
+    >>> M, N = dim("M", multiple_of=8), dim("N")
+    >>> i, j = index("i", below=M), index("j", below=N)
+    >>> print(layout_of_offset(i // 8 * 8 * N + j * 8 + i % 8, (i, j), (M, N)))
+    ((_8,M//8),N):((_1,8*N),_8)
+    """
+    rest, axes = poly_of(offset), []
+    for at, extent in zip(indices, extents):
+        axis, rest = _axis(rest, at, extent, indices)
+        axes.append(axis)
+    _require_independent(rest, None, indices)
+    found = Digits(wrap(rest), tuple(axes)).layout()
+    _require_equal(found, indices, offset)
+    return found
+
+
+_FIX = "declare facts of its sizes that simplify it, or give them numbers, in values= and shape="
+
+
+def _require_independent(p: Poly, of: Leaf | None, indices: tuple[Leaf, ...]) -> None:
+    """Require that a stride, or what is left of an offset, has no coordinate in it."""
+    if left := [a for a in p.atoms if _depends(a, indices)]:
+        what = wrap(Poly({m: c for m, c in p.terms.items() if left[0] in m}))
+        times = f"{of} times " if of is not None else ""
+        raise RangeError(f"no layout is known of {times}{what}", "a sum of c//p*d, of each coordinate c alone", _FIX)
+
+
+def _require_equal(found: Layout | ComposedLayout, indices: tuple[Leaf, ...], offset: Leaf) -> None:
+    """Require that a layout has this offset: the proof of what was read."""
+    again = found(*indices)
+    if poly_of(again) != poly_of(offset):
+        raise Unproven(f"it is not known whether {again} of {found} is {offset}", f"{again} == {offset}", _FIX)
+
+
+def _depends(a: Atom, indices: tuple[Leaf, ...]) -> bool:
+    return any(n in a.scope for i in indices if isinstance(i, SymInt) for n in _symbols(i))
+
+
+def _symbols(i: SymInt) -> list[Symbol]:
+    """The symbol of an index, not those of its bounds."""
+    return [a for a in i.poly.atoms if isinstance(a, Symbol)]
+
+
+def _axis(p: Poly, at: Leaf, extent: Leaf, indices: tuple[Leaf, ...]) -> tuple[tuple[tuple[Any, Any], ...], Poly]:
+    """The modes of a coordinate, and what else an offset has."""
+    places = {ONE: at.poly.atoms[0]} if isinstance(at, SymInt) else {}
+    for a in p.atoms:
+        if isinstance(at, SymInt) and a.kind == "//" and a.args[0] == at.poly and not any(_depends(x, indices) for x in a.args[1].atoms):
+            places[a.args[1]] = a
+    if not places:
+        return ((extent, 0),), p
+    order = _ordered(list(places), at)
+    modes, stride, last = [], Poly({}), ONE
+    for place, following in zip(order, [*order[1:], None]):
+        coefficient, p = split(p, places[place])
+        _require_independent(coefficient, at, indices)
+        stride = coefficient + stride * floor_div(place, last)
+        size = poly_of(extent) if following is None else following
+        if not require_condition(Condition("divides", place, size), f"the modes of {at}"):
+            what = f"{wrap(place)} does not divide {wrap(size)}, the extent of {at}"
+            raise RangeError(what, "a divisor of the extent", f"give an extent that {wrap(place)} divides")
+        modes.append((wrap(floor_div(size, place)), wrap(stride)))
+        last = place
+    return tuple(modes), p
+
+
+def _ordered(places: list[Poly], at: Leaf) -> list[Poly]:
+    """Places in the order in which each divides the next."""
+    order: list[Poly] = []
+    while places:
+        first = next((p for p in places if all(q is p or proved_divides(p, q) for q in places)), None)
+        if first is None:
+            what = f"{at} divided by {' and '.join(str(wrap(p)) for p in places)[:200]}"
+            raise RangeError(f"no layout is known of {what}", "divisors of which one divides the other, proved", _FIX)
+        order.append(first)
+        places = [p for p in places if p is not first]
+    return order
