@@ -114,6 +114,8 @@ def test_piecewise_of_sympy():
         ("def f(i):\n    return A[i]\nf(i) * 2", "python", "f[...]: an index that depends on data"),
         ("def f(i):\n    x = i", "python", "the text ends"),
         ("def f(i): return i\nf(i, 2)", "python", "2 arguments of f"),
+        ("def f(i): return i + ()", "python", "unexpected ')'"),
+        ("lambda i: []", "python", "unexpected ']'"),
         ("T.index_map(lambda i: i, i)", "tvm", "expected  ')' behind an index map"),
         ("a, b = i, 2, 3\na", "python", "3 values for 2 names"),
         ("f = lambda i, i: i", "python", "two parameters of one name"),

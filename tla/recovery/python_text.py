@@ -247,7 +247,7 @@ class PythonAddress(Address):
         if not self.maps or self.token not in ("(", "["):
             return super().operand()
         at, brackets = self.at, "()" if self.token == "(" else "[]"
-        values = self.listed(brackets, self.expression)
+        values = self.listed(brackets, self.expression, empty=False)
         return self.tree(Op("results", at), *values) if len(values) > 1 or brackets == "[]" else self.passed(values[0])
 
     def free(self, name: str, at: int) -> str:
