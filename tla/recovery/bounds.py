@@ -46,9 +46,9 @@ def layout_in_bounds(table: Table) -> Layout | ComposedLayout:
         part = inside[tuple(map(slice, cut))]
         plain = digits(part)
         found = ((), plain) if isinstance(plain, Digits) else unswizzled(part)
-        layout: Layout | ComposedLayout | None = found and _extended(*found, table.shape, box)
+        layout: Any = found and _extended(*found, table.shape, box)
         if layout and (offsets(layout).reshape(table.shape, order="F")[tuple(map(slice, box))] == inside).all():
-            return layout
+            return layout  # type: ignore[no-any-return]
     what = f"offsets of no layout of shape:stride, inside of the box {_shown(box)} that has any"
     raise RangeError(what, "a layout inside of the bounds, or a swizzle of one", f"give the extents inside: shape={_shown(box)}")
 
@@ -68,7 +68,7 @@ def _extended(swizzles: Any, found: Digits, extents: tuple[int, ...], box: tuple
 
 
 def _box(table: Table) -> tuple[int, ...]:
-    """How many of each coordinate are inside."""
+    """The extents of what is inside, from 0 on."""
     inside = table != -1
     lines = [inside[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] for a in range(table.ndim)]
     box = tuple(len(line) if line.all() else int(line.argmin()) for line in lines)
