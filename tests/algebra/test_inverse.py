@@ -1,4 +1,6 @@
 import itertools
+import math
+import random
 from collections import Counter
 
 import pytest
@@ -26,6 +28,7 @@ import laws
 import oracle
 from corpus import injective, layouts, made, small
 from laws import plain
+from night import amount
 
 
 def largest(image):
@@ -186,7 +189,9 @@ def test_greatest_common_domain_of_the_reference():
         (lambda: left_inverse(parse("(_2,_2):(_1,_1)")), InjectivityError, "share an offset"),
         (lambda: left_inverse(parse("(_8,_32):(_7,_3)")), TlaError, "expected"),
         (lambda: left_inverse(parse("_4:_-1")), DivisibilityError, "no layout was found"),
-        (lambda: right_inverse(parse("(4,2):(1@0,1@1)")), LeafTypeError, "coordinates"),
+        (lambda: right_inverse(parse("_4:_1@0+_1@1")), LeafTypeError, "strides along one axis"),
+        (lambda: left_inverse(parse("(_4,_2):(_1@0,_3)")), TlaError, "expected"),
+        (lambda: left_inverse(parse("(_4,_2):(_1@0,_1@0)")), InjectivityError, "share an offset"),
         (lambda: right_inverse((4, 2)), LeafTypeError, "a layout"),
         (lambda: layout_add(parse("4:1"), parse("5:1")), RankError, "one size"),
         (lambda: layout_add(parse("(4,3):(1,4)"), parse("(3,4):(1,3)")), Unproven, "static"),
@@ -307,3 +312,39 @@ def test_left_inverses_of_spans_of_up_to_256(step, found):
     else:
         assert found
         assert [r(a(i)) for i in range(4)] == [0, 1, 2, 3]
+
+
+def test_inverses_of_coordinates_by_definition():
+    """Coordinates are written out here: an index goes through the flat modes, and each moves along its axis."""
+    rng = random.Random(30)
+    whole = found = 0
+    for _ in range(amount(300, 20000)):
+        shape = [rng.choice((1, 2, 2, 3, 4, 5)) for _ in range(rng.randint(1, 5))]
+        axes = [rng.randrange(3) for _ in shape]
+        reached, strides = [1, 1, 1], []
+        for k in rng.sample(range(len(shape)), len(shape)):  # axes that are filled, but for some gaps
+            step = reached[axes[k]] * rng.choice((1, 1, 1, 2))
+            reached[axes[k]] = step * shape[k]
+            strides.append((k, step))
+        steps = dict(strides)
+        n, rank = math.prod(shape), max(axes) + 1
+
+        def at(index, shape=shape, axes=axes, steps=steps, rank=rank):
+            out = [0] * rank
+            for k, extent in enumerate(shape):
+                out[axes[k]] += index % extent * steps[k]
+                index //= extent
+            return tuple(out)
+
+        text = f"({','.join(f'_{x}' for x in shape)}):({','.join(f'_{steps[k]}@{axes[k]}' for k in range(len(shape)))})"
+        layout = parse(text)
+        right, left = right_inverse(layout), left_inverse(layout)
+        extents = [math.prod(map(int, leaves)) for leaves in (tla.flatten(x) if isinstance(x, tuple) else (x,) for x in right.shape)]
+        for crd in itertools.product(*map(range, extents)):
+            assert at(int(right(*crd))) == crd, text
+        for i in range(n):
+            assert int(left(*at(i))) == i, text
+        whole += math.prod(extents) == n
+        found += math.prod(extents) > 1
+    assert whole > 40
+    assert found > 150

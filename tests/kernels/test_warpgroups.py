@@ -8,8 +8,8 @@ import pytest
 
 from tests.kernels.test_kernel_source import pointer
 from tests.kernels.test_warp_instructions import PARAMETERS, Half, in_a_register
-from tla import Int, LeafTypeError, make_layout, tile_to_shape
-from tla.gpu import GMMA, atom, make_fragment_like, make_tiled_mma
+from tla import Int, LeafTypeError, RangeError, make_layout, tile_to_shape
+from tla.gpu import GMMA, atom, make_fragment_like, make_tiled_mma, mma_facts
 from tla.kernels import (
     barrier,
     clear,
@@ -160,3 +160,15 @@ def test_one_product(name, element, sums, canonical, groups, tmp_path):
     c[:] = 99
     c_function(tmp_path, product.source("c", *given))(*map(pointer, (a, b, c)))
     assert (c == expected).all()
+
+
+def test_an_accumulator_that_is_not_added_to_is_refused():
+    mma, t = make_tiled_mma(atom("SM90_64x32x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K>")), np.arange(128)
+    memory = [tile_to_shape(GMMA.K_SW32[mma.atom.val_A], (Int[n](), Int[16]())) for n in (64, 32)]
+    total, other = (mma[t].partition_fragment_C(make_layout((Int[64](), Int[32]()))) for _accumulator in range(2))
+    operands = mma[t].partition_A(memory[0]), mma[t].partition_B(memory[1])
+    assert mma_facts(mma, *operands, total)
+    with pytest.raises(LeafTypeError, match="not C"):
+        mma_facts(mma, total, *operands, other)
+    with pytest.raises(RangeError, match="0 to 255"):
+        mma[np.arange(256)].partition_A(memory[0])

@@ -43,6 +43,20 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("text", "by_definition"),
+    [
+        ("T.index_map(lambda i, j: (i // 4, j, i % 4))", lambda i, j: (i // 4 * 8 + j) * 4 + i % 4),
+        ("tvm.tir.IndexMap.from_func(lambda i, j: [j, i], ndim=None, index_dtype='int32')", lambda i, j: j * 8 + i),
+        ("m = T.index_map(lambda i, j: i * 8 + (i ^ j), inverse_index_map=None)", lambda i, j: i * 8 + (i ^ j)),
+        ("tl.Layout([8, 8], lambda i, j: [i, (j // 2 ^ i % 4) * 2 + j % 2])", lambda i, j: i * 8 + (j // 2 ^ i % 4) * 2 + j % 2),
+    ],
+)
+def test_index_maps_of_tvm_and_tilelang(text, by_definition):
+    found = layout_of(text, shape=(8, 8), language="tvm")
+    assert np.asarray(offsets(found)).ravel("F").tolist() == [by_definition(i, j) for j in range(8) for i in range(8)]
+
+
 @pytest.mark.parametrize("text", FUNCTIONS)
 def test_functions_are_those_of_python(text):
     names = {}
@@ -100,6 +114,9 @@ def test_piecewise_of_sympy():
         ("def f(i):\n    return A[i]\nf(i) * 2", "python", "f[...]: an index that depends on data"),
         ("def f(i):\n    x = i", "python", "the text ends"),
         ("def f(i): return i\nf(i, 2)", "python", "2 arguments of f"),
+        ("def f(i): return i + ()", "python", "unexpected ')'"),
+        ("lambda i: []", "python", "unexpected ']'"),
+        ("T.index_map(lambda i: i, i)", "tvm", "expected  ')' behind an index map"),
         ("a, b = i, 2, 3\na", "python", "3 values for 2 names"),
         ("f = lambda i, i: i", "python", "two parameters of one name"),
         ("def f(i): return f(i)", "python", "a call of f"),

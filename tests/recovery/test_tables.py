@@ -184,3 +184,25 @@ def test_large_tables_are_answered_or_refused_in_time():
         with contextlib.suppress(RangeError):
             layout_of(table)
         assert time.perf_counter() - start < 5
+
+
+def test_what_has_a_layout_of_its_own_is_that():
+    text = "f32[5,300]{0,1:T(4,128)(2,1)}"
+    shape = tla.xla.parse_shape(text)
+    assert str(layout_of(shape)) == str(tla.xla.lower(text))
+    for x in (shape, tla.linear.linear(parse("4:1"))):
+        with pytest.raises(tla.RankError, match="leave shape= out"):
+            layout_of(x, shape=(5, 300))
+    radix = tla.linear.radix(parse("((3,4),5):((20,1),4)"))
+    assert (offsets(layout_of(radix)).ravel("F") == offsets(parse("((3,4),5):((20,1),4)")).ravel("F")).all()
+
+
+def test_a_layout_of_jax_is_that_of_its_array():
+    jax = pytest.importorskip("jax")
+    layouts = pytest.importorskip("jax.experimental.layout")
+    given = tla.xla.jax.to_layout("bf16[5,300]{0,1:T(4,128)(2,1)}")
+    wanted = str(tla.xla.lower("bf16[5,300]{0,1:T(4,128)(2,1)}"))
+    assert str(layout_of(given, shape=(5, 300))) == wanted
+    assert str(layout_of(layouts.Format(given, jax.sharding.SingleDeviceSharding(jax.devices()[0])), (5, 300))) == wanted
+    with pytest.raises(tla.RankError, match="without a shape"):
+        layout_of(given)

@@ -23,6 +23,13 @@ def test_the_tuple_of_one_size_is_no_number(compute):
     assert compute(dim("N", multiple_of=8), 4) is not None  # the fix works
 
 
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_it_is_compared_with_no_number(compare):
+    for a, b in ((dims("N"), 4), (4, dims("N"))):
+        with pytest.raises(LeafTypeError, match=r"write dim\('N'\)"):
+            compare(a, b)
+
+
 def test_in_a_shape_it_is_no_factor():
     with pytest.raises(LeafTypeError, match=r"write dim\('N'\)"):
         make_layout((dims("N") * 4, 8))

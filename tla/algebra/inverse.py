@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
-from ..core.int_tuple import leaves, shown
-from ..core.ints import Int, is_constant, settled, static
+from ..core.int_tuple import leaves, like, shown
+from ..core.ints import Int, IntTree, is_constant, settled, static
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, require
 from .coalesce import coalesce
+from .codomain import coprofile
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge, wrapped
 from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
 from .plain_integers import naming_static, noting
@@ -54,16 +55,26 @@ def right_inverse(layout: Layout) -> Layout:
     >>> print(right_inverse(parse("(_4,_3):(_1,_2)")))
     (_4,_2):(_1,_8)
 
-    Law: layout(R(i)) == i on R's whole domain, and no layout into layout's domain does so for more. Where strides are
+    Of a layout of coordinates R takes a coordinate, each axis by whole modes.
+
+    >>> print(right_inverse(parse("((_4,_2),_4):((_1@1,_4@0),_1@0)")))
+    ((_4,_2),_4):((_8,_4),_1)
+
+    Law: layout(R(i)) == i on R's whole domain, and of offsets no layout into layout's domain does so for more. Where strides are
     negative, or overlap, and there are more than 1,024 coordinates, digits that carry are not tried, and 20,000 of the others.
     Source: CuTe `right_inverse`, which takes whole modes only.
     """
     if plain := layout.plain_modes():
         plain = merged(plain)
         return wrapped(merged(larger_inverse(plain, whole_modes(plain))))
+    if has_coordinates(layout):
+        return _by_axis("right_inverse", _of_whole_modes, layout)
+    return _of_whole_modes(layout)
+
+
+def _of_whole_modes(layout: Layout) -> Layout:
     if nothing := of_nothing("right_inverse", layout):
         return nothing
-    offsets_only("right_inverse", layout)
     if has_symbols(layout.shape, layout.stride):
         return from_modes(merge(_following_modes(placed(layout))))
     return from_modes(merge(whole_modes(merge(flat_modes(layout)), static)))
@@ -81,9 +92,41 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
     return None
 
 
+def has_coordinates(layout: Layout) -> bool:
+    return any(isinstance(d, Basis) for d in leaves(layout.stride))
+
+
 def offsets_only(name: str, layout: Layout) -> None:
-    if any(isinstance(d, Basis) for d in leaves(as_layout(name, layout).stride)):
+    if has_coordinates(as_layout(name, layout)):
         raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
+
+
+def _by_axis(name: str, inverse: Callable[[Layout], Layout], layout: Layout) -> Layout:
+    """The inverses of the axes, each of the modes that go along it: what they find are digits of the place apart from each other."""
+    strides = [*leaves(layout.stride)]
+    if any(len(d.terms) > 1 if isinstance(d, Basis) else not is_constant(0, d) for d in strides):
+        digits = "write tla.linear.radix(layout).left_inverse(), which takes coordinates"
+        fix = digits if name == "left_inverse" else "give each axis a mode of its own"
+        raise LeafTypeError(f"{name} of {shown(layout)}", "strides along one axis each", fix)
+    terms = [d.terms[0] if isinstance(d, Basis) else None for d in strides]
+
+    def along(path: tuple[int, ...]) -> Layout:
+        own = (x.value if x is not None and x.path == path else _0 for x in terms)
+        return inverse(Layout(layout.shape, like(layout.shape, own)))
+
+    found = {path: along(path) for path in {x.path for x in terms if x is not None}}
+    profile = coprofile(layout)
+    axes = [found.get(path, Layout(_1, _0)) for path in _paths(profile)]
+    return Layout(like(profile, (x.shape for x in axes)), like(profile, (x.stride for x in axes)))
+
+
+def _paths(profile: IntTree, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """The path of each integer of a coordinate, in their order."""
+    if isinstance(profile, tuple):
+        for k, mode in enumerate(profile):
+            yield from _paths(mode, (*path, k))
+    else:
+        yield path
 
 
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
@@ -122,10 +165,16 @@ def left_inverse(layout: Layout) -> Layout:
     >>> print(left_inverse(parse("(_2,_2):(_2,_3)")))
     (_2,_4):(_1,_1)
 
+    Of a layout of coordinates R takes a coordinate.
+
+    >>> print(left_inverse(parse("(_4,_5):(_2@0,_1@1)")))
+    ((_2,_4),_5):((_0,_1),_4)
+
     Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the strides
     do not divide each other, spans of up to 256 are searched for any layout that does it.
     """
-    offsets_only("left_inverse", layout)
+    if has_coordinates(layout):
+        return _by_axis("left_inverse", left_inverse, layout)
     if nothing := of_nothing("left_inverse", layout):
         return nothing
     modes = [m for m in placed(layout) if not is_constant(0, m[1]) and not is_constant(1, m[0])]

@@ -27,7 +27,7 @@ from .program import Program
 from .report import Report
 from .samples import of_sizes, small_sizes
 from .source import Source
-from .targets import source_of
+from .targets import require_target, source_of
 from .trace import traced
 from .watch import Watch
 
@@ -143,10 +143,7 @@ class Kernel:
 
         Source: ours.
         """
-        names = tuple(inspect.signature(self.function).parameters)
-        if len(names) != len(arguments):
-            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
-            raise RankError(what, f"{len(names)}, one for each parameter", "give a tensor, a size, or a type of numpy for a scalar")
+        names = self._parameters(arguments)
         return replace(traced(self.function, names, arguments, self.threads, self.grid, run_block), registers=self.registers)
 
     def source(
@@ -161,7 +158,7 @@ class Kernel:
 
         target       "c", "cuda" or "hip"
         arguments    as program takes them
-        arch         the architecture that it is for, "sm_80" or "gfx942"; what is written runs on all of them so far
+        arch         the architecture that it is for, "sm_80" or "gfx942", which is asked for each instruction
         name         the name of the text's function
         parameters   the names of its parameters in order, arguments' and sizes': "m n A ldA"; by default the arguments in their
                      order, then sizes
@@ -185,13 +182,14 @@ class Kernel:
 
         Source: ours.
         """
+        require_target(target, arch)
         program = self.program(*arguments)
         report = self._checked(program, arch, counting=False)
         self._require(report)
         checked = (
             f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {report.at}, and none was found."
         )
-        return source_of(program, target, arch, name, parameters, checked)
+        return source_of(program, target, name, parameters, checked)
 
     def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
         """A program's accesses proved for all sizes, and the kernel watched at small ones that meet the facts."""
@@ -219,13 +217,20 @@ class Kernel:
                 fix = "take smaller tiles, fewer stages or more threads, or leave out arch="
                 raise RangeError(f"{self.__name__}: {used.used} {used.what}", f"{used.most} at most", fix)
 
+    def _parameters(self, arguments: tuple[Any, ...]) -> tuple[str, ...]:
+        """The names of the function's parameters; RankError for arguments that are not one for each."""
+        signature = inspect.signature(self.function)
+        names = tuple(signature.parameters)
+        try:
+            signature.bind(*arguments)
+        except TypeError as error:
+            what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
+            raise RankError(what, str(error), "give a tensor, an array, a size or a scalar for each parameter") from None
+        return names
+
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
         """Run every block; the number of them."""
-        try:
-            inspect.signature(self.function).bind(*arguments)
-        except TypeError as error:
-            fix = f"give one for each of {', '.join(inspect.signature(self.function).parameters)}"
-            raise RankError(f"{len(arguments)} arguments of {self.__name__}", str(error), fix) from None
+        self._parameters(arguments)
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         for last_first in itertools.product(*map(range, reversed(grid))):

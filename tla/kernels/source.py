@@ -5,7 +5,6 @@ Source: ours.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +14,8 @@ from ..codegen.indices.c import requirement
 from ..symbolic import Condition
 from .program import Program, accesses
 from .resources import placed
-from .text import Writer, helpers_of, parameter_list
+from .text import WORD, Writer, helpers_of, parameter_list
 from .trace import sizes_of
-
-_WORD = re.compile(r"\w+")
 
 
 class Source(NamedTuple):
@@ -82,7 +79,7 @@ class Parts(NamedTuple):
         parameters = parameter_list(p, self.order, writer, written)
         first = [form.requires.format(f"{self.name}_requires({', '.join(asked)})")] if asked and form.requires else []
         lines = [f"    {line}" if not line.startswith("#") else line for line in (*first, *body)]
-        words = {*_WORD.findall("\n".join(lines))}
+        words = {*WORD.findall("\n".join(lines))}
         unused = [name for name in self.order if name not in words]
         aligned = ", ".join(name for name in self.order if name in writer.vectors)
         comment = [f"{self.name}: the kernel {p.name}, {p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks. Made by tla."]

@@ -46,7 +46,8 @@ TYPES = {
     "uint8": "unsigned char",
 }
 _SYNTAX = syntax_of("kernel")
-_WORD = re.compile(r"\w+")
+#: A name, or a number.
+WORD = re.compile(r"\w+")
 
 
 class Block(NamedTuple):
@@ -384,7 +385,7 @@ class Values:
         temporaries, results = statements(made, _SYNTAX)
         self.lines = [f"const {{int}} {name} = {text};" for name, text in temporaries]
         for k, (poly, text) in enumerate(zip(found, results)):
-            if _WORD.fullmatch(text):
+            if WORD.fullmatch(text):
                 self.names[poly] = text
             else:
                 self.names[poly] = f"e{k}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .digits import Digit, Vector
+from .digits import Digit, Vector, wraps
 from .lattice import Lattice
 
 
@@ -49,8 +49,6 @@ def back_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] 
 
 def left_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] | None:
     """For each radix of the outputs what it adds to the digits of the inputs, so that each is given back; None where nothing does."""
-    if not all(turning(digits, radices)):
-        return None
     rows = [_left_row(digits, radices, j) for j in range(len(digits))]
     whole = [row for row in rows if row is not None]
     return [tuple(row[k] for row in whole) for k in range(len(radices))] if len(whole) == len(rows) else None
@@ -59,10 +57,10 @@ def left_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] 
 def _left_row(digits: Sequence[Digit], radices: Sequence[int], j: int) -> list[int] | None:
     """The addends of each radix of the outputs for the j-th digit of the input: 1 for its own step, 0 for the others'.
 
-    A turn of radix m has to be 0 modulo n, so each addend is a multiple of n / gcd(n, m).
+    Where sums wrap, a turn of radix m has to be 0 modulo n, so that each addend is a multiple of n / gcd(n, m).
     """
     n = digits[j].extent
-    units = [n // math.gcd(n, m) for m in radices]
+    units = [n // math.gcd(n, m) if wraps(digits, k, m) else 1 for k, m in enumerate(radices)]
     count = len(digits)
     columns = [tuple(d.step[k] * u for d in digits) for k, u in enumerate(units)]
     solved = Lattice([*columns, *turns((n,) * count)], count).solve([int(i == j) for i in range(count)])

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ..core.basis import BasisSum, ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product, shown
@@ -34,7 +35,8 @@ def radix(
 
     layout     a Layout, or swizzles over one, of known sizes and strides of 0 or more; a LinearLayout; the text of a RadixLayout
     in_dims    of a layout a name for each top-level mode, by default dim0, dim1, ...; a single name takes all modes as one input
-    out_dims   names and sizes, or radices, that the offset is cut into, the first fastest; by default `offset` of the cosize
+    out_dims   names and sizes, or radices, that the offset is cut into, the first fastest; by default `offset` of the cosize, of a
+               layout of coordinates `axis0`, `axis1`, ...
     Raises     RangeError where it is not linear over these digits, ParseError for a text that is none, Unproven for open sizes
 
     >>> from tla import parse
@@ -45,6 +47,9 @@ def radix(
     dim0=(2,2):(1,3), dim1=3:4 -> offset=(2^2,3)
     >>> radix(str(swizzled)) == swizzled
     True
+    >>> diagonal = radix(parse("(4,2):(1@0+1@1,4@1)"))
+    >>> print(diagonal.left_inverse())
+    axis0=4:(1,0), axis1=(4,2):((0,0),(0,1)) -> dim0=4, dim1=2
     """
     if isinstance(layout, RadixLayout):
         found = layout
@@ -57,7 +62,7 @@ def radix(
         found = _named(_of_layout(layout), layout, in_dims)
         if out_dims is not None:
             size = math.prod(m if isinstance(m, int) else math.prod(m) for m in out_dims.values())
-            return (found if size == found.out_sizes["offset"] else found.resize_out("offset", size)).reshape_outs(out_dims)
+            return (found if size == math.prod(found.radices) else found.resize_out("offset", size)).reshape_outs(out_dims)
     else:
         raise LeafTypeError(f"radix of a {type(layout).__name__}", "a layout, or the text of one", layout_fix(layout))
     return found if out_dims is None else found.reshape_outs(out_dims)
@@ -86,9 +91,12 @@ def _known(layout: AnyLayout, x: object) -> int:
 def _of_layout(layout: AnyLayout) -> RadixLayout:
     """A layout of one input, `index`, to `offset`."""
     if isinstance(layout, Layout):
-        flat = [(_known(layout, n), _known(layout, d)) for n, d in zip(leaves(layout.shape), leaves(layout.stride))]
-        size = 1 + sum((n - 1) * d for n, d in flat)
-        return RadixLayout({"index": [(n, d % size) for n, d in flat]}, {"offset": size})
+        extents = [_known(layout, n) for n in leaves(layout.shape)]
+        steps = [_by_axis(layout, d) for d in leaves(layout.stride)]
+        names = sorted({name for step in steps for name in step}) or ["offset"]
+        sizes = {name: 1 + sum((n - 1) * step.get(name, 0) for n, step in zip(extents, steps)) for name in names}
+        digits = [(n, [step.get(name, 0) % size for name, size in sizes.items()]) for n, step in zip(extents, steps)]
+        return RadixLayout({"index": digits}, sizes)
     if not isinstance(layout, ComposedLayout) or not is_int(layout.offset) or known(layout.offset) != 0:
         raise RangeError(f"radix of {shown(layout)}: it does not begin at 0", "an offset of 0", "add the offset to what it gives")
     inner = _of_layout(layout.inner)
@@ -96,6 +104,17 @@ def _of_layout(layout: AnyLayout) -> RadixLayout:
         return _swizzled(inner, layout.outer)
     outer = _of_layout(layout.outer).reshape_ins({"offset": _known(layout, product(layout.outer.shape))})
     return inner.resize_out("offset", outer.in_sizes["offset"]).compose(outer)
+
+
+def _by_axis(layout: Layout, stride: object) -> dict[str, int]:
+    """The change of each output by a stride: of the offset, or of the axes that it moves along."""
+    terms = stride.terms if isinstance(stride, BasisSum) else (stride,)
+    found: dict[str, int] = {}
+    for term in terms:
+        value = _known(layout, term.value if isinstance(term, ScaledBasis) else term)
+        name = "axis" + "_".join(map(str, term.path)) if isinstance(term, ScaledBasis) else "offset"
+        found |= {name: value} if value else {}
+    return found
 
 
 def _swizzled(inner: RadixLayout, swizzle: Swizzle) -> RadixLayout:

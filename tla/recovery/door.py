@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, is_sympy
-from ..linear import LinearLayout
+from ..linear import LinearLayout, RadixLayout
 from ..linear.bridge import layout_of as layout_of_linear
+from ..xla import ArrayShape, lower
+from ..xla.jax import layout_of as layout_of_jax
 from .bounds import has_bounds, layout_in_bounds
 from .evaluate import table_of
 from .functions import table_of_function
@@ -43,7 +45,8 @@ def layout_of(
 
     x        a table: an array or a list of offsets with an axis for each coordinate, as numpy or torch make one of an arange
              by reshape, transpose, flip, expand, unfold; a function of coordinates, or its text; an index expression as text
-             or of sympy; a map of isl, which has its box; or a LinearLayout
+             or of sympy; a map of isl, which has its box; a LinearLayout or a RadixLayout; an array's shape of XLA, and with the
+             shape of its array a Layout or a Format of JAX
     shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest.
              Extents of a text or a function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
     coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
@@ -84,13 +87,11 @@ def layout_of(
         language, integer = "python", "int64"
     if isinstance(shape, Mapping):
         coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
-    if not isinstance(x, LinearLayout) and has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
+    if (own := _own_layout(x, shape)) is not None:
+        return own
+    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
         return _layout_of_sizes(x, shape, coords, language, integer, values or {})
     extents = None if shape is None else _extents(shape)
-    if isinstance(x, LinearLayout):
-        if extents is not None:
-            raise RankError(f"shape={shown(shape)} of a LinearLayout", "none: it has its own", "leave shape= out")
-        return layout_of_linear(x)  # type: ignore[no-any-return]
     if is_sympy(x):
         x, language = str(x), "sympy"
     if not isinstance(x, str) and not callable(x):
@@ -104,6 +105,20 @@ def layout_of(
         if not has_bounds(table):
             raise
     return layout_in_bounds(table)
+
+
+def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
+    """The layout of what has one: a linear layout, an array's shape of XLA, a Layout or a Format of JAX; None of anything else."""
+    of_jax = hasattr(getattr(x, "layout", x), "major_to_minor")
+    if of_jax and shape is None:
+        raise RankError(f"a {type(x).__name__} of JAX without a shape", "the shape of the array", "write layout_of(x, shape=(16, 256))")
+    if of_jax:  # of its type the offsets of elements do not depend
+        return lower(ArrayShape("f32", _extents(shape), layout_of_jax(x, "float32")))
+    if not isinstance(x, (LinearLayout, RadixLayout, ArrayShape)):
+        return None
+    if shape is not None:
+        raise RankError(f"shape={shown(shape)} of a {type(x).__name__}", "none: it has its own", "leave shape= out")
+    return lower(x) if isinstance(x, ArrayShape) else layout_of_linear(x)
 
 
 def _layout_of_sizes(

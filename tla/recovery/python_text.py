@@ -19,6 +19,11 @@ _SEVERAL = re.compile(r"([A-Za-z_]\w*[ \t]{0,99}(?:,[ \t]{0,99}[A-Za-z_]\w*[ \t]
 _BROADCAST = re.compile(r"(?:\w{1,40}\.){0,3}broadcast_arrays(?=\()")
 #: Statements that change no value.
 _IGNORED = re.compile(r"(?:import|from|assert|global|pass)\b[^;]*|@[^;]*|\"[^\";]*\"(?=\s*;)|if\b[^;:]*:[\s;]{0,99}raise\b[^;]*")
+#: What makes an index map of a function, TVM's index_map and IndexMap.from_func, TileLang's Layout([64, 64], ...); its other arguments.
+_INDEX_MAP = re.compile(
+    r"(?:[A-Za-z_]\w{0,40}\.){0,4}(?:index_map|IndexMap\.from_func|Layout)\(\s*(?:[\[(][\w\s,]*[\])]\s*,\s*)?(?=lambda\b)"
+)
+_OPTION = re.compile(r",\s*\w+\s*=\s*[\w.\"'\[\]]+")
 _LAMBDA = re.compile(r"lambda\b([\w, ]*):")
 #: A parameter: its name, behind it its type and what it is by default.
 _PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::[\s\w.]*)?(?:=[^,()]*)?\Z")
@@ -43,11 +48,12 @@ class PythonAddress(Address):
     routines   functions that it has, by name
     aranges    coordinates without a name, and their extents
     maps       whether a value may be a tuple: the coordinates of what an index map makes
+    wrapped    whether it is an argument of a call: then its tuple has brackets
     """
 
     tokens = rf"{NAME}|{NUMBER}|\*\*=?|{OPERATORS}"
     blank = r"(?:[ \t\r\n\f\v]|#[^\n]*\n)*"
-    maps = False
+    maps = wrapped = False
 
     def __init__(self, text: str, language: str) -> None:
         self.bases: set[str] = set()
@@ -143,9 +149,11 @@ class PythonAddress(Address):
     # ---------------------------------------------------------------------------------------------- functions
 
     def routine_here(self) -> str:
-        """Read `def f(a, b): ... return ...`, `f = lambda a, b: ...` or a lambda alone: its name; "" for anything else."""
+        """Read `def f(a, b): ... return ...`, `f = lambda a, b: ...` or a lambda, in an index map too: its name; "" for other things."""
         at, assigned = self.at, _ASSIGNED.match(self.text, self.at)
-        found = _LAMBDA.match(self.text, assigned.end() if assigned else at)
+        begins = assigned.end() if assigned else at
+        wrapper = _INDEX_MAP.match(self.text, begins)
+        found = _LAMBDA.match(self.text, wrapper.end() if wrapper else begins)
         whole = not found and self.take("def")
         name = assigned[1] if assigned else self.name() if whole else "lambda"
         found = _PARAMETERS.match(self.text, self.at) if whole else found
@@ -157,8 +165,19 @@ class PythonAddress(Address):
         if len({*plain}) < len(plain):
             self.fail("two parameters of one name", "each name once", "give it another name", at)
         self.go_to(found.end())
+        self.wrapped = bool(wrapper)
         self.routines[name] = self.body(plain, whole)
+        self.wrapped = False
+        if wrapper:
+            self.past_options()
         return name
+
+    def past_options(self) -> None:
+        """Go past the other arguments of what makes an index map, and its bracket."""
+        while found := _OPTION.match(self.text, self.at):
+            self.go_to(found.end())
+        self.take(",")
+        self.expect(")", "behind an index map")
 
     def parameter(self, text: str, at: int) -> str:
         found = _PARAMETER.match(text)
@@ -197,7 +216,7 @@ class PythonAddress(Address):
 
     def expression(self, least: int = 0) -> Tree:
         value = super().expression(least)
-        if least or self.depth or not self.maps or self.token != ",":
+        if least or self.depth or not self.maps or self.wrapped or self.token != ",":
             return value
         op, parts = self.named("results"), [value]
         while self.token:
@@ -228,7 +247,7 @@ class PythonAddress(Address):
         if not self.maps or self.token not in ("(", "["):
             return super().operand()
         at, brackets = self.at, "()" if self.token == "(" else "[]"
-        values = self.listed(brackets, self.expression)
+        values = self.listed(brackets, self.expression, empty=False)
         return self.tree(Op("results", at), *values) if len(values) > 1 or brackets == "[]" else self.passed(values[0])
 
     def free(self, name: str, at: int) -> str:

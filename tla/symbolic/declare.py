@@ -49,6 +49,18 @@ class _OneSize(tuple[Any, ...]):
     __add__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = _refuse
     __pow__ = __neg__ = __abs__ = __index__ = __int__ = __lshift__ = __rshift__ = __xor__ = __and__ = __or__ = _refuse
 
+    def __lt__(self, other: object) -> bool:
+        return super().__lt__(other) if isinstance(other, tuple) else self._refuse()
+
+    def __le__(self, other: object) -> bool:
+        return super().__le__(other) if isinstance(other, tuple) else self._refuse()
+
+    def __gt__(self, other: object) -> bool:
+        return super().__gt__(other) if isinstance(other, tuple) else self._refuse()
+
+    def __ge__(self, other: object) -> bool:
+        return super().__ge__(other) if isinstance(other, tuple) else self._refuse()
+
     def __radd__(self, other: object) -> tuple[Leaf, ...]:
         return (*other, *self) if isinstance(other, tuple) else self._refuse()
 

@@ -89,6 +89,7 @@ def mma_facts(*operands: Any) -> MmaStep:
         _require_operand(mma.atom, name, t)
         _require_values(step, name, t)
         _require_memory(mma.atom, name, t)
+    _require_one_accumulator(mma.atom, tensors["C"], tensors["D"])
     _require_one_product(step)
     return step
 
@@ -190,6 +191,12 @@ def _require_registers(atom: MMAAtom, name: str, t: Tensor) -> None:
     reason = Side(f"gemm by {atom.name}", t, 0, "registers", vectors).why_not_together()
     if reason is not None:
         raise DivisibilityError(f"gemm by {atom.name}, {name} in registers: {reason.what}", reason.expected, reason.fix)
+
+
+def _require_one_accumulator(atom: MMAAtom, c: Tensor, d: Tensor) -> None:
+    """LeafTypeError for a D that is not C where the instruction adds to registers: wgmma."""
+    if atom.memory("B") == "smem" and atom.memory("C") == "registers" and (c.data is not d.data or c.layout != d.layout):
+        raise LeafTypeError(f"gemm by {atom.name}: a D that is not C", "one accumulator, to which it adds", "write gemm(mma, A, B, C)")
 
 
 def _require_one_product(step: MmaStep) -> None:

@@ -63,7 +63,10 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     """
     limit = cosize(threads)
     if _past(t, limit):
-        raise RangeError(f"thread {t} of {where}", f"0 <= thread < {int(limit)}", f"take it modulo {int(limit)}, or tile over more threads")
+        given = t if is_int(t) else f"{t.min()} to {t.max()}"
+        raise RangeError(
+            f"thread {given} of {where}", f"0 <= thread < {int(limit)}", f"take it modulo {int(limit)}, or tile over more threads"
+        )
     if is_int(t) and known(t) is None:
 
         def thread() -> str:

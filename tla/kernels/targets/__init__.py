@@ -22,13 +22,17 @@ from . import c, cuda, hip
 TARGETS = {"c": c.write, "cuda": cuda.write, "hip": hip.write}
 
 
-def source_of(program: Program, target: str, arch: str | None, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
-    """The text of a program by a target's name. Raises what Kernel.source raises."""
+def require_target(target: str, arch: str | None) -> None:
+    """LeafTypeError for what is no target, and for an architecture that is not one of its own."""
     if target not in TARGETS:
         raise LeafTypeError(f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
     if arch is not None and not (isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)):
         what = f"arch={shown(arch)} of {target}"
         raise LeafTypeError(what, "an architecture of the target, or None", "write k.source('cuda', ..., arch='sm_80')")
+
+
+def source_of(program: Program, target: str, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
+    """The text of a program by a target's name. Raises what Kernel.source raises."""
     return TARGETS[target](Parts(with_whole_tiles(program), name, _order(program, parameters), checked))
 
 

@@ -5,7 +5,6 @@ Source: the CUDA C++ Programming Guide; AMD's HIP documentation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,9 +14,8 @@ from ..instructions import Instructions
 from ..program import Program
 from ..resources import alignment, placed
 from ..source import Form, Parts, Source, shared_bytes
-from ..text import Writer
+from ..text import WORD, Writer
 
-_WORD = re.compile(r"\w+")
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
 
@@ -52,7 +50,7 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
         if block.threads:
             lines = [lines[0], "{", *(f"    {line}" for line in lines[1:]), "}"]
         body += [f"{'    ' * block.indent}{line}" for line in lines]
-    words = {*_WORD.findall("\n".join(body))}
+    words = {*WORD.findall("\n".join(body))}
     indices = {"tid": "threadIdx.x"} | {f"bid{k}": f"blockIdx.{'xyz'[k]}" for k in range(len(p.grid))}
     body = [*(f"const {kind} {name} = {x};" for name, x in indices.items() if name in words), *body]
     bounds = f"__launch_bounds__({p.threads}, 1)"

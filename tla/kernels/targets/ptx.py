@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.errors import LeafTypeError
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
 from ..instructions import Instructions, Registers, Tile, is_asynchronous
@@ -96,8 +95,6 @@ class Ptx(Instructions):
         starts: dict[tuple[str, str, int], str] = {}
         calls = []
         for given, read in zip(operands, tiles):
-            if given["C"] != given["D"]:
-                raise LeafTypeError(f"{atom.name} of a C that is not D", "one accumulator, to which it adds", "write gemm(mma, A, B, C)")
             words, forms = [], []
             for x in "DAB":
                 if x in read:
