@@ -39,7 +39,10 @@ class Digits(NamedTuple):
         """The layout, swizzled: the swizzles outermost first."""
         modes = [[*zip(*((as_static(n), as_static(d)) for n, d in axis))] for axis in self.axes]
         shape, stride = ([m[k] if len(m[k]) > 1 else m[k][0] for m in modes] for k in (0, 1))
-        found: Any = Layout(tuple(shape), tuple(stride)) if len(modes) > 1 else Layout(shape[0], stride[0])
+        return self.wrapped(Layout(tuple(shape), tuple(stride)) if len(modes) > 1 else Layout(shape[0], stride[0]), swizzles)
+
+    def wrapped(self, found: Any, swizzles: tuple[Swizzle, ...]) -> Layout | ComposedLayout:
+        """A layout behind the offset and the swizzles."""
         if not swizzles and self.offset == 0:
             return found  # type: ignore[no-any-return]
         for swizzle, offset in zip((*swizzles[::-1], Swizzle[0, 0, 0]()), (as_static(self.offset), *[as_static(0)] * len(swizzles))):

@@ -13,6 +13,7 @@ from ..linear import LinearLayout, RadixLayout
 from ..linear.bridge import layout_of as layout_of_linear
 from ..xla import ArrayShape, lower
 from ..xla.jax import layout_of as layout_of_jax
+from .bounds import has_bounds, layout_in_bounds
 from .evaluate import table_of
 from .functions import table_of_function
 from .isl import is_isl, read_isl
@@ -55,7 +56,8 @@ def layout_of(
              is refused
     values   the values of other names in a text, such as {"ld": 72}, or their sizes that are not known
     Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every offset; of sizes
-             that are names its normal form is that of the expression, so that they are equal for all of them
+             that are names its normal form is that of the expression, so that they are equal for all of them. Where a text or a
+             function is -1 outside of a box from 0 on, the box is the layout's origin_shape
     Raises   RangeError with the smallest coordinates that no layout of shape:stride serves, and no swizzle of one;
              LeafTypeError for what is no table of integers, RankError for another shape; ParseError with the place in a text for
              unknown calls, side effects, indices that depend on data, a divisor that may be 0, and what the integers do not hold
@@ -97,7 +99,12 @@ def layout_of(
     if extents is None:
         raise _without_shape(x)
     table = _table_of_text(x, extents, coords, language, integer, values or {}) if isinstance(x, str) else table_of_function(x, extents)
-    return layout_of_table(table)
+    try:
+        return layout_of_table(table)
+    except RangeError:
+        if not has_bounds(table):
+            raise
+    return layout_in_bounds(table)
 
 
 def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
