@@ -11,6 +11,7 @@ from tests.kernels.test_warp_instructions import PARAMETERS, Half, in_a_register
 from tla import Int, LeafTypeError, RangeError, make_layout, tile_to_shape
 from tla.gpu import GMMA, atom, make_fragment_like, make_tiled_mma, mma_facts
 from tla.kernels import (
+    axpby,
     barrier,
     clear,
     copy,
@@ -172,3 +173,47 @@ def test_an_accumulator_that_is_not_added_to_is_refused():
         mma_facts(mma, total, *operands, other)
     with pytest.raises(RangeError, match="0 to 255"):
         mma[np.arange(256)].partition_A(memory[0])
+
+
+@pytest.mark.parametrize("pending", [0, 1])
+def test_what_a_newer_product_reads_is_still_under_way_when_an_older_one_has_ended(pending):
+    """Two products of one tile; it is written when one group, or both, have ended. The second is of the other sign."""
+    plain, other = (
+        make_tiled_mma(atom(f"SM90_64x16x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K{sign}>")) for sign in ("", ",GMMA::ScaleIn::Neg")
+    )
+    each = make_layout((Int[8](), Int[16]()), stride=(Int[16](), Int[1]()))
+
+    @kernel(threads=128)
+    def products(A, B, C):
+        t, own = thread(), plain[thread()]
+        memory = [shared(np.float16, tile_to_shape(GMMA.K_SW32[plain.atom.val_A], (Int[n](), Int[16]()))) for n in (64, 16)]
+        for x, to in zip((A, B), memory):
+            copy(*(local_partition(y, each, t) for y in (x, to)))
+        mine = own.partition_C(C)
+        totals = [make_fragment_like(mine) for _product in range(2)]
+        for total in totals:
+            clear(total)
+        fence_view_async_shared()
+        barrier()
+        warpgroup_arrive()
+        for mma, total in zip((plain, other), totals):
+            gemm(mma, own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1]), total)
+            warpgroup_commit_batch()
+        warpgroup_wait[pending]()
+        clear(local_partition(memory[0], each, t))
+        warpgroup_wait[0]()
+        axpby(1, totals[0], 0, mine)
+        axpby(1, totals[1], 1, mine)
+
+    shapes = (64, 16), (16, 16), (64, 16)
+    a, b, c = (np.ones(shape, np.float32 if k == 2 else np.float16) for k, shape in enumerate(shapes))
+    report = products.check(a, b, c)
+    assert [race.who for race in report.races] == ["product"] * pending, report
+    assert report.holds is (pending == 0)
+    products.run(a, b, c)
+    assert (c == 0).all()
+    if pending == 0:
+        layouts = [make_layout((Int[m](), Int[n]()), stride=(Int[n](), Int[1]())) for m, n in shapes]
+        text = products.source("cuda", *(tensor(x.dtype, layout) for x, layout in zip((a, b, c), layouts)), arch="sm_90a").text
+        assert len({line for line in text.splitlines() if "asm volatile" in line and "wgmma.mma" in line}) == 2
+        nvrtc.compiled(text, "sm_90a")

@@ -154,8 +154,8 @@ static void warpgroup_wait_0() {
     uint32_t &d7, uint32_t &d8, uint32_t &d9, uint32_t &d10, uint32_t &d11, uint32_t &d12, uint32_t &d13, uint32_t &d14, uint32_t &d15, \
     unsigned long long a, unsigned long long b) { \
     products.back().push_back({{&d0, &d1, &d2, &d3, &d4, &d5, &d6, &d7, &d8, &d9, &d10, &d11, &d12, &d13, &d14, &d15}, a, b, mn}); }
-WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_K_K, false)
-WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_MN_MN, true)
+WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_0_0, false)
+WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_1_1, true)
 """
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """

@@ -175,7 +175,7 @@ class Races:
     def _start_block(self) -> None:
         """Nothing is under way, and nothing of shared memory is written."""
         self._written: dict[int, Any] = {}
-        self._groups: dict[str, list[list[tuple[Line, Access]]]] = {what: [[]] for what in _GROUPS.values()}
+        self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
         self._under_way = {what: Marks() for what in _GROUPS.values()}
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
@@ -185,7 +185,7 @@ class Races:
         if word == "warpgroup_arrive":
             self._since_arrive.clear()
         elif word == "fence_view_async_shared":
-            self._unseen.clear_all()
+            self._unseen.clear()
         elif word.endswith("wait"):
             self._end_groups(_GROUPS[word], pending)
         else:
@@ -199,19 +199,25 @@ class Races:
         groups = self._groups[what]
         ended = groups[: max(0, len(groups) - 1 - pending)]
         del groups[: len(ended)]
-        for line, access in (given for group in ended for given in group):
-            if memory_of(access.tensor) == "registers":
-                continue
-            self._under_way[what].clear(access.tensor, accessed(access, self.threads)[0])
+        self._under_way[what].clear()
+        for number, access in (given for group in groups for given in group):
+            self._mark(what, access, number)
+        for number, access in (given for group in ended for given in group):
             if what == "copy":
-                self.note(line, [], [access])
-            elif access.together < self.threads:
-                self.note(line, [access], [])
+                self.note(self._lines[number], [], [access])
+            elif memory_of(access.tensor) == "smem" and access.together < self.threads:
+                self.note(self._lines[number], [access], [])
+
+    def _mark(self, what: str, access: Access, number: int) -> None:
+        """Mark the elements of shared memory that an instruction under way writes, or reads."""
+        if memory_of(access.tensor) != "registers":
+            self._under_way[what].put(access.tensor, *accessed(access, self.threads), number)
 
     def copy(self, line: Line, access: Access) -> None:
         """Note an asynchronous copy: until it is waited for nobody may touch what it writes."""
-        self._groups["copy"][-1].append((line, access))
-        self._under_way["copy"].put(access.tensor, *accessed(access, self.threads), self._number(line))
+        number = self._number(line)
+        self._groups["copy"][-1].append((number, access))
+        self._mark("copy", access, number)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
         """Note an asynchronous product: until it is waited for nobody may write what it reads, nor touch the registers that it adds to."""
@@ -231,8 +237,8 @@ class Races:
             if (found := self._unseen.first(t, places)) is not None:
                 i, writer, at = found
                 self._add(Race("proxy", name_of(t), int(places[i]), writer, True, self._lines[at], None, False, line))
-            self._under_way["product"].put(t, places, 0, number)
-        self._groups["product"][-1] += [(line, access) for access in (*reads, *map(Access, adds))]
+            self._mark("product", access, number)
+        self._groups["product"][-1] += [(number, access) for access in (*reads, *map(Access, adds))]
 
     def _number(self, line: Line) -> int:
         """The number of a statement."""
@@ -265,10 +271,10 @@ class Races:
     def _note_registers(self, t: Tensor, line: Line, written: bool) -> None:
         """Note that threads touch registers: a product that has them too must have been waited for, or sees them after warpgroup_arrive."""
         key = key_of(t)
-        for before, access in (given for group in self._groups["product"] for given in group):
-            reads = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
-            if reads and (written or access.together == 1):
-                self._add(Race("product", "registers", 0, None, True, before, 0, written, line))
+        for number, access in (given for group in self._groups["product"] for given in group):
+            held = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
+            if held and (written or access.together == 1):
+                self._add(Race("product", "registers", 0, None, True, self._lines[number], 0, written, line))
         self._since_arrive[key] = t, line
 
     def end_block(self) -> None:

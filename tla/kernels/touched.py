@@ -45,12 +45,7 @@ class Marks:
         _t, holder, at = self._held.setdefault(key_of(t), fresh)
         holder[places], at[places] = who, number
 
-    def clear(self, t: Tensor, places: Any) -> None:
-        """Take the marks of elements away."""
-        if key_of(t) in self._held:
-            self._held[key_of(t)][1][places] = NOBODY
-
-    def clear_all(self) -> None:
+    def clear(self) -> None:
         """Take all marks away."""
         self._held.clear()
 

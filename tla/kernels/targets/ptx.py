@@ -90,8 +90,8 @@ class Ptx(Instructions):
 
     def _of_warpgroups(self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]) -> list[str]:
         """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory, and steps from it."""
-        majors = [str(getattr(atom, f"major_{x}")) for x in tiles[0]]
-        name = "_".join([atom.instruction.replace(".", "_"), *majors])
+        told = _told(atom, [str(getattr(atom, f"major_{x}")) for x in tiles[0]])
+        name = "_".join([atom.instruction.replace(".", "_"), *told]).replace("-", "minus_")
         starts: dict[tuple[str, str, int], str] = {}
         calls = []
         for given, read in zip(operands, tiles):
@@ -106,7 +106,9 @@ class Ptx(Instructions):
                     words += (held := self._words(given[x], atom.register_bits))
                     forms.append(("+" if x == "D" else "", *self._constraint(given[x].kind), len(held)))
             calls.append(f"{name}({', '.join(words)});")
-            self._function(name, f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, {_told(atom, majors)}; }}", forms)
+            self._function(
+                name, f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{''.join(f', {x}' for x in told)}; }}", forms
+            )
         self.functions["matrix_descriptor"] = [
             "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {",
             f"    return bits | (({_SHARED.format('start')} & 0x3ffff) >> 4);",
@@ -151,11 +153,11 @@ class Ptx(Instructions):
         self.functions[name] = [f"{_DEVICE} {name}({', '.join(parameters)}) {{", f"    {asm}", "}"]
 
 
-def _told(atom: MMAAtom, majors: list[str]) -> str:
-    """The end of wgmma: the predicate that it adds, of floats the signs of A and B, of 16 bits the majors of what is in shared memory."""
+def _told(atom: MMAAtom, majors: list[str]) -> list[str]:
+    """The numbers behind wgmma's operands: of floats the signs of A and B, of 16 bits 1 for each tile that is MN-major."""
     signs = ["-1" if negated else "1" for negated in (atom.arithmetic.negate_A, atom.arithmetic.negate_B)]
     of_floats = not numpy_type(atom.val_D).startswith("int")
-    return ", ".join(["p", *(signs if of_floats else []), *(str(int(x == "MN")) for x in majors if atom.val_A.bits == 16)])
+    return [*(signs if of_floats else []), *(str(int(x == "MN")) for x in majors if atom.val_A.bits == 16)]
 
 
 #: Bytes of the text's element types that are narrower than a register, or as wide and no float.
