@@ -5,7 +5,7 @@ Source: ours; CuTe's words for the statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -187,7 +187,7 @@ class Program:
         return "\n".join(
             [
                 f"{self.name}: {grid} blocks of {self.threads} threads",
-                *_lines(self, self.body, {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}),
+                *_lines(self.body, self.namer()),
             ]
         )
 
@@ -204,34 +204,46 @@ class Program:
 
         return of(self.body)
 
+    def namer(self) -> Callable[[Tensor], str]:
+        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `registers0` ... as met."""
+        held = {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}  # by their place in Python's memory
+
+        def named(t: Tensor) -> str:
+            return self.argument_of(t) or held.setdefault(id(t.data), f"registers{len(held) - len(self.shared)}")
+
+        return named
+
     def argument_of(self, t: Tensor) -> str | None:
         """The name of the argument that a tensor is a part of; None of shared memory and registers."""
         return next((name for name, x in self.arguments.items() if isinstance(x, Tensor) and x.data is t.data), None)
 
 
-def _lines(program: Program, body: Sequence[Statement], held: dict[int, str], indent: str = "") -> Iterator[str]:
-    """The lines of a program that is printed. held: the names of buffers that are no arguments, by their place in Python's memory."""
+def _lines(body: Sequence[Statement], name_of: Callable[[Tensor], str], indent: str = "") -> Iterator[str]:
+    """The lines of a program that is printed."""
 
     def named(access: Access) -> str:
         t = access.tensor
-        name = program.argument_of(t) or held.setdefault(id(t.data), f"registers{len(held) - len(program.shared)}")
-        return f"{name}{'' if is_constant(0, t.offset) else f' at {t.offset}'}: {t.layout}"
+        return f"{name_of(t)}{'' if is_constant(0, t.offset) else f' at {t.offset}'}: {t.layout}"
 
     for s in body:
         if isinstance(s, Loop):
             yield f"{indent}for {s.step} in loop({s.count}):  {s.line}"
-            yield from _lines(program, s.body, held, f"{indent}    ")
+            yield from _lines(s.body, name_of, f"{indent}    ")
         elif isinstance(s, Either):
             yield f"{indent}if {' and '.join(f'{c} < {n}' for c, n in s.asked)}:"
-            yield from _lines(program, s.inside, held, f"{indent}    ")
+            yield from _lines(s.inside, name_of, f"{indent}    ")
             yield f"{indent}else:"
-            yield from _lines(program, s.otherwise, held, f"{indent}    ")
+            yield from _lines(s.otherwise, name_of, f"{indent}    ")
         else:
             sides = [[named(x) for verb, x in accesses(s) if verb == wanted] for wanted in ("writes", "reads")]
             what = " = ".join(", ".join(side) for side in sides if side)
             of = f" where {s.where.bounds}" if isinstance(s, Copy) and s.where else f" by {s.value}" if isinstance(s, Transform) else ""
-            word = s.word if isinstance(s, Order) else type(s).__name__.lower()
-            yield f"{indent}{word}{' ' * bool(what)}{what}{of}  {s.line}"
+            yield f"{indent}{word_of(s)}{' ' * bool(what)}{what}{of}  {s.line}"
+
+
+def word_of(s: Statement) -> str:
+    """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
+    return s.word if isinstance(s, Order) else type(s).__name__.lower()
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:

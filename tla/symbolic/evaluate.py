@@ -28,6 +28,18 @@ def value(p: Poly, values: Mapping[str, int]) -> int:
     return int(folded(p, lambda n: values[n.name] // n.unit, lambda kind, *args: _NODES[kind](*args)))
 
 
+def array_of(p: Poly, values: Mapping[str, Any]) -> Any:
+    """The integers that p is, as a numpy array: the values of names are integers, or arrays of one shape."""
+    import numpy as np
+
+    pairs = {"min": np.minimum, "max": np.maximum}
+
+    def node(kind: str, *args: Any) -> Any:
+        return functools.reduce(pairs[kind], args) if kind in pairs else _NODES[kind](*args)
+
+    return np.asarray(folded(p, lambda n: values[n.name] // n.unit, node))
+
+
 def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., Any], seen: dict[Atom, Any] | None = None) -> Leaf:
     """p computed in any arithmetic that has + and *: of_symbol(n) for symbols, of_node(kind, ...) for nodes."""
     seen = {} if seen is None else seen

@@ -17,12 +17,13 @@ from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
 from .colouring import Paint, Painted, auto, checked_tile, paint
-from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, levels, steps, view
+from .drawable import LIMIT, MAX_GRIDS, Subject, View, as_subject, axes_of, has_layout, levels, steps, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid
 
 _BANKS = OnDemand("tla.viz.bank_conflicts")  # with tla.access, which other drawings do without
 _kernels = OnDemand("tla.viz.kernels")  # with tla.gpu, which layouts do without
+_programs = OnDemand("tla.viz.programs")  # with tla.kernels
 
 
 def draw(
@@ -38,7 +39,8 @@ def draw(
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
-    layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads and values
+    layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads and values;
+               or one Program of tla.kernels: the same for each of its statements that touches memory
     color_by   "auto": banks of what is swizzled, tiles where there are several, else offsets; or "tile", "offset", "bank", "ub_bank",
                "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a function of a coordinate and
                its offset to a number, the name of a hue, `#rrggbb` or None
@@ -50,7 +52,7 @@ def draw(
     titles     one for each layout, instead of its text
     owners     with banks: who accesses the first layout, as tla.access.access takes it; the title has the degree of
                conflict, and what collides in the worst instruction has a star
-    thread     of a TiledMMA, TiledCopy or atom: the one whose cells alone have colours, and a star
+    thread     of a TiledMMA, TiledCopy, atom or Program: the one whose cells alone have colours, and a star
     limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so
     Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
     Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
@@ -79,15 +81,17 @@ def draw(
     """
     if not is_int(limit) or (known(limit) or 0) < 1:
         raise RangeError(f"draw with the limit {shown(limit)}", "an integer of 1 or more", "leave limit out")
-    if any(not isinstance(x, (AnyLayout, Subject)) and isinstance(x, _kernels.KINDS) for x in layouts):
-        _require_alone(layouts, {"tile": tile, "bits": bits, "axes": axes, "owners": owners})
-        title = None if titles is None else str(_one_each(titles, layouts)[0])
-        rule = "thread" if color_by == "auto" else color_by
-        kernel: Drawing = _kernels.draw_kernel(layouts[0], color_by=rule, title=title, limit=limit, thread=thread)
-        return kernel
+    others = [x for x in layouts if not has_layout(x)]
+    for module in (_kernels, _programs):
+        if any(isinstance(x, module.KINDS) for x in others):
+            _require_alone(layouts, {"tile": tile, "bits": bits, "axes": axes, "owners": owners})
+            title = None if titles is None else str(_one_each(titles, layouts)[0])
+            rule = "thread" if color_by == "auto" else color_by
+            by_threads: Drawing = module.drawn(layouts[0], color_by=rule, title=title, limit=limit, thread=thread)
+            return by_threads
     subjects = [as_subject(x) for x in layouts]
     if thread is not None:
-        raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy or atom", "leave thread out")
+        raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy, atom or Program", "leave thread out")
     if owners is not None:  # who accesses it may say the width of what is accessed
         subjects = [replace(s, bits=element_width(s.bits, owners, bits=bits, default=ASSUMED)) for s in subjects]
     if titles is not None:

@@ -113,6 +113,11 @@ def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
     _SUBJECTS[kind] = make
 
 
+def has_layout(x: object) -> bool:
+    """Whether x is drawn by its layout."""
+    return isinstance(x, tuple(_SUBJECTS))
+
+
 def as_subject(x: object) -> Subject:
     """x as what is drawn; LeafTypeError if it is nothing that has a layout."""
     for kind in reversed(_SUBJECTS):  # the last that was registered knows best

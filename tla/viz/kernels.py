@@ -59,7 +59,7 @@ class Held(NamedTuple):
     named: bool = True
 
 
-def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread: int | str | None) -> Drawing:
+def drawn(x: Any, *, color_by: str, title: str | None, limit: int, thread: int | str | None) -> Drawing:
     """The drawing of an atom, a TiledMMA, a TiledCopy or a LinearLayout, as draw makes it.
 
     color_by   "thread" or "value"
@@ -71,10 +71,10 @@ def draw_kernel(x: Any, *, color_by: str, title: str | None, limit: int, thread:
         tables, more, notes = _of_copy(x)
     else:
         tables, more, notes = _of_linear(x) if isinstance(x, LinearLayout) else _of_mma(x)
-    chosen = None if thread is None else _checked_thread(x, thread, {n for held in tables for n in held.lanes})
+    chosen = None if thread is None else checked_thread(x, thread, {n for held in tables for n in held.lanes})
     cut = sum(held.rows * held.columns for held in (*tables, *more)) > limit
     notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
-    first, rest = ([_grid(held, color_by, chosen, cut) for held in found] for found in (tables, more))
+    first, rest = ([grid_of(held, color_by, chosen, cut) for held in found] for found in (tables, more))
     name = printable(title if title is not None else _named(x))
     figures = [Figure(name, tuple(map(printable, notes)), tuple(first), 2 if len(first) == 3 else 0)]
     figures += [Figure(grid.title, (), (grid._replace(title=""),)) for grid in rest]
@@ -88,7 +88,7 @@ def _require_few(x: Any, count: int, what: str) -> None:
         raise RangeError(f"draw of {shown(x)}, {what}", f"{1 << MAX_BITS} elements at most", fix)
 
 
-def _checked_thread(x: Any, thread: object, present: set[int]) -> int:
+def checked_thread(x: Any, thread: object, present: set[int]) -> int:
     n = known(thread) if is_int(thread) else None
     if n is None or int(n) not in present:
         raise RangeError(f"thread {shown(thread)} of {shown(x)}", f"one of its {len(present)} threads", f"write thread={min(present)}")
@@ -228,7 +228,7 @@ def _named(x: Any) -> str:
 # ------------------------------------------------------------------------------------------------------------ cells
 
 
-def _grid(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
+def grid_of(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
     """The grid of a tile: the first thread of each cell by number, and how many more there are."""
     rows, columns = (min(n, most) if cut else n for n, most in zip((held.rows, held.columns), CORNER))
     holders: dict[int, list[tuple[int, int]]] = {}
