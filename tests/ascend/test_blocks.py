@@ -1,5 +1,6 @@
 """Blocks of matrix products: proved, executed against numpy for the examples of CATLASS, and equal to what its kernels issue."""
 
+import random
 from types import SimpleNamespace
 
 import numpy as np
@@ -195,3 +196,31 @@ def test_values_are_put_into_global_memory_alone():
     local = next(b for b in program.buffers.values() if b.position != "GM")
     with pytest.raises(LeafTypeError, match=f"values for {local.name}"):
         Values(program, {local.name: np.zeros(4)})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_traffic_is_that_of_the_tiles(seed):
+    """Every block loads its rows of A and columns of B as they are, moves them to L0 in whole fractals, and stores its results."""
+    rng = random.Random(seed)
+    (m, n, k), (rows, columns, deep) = (rng.randint(1, 400) for _ in range(3)), (rng.choice((32, 64, 128)) for _ in range(3))
+    cores, part = rng.randint(1, 5), rng.choice((16, 32))
+    made = block((m, n, k), (rows, columns, deep), (rows, columns, part), c=float32, cores=cores)
+    found = {work.path: work for work in made.traffic}
+
+    def up(x, unit):
+        return -(-x // unit) * unit
+
+    def cut(size, tile):
+        return [min(tile, size - i) for i in range(0, size, tile)]
+
+    down, across = cut(m, rows), cut(n, columns)
+    parts = [p for tile in cut(k, deep) for p in cut(tile, part)]
+    padded = sum(up(p, 16) for p in parts)
+    assert found["GM to L1"].bytes == 2 * k * (m * len(across) + n * len(down))
+    assert found["L1 to L0A"].bytes == 2 * padded * sum(up(x, 16) for x in down) * len(across)
+    assert found["L1 to L0B"].bytes == 2 * padded * sum(up(x, 16) for x in across) * len(down)
+    assert found["L0C to GM"].bytes == 4 * m * n
+    mmad = found["L0A, L0B to L0C"]
+    assert mmad.instructions == len(parts) * len(down) * len(across)
+    assert [work.pipe for work in made.traffic] == ["MTE2", "MTE1", "MTE1", "M", "FIX"]
+    assert m * n * k <= mmad.products <= sum(up(x, 16) for x in down) * n * k

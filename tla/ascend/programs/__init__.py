@@ -1,7 +1,7 @@
 """Programs of one core, checked and executed; blocks of matrix products; what kernels of others have logged."""
 
 from .check import Copied, Finding, Product, Report, check
-from .matmul import MatmulBlock, block
+from .matmul import MatmulBlock, Work, block
 from .mmad import MmadInstruction, mmad
 from .origins import Term
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
@@ -23,6 +23,7 @@ __all__ = [
     "SetFlag",
     "Term",
     "WaitFlag",
+    "Work",
     "block",
     "check",
     "mmad",

@@ -6,13 +6,14 @@ Source: CATLASS `BasicMatmulTla` with `BlockMmadTla`; the swizzles are those of 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import half
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import shown
+from ...core.int_tuple import shown, size
 from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
 from ...core.values import rounded
@@ -25,7 +26,8 @@ from ..tags import RowMajor, Tag, zN
 from .block import L1_TAGS, Core, Operand, Plan, Tiling
 from .check import Product, Report, check_program
 from .mmad import accumulator_of
-from .statements import Buffer, Program
+from .statements import Buffer, Move, Multiply, Program
+from .trace import Event, events
 from .values import dtype_of, execute_program
 
 if TYPE_CHECKING:
@@ -35,6 +37,28 @@ if TYPE_CHECKING:
 _APART = 1 << 40
 #: The stages of each memory, where nothing else is said.
 STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
+
+
+class Work(NamedTuple):
+    """The instructions of a pipe along one path, counted over all cores of a block.
+
+    pipe           MTE2, MTE1, M or FIX;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
+    instructions   how many
+    bytes          that they write, elements behind the edge of a fractal included; of Mmad 0
+    products       the multiplications of a Mmad's m * n * k; of a move 0
+
+    >>> from tla.ascend import block
+    >>> block((32, 32, 32), (32, 32, 32), (32, 32, 32)).traffic[0]
+    Work(pipe='MTE2', path='GM to L1', instructions=2, bytes=4096, products=0)
+
+    Source: ours; counted from the fields of the instructions.
+    """
+
+    pipe: str
+    path: str
+    instructions: int
+    bytes: int
+    products: int
 
 
 @dataclass(frozen=True)
@@ -98,6 +122,27 @@ class MatmulBlock:
         made = tuple(b for b in blocks if min(b.extents) > 0)
         return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds)
 
+    @property
+    def traffic(self) -> tuple[Work, ...]:
+        """The work of the pipes of all cores in all: a row for each pair of memories, and one for Mmad, in the order of first use.
+
+        >>> from tla.ascend import block
+        >>> for work in block((150, 300, 520), (128, 256, 256), (128, 256, 64)).traffic: print(*work)
+        MTE2 GM to L1 24 936000 0
+        MTE1 L1 to L0A 180 337920 0
+        MTE1 L1 to L0B 132 642048 0
+        M L0A, L0B to L0C 36 0 23400000
+        FIX L0C to GM 4 90000 0
+        """
+        found: dict[tuple[str, str], Work] = {}
+        for program in self.programs:
+            for event in events(program):
+                work = _work_of(event, program)
+                if work is not None:
+                    before = found.get(work[:2], Work(*work[:2], 0, 0, 0))
+                    found[work[:2]] = Work(*work[:2], *(x + y for x, y in zip(before[2:], work[2:])))
+        return (*found.values(),)
+
     def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold nothing before.
 
@@ -127,6 +172,18 @@ class MatmulBlock:
         if dtype.kind in "iu" and np.isnan(result).any():
             raise RangeError(f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why")
         return rounded(np.asarray(result), dtype)
+
+
+def _work_of(event: Event, program: Program) -> Work | None:
+    """What an event does, where it moves or multiplies."""
+    s = event.statement
+    if isinstance(s, Move):
+        dst, src = (program.buffers[name].position for name in (s.dst, s.src))
+        valid = size(require_origin("what an instruction writes", s.instruction.moved.dst))
+        return Work(event.pipe, f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
+    if isinstance(s, Multiply):
+        return Work(event.pipe, "L0A, L0B to L0C", 1, 0, math.prod(int(s.instruction.parameters[x]) for x in "mnk"))
+    return None
 
 
 def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool) -> npt.NDArray[Any]:
