@@ -175,7 +175,7 @@ class MatmulBlock:
 
 
 def _work_of(event: Event, program: Program) -> Work | None:
-    """What an event does, where it moves or multiplies."""
+    """The work of an event that moves or multiplies; None of others."""
     s = event.statement
     if isinstance(s, Move):
         dst, src = (program.buffers[name].position for name in (s.dst, s.src))
