@@ -357,6 +357,20 @@ def test_scalars_fills_and_sums():
     assert "if (e0 < N) a[e0] = value;" in filled.source("c", argument(), np.float32).text
 
 
+@pytest.mark.parametrize("steps", [0, -2])
+def test_a_loop_of_no_steps_is_none(steps):
+    @kernel(threads=4)
+    def none(a):
+        for _k in loop(steps):
+            clear(local_partition(a, parse("_4:_1"), thread()))
+
+    a = np.ones(8, np.float32)
+    none.run(a)
+    assert a.all()
+    assert none.program(a).body == ()
+    assert "a[" not in none.source("c", tensor(np.float32, parse("_8:_1"))).text
+
+
 def test_loops_are_loops():
     @kernel(threads=32)
     def summed(a, b):

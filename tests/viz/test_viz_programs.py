@@ -118,6 +118,7 @@ def test_a_limit_shows_the_corner_and_every_format_prints_it():
         (lambda: draw(program(), tile=(4, 4)), LeafTypeError, "leave tile out"),
         (lambda: draw(program(), parse("4:1")), LeafTypeError, "draw each by itself"),
         (lambda: draw(kernel(threads=4)(lambda: clear(registers(np.float32, parse("_4:_1")))).program()), LeafTypeError, "no memory"),
+        (lambda: draw(kernel(threads=4)(lambda a: clear(a)).program(np.zeros(0, np.float32))), LeafTypeError, "no memory"),
         (
             lambda: draw(kernel(threads=1024)(lambda a: clear(a)).program(tensor(np.float32, parse("(_1024,_2048):(_1,_1024)")))),
             RangeError,

@@ -90,9 +90,12 @@ class Trace:
         return made
 
     def loop(self, line: Line, n: IntLike) -> Iterator[Leaf]:
-        """One step, a symbol: what is stated while it lasts is the loop's body."""
+        """One step, a symbol: what is stated while it lasts is the loop's body. Of no steps there is no loop."""
         if not is_int(n):
             raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
+        count = known(n)
+        if count is not None and count < 1:
+            return
         step = index(f"k{self.steps}", n)
         self.steps += 1
         self.bodies.append([])

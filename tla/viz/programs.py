@@ -129,6 +129,8 @@ def _of_threads(program: Program, name: str, elements: list[tuple[Any, ...]], va
     """The integers of each element of each thread, by (thread, element, integer); of one thread where all have the same."""
     import numpy as np
 
+    if not elements:
+        return np.empty((program.threads, 0, 1), int)
     found = [array_of(poly_of(leaf), values) for element in elements for leaf in element]
     threads = max((x.size for x in found), default=1)
     if threads * len(found) > MOST_INTEGERS:
