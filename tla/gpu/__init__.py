@@ -30,6 +30,7 @@ from .instructions.entries import Family
 from .instructions.names import Copy_Atom, MMA_Atom, atom, atoms
 from .instructions.tmem import TmemAddress, tmem_address, tmem_allocation, tmem_layout
 from .run.algorithms import axpby, clear, fill, transform
+from .run.bulk import BulkStep, bulk_facts, run_bulk
 from .run.copy import copy, copy_if, run_copy
 from .run.copy_facts import CopyStep, copy_facts
 from .run.gemm import gemm, run_mma
@@ -71,6 +72,7 @@ __all__ = [
     "Arithmetic",
     "Block2D",
     "BufferResource",
+    "BulkStep",
     "Canonical",
     "CanonicalAtom",
     "Contract",
@@ -102,6 +104,7 @@ __all__ = [
     "axpby",
     "block_2d",
     "buffer_resource",
+    "bulk_facts",
     "canonical",
     "clear",
     "compress",
@@ -140,6 +143,7 @@ __all__ = [
     "read_buffer_resource",
     "read_descriptor",
     "require_scale_strides",
+    "run_bulk",
     "run_copy",
     "run_mma",
     "scale_factor_atom",

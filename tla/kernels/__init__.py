@@ -2,13 +2,14 @@
 
 kernel      the decorator, and what a launch gives back
 launch      the block and the threads that run, shared memory, loops and barriers; order has the words of asynchronous instructions
+mbarriers   loads by TMA, and what counts them
 trace       the function called with symbols: a program of statements
 source      the program as text; targets/ has a file for each
 elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
 report      what a check says: rows with their lines
 watch       a launch that is watched; resources has an architecture's limits
-races       which threads touch an element between two barriers
+races       which threads touch an element between two barriers; clocks, what each thread knows of the others
 
 >>> import numpy as np
 >>> from tla import parse
@@ -24,7 +25,8 @@ races       which threads touch an element between two barriers
 
 from .elements import Scalar
 from .kernel import Kernel, kernel
-from .launch import barrier, block, loop, registers, shared, stage, thread
+from .launch import barrier, block, loop, phase, registers, shared, stage, thread, when
+from .mbarriers import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
 from .order import cp_async_fence, cp_async_wait, fence_view_async_shared, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait
 from .partition import local_partition
 from .program import Program
@@ -45,6 +47,7 @@ __all__ = [
     "Source",
     "Unwritten",
     "Used",
+    "arrive_barrier",
     "axpby",
     "barrier",
     "block",
@@ -59,15 +62,21 @@ __all__ = [
     "kernel",
     "local_partition",
     "loop",
+    "make_tma_copy",
+    "mbarriers",
+    "phase",
     "reduce",
     "registers",
+    "set_barrier_transaction_bytes",
     "shared",
     "shuffle_xor",
     "stage",
     "tensor",
     "thread",
     "transform",
+    "wait_barrier",
     "warpgroup_arrive",
     "warpgroup_commit_batch",
     "warpgroup_wait",
+    "when",
 ]

@@ -5,11 +5,12 @@ Source: CuTe's atoms; the PTX manual, "ldmatrix", "mma", "cp.async".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import _, product_each, size
+from ..core.ints import IntLike, Leaf
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
 from .lines import Line
@@ -49,6 +50,37 @@ class Tile(NamedTuple):
     tensor: Tensor
 
 
+class Element(NamedTuple):
+    """An element of a tile that is loaded: its offset in either memory, and what is to hold where the tensor has it: (c, n), c < n."""
+
+    target: Leaf
+    source: Leaf
+    inside: list[tuple[Leaf, Leaf]]
+
+
+class LoadedTile(NamedTuple):
+    """A tile that TMA loads.
+
+    map      the name of its tensor map
+    boxes    of each box its first element in shared memory, and its coordinate in the tensor
+    barrier  its mbarrier
+    arrays   the names of the arrays, the target's first
+    zero     what is loaded where the tensor has no element
+    count    the elements of the tile
+    element  gives one by its index, which may be a symbol
+
+    Source: the PTX manual, "cp.async.bulk.tensor".
+    """
+
+    map: str
+    boxes: list[tuple[str, list[str]]]
+    barrier: str
+    arrays: tuple[str, str]
+    zero: str
+    count: int
+    element: Callable[[IntLike], Element]
+
+
 class Instructions:
     """The instructions that a target has. Each gives lines of the text, and keeps the functions that these call.
 
@@ -70,6 +102,14 @@ class Instructions:
         """A statement that orders asynchronous instructions, of those that add to registers before and behind it; pending: of Order."""
         raise _missing(word)
 
+    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
+        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread; number: of Signal."""
+        raise _missing(word)
+
+    def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
+        """A load by TMA: lines, and whether they are of each thread."""
+        raise _missing("a load by TMA")
+
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""
         raise _missing(atom.name)
@@ -82,7 +122,7 @@ class Instructions:
 
 
 def _missing(what: str) -> LeafTypeError:
-    known = "ldmatrix, mma.sync, wgmma and cp.async in CUDA, matrix instructions of AMD in HIP, both in C"
+    known = "ldmatrix, mma.sync, wgmma, cp.async and TMA in CUDA, matrix instructions of AMD in HIP, both in C"
     return LeafTypeError(f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run")
 
 

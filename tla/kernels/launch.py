@@ -12,7 +12,7 @@ from typing import Any
 
 from ..algebra.codomain import cosize
 from ..algebra.make import make_layout
-from ..core.errors import LeafTypeError, RangeError
+from ..core.errors import LeafTypeError, RangeError, TlaError
 from ..core.int_tuple import shown
 from ..core.ints import IntLike, Leaf, is_int, known, leaf
 from ..core.layout import Layout
@@ -157,6 +157,57 @@ def loop(n: IntLike) -> Iterator[Leaf]:
     return iter(range(int(n)))
 
 
+def when(condition: Any) -> Iterator[None]:
+    """A condition of the block: `for _ in when(k + 1 < steps):` states what is in it where the condition holds, else nothing.
+
+    condition   a comparison of sizes, blocks and steps of loops by < or <=, the same for all threads
+    Raises      LeafTypeError for another condition, RangeError outside a kernel
+
+    >>> from tla.kernels import kernel, loop, when
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     for k in loop(3):
+    ...         for _ in when(k + 1 < 3):
+    ...             print(k)
+    >>> shown.run()
+    0
+    1
+
+    Source: CUDA's `if`.
+    """
+    import numpy as np
+
+    now = running("when()")
+    if isinstance(now, Trace):
+        return now.when(line(), condition)
+    if not isinstance(condition, (bool, np.bool_)):
+        fix = "write copy_if by elem_less for a condition of each thread"
+        raise LeafTypeError(f"when({condition!r:.60})", "one truth value for all threads", fix)
+    return iter((None,) if condition else ())
+
+
+def phase(k: IntLike, n: int) -> Leaf:
+    """The parity of the phase that a stage's mbarrier is in at step k of a loop over n stages: k // n % 2.
+
+    k   a step of a loop, or a number more
+    n   the number of stages
+
+    >>> from tla.kernels import kernel, loop, phase
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     print([phase(k, 2) for k in loop(6)])
+    >>> shown.run()
+    [0, 0, 1, 1, 0, 0]
+
+    Raises RangeError outside a kernel, and for what is no number of stages. Source: CUTLASS `PipelineState`.
+    """
+    now = running("phase()")
+    _require_stages("phase", n)
+    if isinstance(now, Trace):
+        return now.phase(k, int(n))
+    return leaf(k) // int(n) % 2
+
+
 def stage(k: IntLike, n: int) -> Leaf:
     """The stage of n that step k of a loop is in: k % n, which the text counts from step to step.
 
@@ -173,11 +224,15 @@ def stage(k: IntLike, n: int) -> Leaf:
     Raises RangeError outside a kernel, and for what is no number of stages. Source: ours; CUTLASS `PipelineState`.
     """
     now = running("stage()")
-    if not is_int(n) or known(n) is None or int(n) < 1:
-        raise RangeError(f"stage of {shown(n)}", "a number of stages, 1 or more", "write stage(k, 3)")
+    _require_stages("stage", n)
     if isinstance(now, Trace):
         return now.stage(k, int(n))
     return leaf(k) % int(n)
+
+
+def _require_stages(where: str, n: object) -> None:
+    if not is_int(n) or known(n) is None or int(n) < 1:
+        raise RangeError(f"{where} of {shown(n)}", "a number of stages, 1 or more", f"write {where}(k, 3)")
 
 
 def barrier() -> None:
@@ -213,3 +268,14 @@ def run_block(function: Callable[..., None], arguments: tuple[Any, ...], launch:
         _running.reset(token)
         if isinstance(launch, Launch) and launch.watch is not None:
             launch.watch.end_block()
+
+
+def executed(now: Launch, statement: Callable[[], None]) -> None:
+    """Execute a statement; what is watched goes on behind one that is refused."""
+    if now.watch is None:
+        statement()
+        return
+    try:
+        statement()
+    except TlaError as error:
+        now.watch.refuse(line(), error)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..core.ints import IntLike, is_constant
+from ..core.ints import IntLike, Leaf, is_constant
 from ..gpu.instructions.atom import CopyAtom
+from ..gpu.run.bulk import BulkStep
 from ..gpu.run.mma_facts import MmaStep
 from ..symbolic import Condition, SymInt
 from ..tensors.predicated import Within
@@ -114,22 +115,65 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Load:
+    """`copy` by TMA: the first thread loads a tile for an mbarrier.
+
+    step      the load, with its map
+    barriers  the tensor of mbarriers, and `at` the number of this one
+    """
+
+    line: Line
+    step: BulkStep
+    source: Access
+    target: Access
+    barriers: Tensor
+    at: Leaf
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A statement about an mbarrier, by CuTe's word for it: `initialize_barrier` (of all of them), `wait_barrier` ...
+
+    barriers  the tensor of mbarriers, and `at` the number of this one
+    number    the arrivals that a phase waits for, the bytes that are to come, or the phase's parity
+    """
+
+    line: Line
+    word: str
+    barriers: Tensor
+    at: Leaf
+    number: Leaf
+
+
+class Counter(NamedTuple):
+    """An integer that a loop counts beside its step k: (first + k) % count.
+
+    of   another one: then it is 0 or 1, `first` in the first step, and changes where that begins anew
+    """
+
+    symbol: SymInt
+    first: int
+    count: int
+    of: SymInt | None = None
+
+
+@dataclass(frozen=True)
 class Loop:
     """`for k in loop(n)`: the body for each k from 0 to n - 1.
 
-    stages   what the loop counts beside its step: of (symbol, first, count) the symbol is (first + k) % count
+    counters   what the loop counts beside its step
     """
 
     line: Line
     step: SymInt
     count: IntLike
     body: tuple[Statement, ...]
-    stages: tuple[tuple[SymInt, int, int], ...] = ()
+    counters: tuple[Counter, ...] = ()
 
 
 @dataclass(frozen=True)
 class Either:
-    """Statements of blocks for which all comparisons c < n hold, and those of the others; none depends on the thread."""
+    """`when(condition)`: statements where all comparisons c < n hold, and those where not; none depends on the thread."""
 
     line: Line
     asked: tuple[tuple[Any, Any], ...]
@@ -137,7 +181,7 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Loop | Either
+Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Loop | Either
 
 
 @dataclass(frozen=True)
@@ -232,30 +276,39 @@ def _lines(body: Sequence[Statement], name_of: Callable[[Tensor], str], indent: 
         elif isinstance(s, Either):
             yield f"{indent}if {' and '.join(f'{c} < {n}' for c, n in s.asked)}:"
             yield from _lines(s.inside, name_of, f"{indent}    ")
-            yield f"{indent}else:"
-            yield from _lines(s.otherwise, name_of, f"{indent}    ")
+            if s.otherwise:
+                yield f"{indent}else:"
+                yield from _lines(s.otherwise, name_of, f"{indent}    ")
         else:
             sides = [[named(x) for verb, x in accesses(s) if verb == wanted] for wanted in ("writes", "reads")]
             what = " = ".join(", ".join(side) for side in sides if side)
-            of = f" where {s.where.bounds}" if isinstance(s, Copy) and s.where else f" by {s.value}" if isinstance(s, Transform) else ""
-            yield f"{indent}{word_of(s)}{' ' * bool(what)}{what}{of}  {s.line}"
+            yield f"{indent}{word_of(s)}{' ' * bool(what)}{what}{_more(s, name_of)}  {s.line}"
+
+
+def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
+    """The rest of a statement's line, behind its accesses."""
+    if isinstance(s, Copy) and s.where:
+        return f" where {s.where.bounds}"
+    if isinstance(s, Transform):
+        return f" by {s.value}"
+    if isinstance(s, (Load, Signal)):
+        return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}"
+    return ""
 
 
 def word_of(s: Statement) -> str:
     """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
-    return s.word if isinstance(s, Order) else type(s).__name__.lower()
+    return s.word if isinstance(s, (Order, Signal)) else type(s).__name__.lower()
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
     """The accesses of a statement, what it reads first: ("reads" or "writes", access)."""
-    if isinstance(s, Copy):
+    if isinstance(s, (Copy, Load, Shuffle)):
         yield from (("reads", s.source), ("writes", s.target))
     elif isinstance(s, Fill):
         yield "writes", s.target
     elif isinstance(s, Axpby):
         yield from (("reads", s.x), ("reads", s.y), ("writes", s.y))
-    elif isinstance(s, Shuffle):
-        yield from (("reads", s.source), ("writes", s.target))
     elif isinstance(s, Transform):
         yield from (("reads", x) for x in [*s.operands.values()][:-1])
         yield "writes", s.target

@@ -7,12 +7,17 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
+from .clocks import Clocks
 from .lines import Line
 from .touched import NOBODY, SEVERAL, Access, Marks, accessed, key_of, name_of
+
+if TYPE_CHECKING:
+    from .mbarriers import Mbarrier, Mbarriers
 
 #: Who touches an element wrongly -> what is missing between, and what to write there.
 _MISSING = {
@@ -22,6 +27,8 @@ _MISSING = {
     "product": ("no warpgroup_wait for it between", "warpgroup_commit_batch() and warpgroup_wait[n]()"),
     "register": ("no warpgroup_arrive between", "warpgroup_arrive()"),
     "proxy": ("no fence_view_async_shared between", "fence_view_async_shared() and barrier()"),
+    "load": ("no wait_barrier for it between", "wait_barrier(full[k], phase)"),
+    "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
 }
 #: A word that orders asynchronous instructions -> what their groups are of.
 _GROUPS = {"cp_async_fence": "copy", "cp_async_wait": "copy", "warpgroup_commit_batch": "product", "warpgroup_wait": "product"}
@@ -30,8 +37,8 @@ _GROUPS = {"cp_async_fence": "copy", "cp_async_wait": "copy", "warpgroup_commit_
 class Race(NamedTuple):
     """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the one that was found.
 
-    who       "thread" or "block"; of asynchronous instructions "copy" or "product" where one has not been waited for, "register" and
-              "proxy" where a product may not see what threads wrote to registers or shared memory
+    who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been waited for, "register"
+              and "proxy" where one may not see what threads wrote to registers or shared memory; "phase" of an mbarrier
     memory    where the element is: "shared memory", "global memory" or "registers"
     element   its place in the buffer [elements]
     before    who touched it first, and `written` whether that was a write; None where several read it, or a product did
@@ -63,7 +70,7 @@ class Race(NamedTuple):
         return _MISSING[self.who][1]
 
     def __str__(self) -> str:
-        first = "an asynchronous copy of " * (self.who == "copy") + self._does(self.before, self.written)
+        first = {"copy": "an asynchronous copy of ", "load": "a load by "}.get(self.who, "") + self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):
             first = f"several {self.who}s read"
         then, missing = self._does(self.after, self.writes), _MISSING[self.who][0]
@@ -107,21 +114,24 @@ class _Touched:
         self.writer, self.reader = (np.full(size, NOBODY) for _side in range(2))
         self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
 
-    def clash(self, places: Any, who: Any, *, writes: bool) -> tuple[int, bool] | None:
+    def clash(self, places: Any, who: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
         """The index of the first access that races with what is noted, and whether a write was before it."""
         import numpy as np
 
-        for before, wrote in ((self.writer, True), (self.reader, False)) if writes else ((self.writer, True),):
+        written, read = (self.writer, self.written_at, True), (self.reader, self.read_at, False)
+        for before, at, wrote in (written, read) if writes else (written,):
             clash = (before[places] != NOBODY) & (before[places] != who)
+            if clocks is not None and clash.any():
+                clash[clash] = ~clocks.know(before[places][clash], at[places][clash], who[clash])
             if clash.any():
                 return int(np.argmax(clash)), wrote
         return None
 
-    def note(self, places: Any, who: Any, lines: Any, *, writes: bool) -> tuple[int, bool] | None:
+    def note(self, places: Any, who: Any, lines: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
         """Note accesses; what clash finds of them, and of them with each other."""
         import numpy as np
 
-        if (found := self.clash(places, who, writes=writes)) is not None:
+        if (found := self.clash(places, who, clocks, writes=writes)) is not None:
             return found
         (self.written_at if writes else self.read_at)[places] = lines
         if not writes:
@@ -144,10 +154,28 @@ class _Level:
     def clashes(self, t: Tensor, places: Any, who: Any, *, writes: bool) -> bool:
         """Whether accesses race with what is noted; these are not."""
         found = self.touched.get(key_of(t))
-        return found is not None and found[1].clash(places, who, writes=writes) is not None
+        return found is not None and found[1].clash(places, who, None, writes=writes) is not None
 
     def of(self, t: Tensor) -> _Touched:
         return self.touched.setdefault(key_of(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
+
+
+@dataclass
+class _Phase:
+    """An mbarrier.
+
+    ended   how many of its phases have ended
+    told    what those who have arrived know, of the phase that goes on; `known`, of the one that ended last
+    loads   loads of the phase that goes on; `come`, of phases that have ended, and that nobody has waited for
+    waited  the number of the last statement that waited for it
+    """
+
+    ended: int = 0
+    told: Any = None
+    known: Any = None
+    loads: list[tuple[int, Access]] = field(default_factory=list)
+    come: list[tuple[int, Access]] = field(default_factory=list)
+    waited: int | None = None
 
 
 class Races:
@@ -176,9 +204,11 @@ class Races:
         """Nothing is under way, and nothing of shared memory is written."""
         self._written: dict[int, Any] = {}
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
-        self._under_way = {what: Marks() for what in _GROUPS.values()}
+        self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load")}
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
+        self._clocks: Clocks | None = None
+        self._phases: dict[tuple[int, int], _Phase] = {}
 
     def order(self, line: Line, word: str, pending: int) -> None:
         """Note a statement that orders asynchronous instructions with others."""
@@ -203,6 +233,8 @@ class Races:
         for number, access in (given for group in groups for given in group):
             self._mark(what, access, number)
         for number, access in (given for group in ended for given in group):
+            if what == "product" and self._clocks is not None:
+                self._clocks.meet(access.together, number)
             if what == "copy":
                 self.note(self._lines[number], [], [access])
             elif memory_of(access.tensor) == "smem" and access.together < self.threads:
@@ -230,15 +262,82 @@ class Races:
             t, (places, who) = access.tensor, accessed(access, self.threads)
             if memory_of(t) != "smem":
                 continue
-            self._ask_under_way("copy", t, places, who, number, False)
+            self._ask_loaded(t, places, who, number, False)
             self._ask(self._threads, t, (places, who), number, False, remembered=access.together < self.threads)
             self._ask_needed(t, places, who, False)
             self._ask_written(t, places, who, line, False)
-            if (found := self._unseen.first(t, places)) is not None:
-                i, writer, at = found
-                self._add(Race("proxy", name_of(t), int(places[i]), writer, True, self._lines[at], None, False, line))
+            self._ask_seen(t, places, line, None)
             self._mark("product", access, number)
         self._groups["product"][-1] += [(number, access) for access in (*reads, *map(Access, adds))]
+
+    # --------------------------------------------------------------------------------------------- mbarriers
+
+    def set_up(self, line: Line, made: Mbarriers) -> None:
+        """Note mbarriers that the first thread sets up."""
+        import numpy as np
+
+        if self._clocks is None:
+            self._clocks = Clocks(self.threads)
+        first = (np.arange(self.threads) == 0)[:, None]
+        self.note(line, [], [Access(made.held, first)])
+        for at in range(len(made.ended)):
+            self._phases[key_of(made.held), at] = _Phase()
+
+    def arrive(self, line: Line, barrier: Mbarrier, *, alone: bool) -> None:
+        """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what they have done."""
+        clocks, phase = self._used(line, barrier)
+        number = len(self._lines) - 1
+        told = clocks.arriving(0 if alone else None, number)
+        if phase.waited is not None and alone:
+            unknown = [t for t in range(1, self.threads) if not clocks.know(t, phase.waited, 0)]
+            if unknown:
+                self._add(Race("phase", "mbarriers", int(barrier.at), unknown[0], False, self._lines[phase.waited], 0, True, line))
+        phase.told = told if phase.told is None else phase.told.clip(min=told)
+
+    def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
+        """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
+        _clocks, phase = self._used(line, barrier)
+        number = len(self._lines) - 1
+        for access, written in ((source, False), (target, True)):
+            t, (places, who) = access.tensor, accessed(access, 1)
+            self._ask_loaded(t, places, who, number, written)
+            if written:
+                self._ask_under_way("product", t, places, who, number, written)
+                self._ask_seen(t, places, line, 0)
+                self._ask_written(t, places, who, line, written)
+            self._ask(self._threads, t, (places, who), number, written, remembered=False)
+            self._ask_needed(t, places, who, written)
+        if memory_of(source.tensor) != "smem":
+            places, who = accessed(source, 1)
+            self._ask(self._blocks, source.tensor, (places, who * 0 + self._block), number, False)
+        phase.loads.append((number, target))
+        self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
+
+    def end_phase(self, barrier: Mbarrier) -> None:
+        """Note phases of an mbarrier that have ended: the next arrivals are of another one."""
+        phase = self._phases.get((key_of(barrier.of.held), int(barrier.at)))
+        if phase is not None and phase.ended < barrier.of.ended[int(barrier.at)]:
+            phase.ended, phase.known, phase.told = barrier.of.ended[int(barrier.at)], phase.told, None
+            phase.come, phase.loads = [*phase.come, *phase.loads], []
+
+    def wait_phase(self, line: Line, barrier: Mbarrier) -> None:
+        """Note that every thread waits for the phase of an mbarrier that has ended last."""
+        clocks, phase = self._used(line, barrier)
+        phase.waited = len(self._lines) - 1
+        if phase.known is not None:
+            clocks.learn(phase.known)
+        phase.come = []
+        self._under_way["load"].clear()
+        for number, access in (x for other in self._phases.values() for x in (*other.come, *other.loads)):
+            self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
+
+    def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, _Phase]:
+        """The state of an mbarrier that all threads use: somebody set it up before, and a barrier is between."""
+        self.note(line, [Access(barrier.of.held)], [])
+        assert self._clocks is not None  # mbarriers are set up before they are used
+        return self._clocks, self._phases[key_of(barrier.of.held), int(barrier.at)]
+
+    # ------------------------------------------------------------------------------------------- what is asked
 
     def _number(self, line: Line) -> int:
         """The number of a statement."""
@@ -247,11 +346,13 @@ class Races:
 
     def wait(self, line: Line) -> None:
         """Forget who touched which element: a barrier orders them."""
-        self._end_phase()
+        self._judge()
+        if self._clocks is not None:
+            self._clocks.learn(self._clocks.arriving(None, len(self._lines) - 1))
         self._before.append(self._threads)
         self._threads, self._last, self._is_needed = _Level("thread"), line, False
 
-    def _end_phase(self) -> None:
+    def _judge(self) -> None:
         """Judge the last barrier by what came behind it."""
         if self._last is not None:
             self.barriers[self._last] = self.barriers.get(self._last, False) or self._is_needed
@@ -279,7 +380,7 @@ class Races:
 
     def end_block(self) -> None:
         """End a block: the next has other threads, and shared memory of its own."""
-        self._end_phase()
+        self._judge()
         self._threads, self._before, self._last, self._is_needed = _Level("thread"), [], None, False
         self._start_block()
         self._block += 1
@@ -287,7 +388,7 @@ class Races:
     def _note(self, access: Access, number: int, written: bool) -> None:
         t = access.tensor
         places, threads = accessed(access, self.threads)
-        self._ask_under_way("copy", t, places, threads, number, written)
+        self._ask_loaded(t, places, threads, number, written)
         if written:
             self._ask_under_way("product", t, places, threads, number, written)
         self._ask(self._threads, t, (places, threads), number, written)
@@ -308,7 +409,11 @@ class Races:
         """Add the race of an access with those before it; remembered: whether it is noted for those behind it."""
         places, who = accesses
         touched = level.of(t)
-        found = touched.note(places, who, number, writes=written) if remembered else touched.clash(places, who, writes=written)
+        clocks = self._clocks if level is self._threads else None
+        if remembered:
+            found = touched.note(places, who, number, clocks, writes=written)
+        else:
+            found = touched.clash(places, who, clocks, writes=written)
         if found is None:
             return
         i, after_write = found
@@ -328,12 +433,23 @@ class Races:
             i = int(np.argmin(held[places]))
             self.unwritten[line] = Unwritten(line, int(places[i]), _named(int(threads[i])))
 
+    def _ask_seen(self, t: Tensor, places: Any, line: Line, who: int | None) -> None:
+        """Add the race of an instruction that does not see what threads wrote to shared memory."""
+        if (found := self._unseen.first(t, places)) is not None:
+            i, writer, at = found
+            self._add(Race("proxy", name_of(t), int(places[i]), writer, True, self._lines[at], who, who is not None, line))
+
+    def _ask_loaded(self, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
+        """Add the race of an access with what is still being written to shared memory."""
+        for what in ("copy", "load"):
+            self._ask_under_way(what, t, places, who, number, written)
+
     def _ask_under_way(self, what: str, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
         """Add the race of an access with an asynchronous instruction that is under way."""
         found = self._under_way[what].first(t, places)
         if found is not None:
             i, holder, at = found
-            copies = what == "copy"
+            copies = what != "product"
             before, after = holder if copies else None, _named(int(who[i]))
             self._add(Race(what, name_of(t), int(places[i]), before, copies, self._lines[at], after, written, self._lines[number]))
 

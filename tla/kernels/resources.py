@@ -99,6 +99,13 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
         raise RangeError(f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has")
 
 
+def require_tma(arch: str | None) -> None:
+    """Require an architecture that has TMA. Raises RangeError. Source: the PTX manual, "cp.async.bulk.tensor"."""
+    given = re.fullmatch(r"sm_(\d+)a?f?", arch or "")
+    if arch is not None and (given is None or int(given[1]) < 90):
+        raise RangeError(f"a load by TMA on {arch}", "sm_90 or newer", "write arch='sm_90a', or copy by cp.async")
+
+
 def alignment(nbytes: int) -> int:
     """The bytes that a tensor in shared memory begins at a multiple of: no fewer than it has, 16 to 1024.
 

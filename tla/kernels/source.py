@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..codegen.expressions.plan import plan
 from ..codegen.expressions.target import required, required_names
 from ..codegen.indices.c import requirement
+from ..gpu.descriptors.tensor_map import TensorMap
 from ..symbolic import Condition
 from .program import Program, accesses
 from .resources import placed
@@ -27,6 +28,7 @@ class Source(NamedTuple):
     block          the number of threads of a block
     shared_bytes   bytes of shared memory of a block
     conditions     what the sizes must meet; the text has `kernel_main_requires`, which tells whether they do
+    maps           of each tensor map that the launch makes, of CUDA: its parameter's name, the argument that it is of, and the TensorMap
 
     >>> import numpy as np
     >>> from tla import dim, make_layout, parse
@@ -47,6 +49,7 @@ class Source(NamedTuple):
     block: int
     shared_bytes: int
     conditions: tuple[Condition, ...]
+    maps: tuple[tuple[str, str, TensorMap], ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -79,9 +82,10 @@ class Parts(NamedTuple):
         parameters = parameter_list(p, self.order, writer, written)
         first = [form.requires.format(f"{self.name}_requires({', '.join(asked)})")] if asked and form.requires else []
         lines = [f"    {line}" if not line.startswith("#") else line for line in (*first, *body)]
+        maps = tuple((f"map{k}", *of) for k, of in enumerate(writer.maps)) if form.map else ()
         words = {*WORD.findall("\n".join(lines))}
         unused = [name for name in self.order if name not in words]
-        aligned = ", ".join(name for name in self.order if name in writer.vectors)
+        aligned = ", ".join(name for name in self.order if name in {*writer.vectors, *(of for of, _map in writer.maps)})
         comment = [f"{self.name}: the kernel {p.name}, {p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks. Made by tla."]
         comment += [self.checked, *required(conditions), *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else [])]
         text = [
@@ -91,13 +95,14 @@ class Parts(NamedTuple):
             *helpers_of(writer, form.function),
             *writer.functions(),
             *(line for line in tests if line not in form.head),
-            f"{form.before} {self.name}({', '.join(parameters) or 'void'}) {{",
+            f"{form.before} {self.name}({', '.join([*parameters, *(f'{form.map} {x}' for x, *_of in maps)]) or 'void'}) {{",
             *(f"    (void){name};" for name in unused),
             *lines,
             "}",
             *after(parameters, asked),
         ]
-        return Source("\n".join(text) + "\n", self.order, p.grid, p.threads, shared_bytes(p), conditions)
+        order = (*self.order, *(name for name, *_of in maps))
+        return Source("\n".join(text) + "\n", order, p.grid, p.threads, shared_bytes(p), conditions, maps)
 
 
 def shared_bytes(program: Program) -> int:
@@ -113,6 +118,7 @@ class Form(NamedTuple):
     function   what stands before the type of a function that it calls
     kind       the type of its integers
     requires   how the body refuses sizes that break a condition, of the call that tells; empty where the launch does
+    map        the type of a tensor map that the launch makes; empty where loads need none
     """
 
     head: list[str]
@@ -120,6 +126,7 @@ class Form(NamedTuple):
     function: str
     kind: str
     requires: str = ""
+    map: str = ""
 
 
 def _required(program: Program, name: str, writer: Writer) -> tuple[tuple[Condition, ...], list[str], list[str]]:

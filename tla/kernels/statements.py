@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.errors import RangeError, RankError, TlaError
+from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
 from ..core.ints import is_int, known
+from ..gpu.descriptors.tma import TMACopy
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.run import algorithms
+from ..gpu.run.bulk import bulk_facts, run_bulk
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
@@ -22,8 +24,9 @@ from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
 from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
 from .instructions import is_asynchronous
-from .launch import Launch, running
+from .launch import Launch, executed, running
 from .lines import line
+from .mbarriers import Mbarrier
 from .touched import Access
 from .trace import Trace
 
@@ -33,6 +36,8 @@ WARP = 32
 
 def copy(*operands: Any) -> None:
     """Copy what all threads read to where they write: `copy(tiled_copy, source, target)`, or `copy(source, target)`.
+
+    By `tma.with_(mbarrier)` the first thread loads a tile of an argument to one of shared memory, as set_barrier_transaction_bytes shows.
 
     >>> import numpy as np
     >>> from tla import parse
@@ -47,10 +52,12 @@ def copy(*operands: Any) -> None:
     Operands and errors are those of tla.gpu.copy; RangeError outside a kernel. Source: CuTe `copy`.
     """
     now = running("copy()")
-    if isinstance(now, Trace):
+    if operands and isinstance(operands[0], TMACopy):
+        _load(now, *operands)
+    elif isinstance(now, Trace):
         now.copy(line(), operands, None)
     else:
-        _executed(now, lambda: _copied(copy_of(*operands)))
+        executed(now, lambda: _copied(copy_of(*operands)))
 
 
 def copy_if(*operands: Any) -> None:
@@ -73,7 +80,7 @@ def copy_if(*operands: Any) -> None:
         *tiled, predicate, source, target = operands
         now.copy(line(), (*tiled, source, target), predicate)
     else:
-        _executed(now, lambda: _copied(copy_if_of(*operands)))
+        executed(now, lambda: _copied(copy_if_of(*operands)))
 
 
 def gemm(*operands: Any) -> None:
@@ -97,7 +104,7 @@ def gemm(*operands: Any) -> None:
     if isinstance(now, Trace):
         now.gemm(line(), operands)
     else:
-        _executed(now, lambda: _multiplied(mma_facts(*operands)))
+        executed(now, lambda: _multiplied(mma_facts(*operands)))
 
 
 def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
@@ -120,7 +127,7 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     if isinstance(now, Trace):
         now.axpby(line(), alpha, x, beta, y)
     else:
-        _executed(now, lambda: _added(alpha, x, beta, y))
+        executed(now, lambda: _added(alpha, x, beta, y))
 
 
 def fill(t: Any, value: Any) -> None:
@@ -142,7 +149,7 @@ def fill(t: Any, value: Any) -> None:
     if isinstance(now, Trace):
         now.fill(line(), t, value)
     else:
-        _executed(now, lambda: _filled(t, value))
+        executed(now, lambda: _filled(t, value))
 
 
 def clear(t: Any) -> None:
@@ -164,7 +171,7 @@ def clear(t: Any) -> None:
     if isinstance(now, Trace):
         now.fill(line(), t, 0)
     else:
-        _executed(now, lambda: _filled(t, 0))
+        executed(now, lambda: _filled(t, 0))
 
 
 def transform(*operands: Any) -> None:
@@ -195,7 +202,7 @@ def transform(*operands: Any) -> None:
     if isinstance(now, Trace):
         now.transform(line(), tensors, f)
     else:
-        _executed(now, lambda: _noted(run_transform(tensors, f)))
+        executed(now, lambda: _noted(run_transform(tensors, f)))
 
 
 def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
@@ -226,7 +233,7 @@ def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
     if isinstance(now, Trace):
         now.reduce(line(), source, target, f)
     else:
-        _executed(now, lambda: _noted(run_reduce(source, target, f)))
+        executed(now, lambda: _noted(run_reduce(source, target, f)))
 
 
 def shuffle_xor(source: Any, target: Any, mask: int) -> None:
@@ -264,7 +271,32 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
     if isinstance(now, Trace):
         now.shuffle(line(), source, target, int(mask))
     else:
-        _executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
+        executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
+
+
+def _load(now: Launch | Trace, *operands: Any) -> None:
+    """The load of a tile by TMA, for an mbarrier."""
+    if len(operands) != 3:
+        raise RankError(f"copy by TMA of {len(operands)} operands", "the copy, source, target", "write copy(tma.with_(full[0]), a, b)")
+    tma, source, target = operands[0], *(as_tensor("copy", x) for x in operands[1:])
+    if not isinstance(tma.barrier, Mbarrier):
+        raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
+    barrier: Mbarrier = tma.barrier
+    if isinstance(now, Trace):
+        now.load(line(), tma, source, target)
+        return
+
+    def loaded() -> None:
+        step = bulk_facts(tma, source, target)
+        if now.watch is not None:
+            now.watch.ask_tma()
+            now.watch.races.load(line(), barrier, Access(source), Access(target))
+        run_bulk(step)
+        barrier.receive(step.bytes)
+
+    executed(now, loaded)
+    if now.watch is not None:
+        now.watch.races.end_phase(barrier)
 
 
 def _noted(tensors: list[Tensor]) -> None:
@@ -316,17 +348,6 @@ def _copied(step: CopyStep) -> None:
     now = running("a statement")
     if atom.asynchronous and isinstance(now, Launch) and now.watch is not None:
         now.watch.races.copy(line(), target)
-
-
-def _executed(now: Launch, statement: Callable[[], None]) -> None:
-    """Execute a statement; what is watched goes on behind one that is refused."""
-    if now.watch is None:
-        statement()
-        return
-    try:
-        statement()
-    except TlaError as error:
-        now.watch.refuse(line(), error)
 
 
 def _note(reads: list[Access], writes: list[Access]) -> None:

@@ -19,19 +19,49 @@ from ..codegen.expressions.integer_types import Integer
 from ..codegen.expressions.plan import plan
 from ..codegen.expressions.target import statements
 from ..codegen.indices.c import HELPERS, helper, syntax_of
+from ..core.basis import as_coordinate
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import leaves, shown, size
+from ..core.int_tuple import leaves, modes_of, shown, size
 from ..core.ints import IntLike, is_int, known
 from ..core.leaf_arithmetic import add, mul
 from ..core.questions import divides
 from ..gpu.descriptors.operand_tiles import require_tiles
+from ..gpu.descriptors.tensor_map import TensorMap
 from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
-from .bounds import comparisons, in_argument, is_less
+from .bounds import comparisons, coordinate_of, in_argument, is_less
 from .elements import Scalar, calls_functions, written
-from .instructions import Instructions, Registers, Tile, is_asynchronous, matrix_extents, products, require_written, tile_of
+from .instructions import (
+    Element,
+    Instructions,
+    LoadedTile,
+    Registers,
+    Tile,
+    is_asynchronous,
+    matrix_extents,
+    products,
+    require_written,
+    tile_of,
+)
 from .offsets import Offsets
-from .program import Access, Axpby, Barrier, Copy, Either, Fill, Loop, Order, Product, Program, Shuffle, Statement, Transform
+from .program import (
+    Access,
+    Axpby,
+    Barrier,
+    Copy,
+    Counter,
+    Either,
+    Fill,
+    Load,
+    Loop,
+    Order,
+    Product,
+    Program,
+    Shuffle,
+    Signal,
+    Statement,
+    Transform,
+)
 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere.
 TYPES = {
@@ -44,6 +74,7 @@ TYPES = {
     "uint16": "unsigned short",
     "int8": "signed char",
     "uint8": "unsigned char",
+    "uint64": "unsigned long long",
 }
 _SYNTAX = syntax_of("kernel")
 #: A name, or a number.
@@ -73,7 +104,8 @@ class Writer:
     instructions   what writes asynchronous copies and instructions of several threads
 
     Found while it is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a function
-    of the text; vectors, the arrays of which several elements are accessed at once; used, what its language's head has on use.
+    of the text; vectors, the arrays of which several elements are accessed at once; maps, the tensor maps of arguments; used, what its
+    language's head has on use.
     """
 
     def __init__(self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions) -> None:
@@ -82,6 +114,7 @@ class Writer:
         self.bits = 32
         self.operations: set[str] = set()
         self.vectors: set[str] = set()
+        self.maps: list[tuple[str, TensorMap]] = []
         self.used: set[str] = set()
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
@@ -93,18 +126,19 @@ class Writer:
             if isinstance(s, Loop):
                 values = self.values([s.count])
                 inside = yield from self._scope(values, indent)
-                yield Block([f"{{int}} {x} = {first};" for x, first, _n in s.stages], False, inside)
+                yield Block([f"{{int}} {c.symbol} = {c.first};" for c in s.counters], False, inside)
                 yield Block([f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside)
                 yield from self.blocks(s.body, inside + 1)
-                yield Block([f"{x} = {x} == {n - 1} ? 0 : {x} + 1;" for x, _first, n in s.stages], False, inside + 1)
+                yield Block([_next(c) for c in s.counters], False, inside + 1)
                 yield from self._ends(inside, indent)
             elif isinstance(s, Either):
                 values = self.values(_both([[*s.asked]]))
                 inside = yield from self._scope(values, indent)
                 yield Block([f"if ({values.comparisons(s.asked)}) {{"], False, inside)
                 yield from self.blocks(s.inside, inside + 1)
-                yield Block(["} else {"], False, inside)
-                yield from self.blocks(s.otherwise, inside + 1)
+                if s.otherwise:
+                    yield Block(["} else {"], False, inside)
+                    yield from self.blocks(s.otherwise, inside + 1)
                 yield from self._ends(inside, indent)
             elif isinstance(s, Fill) and (following := _filled_before(s, after)) is not None:
                 value = self.number(s.value, self.element_type(s.target.tensor))
@@ -114,6 +148,11 @@ class Writer:
                 yield Block(["{barrier}"], False, indent)
             elif isinstance(s, Order):
                 yield Block(self.instructions(s).order(s.word, s.pending, self._accumulators()), False, indent)
+            elif isinstance(s, Signal):
+                values = self.values([s.at, s.number])
+                barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
+                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number))
+                yield Block([f"// {s.line}", *values.lines, *lines], threads, indent)
             elif (several := self._several(s)) is not None:
                 for lines, threads in several:
                     yield Block([f"// {s.line}", *lines], threads, indent)
@@ -294,7 +333,44 @@ class Writer:
             return self._matrices(s)
         if isinstance(s, Product) and int(size(s.step.mma.atom.thr_id)) > 1:
             return self._products(s)
-        return None
+        return self._boxes(s) if isinstance(s, Load) else None
+
+    def _boxes(self, s: Load) -> Iterator[tuple[list[str], bool]]:
+        """The boxes of a load by TMA: where each begins in shared memory, and its coordinate in the tensor."""
+        tma, places, target = s.step.tma, s.source.places, Offsets(s.target.tensor)
+        source = self.program.argument_of(s.source.tensor)
+        if places is None or source is None:
+            raise LeafTypeError(f"{s.line}: a load by TMA of what is no argument", "a tile of an argument", "make the map of an argument")
+        boxes = tma.TV[1][0][1]
+        firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
+        at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
+        values = self.values([*target.wanted, *(x for c in at for x in c), s.at])
+        starts = [self.place(s.target.tensor, values.sum(*target.parts[i])) for i in firsts]
+        extents = tuple(leaves(self.program.arguments[source].layout.shape))
+
+        def element(i: IntLike) -> Element:
+            """The offsets of an element, and the comparisons by which it is inside of the tensor."""
+            where = leaves(as_coordinate(coordinate_of(places, i)))
+            offsets = [add(t.offset, t.layout(i)) for t in (s.target.tensor, s.source.tensor)]
+            return Element(offsets[0], offsets[1], [*zip(where, extents)])
+
+        tile = LoadedTile(
+            self.map_of(source, tma.map),
+            [*zip(starts, ([values.of(x) for x in c] for c in at))],
+            self.place(s.barriers, values.of(s.at)),
+            (self.buffer(s.target.tensor), source),
+            self.number(0, self.element_type(s.target.tensor)),
+            int(size(s.target.tensor.shape)),
+            element,
+        )
+        lines, threads = self.instructions(s).load(tile)
+        yield ([*values.lines, *lines] if threads else lines), threads
+
+    def map_of(self, argument: str, made: TensorMap) -> str:
+        """The name of the tensor map of an argument, one for all loads by the same."""
+        if (argument, made) not in self.maps:
+            self.maps.append((argument, made))
+        return f"map{self.maps.index((argument, made))}"
 
     def _matrices(self, s: Copy) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices: of each instruction the address of the thread's row, and its registers."""
@@ -406,6 +482,11 @@ class Values:
     def sum(self, symbols: Sequence[Any], number: int) -> str:
         texts = [self.of(x) for x in symbols]
         return " + ".join([*texts, *([str(number)] if number or not texts else [])]).replace("+ -", "- ")
+
+
+def _next(c: Counter) -> str:
+    """The line by which a loop's counter goes on."""
+    return f"{c.symbol} = {c.symbol} == {c.count - 1} ? 0 : {c.symbol} + 1;" if c.of is None else f"{c.symbol} ^= {c.of} == 0;"
 
 
 def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:

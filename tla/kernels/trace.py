@@ -21,11 +21,13 @@ from ..core.ints import Int, IntLike, Leaf, is_int, known, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import as_layout
 from ..core.leaf_arithmetic import add
+from ..gpu.descriptors.tma import TMACopy
+from ..gpu.run.bulk import bulk_facts
 from ..gpu.run.copy_facts import copy_facts, plain_copy
 from ..gpu.run.mma_facts import mma_facts
-from ..symbolic import SymInt, assuming, index
+from ..symbolic import Condition, SymInt, assuming, index
 from ..symbolic.facts import symbols_in
-from ..symbolic.symint import of_symbol, poly_of
+from ..symbolic.symint import of_symbol, poly_of, wrap
 from ..tensors.buffers import as_dtype
 from ..tensors.guard import whole
 from ..tensors.make import make_identity_tensor
@@ -36,10 +38,27 @@ from .elements import Scalar, value_of
 from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
 from .lines import Line, line_of
 from .offsets import Offsets
-from .program import Access, Axpby, Barrier, Copy, Fill, Loop, Order, Product, Program, Shuffle, Statement, Transform
+from .program import (
+    Access,
+    Axpby,
+    Barrier,
+    Copy,
+    Counter,
+    Either,
+    Fill,
+    Load,
+    Loop,
+    Order,
+    Product,
+    Program,
+    Shuffle,
+    Signal,
+    Statement,
+    Transform,
+)
 
 #: The names of the text's own variables: no size and no argument may have one.
-OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+_of_\d+)?|[ertv]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
+OWN_NAME = re.compile(r"\b(tid|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b")
 _0 = Int[0]()
 
 
@@ -70,14 +89,16 @@ class Trace:
     arguments   what the function is called with
     grid        the number of blocks along each mode
     threads     the number of threads of a block
-    places      whether its tensors are of coordinates: then no instruction is asked
+    held        the arguments themselves, where those that it is called with are tensors of coordinates in their place: then no
+                instruction is asked
     """
 
-    def __init__(self, arguments: tuple[Any, ...], grid: tuple[IntLike, ...], threads: int, places: bool) -> None:
-        self.arguments, self.threads, self.places, self.steps = arguments, threads, places, 0
+    def __init__(self, arguments: tuple[Any, ...], grid: tuple[IntLike, ...], threads: int, held: tuple[Any, ...] | None = None) -> None:
+        self.arguments, self.threads, self.places, self.steps = arguments, threads, held is not None, 0
+        self._held = arguments if held is None else held
         self.shared: list[Tensor] = []
         self.bodies: list[list[Statement]] = [[]]
-        self.stages: list[tuple[SymInt, list[tuple[SymInt, int, int]]]] = []
+        self.counters: list[tuple[SymInt, list[Counter]]] = []
         self.thread = index("tid", threads)
         self.blocks = tuple(index(f"bid{k}", n) for k, n in enumerate(grid))
 
@@ -99,21 +120,67 @@ class Trace:
         step = index(f"k{self.steps}", n)
         self.steps += 1
         self.bodies.append([])
-        self.stages.append((step, []))
+        self.counters.append((step, []))
         yield step
         body = tuple(self.bodies.pop())
-        self.bodies[-1].append(Loop(line, step, n, body, tuple(self.stages.pop()[1])))
+        self.bodies[-1].append(Loop(line, step, n, body, tuple(self.counters.pop()[1])))
+
+    def when(self, line: Line, condition: object) -> Iterator[None]:
+        """One step, of which what is stated is stated where a condition holds."""
+        if isinstance(condition, Condition) and condition.holds is not None:
+            condition = condition.holds
+        if isinstance(condition, bool):
+            yield from (None,) * condition
+            return
+        if not isinstance(condition, Condition) or condition.question not in ("<", "<=") or _of_thread(condition):
+            what = f"when({condition!r:.60})"
+            fix = "write when(k + 1 < steps); copy_if by elem_less has a condition of each thread"
+            raise LeafTypeError(what, "a comparison by < or <=, the same for all threads", fix)
+        c, n = wrap(condition.a), wrap(condition.b)
+        self.bodies.append([])
+        yield None
+        asked = ((c, n if condition.question == "<" else add(n, 1)),)
+        inside = tuple(self.bodies.pop())
+        self.state(Either(line, asked, inside, ()))
 
     def stage(self, k: IntLike, n: int) -> Leaf:
         """k % n, for a step of a loop and a number a symbol that the loop counts."""
-        for step, found in reversed(self.stages):
+        found = self._counted(k)
+        if found is None:
+            return leaf(k) % n
+        step, first, counters = found
+        return _kept(counters, Counter(index(f"{step}_{first % n}_of_{n}", n), first % n, n))
+
+    def phase(self, k: IntLike, n: int) -> Leaf:
+        """k // n % 2, for a step of a loop and a number a symbol that the loop counts."""
+        found = self._counted(k)
+        if found is None:
+            return leaf(k) // n % 2
+        step, first, counters = found
+        of = _kept(counters, Counter(index(f"{step}_{first % n}_of_{n}", n), first % n, n))
+        return _kept(counters, Counter(index(f"{step}_{first % (2 * n)}_phase_of_{n}", 2), first // n % 2, 2, of))
+
+    def _counted(self, k: IntLike) -> tuple[SymInt, int, list[Counter]] | None:
+        """The loop that k is a step of, and a number more, with its counters; None of another integer."""
+        for step, counters in reversed(self.counters):
             first = known(add(k, -step))
             if first is not None:
-                symbol = index(f"{step}_{first % n}_of_{n}", n)
-                if (symbol, first % n, n) not in found:
-                    found.append((symbol, first % n, n))
-                return symbol
-        return leaf(k) % n
+                return step, first, counters
+        return None
+
+    def argument(self, t: Tensor) -> Tensor:
+        """The argument itself of a tensor that the kernel was called with."""
+        return next((x for x in self._held if isinstance(x, Tensor) and x.data is t.data), t)
+
+    def signal(self, line: Line, word: str, barrier: Any, number: IntLike) -> None:
+        """A statement about an mbarrier."""
+        self.state(Signal(line, word, barrier.of.held, barrier.at, leaf(number)))
+
+    def load(self, line: Line, tma: TMACopy, source: Tensor, target: Tensor) -> None:
+        """copy by TMA."""
+        step = None if self.places else bulk_facts(tma, source, target)
+        of, at = tma.barrier.of.held, tma.barrier.at
+        self.state(Load(line, step, Access(source), Access(target), of, at))  # type: ignore[arg-type]
 
     def state(self, statement: Statement) -> None:
         self.bodies[-1].append(statement)
@@ -197,6 +264,18 @@ class Trace:
         self.state(Order(line, word, pending))
 
 
+def _of_thread(condition: Condition) -> bool:
+    """Whether a condition is not the same for all threads."""
+    return any(n.name == "tid" for side in (condition.a, condition.b) for n in symbols_in(side))
+
+
+def _kept(counters: list[Counter], counter: Counter) -> SymInt:
+    """A counter's symbol, which the loop counts from now on."""
+    if counter not in counters:
+        counters.append(counter)
+    return counter.symbol
+
+
 def _numbered(tensors: Sequence[Tensor]) -> dict[str, Access]:
     """The operands of a statement that has any number of them, by their numbers."""
     return {str(k): Access(t) for k, t in enumerate(tensors)}
@@ -224,9 +303,9 @@ def traced(
     extents: Any = grid(*passed) if callable(grid) else grid
     extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
     with assuming() as conditions:
-        first = Trace(passed, extents, threads, places=False)
+        first = Trace(passed, extents, threads)
         _called(call, function, first)
-        second = Trace(tuple(map(_of_coordinates, passed)), extents, threads, places=True)
+        second = Trace(tuple(map(_of_coordinates, passed)), extents, threads, held=passed)
         _called(call, function, second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
@@ -235,7 +314,9 @@ def traced(
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
     """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the kernel's line."""
-    fix = "write copy_if by elem_less for a condition, `for k in loop(n)` for a loop; or give the size as a number"
+    fix = (
+        "write copy_if by elem_less or `for _ in when(k < n)` for a condition, `for k in loop(n)` for a loop; or give the size as a number"
+    )
     try:
         call(function, trace.arguments, trace)
     except Unproven as error:
@@ -296,7 +377,7 @@ def _placed(s: Statement, other: Statement, held: list[Any]) -> Statement:
             changed[name] = _with_places(mine, theirs, held)
         elif name == "operands":
             changed[name] = {k: _with_places(x, theirs[k], held) for k, x in mine.items()}
-        elif name == "body":
+        elif name in ("body", "inside", "otherwise"):
             changed[name] = tuple(_placed(a, b, held) for a, b in zip(mine, theirs, strict=True))
     return replace(s, **changed)
 

@@ -18,7 +18,7 @@ from .lines import Line
 from .live import LiveRegisters
 from .races import Races
 from .report import Counted, Refused, Used
-from .resources import limits_of, placed, require_runs
+from .resources import limits_of, placed, require_runs, require_tma
 from .touched import Access, name_of, places_and_chosen
 
 
@@ -67,6 +67,10 @@ class Watch:
     def ask(self, atom: CopyAtom | MMAAtom) -> None:
         """Require an instruction of the architecture. Raises what require_runs raises."""
         require_runs(atom, self._arch)
+
+    def ask_tma(self) -> None:
+        """Require an architecture that has TMA. Raises RangeError."""
+        require_tma(self._arch)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
         """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and adds to registers."""

@@ -93,7 +93,7 @@ def _in_order(body: Sequence[Statement], loops: tuple[str, ...], values: dict[st
     """Each statement with the loops that it is in, the innermost first, and the values of their symbols in the first step."""
     for s in body:
         if isinstance(s, Loop):
-            counted = ((s.step, 0), *((symbol, start % count) for symbol, start, count in s.stages))
+            counted = ((s.step, 0), *((c.symbol, c.first) for c in s.counters))
             first = {str(symbol): value for symbol, value in counted}
             yield from _in_order(s.body, (f"loop({s.count})", *loops), {**values, **first})
         else:

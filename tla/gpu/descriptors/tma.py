@@ -5,7 +5,7 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...algebra.coalesce import coalesce
@@ -54,6 +54,8 @@ class TMACopy:
     TV          (CTA, value) -> index in the tile: `values` in its second mode, (one box, boxes)
     element     the element type
     smem        the layout of one tile in shared memory
+    gmem        the global tensor, or its layout
+    barrier     the mbarrier that waits for what is loaded; None until `with_` gives it
 
     >>> from tla import parse, tile_to_shape, _128
     >>> from tla.gpu import GMMA, half, make_tma_copy
@@ -73,6 +75,12 @@ class TMACopy:
     TV: Layout
     element: Element
     smem: Any
+    gmem: Any = field(compare=False)
+    barrier: Any = field(default=None, compare=False)
+
+    def with_(self, barrier: object) -> TMACopy:
+        """This copy, with the mbarrier that counts the bytes that have come. Source: CuTe `tma.with(mbarrier)`."""
+        return replace(self, barrier=barrier)
 
     def partition_S(self, tensor: AnyLayout | Tensor, cta: int = 0) -> Tensor:
         """A tensor of TMA coordinates (M, N, ...) cut as ((box, boxes), tiles along M, tiles along N, ...)."""
@@ -147,7 +155,7 @@ def make_tma_copy(
     tensor_map = map_of(layout, basis, parts.mode, element, int(cluster), l2_promotion)
     tv = _thread_values(parts.inner, vectors, basis, int(cluster), element)
     whole = smem.layout if isinstance(smem, Tensor) else smem
-    return TMACopy(operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole)
+    return TMACopy(operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole, gmem)
 
 
 def _require_operation(operation: object, cluster: object) -> None:

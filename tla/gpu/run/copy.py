@@ -11,7 +11,9 @@ from ...core.errors import RankError
 from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor, require_data
+from ..descriptors.tma import TMACopy
 from ..instructions.atom import CopyAtom
+from .bulk import bulk_facts, run_bulk
 from .copy_facts import CopyStep, copy_facts, plain_copy, require_whole_instructions
 from .values import extents_of, read, thread_values, write
 
@@ -23,7 +25,8 @@ def copy(*operands: Any) -> None:
     """Copy what all threads read to where they write, by the layouts of a copy's atom: `copy(tiled_copy, source, target)`.
 
     tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread copies by itself,
-                 in the order of one index and in accesses as wide as static layouts allow, as CuTe's `copy(src, dst)`
+                 in the order of one index and in accesses as wide as static layouts allow, as CuTe's `copy(src, dst)`; or a TMACopy,
+                 which loads a tile of global memory to one of shared memory, as bulk_facts says
     source       partition_S, or registers that retile_S made fit: ((V, atoms), RestM, RestN, ...), for all threads
     target       partition_D, or registers
     Raises       RankError where the two do not fit, RangeError for elements that are not valid or threads that are no whole
@@ -44,7 +47,11 @@ def copy(*operands: Any) -> None:
 
     Source: CuTe `copy(TiledCopy, src, dst)`, `copy(src, dst)`. `tla.copy(source, target)` copies whole tensors of one shape.
     """
-    run_copy(copy_of(*operands))
+    if isinstance(operands[0] if operands else None, TMACopy):
+        tma, source, target = _operands("copy", operands, "source, target")
+        run_bulk(bulk_facts(tma, source, target))
+    else:
+        run_copy(copy_of(*operands))
 
 
 def copy_if(*operands: Any) -> None:

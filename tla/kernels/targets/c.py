@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..source import Form, Parts, Source
-from ..text import Writer
+from ..text import WORD, Writer
 from .lanes import Lanes
 
 
@@ -26,7 +26,9 @@ def write(parts: Parts) -> Source:
     body: list[str] = [line.format(int=kind) for line in grid.lines]
     body += ["#ifdef _OPENMP", f"#pragma omp parallel for collapse({len(p.grid)})", "#endif"]
     body += [f"for ({kind} bid{k} = 0; bid{k} < {grid.of(n)}; ++bid{k})" for k, n in reversed([*enumerate(p.grid)])]
-    inner = [f"_Alignas(16) {writer.element_type(t)} smem{k}[{len(t.data)}];" for k, t in enumerate(p.shared)]
+    words = {*WORD.findall("\n".join(line for block in blocks for line in block.lines))}  # mbarriers have nothing to do
+    held = [(f"smem{k}", t) for k, t in enumerate(p.shared) if f"smem{k}" in words]
+    inner = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
     inner += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
     inner += [f"const {lanes.row_kind} *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else []
     for block in blocks:

@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
+from ...codegen.sources.contracts import emit_tma
+from ...gpu.descriptors.tensor_map import TensorMap
+from ...symbolic import SymInt
 from ..instructions import Instructions
 from ..program import Program
 from ..resources import alignment, placed
@@ -18,6 +21,8 @@ from ..text import WORD, Writer
 
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
+#: The type of the driver's function that makes a tensor map. Source: the CUDA driver API, cudaTypedefs.h.
+_ENCODE = "PFN_cuTensorMapEncodeTiled"
 
 
 class Runtime(NamedTuple):
@@ -57,7 +62,7 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     if p.registers is not None and runtime.registers is not None:
         bounds = runtime.registers.format(p.registers)
     before = f'extern "C" __global__ void {bounds}'
-    form = Form(language.head(), before, "static __device__ __forceinline__", kind)
+    form = Form(language.head(), before, "static __device__ __forceinline__", kind, map="const __grid_constant__ CUtensorMap")
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))
 
 
@@ -85,7 +90,7 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
 
     def lines(parameters: list[str], required: list[str]) -> list[str]:
         refused = [f"if (!{name}_requires({', '.join(required)})) return {api}ErrorInvalidValue;"] if required else []
-        blocks = [grid.of(n) for n in p.grid]
+        blocks, maps = [grid.of(n) for n in p.grid], [f"map{k}" for k in range(len(writer.maps))]
         asked = shared_bytes(p) if _is_asked_for(p) else 0
         attribute = f"{api}FuncAttributeMaxDynamicSharedMemorySize"
         enough = f"{api}FuncSetAttribute((const void *){name}, {attribute}, {asked})"
@@ -94,10 +99,48 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
             *([f"if ({api}Error_t error = {enough}; error != {api}Success) return error;"] if asked else []),
             *(line.format(int=kind) for line in grid.lines),
             f"if ({' || '.join(f'{n} == 0' for n in blocks)}) return {api}Success;",
-            f"{name}<<<dim3({', '.join(blocks)}), {p.threads}, {asked}, stream>>>({', '.join(parts.order)});",
+            *_maps_made(writer, name),
+            f"{name}<<<dim3({', '.join(blocks)}), {p.threads}, {asked}, stream>>>({', '.join((*parts.order, *maps))});",
             f"return {api}GetLastError();",
         ]
         head = f"static inline {api}Error_t {name}_launch({', '.join([*parameters, f'{api}Stream_t stream'])}) {{"
-        return [f"#ifndef {runtime.without_host}", head, *(f"    {line}" for line in body), "}", "#endif"]
+        return [f"#ifndef {runtime.without_host}", *_encoders(writer, name), head, *(f"    {line}" for line in body), "}", "#endif"]
 
     return lines
+
+
+def _encoders(writer: Writer, name: str) -> list[str]:
+    """The host's functions that make tensor maps, each by the driver's function that it is given; sizes are of 64 bits there."""
+    lines = []
+    for k, (_argument, made) in enumerate(writer.maps):
+        sizes = "".join(f", cuuint64_t {n}" for n in _sizes(made))
+        *before, call = emit_tma(made).splitlines()
+        lines += [
+            f"static inline CUresult {name}_map{k}({_ENCODE} {_ENCODE.removeprefix('PFN_')}, CUtensorMap &map, void *address{sizes}) {{",
+            *(f"    {line}" for line in (*before, f"return {call}")),
+            "}",
+        ]
+    return lines
+
+
+def _maps_made(writer: Writer, name: str) -> list[str]:
+    """The lines of a launch that make its tensor maps."""
+    if not writer.maps:
+        return []
+    lines = [
+        "void *encode = nullptr;",
+        "cudaDriverEntryPointQueryResult found;",
+        f'cudaError_t error = cudaGetDriverEntryPoint("{_ENCODE.removeprefix("PFN_")}", &encode, cudaEnableDefault, &found);',
+        "if (error != cudaSuccess) return error;",
+    ]
+    for k, (argument, made) in enumerate(writer.maps):
+        given = "".join(f", {n}" for n in _sizes(made))
+        call = f"{name}_map{k}(reinterpret_cast<{_ENCODE}>(encode), map{k}, (void *){argument}{given})"
+        lines += [f"CUtensorMap map{k};", f"if ({call} != CUDA_SUCCESS) return cudaErrorInvalidValue;"]
+    return lines
+
+
+def _sizes(made: TensorMap) -> list[str]:
+    """The sizes that a tensor map is of."""
+    found = (n for x in (*made.shape, *made.strides) if isinstance(x, SymInt) for n in x.symbols)
+    return [*dict.fromkeys(map(str, found))]

@@ -17,7 +17,7 @@ from ...core.leaf_arithmetic import add
 from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..instructions import Instructions, Registers, Tile
+from ..instructions import Instructions, LoadedTile, Registers, Tile
 
 
 class Lanes(Instructions):
@@ -45,6 +45,17 @@ class Lanes(Instructions):
 
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         return []
+
+    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
+        return [], False
+
+    def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
+        x = tile.element(index("lane", tile.count))
+        before, (to, source, *texts) = self.values([x.target, x.source, *(side for pair in x.inside for side in pair)])
+        inside = " && ".join(f"{c} < {n}" for c, n in zip(texts[::2], texts[1::2]))
+        line = f"{tile.arrays[0]}[{to}] = {inside} ? {tile.arrays[1]}[{source}] : {tile.zero};"
+        body = [f"    {x}" for x in (*before, line)]
+        return [f"for (int lane = 0; lane < {tile.count}; ++lane) {{", *body, "}"], False
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         kind, lanes = targets[0].kind, int(size(atom.thr_id))

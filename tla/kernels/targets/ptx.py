@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
-from ..instructions import Instructions, Registers, Tile, is_asynchronous
+from ..instructions import Instructions, LoadedTile, Registers, Tile, is_asynchronous
 
 _DEVICE = "static __device__ __forceinline__ void"
 #: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of whatever they hold.
@@ -24,6 +24,21 @@ _ORDERS = {
     "warpgroup_commit_batch": "wgmma.commit_group.sync.aligned",
     "warpgroup_wait": "wgmma.wait_group.sync.aligned {}",
 }
+#: CuTe's word about an mbarrier -> PTX, of its address and a number.
+_SIGNALS = {
+    "initialize_barrier": "mbarrier.init.shared::cta.b64 [%0], %1;",
+    "set_barrier_transaction_bytes": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
+    "arrive_barrier": "mbarrier.arrive.shared::cta.b64 _, [%0];",
+    "wait_barrier": "{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }",
+}
+#: The driver's type, where the driver's header is not.
+_MAP = [
+    "#ifdef __CUDACC_RTC__",
+    "struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };",
+    "#else",
+    "#include <cudaTypedefs.h>",
+    "#endif",
+]
 _SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 
 
@@ -55,6 +70,37 @@ class Ptx(Instructions):
         if word == "warpgroup_arrive":
             return [*fences, f"{name}();"]
         return [f"{name}();", *(fences if word == "warpgroup_wait" else [])]
+
+    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
+        asm = f'asm volatile("{_SIGNALS[word]}" :: "r"({_SHARED.format("barrier")}), "r"(number) : "memory");'
+        if word == "arrive_barrier":
+            asm = asm.replace(', "r"(number)', "")
+        body = [asm]
+        if word == "initialize_barrier":
+            body = [
+                f"for (int i = 0; i < {count}; ++i, ++barrier) {asm}",
+                'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");',
+            ]
+        named, given = ("", "") if word == "arrive_barrier" else (", unsigned int number", f", {number}")
+        self.functions[word] = [f"{_DEVICE} {word}(unsigned long long *barrier{named}) {{", *(f"    {line}" for line in body), "}"]
+        first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes"))
+        return [f"{first}{word}(&{barrier}{given});"], True
+
+    def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
+        rank = len(tile.boxes[0][1])
+        name, at = f"load_tile_{rank}d", [f"c{i}" for i in range(rank)]
+        operands = ", ".join(f'"r"({c})' for c in at)
+        instruction = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        numbers = ", ".join(f"%{3 + i}" for i in range(rank))
+        self.functions["CUtensorMap"] = _MAP
+        self.functions[name] = [
+            f"{_DEVICE} {name}(void *target, const CUtensorMap &map, unsigned long long *barrier, {', '.join(f'int {c}' for c in at)}) {{",
+            f'    asm volatile("{instruction} [%0], [%1, {{{numbers}}}], [%2];"',
+            f'        :: "r"({_SHARED.format("target")}), "l"(&map), "r"({_SHARED.format("barrier")}), {operands} : "memory");',
+            "}",
+        ]
+        calls = [f"{name}(&{start}, {tile.map}, &{tile.barrier}, {', '.join(c)});" for start, c in tile.boxes]
+        return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 
     def _fence(self, x: Registers) -> list[str]:
         """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders their products."""
