@@ -17,6 +17,7 @@ ON_CPU = """
 #include <vector>
 #include <barrier>
 #define __CUDACC_RTC__
+#define __grid_constant__
 #define __global__
 #define __device__
 #define __host__
@@ -157,10 +158,77 @@ static void warpgroup_wait_0() {
 WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_0_0, false)
 WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_1_1, true)
 """
+#: Mbarriers and loads by TMA, by the PTX manual: a load is a thread of its own, which comes some time later. A map is what the launch
+#: gives to the driver's function; of a box that is loaded an element past the end of the tensor is zero.
+LOADS = """
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+struct Encoded { const char *address; long long shape[5], strides[5]; int box[5], rank, bytes, swizzle; };
+struct CUtensorMap { Encoded *of; };
+enum CUresult { CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE }; typedef unsigned long long cuuint64_t; typedef unsigned int cuuint32_t;
+enum { CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 2, CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 4, CU_TENSOR_MAP_DATA_TYPE_INT32 = 5,
+       CU_TENSOR_MAP_INTERLEAVE_NONE = 0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 0,
+       CU_TENSOR_MAP_SWIZZLE_NONE = 0, CU_TENSOR_MAP_SWIZZLE_32B = 1, CU_TENSOR_MAP_SWIZZLE_64B = 2, CU_TENSOR_MAP_SWIZZLE_128B = 3 };
+static CUresult encode(CUtensorMap *map, int type, int rank, void *address, const cuuint64_t *dim, const cuuint64_t *strides,
+                       const cuuint32_t *box, const cuuint32_t *steps, int, int swizzle, int, int) {
+    Encoded *e = new Encoded{(const char *)address, {}, {}, {}, rank, type == 2 ? 2 : 4, swizzle};
+    if ((uintptr_t)address % 16) return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < rank; ++i) {
+        e->shape[i] = dim[i]; e->box[i] = box[i]; e->strides[i] = i ? strides[i - 1] : e->bytes;
+        if (steps[i] != 1 || box[i] > 256 || dim[i] < 1 || (i && strides[i - 1] % 16)) return CUDA_ERROR_INVALID_VALUE;
+    }
+    map->of = e; return CUDA_SUCCESS;
+}
+typedef decltype(&encode) PFN_cuTensorMapEncodeTiled;
+struct Counting { int expected, pending, bytes, ended; };
+static std::mutex counting; static std::condition_variable counted;
+static std::map<const void *, Counting> mbarrier_at; static std::vector<std::thread> loading;
+static void came(unsigned long long *barrier, int arrivals, int bytes) {
+    std::lock_guard<std::mutex> lock(counting); Counting &c = mbarrier_at.at(barrier);
+    c.pending -= arrivals; c.bytes += bytes;
+    if (!c.pending && !c.bytes) { ++c.ended; c.pending = c.expected; counted.notify_all(); }
+}
+static void initialize_barrier(unsigned long long *barrier, int count, int arrivals) {
+    std::lock_guard<std::mutex> lock(counting);
+    for (int i = 0; i < count; ++i) mbarrier_at[barrier + i] = {arrivals, arrivals, 0, 0};
+}
+static void set_barrier_transaction_bytes(unsigned long long *barrier, int bytes) { came(barrier, 1, bytes); }
+static void arrive_barrier(unsigned long long *barrier) { came(barrier, 1, 0); }
+static void wait_barrier(unsigned long long *barrier, int parity) {
+    std::unique_lock<std::mutex> lock(counting);
+    counted.wait(lock, [=] { return mbarrier_at.at(barrier).ended % 2 != parity; });
+}
+static void load_tile(char *target, const Encoded &e, unsigned long long *barrier, std::vector<int> at) {
+    loading.emplace_back([=] {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        int count = 1; for (int i = 0; i < e.rank; ++i) count *= e.box[i];
+        for (int n = 0; n < count; ++n) {
+            bool inside = true; const char *from = e.address;
+            for (int i = 0, left = n; i < e.rank; left /= e.box[i++]) {
+                const long long c = at[i] + left % e.box[i];
+                inside &= 0 <= c && c < e.shape[i]; from += c * e.strides[i];
+            }
+            uintptr_t place = (uintptr_t)target + n * e.bytes;
+            place ^= (place >> 7 & ((1 << e.swizzle) - 1)) << 4;
+            if (inside) memcpy((char *)place, from, e.bytes); else memset((char *)place, 0, e.bytes);
+        }
+        came(barrier, 0, -count * e.bytes);
+    });
+}
+static void load_tile_1d(void *to, const CUtensorMap &m, unsigned long long *b, int x) { load_tile((char *)to, *m.of, b, {x}); }
+static void load_tile_2d(void *to, const CUtensorMap &m, unsigned long long *b, int x, int y) { load_tile((char *)to, *m.of, b, {x, y}); }
+static void load_tile_3d(void *to, const CUtensorMap &m, unsigned long long *b, int x, int y, int z) {
+    load_tile((char *)to, *m.of, b, {x, y, z});
+}
+"""
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
 extern "C" void launch(int g0, int g1, int threads{parameters}) {{
-    for (int y = 0; y < g1; ++y)
+{maps}    for (int y = 0; y < g1; ++y)
     for (int x = 0; x < g0; ++x) {{
         std::barrier<> wait(threads);
         all_threads = &wait;
@@ -171,7 +239,7 @@ extern "C" void launch(int g0, int g1, int threads{parameters}) {{
             kernel_main({names});
         }});
         for (auto &r : running) r.join();
-    }}
+{loaded}    }}
 }}
 """
 
@@ -183,7 +251,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)
@@ -196,11 +264,15 @@ def c_function(folder, source):
 
 
 def _on_cpu(source):
-    """The text of a Source without what is done by WARPS and WARPGROUPS, and without shared memory that the launch would give."""
+    """The text of a Source without what is done by WARPS, WARPGROUPS and LOADS, and without shared memory that the launch would give."""
+    text = re.sub(r"#ifdef __CUDACC_RTC__\n.*?\n#endif\n", "", source.text, flags=re.DOTALL)
     kept, inside = [], False
-    for line in source.text.splitlines():
+    for line in text.splitlines():
         starts = (
-            re.match(r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d)\w*\(", line)
+            re.match(
+                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|load_tile|\w+_barrier)\w*\(",
+                line,
+            )
             is not None
         )
         if not (starts or inside or line.startswith("#include")):
@@ -212,9 +284,12 @@ def _on_cpu(source):
 def cuda_function(folder, source, parameters, grid):
     """A function of the kernel's arguments that launches a Source in CUDA on the CPU. grid: a function of the same arguments."""
     named = "".join(f", {p}" for p in parameters)
-    launch = LAUNCH.format(parameters=named, names=", ".join(source.parameters))
+    encoders = "".join(re.findall(r"static inline CUresult .*?\n}\n", source.text, re.DOTALL))
+    maps = "".join(re.findall(r" +CUtensorMap map\d;\n.*\n", source.text)).replace("return cudaErrorInvalidValue", "std::abort()")
+    loaded = "        for (auto &l : loading) l.join();\n        loading.clear();\n" if maps else ""
+    launch = encoders + LAUNCH.format(parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded)
     warps = f"alignas(1024) static char shared_memory[{source.shared_bytes}];\n" if "shared_memory[]" in source.text else ""
-    warps += (WARPS if "__half" in source.text else "") + (WARPGROUPS if "wgmma" in source.text else "")
+    warps += (WARPS if "__half" in source.text else "") + (WARPGROUPS if "wgmma" in source.text else "") + (LOADS if maps else "")
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
     library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
 

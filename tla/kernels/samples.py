@@ -10,7 +10,7 @@ from typing import Any
 from ..algebra.codomain import cosize
 from ..core.int_tuple import leaves
 from ..core.ints import known
-from ..symbolic import SymInt, at
+from ..symbolic import Condition, SymInt, at
 from ..symbolic.facts import symbols_in
 from ..symbolic.poly import Symbol
 from ..symbolic.symint import poly_of
@@ -26,6 +26,8 @@ _NEAR = 19
 _STEPS, _BLOCKS = 5, 2
 #: How often an extent is doubled for these.
 _MOST_DOUBLED = 10
+#: How many steps of its unit a size goes on to meet a condition: past every multiple that instructions ask for.
+_MOST_STEPS = 256
 
 
 def small_sizes(program: Program) -> dict[str, int]:
@@ -43,7 +45,20 @@ def small_sizes(program: Program) -> dict[str, int]:
     for count, least in counts:
         _grow(found, count, least, symbols)
     largest = max([*found.values(), *(int(n) for layout in tensors for n in leaves(layout.shape) if known(n) is not None)], default=_NEAR)
-    return {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
+    values = {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
+    for condition in program.conditions:
+        _meet(values, condition, symbols)
+    return values
+
+
+def _meet(values: dict[str, int], condition: Condition, symbols: list[Symbol]) -> None:
+    """Let one size of a condition grow until it holds, where that is soon."""
+    for n in (s for s in symbols if s in condition.a.scope | condition.b.scope):
+        for steps in range(_MOST_STEPS):
+            wanted = values | {n.name: _near(values[n.name] + steps * n.unit, n)}
+            if condition.at(wanted):
+                values |= wanted
+                return
 
 
 def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) -> None:

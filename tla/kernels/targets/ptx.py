@@ -73,16 +73,15 @@ class Ptx(Instructions):
 
     def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
         asm = f'asm volatile("{_SIGNALS[word]}" :: "r"({_SHARED.format("barrier")}), "r"(number) : "memory");'
+        named, given, body = "unsigned int number", f", {number}", [asm]
         if word == "arrive_barrier":
-            asm = asm.replace(', "r"(number)', "")
-        body = [asm]
-        if word == "initialize_barrier":
-            body = [
-                f"for (int i = 0; i < {count}; ++i, ++barrier) {asm}",
-                'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");',
-            ]
-        named, given = ("", "") if word == "arrive_barrier" else (", unsigned int number", f", {number}")
-        self.functions[word] = [f"{_DEVICE} {word}(unsigned long long *barrier{named}) {{", *(f"    {line}" for line in body), "}"]
+            named, given, body = "", "", [asm.replace(', "r"(number)', "")]
+        elif word == "initialize_barrier":
+            fence = 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'
+            body = [f"for (int i = 0; i < count; ++i, ++barrier) {asm}", fence]
+            named, given = f"int count, {named}", f", {count}{given}"
+        parameters = ", ".join(["unsigned long long *barrier", *([named] if named else [])])
+        self.functions[word] = [f"{_DEVICE} {word}({parameters}) {{", *(f"    {line}" for line in body), "}"]
         first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes"))
         return [f"{first}{word}(&{barrier}{given});"], True
 
