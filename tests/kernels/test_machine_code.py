@@ -12,7 +12,7 @@ from sources_of_kernels import kernel_examples
 
 CUTE = json.loads((DATA / "cute_sass.json").read_text())["kernels"]
 #: Where ours has more: instructions of the main loop, registers.
-MORE = {"sgemm_2 gemm_tn": (684, 100), "sgemm_sm70 gemm_tn": (684, 106), "sgemm_sm80 gemm_tn": (249, 200)}
+MORE = {"sgemm_2 gemm_tn": (684, 100), "sgemm_sm70 gemm_tn": (684, 106), "sgemm_sm80 gemm_tn": (250, 200)}
 
 
 @functools.cache

@@ -8,7 +8,24 @@ import pytest
 from tla import Int, _1, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
 from tla.core.errors import LeafTypeError, RangeError
 from tla.gpu import Copy_Atom, UniversalCopy, float, make_fragment_like, make_tiled_copy, uint128
-from tla.kernels import barrier, block, clear, copy, copy_if, kernel, local_partition, loop, registers, shared, tensor, thread
+from tla.kernels import (
+    barrier,
+    block,
+    clear,
+    copy,
+    copy_if,
+    kernel,
+    local_partition,
+    loop,
+    make_tma_copy,
+    mbarriers,
+    registers,
+    set_barrier_transaction_bytes,
+    shared,
+    tensor,
+    thread,
+    when,
+)
 from tla.viz import draw, html, svg, text, tikz
 
 THREADS = parse("(_8,_4):(_4,_1)")
@@ -129,3 +146,21 @@ def test_a_limit_shows_the_corner_and_every_format_prints_it():
 def test_refused(make, kind, said):
     with pytest.raises(kind, match=re.escape(said)):
         make()
+
+
+def test_loads_and_conditions_are_drawn():
+    @kernel(threads=32)
+    def loaded(a, n):
+        smem, full = shared(np.float32, parse("(_8,_4):(_4,_1)")), mbarriers(1)
+        tma = make_tma_copy("SM90_TMA_LOAD", a, smem)
+        barrier()
+        for _tile in when(1 < n):
+            set_barrier_transaction_bytes(full[0], 128)
+            copy(tma.with_(full[0]), local_tile(a, (8, 4), (1, 0)), smem)
+
+    shown = str(draw(loaded.program(tensor(np.float32, parse("(20,4):(4,_1)")), dim("n", at_least=0, at_most=9))))
+    assert "load shared0 = a" in shown
+    assert "in when(1 < n)\n" in shown
+    assert "a (20,4):(4,_1) from (8,0), of all threads" in shown
+    assert "after initialize_barrier" in shown
+    assert "set_barrier_transaction_bytes" in shown

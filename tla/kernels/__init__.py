@@ -2,9 +2,9 @@
 
 kernel      the decorator, and what a launch gives back
 launch      the block and the threads that run, shared memory, loops and barriers; order has the words of asynchronous instructions
-mbarriers   loads by TMA, and what counts them
+loads       loads by TMA, and words about mbarriers, which count what has come
 trace       the function called with symbols: a program of statements
-source      the program as text; targets/ has a file for each
+source      the program as text: text has its statements, several those of several threads, names its names; targets/ a file for each
 elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
 report      what a check says: rows with their lines
@@ -26,7 +26,7 @@ races       which threads touch an element between two barriers; clocks, what ea
 from .elements import Scalar
 from .kernel import Kernel, kernel
 from .launch import barrier, block, loop, phase, registers, shared, stage, thread, when
-from .mbarriers import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
+from .loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
 from .order import cp_async_fence, cp_async_wait, fence_view_async_shared, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait
 from .partition import local_partition
 from .program import Program

@@ -66,7 +66,7 @@ class LoadedTile(NamedTuple):
     barrier  its mbarrier
     arrays   the names of the arrays, the target's first
     zero     what is loaded where the tensor has no element
-    count    the elements of the tile
+    size     the elements of the tile
     element  gives one by its index, which may be a symbol
 
     Source: the PTX manual, "cp.async.bulk.tensor".
@@ -77,7 +77,7 @@ class LoadedTile(NamedTuple):
     barrier: str
     arrays: tuple[str, str]
     zero: str
-    count: int
+    size: int
     element: Callable[[IntLike], Element]
 
 

@@ -230,7 +230,7 @@ def stage(k: IntLike, n: int) -> Leaf:
     return leaf(k) % int(n)
 
 
-def _require_stages(where: str, n: object) -> None:
+def _require_stages(where: str, n: Any) -> None:
     if not is_int(n) or known(n) is None or int(n) < 1:
         raise RangeError(f"{where} of {shown(n)}", "a number of stages, 1 or more", f"write {where}(k, 3)")
 

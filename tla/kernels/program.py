@@ -153,7 +153,7 @@ class Counter(NamedTuple):
 
     symbol: SymInt
     first: int
-    count: int
+    period: int
     of: SymInt | None = None
 
 

@@ -7,17 +7,14 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
 from .clocks import Clocks
 from .lines import Line
+from .mbarriers import Mbarrier, Mbarriers
 from .touched import NOBODY, SEVERAL, Access, Marks, accessed, key_of, name_of
-
-if TYPE_CHECKING:
-    from .mbarriers import Mbarrier, Mbarriers
 
 #: Who touches an element wrongly -> what is missing between, and what to write there.
 _MISSING = {
@@ -160,7 +157,6 @@ class _Level:
         return self.touched.setdefault(key_of(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
 
 
-@dataclass
 class _Phase:
     """An mbarrier.
 
@@ -170,12 +166,13 @@ class _Phase:
     waited  the number of the last statement that waited for it
     """
 
-    ended: int = 0
-    told: Any = None
-    known: Any = None
-    loads: list[tuple[int, Access]] = field(default_factory=list)
-    come: list[tuple[int, Access]] = field(default_factory=list)
-    waited: int | None = None
+    def __init__(self) -> None:
+        self.ended = 0
+        self.told: Any = None
+        self.known: Any = None
+        self.loads: list[tuple[int, Access]] = []
+        self.come: list[tuple[int, Access]] = []
+        self.waited: int | None = None
 
 
 class Races:

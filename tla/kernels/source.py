@@ -13,9 +13,10 @@ from ..codegen.expressions.target import required, required_names
 from ..codegen.indices.c import requirement
 from ..gpu.descriptors.tensor_map import TensorMap
 from ..symbolic import Condition
+from .names import WORD, helpers_of, parameter_list
 from .program import Program, accesses
 from .resources import placed
-from .text import WORD, Writer, helpers_of, parameter_list
+from .text import Writer
 from .trace import sizes_of
 
 

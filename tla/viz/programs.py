@@ -19,7 +19,7 @@ from ..core.layout import Layout
 from ..core.leaf_arithmetic import add
 from ..kernels.bounds import coordinate
 from ..kernels.kernel import Kernel
-from ..kernels.program import Access, Loop, Program, Statement, accesses, word_of
+from ..kernels.program import Access, Either, Loop, Program, Statement, accesses, word_of
 from ..kernels.samples import small_sizes
 from ..symbolic.evaluate import array_of
 from ..symbolic.symint import poly_of
@@ -76,7 +76,7 @@ def _figures(program: Program, sizes: dict[str, int], color_by: str, thread: int
         if not tiles:
             before.append(f"{what} ({s.line})")
             continue
-        notes = [f"in {' in '.join(loops)}: the first step"] if loops else []
+        notes = [f"in {' in '.join(loops)}{': the first step' * any(x.startswith('loop') for x in loops)}"] if loops else []
         notes += [f"each thread holds {name}: {x.tensor.layout}" for name, x in each.items() if name not in tiles]
         notes += [f"after {', '.join(before)}"] if before else []
         cut = sum(tile.rows * tile.columns for tile in tiles.values()) > limit
@@ -90,12 +90,16 @@ _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]
 
 
 def _in_order(body: Sequence[Statement], loops: tuple[str, ...], values: dict[str, int]) -> Iterator[_InLoops]:
-    """Each statement with the loops that it is in, the innermost first, and the values of their symbols in the first step."""
+    """Each statement with the loops and conditions that it is in, the innermost first, and the values of their symbols in the first step."""
     for s in body:
         if isinstance(s, Loop):
             counted = ((s.step, 0), *((c.symbol, c.first) for c in s.counters))
             first = {str(symbol): value for symbol, value in counted}
             yield from _in_order(s.body, (f"loop({s.count})", *loops), {**values, **first})
+        elif isinstance(s, Either):
+            asked = " and ".join(f"{c} < {n}" for c, n in s.asked)
+            yield from _in_order(s.inside, (f"when({asked})", *loops), values)
+            yield from _in_order(s.otherwise, (f"when(not {asked})", *loops), values)
         else:
             yield s, loops, values
 

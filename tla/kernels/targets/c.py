@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
+from ..names import WORD
 from ..source import Form, Parts, Source
-from ..text import WORD, Writer
+from ..text import Writer
 from .lanes import Lanes
 
 

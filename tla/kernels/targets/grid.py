@@ -14,10 +14,11 @@ from ...codegen.sources.contracts import emit_tma
 from ...gpu.descriptors.tensor_map import TensorMap
 from ...symbolic import SymInt
 from ..instructions import Instructions
+from ..names import WORD
 from ..program import Program
 from ..resources import alignment, placed
 from ..source import Form, Parts, Source, shared_bytes
-from ..text import WORD, Writer
+from ..text import Writer
 
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024

@@ -50,12 +50,12 @@ class Lanes(Instructions):
         return [], False
 
     def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
-        x = tile.element(index("lane", tile.count))
+        x = tile.element(index("lane", tile.size))
         before, (to, source, *texts) = self.values([x.target, x.source, *(side for pair in x.inside for side in pair)])
         inside = " && ".join(f"{c} < {n}" for c, n in zip(texts[::2], texts[1::2]))
         line = f"{tile.arrays[0]}[{to}] = {inside} ? {tile.arrays[1]}[{source}] : {tile.zero};"
         body = [f"    {x}" for x in (*before, line)]
-        return [f"for (int lane = 0; lane < {tile.count}; ++lane) {{", *body, "}"], False
+        return [f"for (int lane = 0; lane < {tile.size}; ++lane) {{", *body, "}"], False
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         kind, lanes = targets[0].kind, int(size(atom.thr_id))

@@ -1,0 +1,106 @@
+"""The text of instructions of several threads: loads of matrices, products, loads by TMA.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..core.basis import as_coordinate
+from ..core.errors import LeafTypeError
+from ..core.int_tuple import leaves, modes_of, size
+from ..core.ints import IntLike
+from ..core.leaf_arithmetic import add
+from ..gpu.descriptors.operand_tiles import require_tiles
+from .bounds import coordinate_of
+from .instructions import Element, LoadedTile, Registers, Tile, is_asynchronous, matrix_extents, products, tile_of
+from .names import Names
+from .offsets import Offsets
+from .program import Copy, Load, Product, Statement
+
+
+def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
+    """The lines of an instruction of several threads, and whether they are of each; None of another statement."""
+    if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
+        return _matrices(names, s)
+    if isinstance(s, Product) and int(size(s.step.mma.atom.thr_id)) > 1:
+        return _products(names, s)
+    return _boxes(names, s) if isinstance(s, Load) else None
+
+
+def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
+    """The boxes of a load by TMA: where each begins in shared memory, and its coordinate in the tensor."""
+    tma, places, target = s.step.tma, s.source.places, Offsets(s.target.tensor)
+    source = names.program.argument_of(s.source.tensor)
+    if places is None or source is None:
+        raise LeafTypeError(f"{s.line}: a load by TMA of what is no argument", "a tile of an argument", "make the map of an argument")
+    boxes = tma.TV[1][0][1]
+    firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
+    at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
+    values = names.values([*target.wanted, *(x for c in at for x in c), s.at])
+    starts = [names.place(s.target.tensor, values.sum(*target.parts[i])) for i in firsts]
+    extents = tuple(leaves(names.program.arguments[source].layout.shape))
+
+    def element(i: IntLike) -> Element:
+        """The offsets of an element, and the comparisons by which it is inside of the tensor."""
+        where = leaves(as_coordinate(coordinate_of(places, i)))
+        offsets = [add(t.offset, t.layout(i)) for t in (s.target.tensor, s.source.tensor)]
+        return Element(offsets[0], offsets[1], [*zip(where, extents)])
+
+    tile = LoadedTile(
+        names.map_of(source, tma.map),
+        [*zip(starts, ([values.of(x) for x in c] for c in at))],
+        names.place(s.barriers, values.of(s.at)),
+        (names.buffer(s.target.tensor), source),
+        names.number(0, names.element_type(s.target.tensor)),
+        int(size(s.target.tensor.shape)),
+        element,
+    )
+    lines, threads = names.instructions(s).load(tile)
+    yield ([*values.lines, *lines] if threads else lines), threads
+
+
+def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
+    """Loads of matrices: of each instruction the address of the thread's row, and its registers."""
+    target, source = s.target.tensor, Offsets(s.source.tensor)
+    name, kind, held = names.buffer(target), names.element_type(target), names.held(s, target)
+    count, width = (int(size(layout[1])) for layout in (s.atom.val_dst, s.atom.val_src))
+    values = names.values(source.wanted)
+    rows = [names.place(s.source.tensor, values.sum(*part)) for part in source.parts[::width]]
+    found = [Registers(name, kind, tuple(held[i : i + count])) for i in range(0, len(held), count)]
+    for lines, threads in names.instructions(s).matrices(s.atom, rows, found):
+        yield ([*values.lines, *lines] if threads else lines), threads
+
+
+def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
+    """Matrix products of instructions of several threads."""
+    atom = s.step.mma.atom
+    t = {name: s.operands[name].tensor for name in "DABC"}
+    extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
+    tiles = {name: require_tiles("gemm", atom, name, t[name]) for name in "AB" if atom.memory(name) == "smem"}
+    held = {name: [*range(int(size(tiles[name].steps)))] if name in tiles else names.held(s, x) for name, x in t.items()}
+    named = {name: (names.buffer(x), names.element_type(x)) for name, x in t.items()}
+    values = names.values([x.start for x in tiles.values()])
+
+    def tile(name: str, part: int) -> Tile:
+        found = tiles[name]
+        return Tile(*named[name], values.of(found.start), found.descriptor.bits, int(found.steps(part)), tile_of(t[name], part))
+
+    found, read = [], []
+    for at in products(extents, held):
+        of = {x: "D" if at[x] is at["D"] else x for x in at}  # what an instruction adds to is what the one before has written
+        found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at if x not in tiles})
+        read.append({x: tile(x, at[x][0]) for x in tiles})
+    for lines, threads in names.instructions(s).product(atom, found, read):
+        yield ([*values.lines, *lines] if threads else lines), threads
+
+
+def accumulators(names: Names) -> list[Registers]:
+    """The registers that asynchronous products add to."""
+    found = {}
+    for s in names.program.statements():
+        if isinstance(s, Product) and is_asynchronous(s.step.mma.atom):
+            t = s.operands["D"].tensor
+            found[id(t.data)] = Registers(names.buffer(t), names.element_type(t), tuple(range(len(t.data))))
+    return [*found.values()]
