@@ -90,7 +90,7 @@ _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]
 
 
 def _in_order(body: Sequence[Statement], loops: tuple[str, ...], values: dict[str, int]) -> Iterator[_InLoops]:
-    """Each statement with the loops and conditions that it is in, the innermost first, and the values of their symbols in the first step."""
+    """Each statement with the loops and conditions around it, the innermost first, and the values of their symbols in the first step."""
     for s in body:
         if isinstance(s, Loop):
             counted = ((s.step, 0), *((c.symbol, c.first) for c in s.counters))
