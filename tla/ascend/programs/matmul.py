@@ -27,6 +27,7 @@ from .block import L1_TAGS, Core, Operand, Plan, Tiling
 from .check import Product, Report, check_program
 from .mmad import accumulator_of
 from .statements import Buffer, Move, Multiply, Program
+from .text import text_of
 from .trace import Event, events
 from .values import dtype_of, execute_program
 
@@ -121,6 +122,26 @@ class MatmulBlock:
     def _result(self, blocks: tuple[Block, ...]) -> Product:
         made = tuple(b for b in blocks if min(b.extents) > 0)
         return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds)
+
+    def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
+        """The kernel as text: of all cores, each by its number.
+
+        language   "ascendc": every statement that check looks at, those that repeat in loops; for this problem alone. "catlass": the types
+                   of CATLASS's BasicMatmulTla, for problems of any size
+        name       of the kernel
+        Raises     LeafTypeError for what CATLASS's kernel does not compute (biases, an epilogue, slices of k, other stages and swizzles),
+                   and for types without a name; RangeError for another language, and for more than a million statements
+
+        >>> from tla.ascend import block
+        >>> b = block((64, 64, 256), (64, 64, 64), (64, 64, 32))
+        >>> [line.strip() for line in b.text().splitlines() if "l1A1 =" in line]
+        ['auto l1A1 = L1.Get<uint8_t>()[8192].ReinterpretCast<half>();']
+        >>> [line for line in b.text("catlass").splitlines() if "Policy =" in line]
+        ['using Policy = Gemm::MmadPingpong<ArchTag, false, false>;']
+
+        Source: AscendC; CATLASS examples/13_basic_matmul_tla.
+        """
+        return text_of(self.plan, self.schedule, lambda: self.programs, language, name)
 
     @property
     def traffic(self) -> tuple[Work, ...]:

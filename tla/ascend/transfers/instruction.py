@@ -86,6 +86,10 @@ class TransferInstruction:
     @property
     def text(self) -> str:
         """The call in AscendC, as one block, from a tensor named src to one named dst."""
+        return self.call()
+
+    def call(self, dst: str = "dst", src: str = "src") -> str:
+        """The call in AscendC, as one block, on tensors of these names."""
         kind = KINDS[self.name]
         unset = (*kind.unset, self.settings.get("Unset"))
         fields = {f: c_text(v) for f, v in self.parameters.items() if f not in unset}
@@ -98,13 +102,14 @@ class TransferInstruction:
         values = {name: c_text(value) for name, value in self.parameters.items()}
         struct, call = (text.format(**names, **values) for text in (kind.struct, self.settings.get("Call", kind.call)))
         before = " ".join(filter(None, (kind.before.format(**values), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned)))
-        arguments = f"{self._address('dst')}, {self._address('src')}{self.settings.get('Between', '')}, p{self.settings.get('After', '')}"
+        between, after = (self.settings.get(x, "") for x in ("Between", "After"))
+        arguments = f"{self._address(dst, self.dst)}, {self._address(src, self.src)}{between}, p{after}"
         return f"{{ {before} AscendC::{call}({arguments}); }}"
 
-    def _address(self, side: str) -> str:
-        """One side's tensor from its first element on, as elements of another type, twice as wide, where the fields count those."""
+    def _address(self, name: str, at: Any) -> str:
+        """A tensor from an element on, as elements of another type, twice as wide, where the fields count those."""
         wide = "half" if self.element.bits == 8 else "int8_t"
-        return f"{side}[{c_text(getattr(self, side))}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
+        return f"{name}[{c_text(at)}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
 
     def __str__(self) -> str:
         return f"{self.name}(dst={self.dst}, src={self.src}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"

@@ -1,0 +1,310 @@
+"""A block as the text of a kernel: in AscendC every statement that was checked, in loops; in CATLASS the types that make the same kernel.
+
+The text in AscendC is the list of a core's statements, written shorter: statements that repeat, with numbers that grow by the same steps,
+are a loop; and cores whose lists differ so are one list with the core's number in it. So what is printed is what was proved.
+
+Source: AscendC; CATLASS examples/13_basic_matmul_tla.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ..element import CPP_NAMES
+from ..schedules import Schedule
+from .block import Plan
+from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag
+from .trace import events
+
+#: A position -> AscendC's TPosition.
+_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2"}
+#: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a template's arguments.
+_NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>])")
+#: The longest run of statements that is looked for as the body of a loop.
+_LONGEST = 400
+
+
+class _Item(NamedTuple):
+    """A statement, or a loop: the number of its form, and its integers; of a loop those of the first turn."""
+
+    form: int
+    numbers: tuple[int, ...]
+
+
+class _Loop(NamedTuple):
+    """The form of a loop: how many turns it has, the forms of its body, and by how much each integer grows from turn to turn."""
+
+    turns: int
+    body: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+class _Forms:
+    """The forms of statements and loops, each once: a text with a place for each integer, or a loop."""
+
+    def __init__(self) -> None:
+        self.of: list[str | _Loop] = []
+        self._numbers: dict[str | _Loop, int] = {}
+
+    def number(self, form: str | _Loop) -> int:
+        """The number of a form."""
+        if form not in self._numbers:
+            self._numbers[form] = len(self.of)
+            self.of.append(form)
+        return self._numbers[form]
+
+
+def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], name: str) -> str:
+    """The kernel of a block in AscendC. Raises what MatmulBlock.text raises."""
+    made = programs()
+    held = [b for b in made[0].buffers.values() if b.position == "GM"]
+    if any(b.element.name not in CPP_NAMES for b in (*held, *plan.buffers.values())):
+        raise LeafTypeError("a block of an element type without a name in AscendC", f"one of {', '.join(CPP_NAMES)}", "use execute for it")
+    given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
+    forms = _Forms()
+    shortened = [_shortened(_items(program, forms), forms) for program in made]
+    cores = [_Item(forms.number(_Loop(1, tuple(x.form for x in items), ())), _all(items)) for items in shortened]
+    return "\n".join(
+        [
+            f"// {name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, {len(cores)} cores.",
+            "// Made by tla from the statements that its check looks at.",
+            f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {schedule.swizzle}.",
+            '#include "kernel_operator.h"',
+            f'extern "C" __global__ __aicore__ void {name}({given}) {{',
+            *(f"    {line}" for b in held for line in _global(b)),
+            *(f"    {line}" for line in _memories(plan.buffers.values(), dict(plan.arch.sizes))),
+            "    const int64_t core = AscendC::GetBlockIdx();",
+            *(f"    {line}" for line in _of_cores(cores, forms)),
+            "}",
+            "",
+        ]
+    )
+
+
+def _global(b: Buffer) -> list[str]:
+    kind = CPP_NAMES[b.element.name]
+    return [f"AscendC::GlobalTensor<{kind}> {b.name};", f"{b.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {kind} *>({b.name}_gm));"]
+
+
+def _memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
+    """The lines that name the buffers of a core's memories."""
+    met: set[str] = set()
+    yield "AscendC::TPipe pipe;"
+    for b in buffers:
+        if b.position not in met:
+            met.add(b.position)
+            yield f"AscendC::TBuf<AscendC::TPosition::{_POSITIONS[b.position]}> {b.position};"
+            yield f"pipe.InitBuffer({b.position}, {sizes[b.position]});"
+        kind = CPP_NAMES[b.element.name]
+        yield f"auto {b.name} = {b.position}.Get<uint8_t>()[{b.address}].ReinterpretCast<{kind}>();"
+
+
+def _items(program: Program, forms: _Forms) -> list[_Item]:
+    """The statements of a core."""
+    texts = (_statement(event.statement, program) for event in events(program))
+    return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
+
+
+def _statement(s: Any, program: Program) -> str:
+    if isinstance(s, Move):
+        return str(s.instruction.call(s.dst, s.src))
+    if isinstance(s, Multiply):
+        return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
+    if isinstance(s, PipeBarrier):
+        return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
+    if isinstance(s, SetAtomic):
+        return f"AscendC::SetAtomicAdd<{CPP_NAMES[program.buffers['C'].element.name]}>();" if s.adds else "AscendC::SetAtomicNone();"
+    return f"AscendC::{'SetFlag' if isinstance(s, SetFlag) else 'WaitFlag'}<AscendC::HardEvent::{s.event}>({s.id});"
+
+
+# ------------------------------------------------------------------------------------------------------------- loops
+
+
+def _shortened(items: list[_Item], forms: _Forms) -> list[_Item]:
+    """Statements with those that repeat in loops, and loops that repeat in loops: first what repeats three times or more, then twice."""
+    for least in (3, 2):
+        while len(found := _once(items, forms, least)) < len(items):
+            items = found
+    return items
+
+
+def _once(items: Sequence[_Item], forms: _Forms, least: int) -> list[_Item]:
+    """Items with the shortest runs that repeat in loops; least: how often."""
+    out: list[_Item] = []
+    own, at = [x.form for x in items], 0
+    while at < len(items):
+        for length in range(1, min(_LONGEST, (len(items) - at) // least) + 1):
+            if own[at] != own[at + length]:
+                continue
+            turns = _turns(items, own, at, length)
+            if turns >= max(least, 3 if length < 3 else 2):
+                first, second = (_all(items[at + k * length : at + (k + 1) * length]) for k in (0, 1))
+                body = tuple(x.form for x in items[at : at + length])
+                out.append(_Item(forms.number(_Loop(turns, body, tuple(b - a for a, b in zip(first, second)))), first))
+                at += turns * length
+                break
+        else:
+            out.append(items[at])
+            at += 1
+    return out
+
+
+def _turns(items: Sequence[_Item], forms: Sequence[int], at: int, length: int) -> int:
+    """The number of times that a run of items repeats, each number growing by one step; forms: those of the items."""
+    run = forms[at : at + length]
+    turns, steps = 1, None
+    before: tuple[int, ...] = ()
+    while forms[at + turns * length : at + (turns + 1) * length] == run:
+        before = before or _all(items[at : at + length])
+        after = _all(items[at + turns * length : at + (turns + 1) * length])
+        grown = [y - x for x, y in zip(before, after)]
+        if steps is not None and grown != steps:
+            break
+        steps, before, turns = grown, after, turns + 1
+    return turns
+
+
+def _all(items: Sequence[_Item]) -> tuple[int, ...]:
+    return tuple(n for x in items for n in x.numbers)
+
+
+def _of_cores(cores: Sequence[_Item], forms: _Forms) -> Iterator[str]:
+    """The statements of every core: one list for those whose numbers grow by one step from core to core."""
+    at = 0
+    while at < len(cores):
+        turns = _turns(cores, [x.form for x in cores], at, 1)
+        first = cores[at].numbers
+        steps = tuple(b - a for a, b in zip(first, cores[at + 1].numbers)) if turns > 1 else (0,) * len(first)
+        values = [_plus(str(n), step, f"(core - {at})" if at else "core") for n, step in zip(first, steps)]
+        whole = forms.of[cores[at].form]
+        assert isinstance(whole, _Loop)  # of one turn
+        yield f"if ({f'core == {at}' if turns == 1 else f'{at} <= core && core < {at + turns}'}) {{"
+        yield from (f"    {line}" for line in _printed(whole.body, values, forms, 0)[0])
+        yield "}"
+        at += turns
+
+
+def _printed(body: Sequence[int], values: Sequence[str], forms: _Forms, depth: int) -> tuple[list[str], int]:
+    """The lines of items by their forms, with the texts of their numbers; and how many of these they have."""
+    lines, at = [], 0
+    for form in (forms.of[n] for n in body):
+        if isinstance(form, str):
+            parts = form.split("\0")
+            count = len(parts) - 1
+            lines.append("".join(x for pair in zip(parts, (*values[at : at + count], "")) for x in pair))
+        else:
+            count, name = len(form.steps), f"i{depth}"
+            inside = [_plus(x, step, name) for x, step in zip(values[at:], form.steps)]
+            made, _count = _printed(form.body, inside, forms, depth + 1)
+            lines += [f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{", *(f"    {line}" for line in made), "}"]
+        at += count
+    return lines, at
+
+
+def _plus(x: str, step: int, name: str) -> str:
+    """A text of an integer, and a step of a loop's variable more."""
+    term = name if step == 1 else f"{step} * {name}" if step > 0 else f"- {-step} * {name}"
+    return x if not step else f"{x} {term}" if step < 0 else term if x == "0" else f"{x} + {term}"
+
+
+# ----------------------------------------------------------------------------------------------------------- CATLASS
+
+
+def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+    """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
+    swizzle, arguments = _swizzle(schedule.swizzle)
+    _require_basic(plan, swizzle)
+    l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
+    matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
+    types = [f"using Element{x} = {CPP_NAMES[o.element.name]}; using Layout{x} = layout::{o.tag};" for x, o, _sizes in matrices]
+    arch = f"Arch::{plan.arch.name}"
+    return "\n".join(
+        [
+            f"// {name}: C = A * B by CATLASS, for blocks of any (m, n, k); proved by tla for {shown(schedule.problem)} on"
+            f" {schedule.cores} cores. Made by tla.",
+            *(
+                ["// CATLASS's BlockMmadTla with unit flags uses an id of MTE1_M that is not set: see l0CEventList there."]
+                if plan.unit_flag
+                else []
+            ),
+            *(f'#include "{x}"' for x in _HEADERS),
+            "using namespace Catlass;",
+            f"namespace {name}_types {{",
+            *types,
+            f"using ArchTag = {arch};",
+            f"using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, {', '.join(f'Element{x}, Layout{x}' for x in 'ABC')}>;",
+            f"using Policy = Gemm::MmadPingpong<ArchTag, {str(plan.unit_flag).lower()}, false>;",
+            f"using L1Tile = tla::Shape<{l1}>;",
+            f"using L0Tile = tla::Shape<{l0}>;",
+            "using BlockMmad = Gemm::Block::BlockMmadTla<Policy, L1Tile, L0Tile, ElementA, ElementB, ElementC, void, TileCopy>;",
+            f"using Kernel = Gemm::Kernel::BasicMatmulTla<BlockMmad, void, Gemm::Block::{swizzle}<{arguments}>>;",
+            "}",
+            f'extern "C" CATLASS_GLOBAL void {name}(uint32_t m, uint32_t n, uint32_t k, GM_ADDR a, GM_ADDR b, GM_ADDR c) {{',
+            f"    using namespace {name}_types;",
+            *(f"    auto layout{x} = tla::MakeLayout<Element{x}, Layout{x}>({sizes});" for x, _o, sizes in matrices),
+            "    Kernel kernel;",
+            "    kernel.template operator()<AscendC::AIC>(Kernel::Params{GemmCoord{m, n, k}, a, layoutA, b, layoutB, c, layoutC});",
+            "}",
+            "",
+        ]
+    )
+
+
+_UNIT_FLAG = "// With unit flags CATLASS's BlockMmadTla uses an id of MTE1_M that is not set: see l0CEventList there."
+_HEADERS = (
+    "kernel_operator.h",
+    "catlass/catlass.hpp",
+    "catlass/arch/arch.hpp",
+    "catlass/gemm/block/block_mmad.hpp",
+    "catlass/gemm/block/block_swizzle.hpp",
+    "catlass/gemm/dispatch_policy.hpp",
+    "catlass/gemm/kernel/basic_matmul_tla.hpp",
+    "catlass/gemm/gemm_type.hpp",
+    "catlass/layout/layout.hpp",
+    "tla/layout.hpp",
+    "tla/tensor.hpp",
+)
+
+
+def _swizzle(told: str) -> tuple[str, str]:
+    """The name of a swizzle, and its arguments, as a schedule tells them."""
+    name, _bracket, arguments = told.partition("[")
+    return name, arguments.removesuffix("]")
+
+
+def _require_basic(plan: Plan, swizzle: str) -> None:
+    """LeafTypeError for a block that CATLASS's BasicMatmulTla does not compute."""
+    fix = "write text('ascendc'), which has every statement"
+    made = [(x, o) for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c)) if o.layout != o.tag.MakeLayout(o.element, *_sizes(o))]
+    for wrong, what in (
+        (plan.bias, "biases"),
+        (plan.quant != "NO_QUANT" or plan.scale is not None or plan.relu, "an epilogue"),
+        (plan.adds, "slices of k that are added"),
+        (plan.tiling.stages != {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}, f"the stages {plan.tiling.stages}"),
+        (swizzle != "GemmIdentityBlockSwizzle", f"the swizzle {swizzle}"),
+        (bool(made), f"a layout of {made[0][0] if made else ''} that is not its tag's"),
+    ):
+        if wrong:
+            raise LeafTypeError(f"a block with {what} in CATLASS's text", "what BasicMatmulTla computes", fix)
+
+
+def _sizes(o: Any) -> tuple[int, int]:
+    m, n = (int(x) for x in o.layout.origin_shape)
+    return m, n
+
+
+#: A language -> what writes a block in it.
+LANGUAGES = {"ascendc": ascendc, "catlass": catlass}
+
+
+def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], language: str, name: str) -> str:
+    """The kernel of a block as text; programs: gives those of its cores. Raises what MatmulBlock.text raises."""
+    if not isinstance(language, str) or language not in LANGUAGES:
+        raise RangeError(f"a block in {shown(language)}", f"one of {', '.join(LANGUAGES)}", "write text('ascendc')")
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise RangeError(f"a kernel named {shown(name)}", "a name of C++", "write name='kernel_main'")
+    return LANGUAGES[language](plan, schedule, programs, name)
