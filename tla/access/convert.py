@@ -204,7 +204,7 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
                 "a source that holds it",
                 "give the source this basis, or convert to the part that it holds",
             )
-    if src.has_in_dim("block"):
+    if src.bases.get("block"):
         full = [_of_one_block(x, full[0]) for x in full]
     return full[0], full[1]
 

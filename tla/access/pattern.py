@@ -104,7 +104,7 @@ class Pattern(NamedTuple):
         Raises    RangeError where the tile has no whole matrices, or elements are wider than a register
 
         >>> print(pattern("ldmatrix.x2").registers((8, 16), 16), pattern("ldmatrix.x2.trans").registers((8, 16), 16))
-        ((_4,_8),(_2,_2,(_1,_1))):((_16,_1),(_8,_64,(_128,_8))) ((_4,_8),(_2,_2,(_1,_1))):((_2,_8),(_1,_64,(_128,_8)))
+        ((_4,_8),(_2,_2,_1)):((_16,_1),(_8,_64,_128)) ((_4,_8),(_2,_2,_1)):((_2,_8),(_1,_64,_128))
 
         Source: the PTX manual, "ldmatrix", the figures of fragments.
         """

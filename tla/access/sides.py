@@ -252,4 +252,4 @@ def _with_bits(x: AnyLayout, tile: dict[str, Any]) -> RadixLayout:
         found = radix(x, ["thread", "value"])
         if len(tile) > 1 or math.prod(found.radices) != math.prod(*tile.values()):
             raise
-        return found.reshape_outs({name: found.radices for name in tile})
+        return found.reshape_outs(dict.fromkeys(tile, found.radices))
