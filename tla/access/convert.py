@@ -12,6 +12,7 @@ from ..linear.value import integer
 from ..notation.width import ASSUMED, element_width
 from .digit_plan import RadixPlan, convert_digits
 from .exchanges import Exchanges
+from .lane_moves import lane_move
 from .machines import Machine
 from .plan import ConversionPlan
 from .rounds import within_warps
@@ -144,15 +145,35 @@ class _Asked(NamedTuple):
         words = -(-self.width // WORD_BITS)
         rounds = [step for step in steps if isinstance(step, Shuffle)]
         shuffles = sum(step.crosses for step in rounds) * words
-        cycles = 0
+        cycles = moves = 0
         if rounds:
             sizes = (bits.log2(x.get_in_dim_size("register")) for x in (self.src, self.dst))
             selects = Exchanges.of(rounds, *sizes).selects * words
-            cycles = max(shuffles * self.machine.shuffle, -(-selects // self.machine.selects)) * self._warps
+            steps, moves = self._by_moves(steps, selects)
+            cycles = max(self._pipes(shuffles, selects, moves)) * self._warps
         else:
             why = "each lane holds all of its values before"
         kind = "shuffles" if rounds else "registers"
-        return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, cycles, why, self.width, self.src, self.dst)
+        return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, cycles, why, self.width, self.src, self.dst, moves)
+
+    def _pipes(self, shuffles: int, selects: int, moves: int) -> tuple[int, int]:
+        """Cycles of the pipe of shared memory, and of that of selects, where so many of the shuffles are moves by the second one."""
+        return (shuffles - moves) * self.machine.shuffle, -(-(selects + moves) // self.machine.selects)
+
+    def _by_moves(self, steps: tuple[Step, ...], selects: int) -> tuple[tuple[Step, ...], int]:
+        """The steps with as many shuffles as moves from lane to lane as make the busier pipe, then both, least busy; and how many."""
+        words = -(-self.width // WORD_BITS)
+        crossing = {k: step for k, step in enumerate(steps) if isinstance(step, Shuffle) and step.crosses}
+        known = self.machine.lane_moves
+        found = {k: step._replace(move=move) for k, step in crossing.items() if (move := lane_move(step.source, known))}
+
+        def busy(count: int) -> tuple[int, int]:
+            both = self._pipes(len(crossing) * words, selects, count * words)
+            return max(both), sum(both)
+
+        count = min(range(len(found) + 1), key=busy)
+        chosen = dict([*found.items()][:count])
+        return tuple(chosen.get(k, step) for k, step in enumerate(steps)), count * words
 
     def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
         """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at where it might."""

@@ -116,7 +116,7 @@ def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
     for u, mask in do.before:
         yield from _exchanges(pairs(1 << len(do.src.words), u), "word", parts, parity_text(mask, "lane"))
     source = linear_text(do.source, "lane")
-    if any(step.crosses for step in rounds) and source != "lane":
+    if any(step.crosses and not _moved(function, step) for step in rounds) and source != "lane":
         yield f"const unsigned from = {source};"
     if any(do.slots):
         yield f"const unsigned bytes = {_selector(function, do.slots, 'lane')};"
@@ -136,7 +136,14 @@ def _round(function: _Function, k: int, word: int, step: Shuffle, source: str) -
     lane = f"{source} ^ {start}" if start else source
     for part in range(function.parts):
         got, sent = f"got[{k * function.parts + part}]", f"word[{word * function.parts + part}]"
-        yield f"{got} = {function.dialect.shuffle(sent, lane, function.lanes) if step.crosses else sent};"
+        if step.crosses:
+            sent = _moved(function, step, sent) or function.dialect.shuffle(sent, lane, function.lanes)
+        yield f"{got} = {sent};"
+
+
+def _moved(function: _Function, step: Shuffle, value: str = "") -> str:
+    """The expression of a move from lane to lane that is no shuffle; empty where the language has it not."""
+    return function.dialect.move(step.move, value) if function.dialect.move and step.move else ""
 
 
 def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condition: str) -> Iterator[str]:

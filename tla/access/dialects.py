@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .lane_moves import LaneMove
 from .steps import WORD_BITS, Matrices
 
 #: The type of an access of one word, of so many bits.
@@ -20,6 +21,7 @@ class Dialect(NamedTuple):
     select         the selector that keeps the bytes of a word, and what it changes for each byte that is exchanged
     warp_barrier   what makes a warp's stores be seen by its lanes
     store, load    of a width [bits] the statements that move `v` to smem + at, or back
+    move           of a move from lane to lane and a value: the expression; None where there are none
     matrices       so of matrix instructions, of their form, and whether they store; None where there are none
     """
 
@@ -32,6 +34,7 @@ class Dialect(NamedTuple):
     store: Callable[[int], list[str]]
     load: Callable[[int], list[str]]
     matrices: Callable[[Matrices, bool], list[str]] | None = None
+    move: Callable[[LaneMove, str], str] | None = None
 
 
 def _cuda_shuffle(value: str, lane: str, lanes: int) -> str:
@@ -90,6 +93,12 @@ def _hip_shuffle(value: str, lane: str, lanes: int) -> str:
     return f"unsigned(__builtin_amdgcn_ds_bpermute(int({lane} << 2), int({value})))"
 
 
+def _hip_move(move: LaneMove, value: str) -> str:
+    if move.kind == "dpp":
+        return f"unsigned(__builtin_amdgcn_mov_dpp(int({value}), {move.numbers[0]:#x}, 0xf, 0xf, true))"
+    return f"__builtin_amdgcn_{move.kind}({value}, {value}, {move.numbers[0]:#x}u, {move.numbers[1]:#x}u, true, true)"
+
+
 def _hip_store(width: int) -> list[str]:
     """One value of a vector type, which is stored whole, where uint4 is a struct."""
     if width <= WORD_BITS:
@@ -119,4 +128,5 @@ HIP = Dialect(
     '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();',
     _hip_store,
     _hip_load,
+    move=_hip_move,
 )

@@ -35,6 +35,7 @@ class ConversionPlan:
     why            why it goes this way, in words
     element_bits   of an element [bits]
     src, dst       the layouts
+    lane_moves     of the shuffles those that are DPP or v_permlane16, AMD's instructions without shared memory's pipe
 
     run(values) executes it; cuda(name) and gluon(name) are its text.
 
@@ -55,6 +56,7 @@ class ConversionPlan:
     element_bits: int
     src: LinearLayout = field(repr=False)
     dst: LinearLayout = field(repr=False)
+    lane_moves: int = 0
 
     def __str__(self) -> str:
         """The plan in words: its way, why, what it costs, and the layout of memory, a chain of swizzles as XOR strides.
@@ -70,7 +72,8 @@ class ConversionPlan:
         lines = [f"{self.kind}: {self.why}"]
         memory = [step for step in self.steps if isinstance(step, (Store, Load))]
         if self.shuffles:
-            lines.append(f"{self.shuffles} shuffles of each warp")
+            by_moves = f", {self.lane_moves} of them DPP or permlane" if self.lane_moves else ""
+            lines.append(f"{self.shuffles} shuffles of each warp{by_moves}")
         if memory:
             store, load = (_access_text(step, max(BYTE_BITS, self.element_bits)) for step in memory[:2])
             rounds = f" in {len(memory) // 2} rounds" if len(memory) > 2 else ""
@@ -156,7 +159,10 @@ class ConversionPlan:
 
     @checked
     def hip(self, name: str = "convert") -> str:
-        """The plan as a HIP device function, as cuda() has it: for warps of up to 64 lanes, shuffles by ds_bpermute_b32.
+        """The plan as a HIP device function, as cuda() has it: for warps of up to 64 lanes.
+
+        Shuffles are ds_bpermute_b32, or of a plan for a machine by its name DPP or v_permlane16 where these take fewer cycles. That of
+        gfx11 or gfx12 may have row_xmask and v_permlane16, which gfx9 has not.
 
         Raises     as cuda() does
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .lane_moves import LaneMove
+
 #: A shuffle moves words of 32 bits, and a byte at least for each value.
 WORD_BITS = 32
 BYTE_BITS = 8
@@ -30,6 +32,8 @@ class Shuffle(NamedTuple):
                          the beginning of what it reads; each is a constant xored with what each bit of the lane's number changes
     sends, keeps         value s of a word is that of register send ^ sends[s], and is kept in register into ^ keeps[s]
 
+    move                 the one instruction of a machine that goes from lane to lane without shared memory's pipe; None for a shuffle
+
     A word has several values where elements are narrower than 32 bits and both layouts have them together in registers.
 
     >>> from tla.access import convert
@@ -37,7 +41,7 @@ class Shuffle(NamedTuple):
     >>> a = LinearLayout({"register": [], "lane": [(1,), (2,)]}, {"dim0": 4})
     >>> b = LinearLayout({"register": [], "lane": [(2,), (1,)]}, {"dim0": 4})
     >>> convert(a, b).steps
-    (Shuffle(send=(0, 0, 0, 0), source=(0, 2, 1, 3), into=(0, 0, 0, 0), sends=(0,), keeps=(0,)),)
+    (Shuffle(send=(0, 0, 0, 0), source=(0, 2, 1, 3), into=(0, 0, 0, 0), sends=(0,), keeps=(0,), move=None),)
     """
 
     send: tuple[int, ...]
@@ -45,6 +49,7 @@ class Shuffle(NamedTuple):
     into: tuple[int, ...]
     sends: tuple[int, ...] = (0,)
     keeps: tuple[int, ...] = (0,)
+    move: LaneMove | None = None
 
     @property
     def crosses(self) -> bool:
