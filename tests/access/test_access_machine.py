@@ -17,7 +17,7 @@ from tla.linear import LinearLayout, bits, triton
 import hip
 import nvrtc
 import ptx
-from conversions import USUAL, held, kernel, pair, registers, threads, usual
+from conversions import USUAL, held, kernel, moved_plan, pair, registers, threads, usual
 from night import amount
 
 #: More words than this in a thread leave too few of its 255 registers.
@@ -178,10 +178,13 @@ def test_wide_values(tmp_path):
 @pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx1100", 32), ("gfx1200", 32)])
 def test_hip_has_the_instructions_that_are_planned(tmp_path, arch, wave):
     """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts of its own."""
-    for plan in plans(random.Random(43), amount(2, 125), arch, wave):
+    rng = random.Random(43)
+    for plan in [*plans(rng, amount(2, 125), arch, wave), *(moved_plan(rng, arch, wave) for _ in range(amount(3, 60)))]:
         found = hip.opcodes(kernel(plan, plan.hip("f")), arch, tmp_path)
         lds = {op: n for op, n in found.items() if op.startswith("ds_")}
-        shuffles = lds.pop("ds_bpermute_b32", 0)
+        moves = sum(n for op, n in found.items() if op.endswith("_dpp") or op.startswith("v_permlane"))
+        assert moves == plan.lane_moves, (found, plan)
+        shuffles = lds.pop("ds_bpermute_b32", 0) + moves
         accesses = sum(n * (2 if re.search("read2|write2|2addr", op) else 1) for op, n in lds.items())
         assert (shuffles, accesses) == (plan.shuffles, plan.instructions - plan.shuffles), (lds, plan)
         assert not any(op.startswith("scratch_") for op in found), plan

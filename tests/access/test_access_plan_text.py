@@ -14,7 +14,7 @@ from tla.access import Load, Store, convert
 from tla.linear import LinearLayout, triton
 
 import compiled
-from conversions import held, pair, threads, usual
+from conversions import held, lanes_turned, moved_plan, pair, threads, usual
 
 #: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached, until none is left.
 WARP = """
@@ -49,6 +49,27 @@ using std::memcpy;
     unsigned k = step_++;
     if (k == pass_) { sent_[k][thread_] = value; throw Stop(); }
     return sent_[k][(thread_ & ~63u) | (address >> 2 & 63)];
+}
+[[maybe_unused]] static unsigned read_(unsigned value, unsigned lane) {  // of 64 lanes
+    unsigned k = step_++;
+    if (k == pass_) { sent_[k][thread_] = value; throw Stop(); }
+    return sent_[k][(thread_ & ~63u) | lane];
+}
+[[maybe_unused]] static int __builtin_amdgcn_mov_dpp(int value, int control, int, int, bool) {  // ISA manual: dpp_ctrl
+    unsigned lane = thread_ & 63, row = lane & ~15u, at = lane & 15;
+    if (control < 0x100) return read_(value, (lane & ~3u) | (control >> 2 * (lane & 3) & 3));
+    if (control == 0x128) return read_(value, row | ((at + 16 - 8) & 15));
+    if (control == 0x140) return read_(value, row | (15 - at));
+    if (control == 0x141) return read_(value, row | (at & 8) | (7 - (at & 7)));
+    return control < 0x160 || control > 0x16f ? (abort(), 0) : read_(value, row | (at ^ (control & 15)));
+}
+[[maybe_unused]] static unsigned __builtin_amdgcn_permlane16(unsigned, unsigned value, unsigned low, unsigned high, bool, bool) {
+    unsigned lane = thread_ & 63, at = lane & 15;
+    return read_(value, (lane & ~15u) | ((at < 8 ? low : high) >> 4 * (at & 7) & 15));
+}
+[[maybe_unused]] static unsigned __builtin_amdgcn_permlanex16(unsigned, unsigned value, unsigned low, unsigned high, bool, bool) {
+    unsigned lane = thread_ & 63, at = lane & 15;
+    return read_(value, ((lane & ~15u) ^ 16) | ((at < 8 ? low : high) >> 4 * (at & 7) & 15));
 }
 [[maybe_unused]] static unsigned __shfl_sync(unsigned, unsigned value, int source, int width = 32) {
     unsigned k = step_++;
@@ -120,9 +141,17 @@ def waves():
     return [convert(src, dst, rng.choice([8, 16, 32, 64]), "gfx942") for src, dst in pairs]
 
 
+@functools.cache
+def moved():
+    """Conversions of waves of 64 and of 32 lanes all of whose words that can go by DPP or permlane do."""
+    rng = random.Random(33)
+    both = [moved_plan(rng, arch, wave) for arch, wave in (("gfx942", 64), ("gfx1100", 32)) for _ in range(6)]
+    return [*both, *(convert(*lanes_turned(mask), 32, "gfx1100") for mask in (1, 4, 11, 16, 21))]
+
+
 @pytest.mark.parametrize("language", ["cuda", "hip"])
 def test_run_thread_by_thread(tmp_path, language):
-    chosen = [*plans(), *(waves() if language == "hip" else [])]
+    chosen = [*plans(), *((waves() + moved()) if language == "hip" else [])]
     assert {plan.kind for plan in chosen} == {"registers", "shuffles", "shared memory"}
     texts = [(plan, getattr(plan, language)("f")) for plan in chosen]
     library = compiled.build(tmp_path, program(texts), "-Wno-unknown-pragmas", language="c++")

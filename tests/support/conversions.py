@@ -1,7 +1,13 @@
 """Pairs of layouts to convert between, and what each thread holds."""
 
+import dataclasses
+
 import numpy as np
 
+from tla import RangeError
+from tla.access import Shuffle, convert
+from tla.access.lane_moves import lane_move
+from tla.access.machines import MACHINES
 from tla.linear import LinearLayout, bits, triton
 
 _ACC = triton.NVMMADistributedLayout([2, 0], [2, 2], [16, 8])
@@ -70,6 +76,32 @@ def _usual(rng, shape, warps, wave):
     if kind == 2:
         return accumulator.linear(shape)
     return triton.DotOperandLayout(rng.randrange(2), accumulator, rng.choice([1, 2, 4] if wave == 32 else [4, 8])).linear(shape)
+
+
+def lanes_turned(mask):
+    """A register of each of 32 lanes, and two, of which the lanes that differ by the mask have exchanged one."""
+    lanes = [(1 << k,) for k in range(5)]
+    low = mask & -mask
+    turned = [(32,) if (1 << k) == low else (1 << k,) for k in range(5)]
+    return (
+        LinearLayout({"register": [(32,)], "lane": lanes, "warp": []}, {"dim0": 64}),
+        LinearLayout({"register": [(mask,)], "lane": turned, "warp": []}, {"dim0": 64}),
+    )
+
+
+def moved_plan(rng, arch, wave):
+    """A conversion by shuffles of which each word that one instruction can move otherwise is moved so; some are."""
+    while True:
+        src, dst = usual(rng, wave) if rng.random() < 0.3 else pair(rng, False, wave.bit_length() - 1)
+        try:
+            plan = convert(src, dst, rng.choice([8, 16, 32, 64]), arch, through="shuffle")
+        except RangeError:
+            continue
+        known = MACHINES[arch].lane_moves
+        rounds = [s._replace(move=lane_move(s.source, known)) if isinstance(s, Shuffle) and s.crosses else s for s in plan.steps]
+        count = sum(isinstance(s, Shuffle) and s.move is not None for s in rounds)
+        if count:
+            return dataclasses.replace(plan, steps=tuple(rounds), lane_moves=count * -(-plan.element_bits // 32))
 
 
 def registers(layout):

@@ -168,8 +168,8 @@ class _Asked(NamedTuple):
         found = {k: step._replace(move=move) for k, step in crossing.items() if (move := lane_move(step.source, known))}
 
         def busy(count: int) -> tuple[int, int]:
-            both = self._pipes(len(crossing) * words, selects, count * words)
-            return max(both), sum(both)
+            shared, own = self._pipes(len(crossing) * words, selects, count * words)
+            return max(shared, own), shared * self.machine.selects + selects + count * words
 
         count = min(range(len(found) + 1), key=busy)
         chosen = dict([*found.items()][:count])

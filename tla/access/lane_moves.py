@@ -1,7 +1,8 @@
 """Words that go between the lanes of a wave without the crossbar of LDS: AMD's DPP, and v_permlane16.
 
 A row is 16 lanes. DPP permutes the lanes of each four, or xors a lane's number, within its row; v_permlane16 permutes the lanes
-of each row, v_permlanex16 reads the other row of 32 lanes. All lanes have to be permuted alike. Each is one instruction that selects wait for as well.
+of each row, v_permlanex16 reads the other row of 32 lanes. All lanes have to be permuted alike.
+Each is one instruction that selects wait for as well.
 
 Source: AMD's ISA manuals: CDNA 3, "Data Parallel Processing"; RDNA 3, "DPP16", V_PERMLANE16_B32, V_PERMLANEX16_B32.
 """
