@@ -100,8 +100,9 @@ def moved_plan(rng, arch, wave):
         known = MACHINES[arch].lane_moves
         rounds = [s._replace(move=lane_move(s.source, known)) if isinstance(s, Shuffle) and s.crosses else s for s in plan.steps]
         count = sum(isinstance(s, Shuffle) and s.move is not None for s in rounds)
-        if count:
-            return dataclasses.replace(plan, steps=tuple(rounds), lane_moves=count * -(-plan.element_bits // 32))
+        words = -(-plan.element_bits // 32)
+        if count and (registers(src) + registers(dst)) * words < 256:  # more than threads have are spilled
+            return dataclasses.replace(plan, steps=tuple(rounds), lane_moves=count * words)
 
 
 def registers(layout):
