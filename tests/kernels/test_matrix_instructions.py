@@ -1,5 +1,6 @@
 """Matrix instructions of AMD in a kernel's text: each compiled to itself by clang, its emulation in C beside numpy; one product by three machines."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 
 from tests.kernels.test_kernel_source import pointer, source_of
 from tla import Int, LeafTypeError, make_layout
-from tla.gpu import atom, make_fragment_like, make_tiled_mma
+from tla.gpu import MMAAtom, atom, atoms, make_fragment_like, make_tiled_mma
 from tla.gpu.instructions.amd import rows
 from tla.kernels import copy, gemm, kernel, tensor, thread
+from tla.kernels.targets.amd import Builtins
+from tla.kernels.targets.ptx import Ptx
 
 import hip
 import nvrtc
@@ -24,6 +27,8 @@ ROWS = [
     if r.blocks == 1 and r.arch in CHIPS and r.a == r.b and {str(r.a), str(r.d)} <= {*TYPES}
     if "mfma" in r.name or (r.wave, str(r.a), str(r.d)) == (32, "half", "float")
 ]
+
+ATOMS = [*atoms()]
 
 
 def one_product(r):
@@ -44,6 +49,17 @@ def one_product(r):
     types = [TYPES[str(x)] for x in (r.a, r.a, r.d)]
     layouts = [make_layout(tuple(Int[n]() for n in shape), stride=(Int[shape[1]](), Int[1]())) for shape in shapes]
     return product, [tensor(t, layout) for t, layout in zip(types, layouts)]
+
+
+def test_a_target_knows_its_instructions_by_their_fields():
+    """Not by the vendor's text: AMD's products are AMD's whatever their text says, PTX has others."""
+    known = {target: {a for a in ATOMS if target.has(a)} for target in (Ptx(), Builtins())}
+    for target, found in known.items():
+        assert found == {a for a in ATOMS if target.has(dataclasses.replace(a, name="x", instruction="x"))}
+    of_ptx, of_amd = known.values()
+    assert {a.name for a in of_amd if isinstance(a, MMAAtom) and a.blocks == 1} >= {r.name for r in ROWS}
+    assert not of_ptx & of_amd
+    assert {a.instruction.split(".")[0] for a in of_ptx if isinstance(a, MMAAtom)} >= {"mma", "wgmma"}
 
 
 @pytest.mark.parametrize("r", [r for k, r in enumerate(ROWS) if NIGHT or k % 3 == 0], ids=lambda r: f"{r.arch}-{r.name}")

@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
 from ..core.errors import RangeError, RankError
-from ..core.int_tuple import modes_of, shown
-from ..core.kinds import AnyLayout
-from ..linear import LinearLayout, RadixLayout, bits, radix
+from ..linear import LinearLayout, RadixLayout, bits
 from ..linear.value import integer
-from .by_bits import of_threads
+from ..notation.width import ASSUMED, element_width
 from .digit_plan import RadixPlan, convert_digits
 from .exchanges import Exchanges
-from .machines import Machine, as_machine
-from .memories import NVIDIA_SHARED
-from .places import require_lanes
+from .machines import Machine
 from .plan import ConversionPlan
 from .rounds import within_warps
+from .sides import machine_of, on_one_tile
 from .steps import BYTE_BITS, WORD_BITS, Move, Shuffle, Step
 from .through_memory import through_memory
 
@@ -29,52 +26,62 @@ _INPUTS = ("register", "lane", "warp")
 
 @overload
 def convert(
-    src: LinearLayout | AnyLayout,
-    dst: LinearLayout | AnyLayout,
-    element_bits: int = ...,
+    src: LinearLayout,
+    dst: LinearLayout,
+    element_bits: Any = ...,
     memory: Any = ...,
     through: str | None = ...,
     scratch_bytes: int | None = ...,
+    tile: Any = ...,
 ) -> ConversionPlan: ...
 @overload
 def convert(
     src: RadixLayout,
-    dst: RadixLayout | LinearLayout | AnyLayout,
-    element_bits: int = ...,
+    dst: object,
+    element_bits: Any = ...,
     memory: Any = ...,
     through: str | None = ...,
     scratch_bytes: int | None = ...,
+    tile: Any = ...,
 ) -> RadixPlan: ...
 @overload
 def convert(
-    src: LinearLayout | AnyLayout,
-    dst: RadixLayout,
-    element_bits: int = ...,
+    src: object,
+    dst: object,
+    element_bits: Any = ...,
     memory: Any = ...,
     through: str | None = ...,
     scratch_bytes: int | None = ...,
-) -> RadixPlan: ...
+    tile: Any = ...,
+) -> ConversionPlan | RadixPlan: ...
 def convert(
-    src: LinearLayout | RadixLayout | AnyLayout,
-    dst: LinearLayout | RadixLayout | AnyLayout,
-    element_bits: int = 32,
-    memory: Any = NVIDIA_SHARED,
+    src: Any,
+    dst: Any,
+    element_bits: Any = None,
+    memory: Any = None,
     through: str | None = None,
     scratch_bytes: int | None = None,
+    tile: Any = None,
 ) -> ConversionPlan | RadixPlan:
     """A plan that brings values from the owners of `src` to those of `dst`: in registers, by shuffles in warps, or through memory.
 
-    src, dst       linear layouts of register, lane and warp onto one tile; or (thread, value) layouts onto its index, first mode
-                   fastest, whose threads are those of warps in order; or RadixLayouts of register, lane and warp, or of thread and value
-    element_bits   of an element [bits]: narrow ones are shuffled as words of 32 bits, where both layouts have them together
+    src, dst       who holds what, as access() takes owners: linear layouts of register, lane and warp onto one tile; (thread, value)
+                   layouts onto its index, first mode fastest, or its coordinates, whose threads are those of warps in order; partitions
+                   by an array of all threads; names of usual accesses, for what registers hold behind an "ldmatrix.x4", before an
+                   "stmatrix.x4", and for a lane's vectors of others. Or RadixLayouts of register, lane and warp, or of thread and value.
+                   Blocks of linear layouts have to be the same on both sides: each converts what it holds
+    element_bits   of an element [bits], or an element type: narrow ones are shuffled as words of 32 bits, where both layouts have them
+                   together; by default what src or dst say, else 32
     memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name,
-                   or a pair of these for writes and reads; best_swizzle chooses the layout
+                   or a pair of these for writes and reads; best_swizzle chooses the layout. By default the machine of a usual access
+                   that is named, else NVIDIA_SHARED
     through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many,
                    and neither where each lane holds its values before
     scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a part of the tile
-    Returns        ConversionPlan, of RadixLayouts a RadixPlan; plan.why says why it goes this way
-    Raises         RankError for different tiles, RangeError for different warps, elements that the source does not hold, shuffles where
-                   values leave their warp, or too little memory
+    tile           extents of the tile, first fastest; where no side says them, as beside the name of a usual access
+    Returns        ConversionPlan; a RadixPlan where a side is no layout over bits; plan.why says why it goes this way
+    Raises         RankError for different tiles, or none that is known; RangeError for different warps, elements that the source
+                   does not hold, shuffles where values leave their warp, or too little memory
 
     >>> a = LinearLayout({"register": [(1,)], "lane": [(2,), (4,)]}, {"dim0": 8})
     >>> b = LinearLayout({"register": [(4,)], "lane": [(1,), (2,)]}, {"dim0": 8})
@@ -83,21 +90,24 @@ def convert(
     ('shuffles', 2, '2 cycles of NVIDIA_SHARED, predicted; shared memory takes 2 at least')
     >>> convert(a, b, through="memory").kind
     'shared memory'
+    >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN as mma                  # its A is what ldmatrix.x4 gives
+    >>> [convert(name, mma.A, 16, tile=(16, 16)).kind for name in ("ldmatrix.x4", "cp.async.16")]
+    ['registers', 'shuffles']
 
     Source: Linear Layouts, arXiv 2505.23819, section 5.
     """
-    machine, width = as_machine(memory), integer("convert: element_bits", element_bits)
-    if not width:
-        raise RangeError("convert: elements of 0 bits", "1 or more", "give the width of an element, such as 16")
+    machine, width = machine_of(memory, (src, dst)), element_width(src, dst, bits=element_bits, default=ASSUMED).bits
     if through not in (None, "shuffle", "memory"):
         raise RangeError(f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one")
     if scratch_bytes is not None and integer("convert: scratch_bytes", scratch_bytes) < 1:
         raise RangeError(f"convert through {scratch_bytes} bytes", "1 or more", 'write through="shuffle" for none')
-    if isinstance(src, RadixLayout) or isinstance(dst, RadixLayout):
-        first, second = _over_digits(src, dst)
+    first, second = on_one_tile((src, dst), machine, width, tile)
+    if isinstance(first, RadixLayout) and isinstance(second, RadixLayout):
         plan = functools.partial(convert, element_bits=width, memory=machine, through=through, scratch_bytes=scratch_bytes)
         return convert_digits(first, second, width, machine, through, scratch_bytes, plan)
-    src, dst = _checked(*_onto_one_tile(*(_owners(x, machine) for x in (src, dst))))
+    assert isinstance(first, LinearLayout)
+    assert isinstance(second, LinearLayout)
+    src, dst = _checked(first, second)
     asked = _Asked(src, dst, width, machine, scratch_bytes)
     steps = within_warps(src, dst, width)
     if through == "memory":
@@ -168,44 +178,13 @@ class _Asked(NamedTuple):
         return least
 
 
-def _over_digits(*sides: LinearLayout | RadixLayout | AnyLayout) -> list[RadixLayout]:
-    """Both layouts over digits; a (thread, value) layout onto the tile that the other one has."""
-    tile = next(x.out_dims for x in sides if isinstance(x, RadixLayout))
-    return [radix(x, ["thread", "value"], tile) if isinstance(x, AnyLayout) else radix(x) for x in sides]
-
-
-def _owners(layout: Any, machine: Machine) -> LinearLayout:
-    """A layout of owners as a linear one of register, lane and warp."""
-    if isinstance(layout, AnyLayout):
-        if len(modes_of(layout.shape)) != 2:
-            raise RankError(f"convert of {shown(layout)}", "two modes, thread and value", "group its modes first")
-        return of_threads(layout, machine.read.lanes)
-    if not isinstance(layout, LinearLayout) or any(d not in (*_INPUTS, "block") for d in layout.get_in_dim_names()):
-        fix = "give layout.linear(shape) of Triton's, or the (thread, value) layout, as mma.C_TV"
-        raise RankError(f"convert of {type(layout).__name__}", "linear layouts of register, lane, warp", fix)
-    require_lanes("convert", layout, machine.read)
-    return layout
-
-
-def _onto_one_tile(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
-    """Both layouts; where one is onto the index of a tile and the other onto its coordinates, both onto the index."""
-    if ("index" in src.out_dims) == ("index" in dst.out_dims):
-        return src, dst
-    flat = [
-        LinearLayout({d: [(x.pack(v),) for v in of] for d, of in x.bases.items()}, {"index": 1 << x.get_total_out_dim_size_log2()})
-        for x in (src, dst)
-    ]
-    return flat[0], flat[1]
-
-
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
     """Both layouts over register, lane and warp, with outputs in one order; refused where no plan converts them."""
-    for layout in (src, dst):
-        if layout.has_in_dim("block") and layout.get_in_dim_size("block") > 1:
-            raise RangeError("convert between several blocks", "one block", "give what one block has")
     if {**src.out_dims} != {**dst.out_dims}:
         raise RankError(f"convert of {src.out_dims} to {dst.out_dims}", "layouts of one tile", "give both the same shape")
     dst = dst.transpose_outs(src.get_out_dim_names())
+    if src.bases.get("block", ()) != dst.bases.get("block", ()):
+        raise RangeError("convert between several blocks: values leave their block", "the same bases of block", "give what one block has")
     full = [LinearLayout({d: x.bases.get(d, ()) for d in _INPUTS}, x.out_dims) for x in (src, dst)]
     for d in ("lane", "warp"):
         if full[0].get_in_dim_size(d) != full[1].get_in_dim_size(d):
@@ -225,4 +204,16 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
                 "a source that holds it",
                 "give the source this basis, or convert to the part that it holds",
             )
+    if src.bases.get("block"):
+        full = [_of_one_block(x, full[0]) for x in full]
     return full[0], full[1]
+
+
+def _of_one_block(layout: LinearLayout, source: LinearLayout) -> LinearLayout:
+    """A layout onto the elements that a block of `source` holds, instead of the whole tile: all blocks have as many."""
+    reached = bits.Echelon()
+    for column in source.columns:
+        if not reached.spans(column):
+            reached.add(column)
+    found = {d: [(reached.solve(layout.pack(v)) or 0,) for v in of] for d, of in layout.bases.items()}
+    return LinearLayout(found, {"index": 1 << reached.rank})

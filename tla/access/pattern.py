@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..algebra.composition import composition
+from ..algebra.make import make_layout
 from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import modes_of
+from ..core.int_tuple import modes_of, size
 from ..core.ints import known, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
@@ -32,6 +34,7 @@ from .memories import (
     NVIDIA_SHARED,
     Memory,
 )
+from .steps import WORD_BITS
 
 
 class Pattern(NamedTuple):
@@ -45,6 +48,8 @@ class Pattern(NamedTuple):
     down      whether lanes go down the rows first; else along them
     block     down so many rows at most, before lanes go on along them; 0 for all
     element   the one width of an element that it has [bits]; 0 for any
+    matrices  how many matrices of 8 rows it hands out to the lanes, of which each has a part of every row; 0 where lanes have vectors
+    transposed   whether they are transposed then
 
     >>> ldmatrix = pattern("ldmatrix.x4")
     >>> print(ldmatrix.owners((16, 64), 16), ldmatrix.owners((64, 16), 16, columns=True))
@@ -59,6 +64,8 @@ class Pattern(NamedTuple):
     down: bool
     block: int = 0
     element: int = 0
+    matrices: int = 0
+    transposed: bool = False
 
     def width(self, element_bits: int) -> int:
         """The width of a lane's access [bits]."""
@@ -88,6 +95,33 @@ class Pattern(NamedTuple):
         shape, stride = (lanes[0], (count, *rest[0])), (lanes[1], (along, *rest[1]))
         return Layout(*(tuple(tuple(map(static, mode)) for mode in part) for part in (shape, stride)))
 
+    def registers(self, tile: Sequence[int], element_bits: int) -> Layout:
+        """The layout of (thread, value) onto the index of a tile of what registers hold: of matrices their fragments, else vectors.
+
+        Lane l has of each matrix 32 bits of row l // 4; where it is transposed, two elements of column l // 4.
+
+        tile      rows and columns, as of owners()
+        Raises    RangeError where the tile has no whole matrices, or elements are wider than a register
+
+        >>> print(pattern("ldmatrix.x2").registers((8, 16), 16), pattern("ldmatrix.x2.trans").registers((8, 16), 16))
+        ((_4,_8),(_2,_2,_1)):((_16,_1),(_8,_64,_128)) ((_4,_8),(_2,_2,_1)):((_2,_8),(_1,_64,_128))
+
+        Source: the PTX manual, "ldmatrix", the figures of fragments.
+        """
+        rows = self.owners(tile, element_bits)
+        if not self.matrices:
+            return rows
+        lanes, together = int(size(rows[0])), WORD_BITS // element_bits
+        if lanes != 8 * self.matrices or not together:
+            what = f"{self.name} of a tile of {' x '.join(map(str, tile))} elements of {element_bits} bits"
+            raise RangeError(what, "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most", "give a larger tile, or use .x1")
+        row, number = (composition(rows[0], _mode(n, step)) for n, step in ((8, 1), (self.matrices, 8)))
+        column, rest = rows[1][0], rows[1][1]
+        first, second = (row, column) if self.transposed else (column, row)
+        pair, lane = (composition(first, _mode(n, step)) for n, step in ((together, 1), (4, together)))
+        found: Layout = make_layout(make_layout(lane, second), make_layout(pair, number, rest))
+        return found
+
     def _vector(self, rows: int, extent: int, element_bits: int) -> int:
         """The number of elements of a vector."""
         if self.element and element_bits != self.element:
@@ -101,6 +135,10 @@ class Pattern(NamedTuple):
             what = f"{self.name} of rows of {extent} elements of {element_bits} bits"
             raise RangeError(what, f"whole vectors of {width} bits", "choose an access of one element a lane: 'a row', or 'a column'")
         return count
+
+
+def _mode(extent: int, stride: int) -> Layout:
+    return Layout(static(extent), static(stride))
 
 
 def _part(extent: int, most: int) -> int:
@@ -121,6 +159,8 @@ def _matrices(name: str, what: str) -> list[Pattern]:
             True,
             16 if n == 4 else 8,
             16 if trans else 0,
+            n,
+            bool(trans),
         )
         for form, n, trans in forms
     ]

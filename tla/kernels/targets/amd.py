@@ -5,14 +5,19 @@ Source: LLVM's "User Guide for AMDGPU Backend"; clang's BuiltinsAMDGPU.def; the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ...core.element import double, float, half, int8, int32
 from ...core.errors import LeafTypeError
+from ...core.int_tuple import leaves
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ..instructions import Instructions, Registers, Tile
 
-_NAME = re.compile(r"v_(mfma)_(\w+?)_(\d+x\d+x\d+)_?(f16|f32|f64|i8)|v_(wmma)_(f32)_(16x16x16)_(f16)")
+#: Architectures that have MFMA; those that have WMMA, with what ends the names of their builtins.
+_MFMA = ("cdna1", "cdna2", "cdna3", "cdna4")
+_WMMA = {"rdna3": "", "rdna4": "_gfx12"}
+#: The types of A (and B) and of D in the names of builtins.
+_TYPES = {(half, float): ("f16", "f32"), (float, float): ("f32", "f32"), (double, double): ("f64", "f64"), (int8, int32): ("i8", "i32")}
 #: Shapes whose builtins have no _ before the type: those of CDNA 1 and 2.
 _FIRST = {"32x32x8f16", "16x16x16f16", "32x32x2f32", "16x16x4f32", "32x32x8i8", "16x16x16i8", "16x16x4f64"}
 #: The type of an element in vectors of the compiler, and what integers of 8 bits are packed in, by their number.
@@ -25,7 +30,9 @@ class Builtins(Instructions):
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
         """Whether it is an MFMA of floats or of integers of 8 bits, or a WMMA of float16 with sums in float32."""
-        return isinstance(atom, MMAAtom) and _NAME.fullmatch(atom.instruction) is not None
+        if not isinstance(atom, MMAAtom) or atom.val_A != atom.val_B or (atom.val_A, atom.val_D) not in _TYPES:
+            return False
+        return atom.arch in _MFMA or (atom.arch in _WMMA and atom.val_A == half)
 
     def product(
         self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
@@ -40,7 +47,7 @@ class Builtins(Instructions):
         """Keep the function of an instruction, which takes each operand from registers that follow on one another."""
         kinds = {x: given[x].kind for x in "DABC"}
         types = {x: _type_of(kinds[x], len(given[x].elements)) for x in "DABC"}
-        call = f"{_builtin(atom)}(a, b, c{', 0, 0, 0' if '_mfma_' in atom.instruction else ''})"
+        call = f"{_builtin(atom)}(a, b, c{', 0, 0, 0' if atom.arch in _MFMA else ''})"
         self.functions[atom.instruction] = [
             f"static __device__ __forceinline__ void {atom.instruction}("
             f"{', '.join(f'''{'' if x == 'D' else 'const '}{kinds[x]} *{x.lower()}_at''' for x in 'DABC')}) {{",
@@ -69,9 +76,8 @@ def _type_of(kind: str, count: int) -> str:
 
 def _builtin(atom: MMAAtom) -> str:
     """The builtin of an instruction."""
-    found = _NAME.fullmatch(atom.instruction)
-    assert found is not None
-    kind, result, shape, element = (x for x in found.groups() if x)
-    if kind == "wmma":
-        return f"__builtin_amdgcn_wmma_{result}_{shape}_{element}_w{atom.wave}{'_gfx12' if atom.arch == 'rdna4' else ''}"
+    element, result = _TYPES[atom.val_A, atom.val_D]
+    shape = "x".join(str(int(n)) for n in leaves(atom.shape_mnk))
+    if atom.arch in _WMMA:
+        return f"__builtin_amdgcn_wmma_{result}_{shape}_{element}_w{atom.wave}{_WMMA[atom.arch]}"
     return f"__builtin_amdgcn_mfma_{result}_{shape}{'' if shape + element in _FIRST else '_'}{element}"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
 from ..instructions import Instructions, LoadedTile, Registers, Tile, is_asynchronous
 
+_ARCHITECTURES = ("sm70", "sm75", "sm80", "sm89", "sm90", "sm100", "sm120")
 _DEVICE = "static __device__ __forceinline__ void"
 #: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of whatever they hold.
 _CONSTRAINTS = {"float": ("f", "float"), "double": ("d", "double")}
@@ -46,8 +48,12 @@ class Ptx(Instructions):
     """NVIDIA's instructions. functions: those of the text that are called, by name."""
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
-        """Whether it is one of NVIDIA's."""
-        return atom is None or atom.instruction.startswith(("mma.sync", "wgmma", "ldmatrix", "cp.async"))
+        """Whether it is one of NVIDIA's for a warp or a warpgroup, or cp.async."""
+        if atom is None:
+            return True
+        if isinstance(atom, MMAAtom):
+            return atom.arch in _ARCHITECTURES and int(size(atom.thr_id)) > 1
+        return atom.arch in _ARCHITECTURES and "TMEM" not in (atom.reads.memory, atom.writes.memory)
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         name = f"{atom.instruction.replace('.', '_')}_{width}"
