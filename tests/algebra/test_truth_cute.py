@@ -169,15 +169,15 @@ def test_rejected():
 
 
 ANSWERED = {
-    "blocked_product": 3,
+    "blocked_product": 4,
     "composition": 16,
     "downcast": 3,
     "evenly_divides": 13,
     "flat_divide": 31,
-    "flat_product": 17,
+    "flat_product": 18,
     "left_inverse": 3,
     "logical_divide": 1,
-    "logical_product": 8,
+    "logical_product": 9,
     "max_common_layout": 6,
     "max_common_vector": 3,
     "raked_product": 4,
@@ -185,10 +185,10 @@ ANSWERED = {
     "slice_and_offset": 1,
     "tile_to_shape": 5,
     "tiled_divide": 28,
-    "tiled_product": 18,
+    "tiled_product": 19,
     "upcast": 2,
     "zipped_divide": 29,
-    "zipped_product": 19,
+    "zipped_product": 20,
 }
 
 

@@ -55,7 +55,7 @@ def judged(operation, arguments, wanted):
     try:
         found = getattr(tla, operation)(*given)
     except TlaError:
-        return "refused: strides of coordinates" if "@" in "".join(arguments) else "refused"
+        return "refused"
     if repr(found) == repr(theirs):
         return "equal"
     layouts = isinstance(found, (Layout, ComposedLayout))
@@ -67,5 +67,5 @@ def test_no_statement_is_another_function():
     found = {statement: judged(*statement) for statement in ((op, tuple(args), wanted) for op, args, wanted in statements())}
     counts = Counter(found.values())
     assert not [statement for statement, verdict in found.items() if verdict == "other"]
-    assert counts["equal"] + counts["same function"] >= 400, counts
-    assert counts["not read"] + counts["refused"] <= 10, counts
+    assert counts["equal"] + counts["same function"] >= 423, counts
+    assert counts["not read"] + counts["refused"] <= 8, counts

@@ -10,16 +10,17 @@ import itertools
 from typing import Any
 
 from ..core.arithmetic import ceil_div as divide_up
-from ..core.basis import Basis
+from ..core.basis import Basis, E, ScaledBasis
 from ..core.cache import memo
 from ..core.digits import Modes
-from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
-from ..core.int_tuple import as_int_tuple, leaves, product, shown
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
+from ..core.int_tuple import as_int_tuple, leaves, product, shown, size
 from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, settled
 from ..core.kinds import certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
 from ..core.questions import at_most, require, require_positive
+from ..core.strides import Shape, Stride
 from .coalesce import filter
 from .codomain import cosize
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
@@ -34,9 +35,10 @@ _1 = Int[1]()
 def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
 
-    layout     injective; its modes of static stride 0 do not count
-    cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as `layout`
-    Returns    R, ordered by stride, with (layout, R) injective
+    layout     injective; its modes of static stride 0 do not count. Of offsets; or of coordinates, whose modes each have a complement
+    cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as `layout`. Of coordinates
+               the shape that they are of; or an integer, which the last mode alone goes up to
+    Returns    R, ordered by stride, with (layout, R) injective. Of coordinates a mode for each of theirs: the gaps, and the rest
     Raises     InjectivityError where two coordinates of `layout` share an offset, or its modes interleave in a way that
                is not known to be injective; Unproven where the order of its strides is not known; DivisibilityError for
                a cotarget with dynamic modes that do not divide
@@ -44,6 +46,8 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     >>> from tla import Int, complement, parse
     >>> print(complement(parse("(_2,_2):(_4,_1)"), Int[24]()))
     (_2,_3):(_2,_8)
+    >>> print(complement(parse("(_2,_4):(_4@1,_1@0)"), (Int[16](), Int[24]())))
+    (_4,(_4,_3)):(_4@0,(_1@1,_8@1))
 
     Law: no two coordinates of (layout, R) share an offset. Where each stride is a multiple of where the mode before it ends,
     extent * stride, they cover [0, size(cotarget)); so they do not of (_7,_3):(_1,_16), where 14 and 15 stay free. Then R has no
@@ -55,6 +59,8 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     plain = layout.plain_modes()
     if plain and type(cotarget) is Int and cotarget > 0 and (free := plain_complement(plain, int(cotarget))[0]):
         return wrapped(free)
+    if any(isinstance(d, Basis) for d in leaves(layout.stride)):
+        return _of_coordinates(layout, cotarget)
     modes = _counted(layout)
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
     if any(at_most(n, -1) for n in leaves(target)):
@@ -72,8 +78,60 @@ def _counted(layout: Layout) -> list[Mode]:
     """The modes that a complement goes by: those that step."""
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, Basis) for _s, d in modes):
-        raise LeafTypeError(f"complement of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
+        raise LeafTypeError(f"the offsets of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
     return modes
+
+
+def _of_coordinates(layout: Layout, cotarget: IntTupleLike | None) -> Layout:
+    """The coordinates that a layout leaves out: in each of their modes the complement of what steps along it."""
+    where, along = f"complement of {shown(layout)}", modes_along(layout)
+    target = None if cotarget is None else as_int_tuple(cotarget)
+    if any(at_most(n, -1) for n in leaves(target)):
+        raise RangeError(f"{where}: the cotarget {shown(target)}", "0 or more", "give the shape of the coordinates")
+    last = max(along, default=())
+    reach = None if isinstance(target, tuple) else target  # of the last mode alone
+
+    def part(path: tuple[int, ...], shape: Any) -> tuple[Any, Any]:
+        """The shape and the strides of what is left out along a mode."""
+        below = {p[len(path)] for p in along if p[: len(path)] == path and len(p) > len(path)}
+        if below or isinstance(shape, tuple):
+            given = None if shape is None else len(shape) if isinstance(shape, tuple) else 0
+            if path in along or (given is not None and given <= max(below, default=-1)):
+                expected = "the shape that its coordinates are of"
+                raise RankError(f"{where} up to {shown(target)}", expected, "give as many modes as the coordinates have")
+            count = max(below) + 1 if shape is None else len(shape)
+            parts = [part((*path, i), None if shape is None else shape[i]) for i in range(count)]
+            shapes, strides = zip(*parts) if parts else ((), ())
+            return Shape(*shapes), Stride(*strides)
+        gaps, period = _gaps(layout, along.get(path, []))
+        if shape is not None:
+            rest = ceil_div(shape, period)
+        elif reach is not None and path == last:
+            rest = ceil_div(reach, mul(size(layout), product(tuple(n for n, _d in free))))
+        else:
+            rest = _1
+        gaps = [(n, d) for n, d in gaps if not is_constant(1, n)]
+        found = gaps if gaps and shape is not None and is_constant(1, rest) else [*gaps, (rest, period)]
+        free.extend(found)
+        shapes, strides = tuple(n for n, _d in found), tuple(E[path] * d for _n, d in found)
+        return (Shape(*shapes), Stride(*strides)) if len(found) > 1 else (*shapes, *strides)
+
+    free: list[Mode] = []
+    shape, stride = part((), target if isinstance(target, tuple) else None)
+    return Layout(shape, stride)
+
+
+def modes_along(layout: Layout) -> dict[tuple[int, ...], list[Mode]]:
+    """Extents and steps of a layout of coordinates, by the mode that they step along. Raises LeafTypeError for steps along several."""
+    found: dict[tuple[int, ...], list[Mode]] = {}
+    for n, d in flat_modes(layout):
+        if is_constant(0, d):
+            continue
+        if not isinstance(d, ScaledBasis):
+            what = f"complement of {shown(layout)}: the stride {d}"
+            raise LeafTypeError(what, "strides along one mode each", "take a layout whose coordinates go mode by mode")
+        found.setdefault(d.path, []).extend([] if is_constant(1, n) else [(n, d.value)])
+    return found
 
 
 def plain_complement(modes: Modes, n: int) -> tuple[Modes, bool]:

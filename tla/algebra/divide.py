@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core import arithmetic
+from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
-from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, modes_of, opened, product_each, rank, shown, size
+from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, get, leaves, modes_of, opened, product, product_each, rank, shown, size
 from ..core.ints import Int, IntTree, IntTupleLike, is_int
 from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
@@ -27,10 +28,10 @@ from ..core.valid import ALL
 from .by_mode import TilerLike, by_mode, in_brackets, keeping_valid
 from .coalesce import coalesce
 from .codomain import cosize
-from .complement import complement, ends_and_strides, plain_complement, reach_of
+from .complement import complement, ends_and_strides, modes_along, plain_complement, reach_of
 from .composition import composition
 from .cutting import cut_static
-from .flat_modes import cut_like, has_symbols
+from .flat_modes import by_stride, cut_like, has_symbols
 from .modes import append
 from .ordered import MakeOrderedLayout
 from .plain_integers import naming_static
@@ -72,6 +73,10 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
                 if not filled:
                     _require_all_in_tiles(a, b)
                 return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
+    if any(isinstance(d, Basis) for d in leaves(b.stride)):
+        tiler = join([b, complement(b, a.shape)])
+        _require_whole_coordinates(a, b)
+        return composition(a, tiler)
     if has_symbols(a.shape, b.shape, b.stride):
         _require_whole_tiles(a, b)
     tiler = join([b, complement(b, coalesce(a).shape)])
@@ -104,6 +109,24 @@ def _require_whole_tiles(a: Layout, b: Layout) -> None:
     reach, n = reach_of(b), size(a)
     if not require("divides", reach, n, where):
         raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
+
+
+def _require_whole_coordinates(a: Layout, b: Layout) -> None:
+    """DivisibilityError unless tiles of coordinates make up each mode of a."""
+    where = functools.partial(_named, a, b)
+    for path, modes in modes_along(b).items():
+        end: Any = _1
+        for n, d in by_stride(modes, where):
+            if not require("divides", end, d, where):
+                raise DivisibilityError(
+                    f"{where()}: a gap below {d} that tiles of {end} do not fill", "strides that divide", "use another tile"
+                )
+            end = mul(n, d)
+        extent = product(get[path](a.shape))
+        if not require("divides", end, extent, where):
+            raise DivisibilityError(
+                f"{where()}: tiles of {end} do not make up {extent}", "a tile that divides", "pad, or take another tile"
+            )
 
 
 @in_brackets
