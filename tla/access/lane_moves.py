@@ -62,7 +62,7 @@ def lane_move(source: Sequence[int], known: Sequence[str]) -> LaneMove | None:
 
 
 def _period(source: Sequence[int], count: int) -> list[int] | None:
-    """What each lane of so many reads of these, where all groups of so many read alike; None else."""
+    """The lanes that each lane of a group of so many reads, where all groups read alike; None else."""
     first = [lane - lane % len(source) + source[lane % len(source)] for lane in range(count)]
     alike = all(x == lane - lane % count + first[lane % count] for lane, x in enumerate(source))
     return first if alike and all(0 <= lane < count for lane in first) else None
