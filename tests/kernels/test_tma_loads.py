@@ -303,6 +303,13 @@ def test_bad_input_is_refused():
         barrier()
         copy(make_tma_copy("SM90_TMA_LOAD", a, smem).with_(full[0]), local_tile(a, (32, 32), (0, 0)), smem)
 
+    def load_little(a):
+        smem, full = shared(np.float32, parse("(_1,_16):(_16,_1)")), mbarriers(1)
+        barrier()
+        copy(make_tma_copy("SM90_TMA_LOAD", a, smem).with_(full[0]), local_tile(a, (1, 16), (0, 0)), smem)
+
+    with pytest.raises(RangeError, match="begins at a multiple of 64"):
+        stated(load_little)
     with pytest.raises(LeafTypeError, match="without an mbarrier"):
         stated(load)
     assert "sm_90 or newer" in str(stated(load_for, arch="sm_80").bounds[0].error)
@@ -347,3 +354,41 @@ def test_when_is_an_if_of_the_text(tmp_path):
         call(pointer(a), ctypes.c_int(value))
         some.run(b, value)
         assert (a == b).all()
+
+
+@pytest.mark.parametrize(("shape", "strides", "tile", "rank"), [((130,), (1,), (64,), 1), ((12, 20, 3), (20, 1, 240), (8, 16, 1), 3)])
+def test_boxes_of_one_mode_and_of_three(shape, strides, tile, rank, tmp_path):
+    count = int(np.prod(tile))
+
+    @kernel(threads=32, grid=lambda a, out: (2,))
+    def loaded(a, out):
+        layout = make_layout(tuple(Int[n]() for n in tile), stride=tuple(Int[d]() for d in ((1,) if rank == 1 else (16, 1, 0))))
+        memory, full = shared(np.float32, make_layout(Int[count]())), mbarriers(1)
+        smem = tensor_of(None, memory.data, Int[0](), layout, [Int[0]()] * rank, whole(layout.shape), memory.memory)
+        tma = make_tma_copy("SM90_TMA_LOAD", a, smem)
+        barrier()
+        set_barrier_transaction_bytes(full[0], tma_transaction_bytes(smem))
+        copy(tma.with_(full[0]), local_tile(a, tile, (*(0,) * (rank - 1), block(0) + 1)), smem)
+        wait_barrier(full[0], 0)
+        copy(*(local_partition(x, parse("_32:_1"), thread()) for x in (memory, local_tile(out, (count,), (block(0),)))))
+
+    whole_of = np.arange(1, 1 + int(np.prod(shape)), dtype=np.float32)
+    array = np.lib.stride_tricks.as_strided(whole_of, shape, [4 * d for d in strides])
+    expected = np.zeros((2, count), np.float32)
+    for b in range(2):
+        part = array[64 * (b + 1) : 64 * (b + 2)] if rank == 1 else array[:8, :16, b + 1].ravel()
+        expected[b, : part.size] = part
+    a = MakeTensor(whole_of, make_layout(shape, stride=strides))
+    out = np.zeros(2 * count, np.float32)
+    loaded.run(a, out)
+    assert (out.reshape(2, count) == expected).all()
+    given = (
+        tensor(np.float32, make_layout(shape, stride=tuple(Int[1]() if d == 1 else d for d in strides))),
+        tensor(np.float32, make_layout((2 * count,))),
+    )
+    source = loaded.source("cuda", *given, arch="sm_90")
+    assert f"load_tile_{rank}d(" in source.text
+    nvrtc.compiled(source.text, "sm_90")
+    out[:] = 0
+    cuda_function(tmp_path, source, ["const float *a", "float *out"], lambda *_a: (2, 1))(pointer(whole_of), pointer(out))
+    assert (out.reshape(2, count) == expected).all()

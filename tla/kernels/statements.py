@@ -27,6 +27,7 @@ from .instructions import is_asynchronous
 from .launch import Launch, executed, running
 from .lines import line
 from .mbarriers import Mbarrier
+from .resources import require_box_aligned
 from .touched import Access
 from .trace import Trace
 
@@ -282,6 +283,7 @@ def _load(now: Launch | Trace, *operands: Any) -> None:
     if not isinstance(tma.barrier, Mbarrier):
         raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
     barrier: Mbarrier = tma.barrier
+    require_box_aligned(tma, target)
     if isinstance(now, Trace):
         now.load(line(), tma, source, target)
         return
