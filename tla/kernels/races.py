@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
 from .clocks import Clocks
+from .levels import Level
 from .lines import Line
 from .mbarriers import Mbarrier, Mbarriers
-from .touched import NOBODY, SEVERAL, Access, Marks, accessed, key_of, name_of
+from .touched import SEVERAL, Access, Marks, accessed, key_of, name_of
 
 #: Who touches an element wrongly -> what is missing between, and what to write there.
 _MISSING = {
@@ -102,61 +103,6 @@ class Unwritten(NamedTuple):
         return f"{self.line}: {who} reads element {self.element} of shared memory, which nobody has written"
 
 
-class _Touched:
-    """The thread that wrote each element of a buffer, the one that read it, and the statements that did."""
-
-    def __init__(self, size: int) -> None:
-        import numpy as np
-
-        self.writer, self.reader = (np.full(size, NOBODY) for _side in range(2))
-        self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
-
-    def clash(self, places: Any, who: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
-        """The index of the first access that races with what is noted, and whether a write was before it."""
-        import numpy as np
-
-        written, read = (self.writer, self.written_at, True), (self.reader, self.read_at, False)
-        for before, at, wrote in (written, read) if writes else (written,):
-            clash = (before[places] != NOBODY) & (before[places] != who)
-            if clocks is not None and clash.any():
-                clash[clash] = ~clocks.know(before[places][clash], at[places][clash], who[clash])
-            if clash.any():
-                return int(np.argmax(clash)), wrote
-        return None
-
-    def note(self, places: Any, who: Any, lines: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
-        """Note accesses; what clash finds of them, and of them with each other."""
-        import numpy as np
-
-        if (found := self.clash(places, who, clocks, writes=writes)) is not None:
-            return found
-        (self.written_at if writes else self.read_at)[places] = lines
-        if not writes:
-            others = (self.reader[places] != NOBODY) & (self.reader[places] != who)
-            self.reader[places] = np.where(others, SEVERAL, who)
-            self.reader[places[self.reader[places] != who]] = SEVERAL  # two threads in this statement
-            return None
-        self.writer[places] = who
-        clash = self.writer[places] != who
-        return (int(np.argmax(clash)), True) if clash.any() else None
-
-
-class _Level:
-    """Accesses by threads since a barrier, or by blocks since the launch."""
-
-    def __init__(self, who: str) -> None:
-        self.who = who
-        self.touched: dict[int, tuple[Tensor, _Touched]] = {}
-
-    def clashes(self, t: Tensor, places: Any, who: Any, *, writes: bool) -> bool:
-        """Whether accesses race with what is noted; these are not."""
-        found = self.touched.get(key_of(t))
-        return found is not None and found[1].clash(places, who, None, writes=writes) is not None
-
-    def of(self, t: Tensor) -> _Touched:
-        return self.touched.setdefault(key_of(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
-
-
 class _Phase:
     """An mbarrier.
 
@@ -189,11 +135,11 @@ class Races:
         self.threads = threads
         self.unwritten: dict[Line, Unwritten] = {}
         self.barriers: dict[Line, bool] = {}
-        self._before: list[_Level] = []
+        self._before: list[Level] = []
         self._last: Line | None = None
         self._is_needed = False
         self._lines: list[Line] = []
-        self._threads, self._blocks = _Level("thread"), _Level("block")
+        self._threads, self._blocks = Level("thread"), Level("block")
         self._block = 0
         self._start_block()
 
@@ -347,7 +293,7 @@ class Races:
         if self._clocks is not None:
             self._clocks.learn(self._clocks.arriving(None, len(self._lines) - 1))
         self._before.append(self._threads)
-        self._threads, self._last, self._is_needed = _Level("thread"), line, False
+        self._threads, self._last, self._is_needed = Level("thread"), line, False
 
     def _judge(self) -> None:
         """Judge the last barrier by what came behind it."""
@@ -378,7 +324,7 @@ class Races:
     def end_block(self) -> None:
         """End a block: the next has other threads, and shared memory of its own."""
         self._judge()
-        self._threads, self._before, self._last, self._is_needed = _Level("thread"), [], None, False
+        self._threads, self._before, self._last, self._is_needed = Level("thread"), [], None, False
         self._start_block()
         self._block += 1
 
@@ -402,7 +348,7 @@ class Races:
         if not self._is_needed:
             self._is_needed = any(level.clashes(t, places, who, writes=written) for level in self._before)
 
-    def _ask(self, level: _Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True) -> None:
+    def _ask(self, level: Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True) -> None:
         """Add the race of an access with those before it; remembered: whether it is noted for those behind it."""
         places, who = accesses
         touched = level.of(t)
