@@ -27,7 +27,16 @@ from .elements import Scalar
 from .kernel import Kernel, kernel
 from .launch import barrier, block, loop, phase, registers, shared, stage, thread, when
 from .loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
-from .order import cp_async_fence, cp_async_wait, fence_view_async_shared, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait
+from .order import (
+    cp_async_fence,
+    cp_async_wait,
+    fence_view_async_shared,
+    tma_store_arrive,
+    tma_store_wait,
+    warpgroup_arrive,
+    warpgroup_commit_batch,
+    warpgroup_wait,
+)
 from .partition import local_partition
 from .program import Program
 from .races import Race, Unwritten
@@ -73,6 +82,8 @@ __all__ = [
     "stage",
     "tensor",
     "thread",
+    "tma_store_arrive",
+    "tma_store_wait",
     "transform",
     "wait_barrier",
     "warpgroup_arrive",
