@@ -9,7 +9,7 @@ import pytest
 from tests.kernels.test_kernel_source import pointer
 from tests.kernels.test_warp_instructions import PARAMETERS, Half, in_a_register
 from tests.kernels.test_warpgroups import product, sizes_for
-from tla import Int, LeafTypeError, MakeTensor, RangeError, RankError, _, ceil_div, dims, local_tile, make_layout, parse, tile_to_shape
+from tla import Int, LeafTypeError, MakeTensor, RangeError, RankError, _, ceil_div, dim, dims, local_tile, make_layout, parse, tile_to_shape
 from tla.gpu import GMMA, bulk_facts, float, half, int32, make_fragment_like, make_tma_copy as map_of, tma_transaction_bytes
 from tla.kernels import (
     arrive_barrier,
@@ -18,6 +18,7 @@ from tla.kernels import (
     block,
     clear,
     copy,
+    fence_view_async_shared,
     kernel,
     local_partition,
     loop,
@@ -29,6 +30,8 @@ from tla.kernels import (
     stage,
     tensor,
     thread,
+    tma_store_arrive,
+    tma_store_wait,
     wait_barrier,
     when,
 )
@@ -278,7 +281,8 @@ def test_bad_input_is_refused():
     other = MakeTensor(np.zeros(64 * 64, np.float32), parse("(_64,_64):(_64,_1)"))
     in_registers = MakeTensor(np.zeros(64 * 64, np.float16), parse("(_64,_64):(_64,_1)"), position="registers")
     for made, source, target, error, text in (
-        (map_of("SM90_TMA_STORE", a, b), tile, b, LeafTypeError, "SM90_TMA_STORE"),
+        (map_of("SM90_TMA_STORE", a, b), tile, b, LeafTypeError, "another tensor"),
+        (map_of("SM90_TMA_LOAD_MULTICAST", a, b), tile, b, LeafTypeError, "SM90_TMA_LOAD_MULTICAST"),
         (None, tile, b, LeafTypeError, "make_tma_copy"),
         (tma, b, b, LeafTypeError, "another tensor"),
         (tma, local_tile(a, (32, 64), (0, 0)), b, RankError, "the tile that the map is for"),
@@ -303,6 +307,13 @@ def test_bad_input_is_refused():
         barrier()
         copy(make_tma_copy("SM90_TMA_LOAD", a, smem).with_(full[0]), local_tile(a, (32, 32), (0, 0)), smem)
 
+    def load_little(a):
+        smem, full = shared(np.float32, parse("(_1,_16):(_16,_1)")), mbarriers(1)
+        barrier()
+        copy(make_tma_copy("SM90_TMA_LOAD", a, smem).with_(full[0]), local_tile(a, (1, 16), (0, 0)), smem)
+
+    with pytest.raises(RangeError, match="begins at a multiple of 64"):
+        stated(load_little)
     with pytest.raises(LeafTypeError, match="without an mbarrier"):
         stated(load)
     assert "sm_90 or newer" in str(stated(load_for, arch="sm_80").bounds[0].error)
@@ -347,3 +358,118 @@ def test_when_is_an_if_of_the_text(tmp_path):
         call(pointer(a), ctypes.c_int(value))
         some.run(b, value)
         assert (a == b).all()
+
+
+@pytest.mark.parametrize(("shape", "strides", "tile", "rank"), [((130,), (1,), (64,), 1), ((12, 20, 3), (20, 1, 240), (8, 16, 1), 3)])
+def test_boxes_of_one_mode_and_of_three(shape, strides, tile, rank, tmp_path):
+    count = int(np.prod(tile))
+
+    @kernel(threads=32, grid=lambda a, out: (2,))
+    def loaded(a, out):
+        layout = make_layout(tuple(Int[n]() for n in tile), stride=tuple(Int[d]() for d in ((1,) if rank == 1 else (16, 1, 0))))
+        memory, full = shared(np.float32, make_layout(Int[count]())), mbarriers(1)
+        smem = tensor_of(None, memory.data, Int[0](), layout, [Int[0]()] * rank, whole(layout.shape), memory.memory)
+        tma = make_tma_copy("SM90_TMA_LOAD", a, smem)
+        barrier()
+        set_barrier_transaction_bytes(full[0], tma_transaction_bytes(smem))
+        copy(tma.with_(full[0]), local_tile(a, tile, (*(0,) * (rank - 1), block(0) + 1)), smem)
+        wait_barrier(full[0], 0)
+        copy(*(local_partition(x, parse("_32:_1"), thread()) for x in (memory, local_tile(out, (count,), (block(0),)))))
+
+    whole_of = np.arange(1, 1 + int(np.prod(shape)), dtype=np.float32)
+    array = np.lib.stride_tricks.as_strided(whole_of, shape, [4 * d for d in strides])
+    expected = np.zeros((2, count), np.float32)
+    for b in range(2):
+        part = array[64 * (b + 1) : 64 * (b + 2)] if rank == 1 else array[:8, :16, b + 1].ravel()
+        expected[b, : part.size] = part
+    a = MakeTensor(whole_of, make_layout(shape, stride=strides))
+    out = np.zeros(2 * count, np.float32)
+    loaded.run(a, out)
+    assert (out.reshape(2, count) == expected).all()
+    given = (
+        tensor(np.float32, make_layout(shape, stride=tuple(Int[1]() if d == 1 else d for d in strides))),
+        tensor(np.float32, make_layout((2 * count,))),
+    )
+    source = loaded.source("cuda", *given, arch="sm_90")
+    assert f"load_tile_{rank}d(" in source.text
+    nvrtc.compiled(source.text, "sm_90")
+    out[:] = 0
+    cuda_function(tmp_path, source, ["const float *a", "float *out"], lambda *_a: (2, 1))(pointer(whole_of), pointer(out))
+    assert (out.reshape(2, count) == expected).all()
+
+
+# ------------------------------------------------------------------------------------------------------------- stores
+
+
+def transposed(*faults):
+    """A kernel that loads tiles by TMA, transposes each in registers, and stores them by TMA."""
+    swizzled = tile_to_shape(GMMA.K_SW128[float], (Int[32](), Int[32]()))
+
+    @kernel(threads=32, grid=lambda a, out: (ceil_div(a.shape[0], 32), ceil_div(a.shape[1], 32)))
+    def transposed(a, out):
+        smem, turned = shared(np.float32, swizzled), shared(np.float32, swizzled)
+        load, store = make_tma_copy("SM90_TMA_LOAD", a, smem), make_tma_copy("SM90_TMA_STORE", out, turned)
+        full, t = mbarriers(1), thread()
+        barrier()
+        set_barrier_transaction_bytes(full[0], tma_transaction_bytes(smem))
+        copy(load.with_(full[0]), local_tile(a, (32, 32), (block(0), block(1))), smem)
+        wait_barrier(full[0], 0)
+        rows, columns = parse("(_32,_1):(_1,_32)"), parse("(_1,_32):(_32,_1)")
+        held = make_fragment_like(local_partition(smem, rows, t))
+        copy(local_partition(smem, rows, t), held)
+        copy(held, local_partition(turned, columns, t))
+        if "fence" not in faults:
+            fence_view_async_shared()
+        if "barrier" not in faults:
+            barrier()
+        copy(store, turned, local_tile(out, (32, 32), (block(1), block(0))))
+        if "arrive" not in faults:
+            tma_store_arrive()
+        if "early" in faults:
+            clear(local_partition(turned, columns, t))
+        if "wait" not in faults:
+            tma_store_wait[0]()
+        if "late" in faults:
+            clear(local_partition(turned, columns, t))
+
+    return transposed
+
+
+def test_tiles_are_stored(tmp_path):
+    made, a = transposed(), np.arange(40 * 68, dtype=np.float32).reshape(40, 68)
+    wide = np.full((68, 44), -1, np.float32)
+    out = MakeTensor(wide.ravel(), make_layout((68, 40), stride=(44, 1)))
+    report = made.check(a, out, arch="sm_90")
+    assert report.holds, report
+    made.run(a, out)
+    assert (np.asarray(out) == a.T).all()
+    assert (wide[:, 40:] == -1).all()
+    m, n = (dim(name, at_least=1, at_most=2**12, multiple_of=4) for name in "mn")
+    given = tensor(np.float32, make_layout((m, n), stride=(n, Int[1]()))), tensor(np.float32, make_layout((n, m), stride=(m, Int[1]())))
+    for target in ("c", "cuda"):
+        source, found = made.source(target, *given), np.zeros((68, 40), np.float32)
+        if target == "c":
+            call = c_function(tmp_path, source)
+        else:
+            ptx, _cubin = nvrtc.compiled(source.text, "sm_90")
+            assert "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group" in ptx
+            call = cuda_function(tmp_path, source, ["const float *a", "float *out", "int m", "int n"], lambda *_a: (2, 3))
+        call(pointer(a), pointer(found), ctypes.c_int(40), ctypes.c_int(68))
+        assert (found == a.T).all()
+
+
+@pytest.mark.parametrize(
+    ("fault", "wanted"),
+    [
+        ("fence", "no fence_view_async_shared between"),
+        ("barrier", "no barrier between"),
+        ("arrive", "the block ends while a store by TMA reads"),
+        ("wait", "the block ends while a store by TMA reads"),
+        ("early", "which a store by TMA reads at"),
+        ("late", "which thread 0 reads at"),
+    ],
+)
+def test_faults_of_stores_are_refused(fault, wanted):
+    report = transposed(fault).check(np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32))
+    assert not report.holds
+    assert any(wanted in str(race) for race in report.races), [*map(str, report.races)]

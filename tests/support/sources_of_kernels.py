@@ -32,6 +32,7 @@ struct Three { int x, y, z; };
 static thread_local Three threadIdx, blockIdx;
 static std::barrier<> *all_threads;
 static void __syncthreads() { all_threads->arrive_and_wait(); }
+static void fence_view_async_shared() {}
 static double exchanged[1024];
 template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
     exchanged[threadIdx.x] = x; __syncthreads();
@@ -131,7 +132,6 @@ static float read_by_descriptor(unsigned long long bits, bool mn, int at, int k)
     place ^= (place >> 7 & 7) << 4; __half x; memcpy(&x, shared_memory + place, 2); return x;
 }
 static void warpgroup_arrive() {}
-static void fence_view_async_shared() {}
 static void fence_operand_r(uint32_t &) {}
 static void warpgroup_commit_batch() { products.emplace_back(); }
 static void warpgroup_wait_0() {
@@ -165,6 +165,7 @@ LOADS = """
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 struct Encoded { const char *address; long long shape[5], strides[5]; int box[5], rank, bytes, swizzle; };
@@ -219,6 +220,22 @@ static void load_tile(char *target, const Encoded &e, unsigned long long *barrie
         came(barrier, 0, -count * e.bytes);
     });
 }
+static std::vector<std::vector<std::function<void()>>> storing{1};
+static void tma_store_arrive() { if (threadIdx.x == 0) storing.emplace_back(); }
+static void tma_store_wait_0() {
+    if (threadIdx.x == 0) while (storing.size() > 1) { for (auto &f : storing.front()) f(); storing.erase(storing.begin()); }
+}
+static void store_tile_2d(void *shared, const CUtensorMap &m, int x, int y) {
+    storing.back().push_back([=, &e = *m.of] {
+        for (int n = 0; n < e.box[0] * e.box[1]; ++n) {
+            const long long c = x + n % e.box[0], d = y + n / e.box[0];
+            uintptr_t place = (uintptr_t)shared + n * e.bytes;
+            place ^= (place >> 7 & ((1 << e.swizzle) - 1)) << 4;
+            if (0 <= c && c < e.shape[0] && 0 <= d && d < e.shape[1])
+                memcpy((char *)e.address + c * e.strides[0] + d * e.strides[1], (char *)place, e.bytes);
+        }
+    });
+}
 static void load_tile_1d(void *to, const CUtensorMap &m, unsigned long long *b, int x) { load_tile((char *)to, *m.of, b, {x}); }
 static void load_tile_2d(void *to, const CUtensorMap &m, unsigned long long *b, int x, int y) { load_tile((char *)to, *m.of, b, {x, y}); }
 static void load_tile_3d(void *to, const CUtensorMap &m, unsigned long long *b, int x, int y, int z) {
@@ -270,7 +287,7 @@ def _on_cpu(source):
     for line in text.splitlines():
         starts = (
             re.match(
-                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|load_tile|\w+_barrier)\w*\(",
+                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
                 line,
             )
             is not None

@@ -9,7 +9,7 @@ elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
 report      what a check says: rows with their lines
 watch       a launch that is watched; resources has an architecture's limits
-races       which threads touch an element between two barriers; clocks, what each thread knows of the others
+races       which threads touch an element between two barriers (levels); clocks, what each thread knows of the others
 
 >>> import numpy as np
 >>> from tla import parse
@@ -27,7 +27,16 @@ from .elements import Scalar
 from .kernel import Kernel, kernel
 from .launch import barrier, block, loop, phase, registers, shared, stage, thread, when
 from .loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
-from .order import cp_async_fence, cp_async_wait, fence_view_async_shared, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait
+from .order import (
+    cp_async_fence,
+    cp_async_wait,
+    fence_view_async_shared,
+    tma_store_arrive,
+    tma_store_wait,
+    warpgroup_arrive,
+    warpgroup_commit_batch,
+    warpgroup_wait,
+)
 from .partition import local_partition
 from .program import Program
 from .races import Race, Unwritten
@@ -73,6 +82,8 @@ __all__ = [
     "stage",
     "tensor",
     "thread",
+    "tma_store_arrive",
+    "tma_store_wait",
     "transform",
     "wait_barrier",
     "warpgroup_arrive",

@@ -51,20 +51,20 @@ class Tile(NamedTuple):
 
 
 class Element(NamedTuple):
-    """An element of a tile that is loaded: its offset in either memory, and what is to hold where the tensor has it: (c, n), c < n."""
+    """An element of a tile that TMA moves: its offset in shared and in global memory, and pairs c < n that hold where the tensor has it."""
 
-    target: Leaf
-    source: Leaf
+    shared: Leaf
+    outside: Leaf
     inside: list[tuple[Leaf, Leaf]]
 
 
-class LoadedTile(NamedTuple):
-    """A tile that TMA loads.
+class MovedTile(NamedTuple):
+    """A tile that TMA loads or stores.
 
     map      the name of its tensor map
     boxes    of each box its first element in shared memory, and its coordinate in the tensor
-    barrier  its mbarrier
-    arrays   the names of the arrays, the target's first
+    barrier  of a load its mbarrier; None of a store
+    arrays   the names of the arrays, that in shared memory first
     zero     what is loaded where the tensor has no element
     size     the elements of the tile
     element  gives one by its index, which may be a symbol
@@ -74,7 +74,7 @@ class LoadedTile(NamedTuple):
 
     map: str
     boxes: list[tuple[str, list[str]]]
-    barrier: str
+    barrier: str | None
     arrays: tuple[str, str]
     zero: str
     size: int
@@ -106,9 +106,9 @@ class Instructions:
         """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread; number: of Signal."""
         raise _missing(word)
 
-    def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
-        """A load by TMA: lines, and whether they are of each thread."""
-        raise _missing("a load by TMA")
+    def move(self, tile: MovedTile) -> tuple[list[str], bool]:
+        """A load or a store by TMA: lines, and whether they are of each thread."""
+        raise _missing("a copy by TMA")
 
     def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""

@@ -160,7 +160,8 @@ def loop(n: IntLike) -> Iterator[Leaf]:
 def when(condition: Any) -> Iterator[None]:
     """A condition of the block: `for _ in when(k + 1 < steps):` states what is in it where the condition holds, else nothing.
 
-    condition   a comparison of sizes, blocks and steps of loops by < or <=, the same for all threads
+    condition   a comparison of sizes, blocks and steps of loops by < or <=, the same for all threads; == of symbols tells whether they are
+                written alike, as everywhere: write both comparisons
     Raises      LeafTypeError for another condition, RangeError outside a kernel
 
     >>> from tla.kernels import kernel, loop, when

@@ -87,6 +87,21 @@ def warpgroup_commit_batch() -> None:
     _state("warpgroup_commit_batch")
 
 
+def tma_store_arrive() -> None:
+    """Make the stores by TMA since the last one a group, which tma_store_wait counts.
+
+    Raises RangeError outside a kernel; its example is that of tma_store_wait. Source: CuTe `tma_store_arrive`; the PTX manual,
+    "cp.async.bulk.commit_group".
+
+    >>> from tla.kernels import kernel, tma_store_arrive
+    >>> @kernel(threads=4)
+    ... def shown():
+    ...     tma_store_arrive()
+    >>> shown.run()
+    """
+    _state("tma_store_arrive")
+
+
 class _Wait:
     """A word with a number in brackets: how many of the newest groups need not have ended."""
 
@@ -135,5 +150,35 @@ class _WarpgroupWait(_Wait):
     word = "warpgroup_wait"
 
 
+class _TmaStoreWait(_Wait):
+    """`tma_store_wait[n]()`: the first thread waits until all but its n newest groups of stores by TMA have read their shared memory.
+
+    Then it may write there, and other threads after a barrier. Before a block ends all have to be waited for.
+
+    >>> import numpy as np
+    >>> from tla import local_tile, parse
+    >>> from tla.kernels import barrier, copy, fence_view_async_shared, fill, kernel, local_partition, make_tma_copy, shared, thread
+    >>> from tla.kernels import tma_store_arrive, tma_store_wait
+    >>> @kernel(threads=32)
+    ... def stored(a):
+    ...     smem = shared(np.float32, parse("(_32,_4):(_4,_1)"))
+    ...     fill(local_partition(smem, parse("(_32,_1):(_1,_32)"), thread()), 5)
+    ...     fence_view_async_shared()
+    ...     barrier()
+    ...     copy(make_tma_copy("SM90_TMA_STORE", a, smem), smem, local_tile(a, (32, 4), (0, 0)))
+    ...     tma_store_arrive()
+    ...     tma_store_wait[0]()
+    >>> a = np.zeros((20, 8), np.float32)
+    >>> stored.run(a), a.sum()
+    (None, np.float32(400.0))
+
+    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `tma_store_wait`; the PTX manual,
+    "cp.async.bulk.wait_group.read".
+    """
+
+    word = "tma_store_wait"
+
+
 cp_async_wait = _CpAsyncWait()
+tma_store_wait = _TmaStoreWait()
 warpgroup_wait = _WarpgroupWait()

@@ -116,17 +116,17 @@ class Order:
 
 @dataclass(frozen=True)
 class Load:
-    """`copy` by TMA: the first thread loads a tile for an mbarrier.
+    """`copy` by TMA: the first thread loads a tile for an mbarrier, or stores one.
 
-    step      the load, with its map
-    barriers  the tensor of mbarriers, and `at` the number of this one
+    step      the load or the store, with its map
+    barriers  of a load the tensor of mbarriers, and `at` the number of this one; of a store None
     """
 
     line: Line
     step: BulkStep
     source: Access
     target: Access
-    barriers: Tensor
+    barriers: Tensor | None
     at: Leaf
 
 
@@ -291,7 +291,7 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
         return f" where {s.where.bounds}"
     if isinstance(s, Transform):
         return f" by {s.value}"
-    if isinstance(s, (Load, Signal)):
+    if isinstance(s, (Load, Signal)) and s.barriers is not None:
         return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}"
     return ""
 

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
 from .clocks import Clocks
+from .levels import Level
 from .lines import Line
 from .mbarriers import Mbarrier, Mbarriers
-from .touched import NOBODY, SEVERAL, Access, Marks, accessed, key_of, name_of
+from .touched import SEVERAL, Access, Marks, accessed, key_of, name_of
 
 #: Who touches an element wrongly -> what is missing between, and what to write there.
 _MISSING = {
@@ -24,11 +25,19 @@ _MISSING = {
     "product": ("no warpgroup_wait for it between", "warpgroup_commit_batch() and warpgroup_wait[n]()"),
     "register": ("no warpgroup_arrive between", "warpgroup_arrive()"),
     "proxy": ("no fence_view_async_shared between", "fence_view_async_shared() and barrier()"),
+    "store": ("no tma_store_wait for it between", "tma_store_arrive() and tma_store_wait[n]()"),
     "load": ("no wait_barrier for it between", "wait_barrier(full[k], phase)"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
 }
 #: A word that orders asynchronous instructions -> what their groups are of.
-_GROUPS = {"cp_async_fence": "copy", "cp_async_wait": "copy", "warpgroup_commit_batch": "product", "warpgroup_wait": "product"}
+_GROUPS = {
+    "cp_async_fence": "copy",
+    "cp_async_wait": "copy",
+    "tma_store_arrive": "store",
+    "tma_store_wait": "store",
+    "warpgroup_commit_batch": "product",
+    "warpgroup_wait": "product",
+}
 
 
 class Race(NamedTuple):
@@ -67,6 +76,8 @@ class Race(NamedTuple):
         return _MISSING[self.who][1]
 
     def __str__(self) -> str:
+        if self.who == "store" and self.after is None:
+            return f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: {_MISSING[self.who][0]}"
         first = {"copy": "an asynchronous copy of ", "load": "a load by "}.get(self.who, "") + self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):
             first = f"several {self.who}s read"
@@ -75,7 +86,9 @@ class Race(NamedTuple):
 
     def _does(self, number: int | None, writes: bool) -> str:
         verb = "writes" if writes else "reads"
-        return f"a product {verb}" if number is None else f"{'block' if self.who == 'block' else 'thread'} {number} {verb}"
+        if number is None:
+            return f"a {'store by TMA' if self.who == 'store' else 'product'} {verb}"
+        return f"{'block' if self.who == 'block' else 'thread'} {number} {verb}"
 
 
 class Unwritten(NamedTuple):
@@ -100,61 +113,6 @@ class Unwritten(NamedTuple):
     def __str__(self) -> str:
         who = "a product" if self.thread is None else f"thread {self.thread}"
         return f"{self.line}: {who} reads element {self.element} of shared memory, which nobody has written"
-
-
-class _Touched:
-    """The thread that wrote each element of a buffer, the one that read it, and the statements that did."""
-
-    def __init__(self, size: int) -> None:
-        import numpy as np
-
-        self.writer, self.reader = (np.full(size, NOBODY) for _side in range(2))
-        self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
-
-    def clash(self, places: Any, who: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
-        """The index of the first access that races with what is noted, and whether a write was before it."""
-        import numpy as np
-
-        written, read = (self.writer, self.written_at, True), (self.reader, self.read_at, False)
-        for before, at, wrote in (written, read) if writes else (written,):
-            clash = (before[places] != NOBODY) & (before[places] != who)
-            if clocks is not None and clash.any():
-                clash[clash] = ~clocks.know(before[places][clash], at[places][clash], who[clash])
-            if clash.any():
-                return int(np.argmax(clash)), wrote
-        return None
-
-    def note(self, places: Any, who: Any, lines: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
-        """Note accesses; what clash finds of them, and of them with each other."""
-        import numpy as np
-
-        if (found := self.clash(places, who, clocks, writes=writes)) is not None:
-            return found
-        (self.written_at if writes else self.read_at)[places] = lines
-        if not writes:
-            others = (self.reader[places] != NOBODY) & (self.reader[places] != who)
-            self.reader[places] = np.where(others, SEVERAL, who)
-            self.reader[places[self.reader[places] != who]] = SEVERAL  # two threads in this statement
-            return None
-        self.writer[places] = who
-        clash = self.writer[places] != who
-        return (int(np.argmax(clash)), True) if clash.any() else None
-
-
-class _Level:
-    """Accesses by threads since a barrier, or by blocks since the launch."""
-
-    def __init__(self, who: str) -> None:
-        self.who = who
-        self.touched: dict[int, tuple[Tensor, _Touched]] = {}
-
-    def clashes(self, t: Tensor, places: Any, who: Any, *, writes: bool) -> bool:
-        """Whether accesses race with what is noted; these are not."""
-        found = self.touched.get(key_of(t))
-        return found is not None and found[1].clash(places, who, None, writes=writes) is not None
-
-    def of(self, t: Tensor) -> _Touched:
-        return self.touched.setdefault(key_of(t), (t, _Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
 
 
 class _Phase:
@@ -189,11 +147,11 @@ class Races:
         self.threads = threads
         self.unwritten: dict[Line, Unwritten] = {}
         self.barriers: dict[Line, bool] = {}
-        self._before: list[_Level] = []
+        self._before: list[Level] = []
         self._last: Line | None = None
         self._is_needed = False
         self._lines: list[Line] = []
-        self._threads, self._blocks = _Level("thread"), _Level("block")
+        self._threads, self._blocks = Level("thread"), Level("block")
         self._block = 0
         self._start_block()
 
@@ -230,6 +188,9 @@ class Races:
         for number, access in (given for group in groups for given in group):
             self._mark(what, access, number)
         for number, access in (given for group in ended for given in group):
+            if what == "store":  # the first thread has waited: others go on after a barrier
+                self._ask(self._threads, access.tensor, accessed(access, 1), number, False)
+                continue
             if what == "product" and self._clocks is not None:
                 self._clocks.meet(access.together, number)
             if what == "copy":
@@ -239,7 +200,9 @@ class Races:
 
     def _mark(self, what: str, access: Access, number: int) -> None:
         """Mark the elements of shared memory that an instruction under way writes, or reads."""
-        if memory_of(access.tensor) != "registers":
+        if what == "store":
+            self._under_way[what].put(access.tensor, *accessed(access, 1), number)
+        elif memory_of(access.tensor) != "registers":
             self._under_way[what].put(access.tensor, *accessed(access, self.threads), number)
 
     def copy(self, line: Line, access: Access) -> None:
@@ -299,7 +262,7 @@ class Races:
             t, (places, who) = access.tensor, accessed(access, 1)
             self._ask_loaded(t, places, who, number, written)
             if written:
-                self._ask_under_way("product", t, places, who, number, written)
+                self._ask_read(t, places, who, number)
                 self._ask_seen(t, places, line, 0)
                 self._ask_written(t, places, who, line, written)
             self._ask(self._threads, t, (places, who), number, written, remembered=False)
@@ -309,6 +272,21 @@ class Races:
             self._ask(self._blocks, source.tensor, (places, who * 0 + self._block), number, False)
         phase.loads.append((number, target))
         self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
+
+    def store(self, line: Line, source: Access, target: Access) -> None:
+        """Note a store by TMA: until it has been waited for nobody may write what it reads."""
+        number = self._number(line)
+        t, (places, who) = source.tensor, accessed(source, 1)
+        self._ask_loaded(t, places, who, number, False)
+        self._ask_seen(t, places, line, 0)
+        self._ask(self._threads, t, (places, who), number, False, remembered=False)
+        self._ask_needed(t, places, who, False)
+        self._ask_written(t, places, who, line, False)
+        self._groups["store"][-1].append((number, source))
+        self._mark("store", source, number)
+        places, who = accessed(target, 1)
+        self._ask(self._threads, target.tensor, (places, who), number, True)
+        self._ask(self._blocks, target.tensor, (places, who * 0 + self._block), number, True)
 
     def end_phase(self, barrier: Mbarrier) -> None:
         """Note phases of an mbarrier that have ended: the next arrivals are of another one."""
@@ -347,7 +325,7 @@ class Races:
         if self._clocks is not None:
             self._clocks.learn(self._clocks.arriving(None, len(self._lines) - 1))
         self._before.append(self._threads)
-        self._threads, self._last, self._is_needed = _Level("thread"), line, False
+        self._threads, self._last, self._is_needed = Level("thread"), line, False
 
     def _judge(self) -> None:
         """Judge the last barrier by what came behind it."""
@@ -376,9 +354,12 @@ class Races:
         self._since_arrive[key] = t, line
 
     def end_block(self) -> None:
-        """End a block: the next has other threads, and shared memory of its own."""
+        """End a block: the next has other threads, and shared memory of its own. Stores by TMA read that until they are waited for."""
+        for number, access in (given for group in self._groups["store"] for given in group):
+            place, line = int(accessed(access, 1)[0][0]), self._lines[number]
+            self._add(Race("store", name_of(access.tensor), place, None, False, line, None, True, line))
         self._judge()
-        self._threads, self._before, self._last, self._is_needed = _Level("thread"), [], None, False
+        self._threads, self._before, self._last, self._is_needed = Level("thread"), [], None, False
         self._start_block()
         self._block += 1
 
@@ -387,7 +368,7 @@ class Races:
         places, threads = accessed(access, self.threads)
         self._ask_loaded(t, places, threads, number, written)
         if written:
-            self._ask_under_way("product", t, places, threads, number, written)
+            self._ask_read(t, places, threads, number)
         self._ask(self._threads, t, (places, threads), number, written)
         self._ask_needed(t, places, threads, written)
         if memory_of(t) == "smem":
@@ -402,7 +383,7 @@ class Races:
         if not self._is_needed:
             self._is_needed = any(level.clashes(t, places, who, writes=written) for level in self._before)
 
-    def _ask(self, level: _Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True) -> None:
+    def _ask(self, level: Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True) -> None:
         """Add the race of an access with those before it; remembered: whether it is noted for those behind it."""
         places, who = accesses
         touched = level.of(t)
@@ -430,6 +411,11 @@ class Races:
             i = int(np.argmin(held[places]))
             self.unwritten[line] = Unwritten(line, int(places[i]), _named(int(threads[i])))
 
+    def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
+        """Add the race of a write with what is still being read from shared memory."""
+        for what in ("product", "store"):
+            self._ask_under_way(what, t, places, who, number, True)
+
     def _ask_seen(self, t: Tensor, places: Any, line: Line, who: int | None) -> None:
         """Add the race of an instruction that does not see what threads wrote to shared memory."""
         if (found := self._unseen.first(t, places)) is not None:
@@ -446,7 +432,7 @@ class Races:
         found = self._under_way[what].first(t, places)
         if found is not None:
             i, holder, at = found
-            copies = what != "product"
+            copies = what in ("copy", "load")
             before, after = holder if copies else None, _named(int(who[i]))
             self._add(Race(what, name_of(t), int(places[i]), before, copies, self._lines[at], after, written, self._lines[number]))
 

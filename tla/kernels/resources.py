@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
+from ..gpu.descriptors.tma import BOX_BYTES, TMACopy
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
+from ..tensors.tensor import Tensor
 from .instructions import is_asynchronous
 
 
@@ -112,6 +114,14 @@ def alignment(nbytes: int) -> int:
     So every swizzle's pattern begins where its tensor does, and the banks where those of `check` begin.
     """
     return max(16, min(1024, 1 << max(0, nbytes - 1).bit_length()))
+
+
+def require_box_aligned(tma: TMACopy, target: Tensor) -> None:
+    """Require that shared memory begins where TMA may write a box. Raises RangeError. Source: the PTX manual, "cp.async.bulk.tensor"."""
+    least, has = max(BOX_BYTES, tma.map.mode.pattern), alignment(target.data.nbytes)
+    if has < least:
+        what = f"a load by TMA to shared memory of {target.data.nbytes} bytes, which begins at a multiple of {has}"
+        raise RangeError(what, f"a multiple of {least}", f"allocate {least} bytes or more, and load to the first of them")
 
 
 def placed(sizes: Iterable[int]) -> tuple[list[int], int]:

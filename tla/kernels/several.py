@@ -1,4 +1,4 @@
-"""The text of instructions of several threads: loads of matrices, products, loads by TMA.
+"""The text of instructions of several threads: loads of matrices, products, loads and stores by TMA.
 
 Source: ours.
 """
@@ -14,7 +14,7 @@ from ..core.ints import IntLike
 from ..core.leaf_arithmetic import add
 from ..gpu.descriptors.operand_tiles import require_tiles
 from .bounds import coordinate_of
-from .instructions import Element, LoadedTile, Registers, Tile, is_asynchronous, matrix_extents, products, tile_of
+from .instructions import Element, MovedTile, Registers, Tile, is_asynchronous, matrix_extents, products, tile_of
 from .names import Names
 from .offsets import Offsets
 from .program import Copy, Load, Product, Statement
@@ -30,34 +30,35 @@ def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | No
 
 
 def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
-    """The boxes of a load by TMA: where each begins in shared memory, and its coordinate in the tensor."""
-    tma, places, target = s.step.tma, s.source.places, Offsets(s.target.tensor)
-    source = names.program.argument_of(s.source.tensor)
-    if places is None or source is None:
-        raise LeafTypeError(f"{s.line}: a load by TMA of what is no argument", "a tile of an argument", "make the map of an argument")
+    """The boxes of a load or a store by TMA: where each begins in shared memory, and its coordinate in the tensor."""
+    tma, (outside, inside) = s.step.tma, (s.target, s.source) if s.step.stores else (s.source, s.target)
+    places, held = outside.places, Offsets(inside.tensor)
+    argument = names.program.argument_of(outside.tensor)
+    if places is None or argument is None:
+        raise LeafTypeError(f"{s.line}: a copy by TMA of what is no argument", "a tile of an argument", "make the map of an argument")
     boxes = tma.TV[1][0][1]
     firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
     at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
-    values = names.values([*target.wanted, *(x for c in at for x in c), s.at])
-    starts = [names.place(s.target.tensor, values.sum(*target.parts[i])) for i in firsts]
-    extents = tuple(leaves(names.program.arguments[source].layout.shape))
+    values = names.values([*held.wanted, *(x for c in at for x in c), s.at])
+    starts = [names.place(inside.tensor, values.sum(*held.parts[i])) for i in firsts]
+    extents = tuple(leaves(names.program.arguments[argument].layout.shape))
 
     def element(i: IntLike) -> Element:
         """The offsets of an element, and the comparisons by which it is inside of the tensor."""
         where = leaves(as_coordinate(coordinate_of(places, i)))
-        offsets = [add(t.offset, t.layout(i)) for t in (s.target.tensor, s.source.tensor)]
+        offsets = [add(t.offset, t.layout(i)) for t in (inside.tensor, outside.tensor)]
         return Element(offsets[0], offsets[1], [*zip(where, extents)])
 
-    tile = LoadedTile(
-        names.map_of(source, tma.map),
+    tile = MovedTile(
+        names.map_of(argument, tma.map),
         [*zip(starts, ([values.of(x) for x in c] for c in at))],
-        names.place(s.barriers, values.of(s.at)),
-        (names.buffer(s.target.tensor), source),
-        names.number(0, names.element_type(s.target.tensor)),
-        int(size(s.target.tensor.shape)),
+        None if s.barriers is None else names.place(s.barriers, values.of(s.at)),
+        (names.buffer(inside.tensor), argument),
+        names.number(0, names.element_type(inside.tensor)),
+        int(size(inside.tensor.shape)),
         element,
     )
-    lines, threads = names.instructions(s).load(tile)
+    lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads
 
 

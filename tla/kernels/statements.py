@@ -27,6 +27,7 @@ from .instructions import is_asynchronous
 from .launch import Launch, executed, running
 from .lines import line
 from .mbarriers import Mbarrier
+from .resources import require_box_aligned
 from .touched import Access
 from .trace import Trace
 
@@ -37,7 +38,8 @@ WARP = 32
 def copy(*operands: Any) -> None:
     """Copy what all threads read to where they write: `copy(tiled_copy, source, target)`, or `copy(source, target)`.
 
-    By `tma.with_(mbarrier)` the first thread loads a tile of an argument to one of shared memory, as set_barrier_transaction_bytes shows.
+    By `tma.with_(mbarrier)` the first thread loads a tile of an argument to one of shared memory, as set_barrier_transaction_bytes shows,
+    and by a TMA that stores the other way, as tma_store_wait shows.
 
     >>> import numpy as np
     >>> from tla import parse
@@ -53,7 +55,7 @@ def copy(*operands: Any) -> None:
     """
     now = running("copy()")
     if operands and isinstance(operands[0], TMACopy):
-        _load(now, *operands)
+        _of_tile(now, *operands)
     elif isinstance(now, Trace):
         now.copy(line(), operands, None)
     else:
@@ -274,29 +276,34 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
         executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
 
 
-def _load(now: Launch | Trace, *operands: Any) -> None:
-    """The load of a tile by TMA, for an mbarrier."""
+def _of_tile(now: Launch | Trace, *operands: Any) -> None:
+    """The load of a tile by TMA, for an mbarrier; or a store."""
     if len(operands) != 3:
         raise RankError(f"copy by TMA of {len(operands)} operands", "the copy, source, target", "write copy(tma.with_(full[0]), a, b)")
     tma, source, target = operands[0], *(as_tensor("copy", x) for x in operands[1:])
-    if not isinstance(tma.barrier, Mbarrier):
+    stores = tma.operation == "SM90_TMA_STORE"
+    if not stores and not isinstance(tma.barrier, Mbarrier):
         raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
-    barrier: Mbarrier = tma.barrier
+    require_box_aligned(tma, source if stores else target)
     if isinstance(now, Trace):
         now.load(line(), tma, source, target)
         return
 
-    def loaded() -> None:
-        step = bulk_facts(tma, source, target)
-        if now.watch is not None:
-            now.watch.ask_tma()
-            now.watch.races.load(line(), barrier, Access(source), Access(target))
+    def moved() -> None:
+        step, watch = bulk_facts(tma, source, target), now.watch
+        if watch is not None:
+            watch.ask_tma()
+            if stores:
+                watch.races.store(line(), Access(source), Access(target))
+            else:
+                watch.races.load(line(), tma.barrier, Access(source), Access(target))
         run_bulk(step)
-        barrier.receive(step.bytes)
+        if not stores:
+            tma.barrier.receive(step.bytes)
 
-    executed(now, loaded)
-    if now.watch is not None:
-        now.watch.races.end_phase(barrier)
+    executed(now, moved)
+    if now.watch is not None and not stores:
+        now.watch.races.end_phase(tma.barrier)
 
 
 def _noted(tensors: list[Tensor]) -> None:

@@ -179,7 +179,7 @@ class Trace:
     def load(self, line: Line, tma: TMACopy, source: Tensor, target: Tensor) -> None:
         """copy by TMA."""
         step = None if self.places else bulk_facts(tma, source, target)
-        of, at = tma.barrier.of.held, tma.barrier.at
+        of, at = (None, _0) if tma.barrier is None else (tma.barrier.of.held, tma.barrier.at)
         self.state(Load(line, step, Access(source), Access(target), of, at))  # type: ignore[arg-type]
 
     def state(self, statement: Statement) -> None:

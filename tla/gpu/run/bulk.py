@@ -1,7 +1,7 @@
-"""Tiles that TMA loads: the contract of a copy by a tensor map, and the copy on numpy.
+"""Tiles that TMA loads and stores: the contract of a copy by a tensor map, and the copy on numpy.
 
-A thread asks for the boxes of a tile, and the hardware moves them: elements past the end of the global tensor come as zeros. Asked is
-that the tile is one of the tensor that the map is of, cut as the map was made for, and that it goes to memory laid out as that was.
+A thread asks for the boxes of a tile, and the hardware moves them: elements past the end of the global tensor come as zeros, and are not
+stored. Asked is that the tile is one of the tensor that the map is of, cut as it was made for, and that shared memory lies as that did.
 
 Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp; the PTX manual, "cp.async.bulk.tensor".
 """
@@ -27,11 +27,11 @@ from .values import read, valid_of, write
 
 @dataclass(frozen=True)
 class BulkStep:
-    """A load of a tile that a tensor map can say. bulk_facts makes one.
+    """A load or a store of a tile that a tensor map can say. bulk_facts makes one.
 
     tma      the TMACopy
-    source   the tile of the global tensor
-    target   the tile in shared memory
+    source   the tile that is read: of a load in global memory, of a store in shared memory
+    target   the tile that is written
 
     >>> import numpy as np
     >>> from tla import MakeTensor, local_tile, parse
@@ -50,17 +50,24 @@ class BulkStep:
     target: Tensor
 
     @property
+    def stores(self) -> bool:
+        """Whether it goes from shared to global memory."""
+        return self.tma.operation == "SM90_TMA_STORE"
+
+    @property
     def bytes(self) -> int:
         """The bytes that its mbarrier counts."""
         return int(size(self.target.shape)) * self.tma.element.bits // 8
 
 
 def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
-    """The load of a tile by a tensor map, if the map can say it; nothing is copied.
+    """The load or the store of a tile by a tensor map, if the map can say it; nothing is copied.
 
-    tma      what make_tma_copy("SM90_TMA_LOAD", gmem, smem) gave
-    source   a tile of gmem, of the tile's shape: `local_tile(gmem, tile, coord)`; what is not valid of it is zero in the target
-    target   a tile of shared memory that lies as smem does, whole patterns of its swizzle further on: a stage of it
+    tma      what make_tma_copy("SM90_TMA_LOAD", gmem, smem) gave, or with "SM90_TMA_STORE"
+    source   of a load a tile of gmem, of the tile's shape: `local_tile(gmem, tile, coord)`; what is not valid of it is zero in the target.
+             Of a store a tile of shared memory
+    target   of a load a tile of shared memory that lies as smem does, whole patterns of its swizzle further on: a stage of it. Of a store
+             a tile of gmem; what is not valid of it is not written
     Raises   LeafTypeError for other operations, tensors, memories and types; RankError for a tile of another shape; RangeError for
              shared memory that lies otherwise, or begins between two patterns. Of symbols Unproven, or assuming() records the condition
 
@@ -76,20 +83,23 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
 
     Source: CuTe `copy(TMA, src, dst)`; the PTX manual, "cp.async.bulk.tensor".
     """
-    where = "a load by TMA"
-    if not isinstance(tma, TMACopy) or tma.operation != "SM90_TMA_LOAD":
+    if not isinstance(tma, TMACopy) or tma.operation not in ("SM90_TMA_LOAD", "SM90_TMA_STORE"):
         given = tma.operation if isinstance(tma, TMACopy) else shown(tma)
-        raise LeafTypeError(f"{where} by {given}", "make_tma_copy('SM90_TMA_LOAD', gmem, smem)", "load a tile by it, without a cluster")
-    source, target = as_tensor(where, source), as_tensor(where, target)
-    for t, wanted in ((source, ("gmem", None)), (target, ("smem", None))):
+        expected = "make_tma_copy('SM90_TMA_LOAD', gmem, smem), or SM90_TMA_STORE"
+        raise LeafTypeError(f"a copy of a tile by {given}", expected, "copy a tile by these, without a cluster")
+    step = BulkStep(tma, as_tensor("a copy by TMA", source), as_tensor("a copy by TMA", target))
+    where = f"a {'store' if step.stores else 'load'} by TMA"
+    outside, inside = (step.target, step.source) if step.stores else (step.source, step.target)
+    for t, wanted in ((outside, ("gmem", None)), (inside, ("smem", None))):
         if memory_of(t) not in wanted:
-            raise LeafTypeError(f"{where}: a tensor in {memory_of(t)}", f"one in {wanted[0]}", "load from global memory to shared memory")
-    if source.dtype != target.dtype or (source.dtype is not None and 8 * source.dtype.itemsize != tma.element.bits):
-        what = f"{where} of {source.dtype} to {target.dtype}, of elements of {tma.element.bits} bits"
+            fix = "load from global memory to shared memory, store from shared to global memory"
+            raise LeafTypeError(f"{where}: a tensor in {memory_of(t)}", f"one in {wanted[0]}", fix)
+    if outside.dtype != inside.dtype or (outside.dtype is not None and 8 * outside.dtype.itemsize != tma.element.bits):
+        what = f"{where} of {step.source.dtype} to {step.target.dtype}, of elements of {tma.element.bits} bits"
         raise LeafTypeError(what, "one type, that of the map", "make the map of this tensor")
-    _require_tile(where, tma, source)
-    _require_shared(where, tma, target)
-    return BulkStep(tma, source, target)
+    _require_tile(where, tma, outside)
+    _require_shared(where, tma, inside)
+    return step
 
 
 def _require_tile(where: str, tma: TMACopy, source: Tensor) -> None:
@@ -111,13 +121,13 @@ def _require_shared(where: str, tma: TMACopy, target: Tensor) -> None:
     mine, theirs = innermost(target.layout), innermost(tma.smem)
     swizzles = [x.outer if isinstance(x, ComposedLayout) else None for x in (target.layout, tma.smem)]
     if swizzles[0] != swizzles[1] or not _same_strides(mine, theirs):
-        expected = f"{shown(tma.smem)}, as the map writes it"
-        raise RangeError(f"{where} to {shown(target.layout)}", expected, "give a stage of the shared memory that the map is made for")
+        expected, fix = f"{shown(tma.smem)}, as the map writes it", "give a stage of the shared memory that the map is made for"
+        raise RangeError(f"{where}: shared memory {shown(target.layout)}", expected, fix)
     multiple = max(tma.map.mode.pattern, BOX_BYTES)
     inside = target.layout.offset if isinstance(target.layout, ComposedLayout) else 0
     for start in (target.offset, inside):
-        if not require("divides", multiple * 8, start * tma.element.bits, lambda: f"{where}: where its target begins"):
-            what = f"{where} to element {shown(start)} of shared memory"
+        if not require("divides", multiple * 8, start * tma.element.bits, lambda: f"{where}: where its shared memory begins"):
+            what = f"{where}, whose shared memory begins at element {shown(start)}"
             raise RangeError(what, f"a multiple of {multiple} bytes", "make each stage a multiple of them")
 
 
@@ -130,7 +140,7 @@ def _same_strides(a: Layout, b: Layout) -> bool:
 
 
 def run_bulk(step: BulkStep) -> None:
-    """Execute the load of a tile on numpy: what is past the end of the global tensor is zero.
+    """Execute the load or the store of a tile on numpy: what is past the end of the global tensor is zero, or is not written.
 
     >>> import numpy as np
     >>> from tla import MakeTensor, local_tile, parse
@@ -145,8 +155,12 @@ def run_bulk(step: BulkStep) -> None:
     """
     import numpy as np
 
+    where = "a copy by TMA"
     for t in (step.source, step.target):
-        require_data("a load by TMA", t)
+        require_data(where, t)
+    if step.stores:
+        write(where, step.target, read(where, step.source, None), valid_of(step.target))
+        return
     valid: Any = valid_of(step.source)
-    moved = read("a load by TMA", step.source, valid)
-    write("a load by TMA", step.target, np.where(valid, moved, np.zeros((), moved.dtype)))
+    moved = read(where, step.source, valid)
+    write(where, step.target, np.where(valid, moved, np.zeros((), moved.dtype)))

@@ -17,7 +17,7 @@ from ...core.leaf_arithmetic import add
 from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..instructions import Instructions, LoadedTile, Registers, Tile
+from ..instructions import Instructions, MovedTile, Registers, Tile
 
 
 class Lanes(Instructions):
@@ -49,11 +49,12 @@ class Lanes(Instructions):
     def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
         return [], False
 
-    def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
+    def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         x = tile.element(index("lane", tile.size))
-        before, (to, source, *texts) = self.values([x.target, x.source, *(side for pair in x.inside for side in pair)])
+        before, (held, at, *texts) = self.values([x.shared, x.outside, *(side for pair in x.inside for side in pair)])
         inside = " && ".join(f"{c} < {n}" for c, n in zip(texts[::2], texts[1::2]))
-        line = f"{tile.arrays[0]}[{to}] = {inside} ? {tile.arrays[1]}[{source}] : {tile.zero};"
+        shared, outside = f"{tile.arrays[0]}[{held}]", f"{tile.arrays[1]}[{at}]"
+        line = f"if ({inside}) {outside} = {shared};" if tile.barrier is None else f"{shared} = {inside} ? {outside} : {tile.zero};"
         body = [f"    {x}" for x in (*before, line)]
         return [f"for (int lane = 0; lane < {tile.size}; ++lane) {{", *body, "}"], False
 

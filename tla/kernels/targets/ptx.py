@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
-from ..instructions import Instructions, LoadedTile, Registers, Tile, is_asynchronous
+from ..instructions import Instructions, MovedTile, Registers, Tile, is_asynchronous
 
 _ARCHITECTURES = ("sm70", "sm75", "sm80", "sm89", "sm90", "sm100", "sm120")
 _DEVICE = "static __device__ __forceinline__ void"
@@ -22,6 +22,8 @@ _ORDERS = {
     "cp_async_fence": "cp.async.commit_group",
     "cp_async_wait": "cp.async.wait_group {}",
     "fence_view_async_shared": "fence.proxy.async.shared::cta",
+    "tma_store_arrive": "cp.async.bulk.commit_group",
+    "tma_store_wait": "cp.async.bulk.wait_group.read {}",
     "warpgroup_arrive": "wgmma.fence.sync.aligned",
     "warpgroup_commit_batch": "wgmma.commit_group.sync.aligned",
     "warpgroup_wait": "wgmma.wait_group.sync.aligned {}",
@@ -41,6 +43,10 @@ _MAP = [
     "#include <cudaTypedefs.h>",
     "#endif",
 ]
+#: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier. The number of the
+#: first coordinate.
+_LOAD = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];", 3
+_STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}}}], [%0];", 2
 _SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 
 
@@ -91,20 +97,22 @@ class Ptx(Instructions):
         first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes"))
         return [f"{first}{word}(&{barrier}{given});"], True
 
-    def load(self, tile: LoadedTile) -> tuple[list[str], bool]:
-        rank = len(tile.boxes[0][1])
-        name, at = f"load_tile_{rank}d", [f"c{i}" for i in range(rank)]
-        operands = ", ".join(f'"r"({c})' for c in at)
-        instruction = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
-        numbers = ", ".join(f"%{3 + i}" for i in range(rank))
+    def move(self, tile: MovedTile) -> tuple[list[str], bool]:
+        rank, stores = len(tile.boxes[0][1]), tile.barrier is None
+        name, at = f"{'store' if stores else 'load'}_tile_{rank}d", [f"c{i}" for i in range(rank)]
+        form, first = _STORE if stores else _LOAD
+        asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
+        operands = [f'"r"({_SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({_SHARED.format("barrier")})'])]
+        operands += [f'"r"({c})' for c in at]
+        given = ["void *shared", "const CUtensorMap &map", *([] if stores else ["unsigned long long *barrier"]), *(f"int {c}" for c in at)]
         self.functions["CUtensorMap"] = _MAP
         self.functions[name] = [
-            f"{_DEVICE} {name}(void *target, const CUtensorMap &map, unsigned long long *barrier, {', '.join(f'int {c}' for c in at)}) {{",
-            f'    asm volatile("{instruction} [%0], [%1, {{{numbers}}}], [%2];"',
-            f'        :: "r"({_SHARED.format("target")}), "l"(&map), "r"({_SHARED.format("barrier")}), {operands} : "memory");',
+            f"{_DEVICE} {name}({', '.join(given)}) {{",
+            f'    asm volatile("{asm}" :: {", ".join(operands)} : "memory");',
             "}",
         ]
-        calls = [f"{name}(&{start}, {tile.map}, &{tile.barrier}, {', '.join(c)});" for start, c in tile.boxes]
+        barrier = [] if tile.barrier is None else [f"&{tile.barrier}"]
+        calls = [f"{name}({', '.join([f'&{start}', tile.map, *barrier, *c])});" for start, c in tile.boxes]
         return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 
     def _fence(self, x: Registers) -> list[str]:
