@@ -83,14 +83,14 @@ def unswizzled(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
         return None
     rows = largest(table).bit_length()
     if rows <= MAX_ROWS:
-        for swizzle in _likely(table, rows):
+        for swizzle in likely(table, rows):
             found = digits(swizzle(table))
             if isinstance(found, Digits):
                 return (swizzle,), found
-    return _chain(table, rows)
+    return chain(table, rows)
 
 
-def _likely(table: Table, rows: int) -> tuple[Swizzle, ...]:
+def likely(table: Table, rows: int) -> tuple[Swizzle, ...]:
     """The swizzles that make some sums of coordinates come out right."""
     import numpy as np
 
@@ -115,7 +115,7 @@ def _sums(shape: tuple[int, ...]) -> Iterator[tuple[int, int, int]]:
     yield from ((x, y, x + y) for (a, x), (b, y) in every if a != b or whole[a])
 
 
-def _chain(table: Table, rows: int) -> tuple[tuple[Swizzle, ...], Digits] | None:
+def chain(table: Table, rows: int) -> tuple[tuple[Swizzle, ...], Digits] | None:
     """The swizzles of a table that is linear over bits, by elimination; None where it is not, or where columns depend on each other."""
     columns = [c for axis in columns_of(table) for c in axis if c]
     if not is_affine(table) or bits.Echelon(columns).free:

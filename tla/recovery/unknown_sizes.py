@@ -27,6 +27,7 @@ from ..symbolic.symint import poly_of, wrap
 from .digits import Digits
 from .evaluate import Evaluator
 from .reading import Code, Op
+from .unknown_swizzles import swizzled_layout
 
 _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -226,6 +227,16 @@ def layout_of_offset(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Lea
     >>> print(layout_of_offset(i // 8 * 8 * N + j * 8 + i % 8, (i, j), (M, N)))
     ((_8,M//8),N):((_1,8*N),_8)
     """
+    try:
+        return _plain_layout(offset, indices, extents)
+    except RangeError:
+        if (swizzled := swizzled_layout(offset, indices, extents)) is None:
+            raise
+        return swizzled
+
+
+def _plain_layout(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout:
+    """The layout of an offset that is a sum of modes as it stands."""
     rest, axes = poly_of(offset), []
     for at, extent in zip(indices, extents):
         axis, rest = _axis(rest, at, extent, indices)

@@ -338,8 +338,9 @@ def _high_bits(*args: Poly) -> Poly | None:
             continue
         power = number(1 << max(high.bit_length() for high in highs if high is not None))
         above = floor_div(x, power)
-        if above.terms and above.size < x.size:
-            return power * above + node("^", x - power * above, *others)
+        low_bits = x - power * above
+        if above.terms and (above.size < x.size or all(y.const is not None for y in (low_bits, *others))):
+            return power * above + node("^", low_bits, *others)
     return None
 
 
