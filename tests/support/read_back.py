@@ -37,7 +37,7 @@ def extents(made, sizes):
 
 
 def swizzled(values, bits, base, shift):
-    """CuTe's swizzle: bits from `base + max(shift, 0)` on, xored into those `shift` below."""
+    """CuTe's swizzle: `bits` bits of each value, from `base + max(shift, 0)` on, xored into those `shift` below."""
     read = values & ((1 << bits) - 1 << base + max(shift, 0))
     return values ^ (read >> shift if shift > 0 else read << -shift)
 
@@ -90,51 +90,40 @@ def some_swizzle(rng, rows):
     return bits, base, rng.randint(bits, rows - base - bits) * rng.choice((1, 1, 1, -1))
 
 
-def names_of_sizes(rng, shape, stride, swizzles=()):
-    """The layout with names for its last extents, and for what strides follow from them."""
-    K, N = rng.randint(1, 4), rng.randint(1, 4)
-    return K, N, shape, stride, swizzles
-
-
 def with_names(rng):
     """A layout of unknown sizes: tiles of known ones, K and N of them; or rows of a leading dimension; swizzled inside a tile at times."""
     tile, steps, size = plain(rng, 1 << 9, powers=True)
     size = 1 << (size - 1).bit_length()
-    tile, steps = tuple(map(leaves, tile)), tuple(map(leaves, steps))
     names = ("K", "N", "M")[: len(tile)]
-    order = rng.sample(range(len(tile)), len(tile))
     step, outer = [str(size)], {}
     rows = rng.random() < 0.3
-    for a in order:
-        outer[a] = "*".join(step)
-        step.append("ld" if rows and len(step) == 1 else names[a])
-    shape = tuple((*n, names[a]) for a, n in enumerate(tile))
-    stride = tuple((*d, outer[a]) for a, d in enumerate(steps))
+    for axis in rng.sample(range(len(tile)), len(tile)):
+        outer[axis] = "*".join(step)
+        step.append("ld" if rows and len(step) == 1 else names[axis])
+    shape = tuple((*leaves(n), names[axis]) for axis, n in enumerate(tile))
+    stride = tuple((*leaves(d), outer[axis]) for axis, d in enumerate(steps))
     swizzles = ()
     if rng.random() < 0.5 and size >= 4:
-        offset = rng.choice((0, 0, "K", size)) if rng.random() < 0.3 else 0
-        offset = f"{size}*K" if offset == "K" else offset
-        swizzles = ((*some_swizzle(rng, size.bit_length() - 1), offset),)
+        rows_of_bits = size.bit_length() - 1
+        swizzles = tuple((*some_swizzle(rng, rows_of_bits), 0) for _ in range(rng.choice((1, 1, 1, 2))))
+    if rng.random() < 0.2:
+        *others, last = swizzles or ((0, 0, 0, 0),)
+        swizzles = (*others, (*last[:3], rng.choice((size, f"{size}*K", 8))))
     sizes = tuple((n, rng.randint(1, 5)) for n in (*names, "ld"))
     return Made("names", shape, stride, swizzles, sizes)
 
 
 def made(rng, most=1 << 13):
-    """A random layout, of one of five kinds."""
+    """A random layout, of one of five kinds: plain, with one swizzle, with a chain of them, with an offset, with sizes that are names."""
     kind = rng.choice(("nested", "swizzled", "chain", "offset", "names"))
     if kind == "names":
         return with_names(rng)
     shape, stride, step = plain(rng, most, powers=kind == "chain" or rng.random() < 0.5)
     given = Made(kind, shape, stride)
     rows = int(table(given).max()).bit_length()
-    if rows < 2 or kind == "nested":
+    if kind == "nested" or (rows < 2 and kind != "offset"):
         return given
-    count = rng.randint(2, 3) if kind == "chain" else 1
-    swizzles = [some_swizzle(rng, rows) for _ in range(count)]
-    offset = 0
-    if kind == "offset":
-        offset = rng.choice((step, 3, 8, 64, 1024, step + 16))
-        if rng.random() < 0.4:
-            swizzles = [(0, 0, 0)]
-    offsets = [0] * (count - 1) + [offset]
-    return given._replace(swizzles=tuple((*s, o) for s, o in zip(swizzles, offsets)))
+    swizzles = [(0, 0, 0)] if rows < 2 or (kind == "offset" and rng.random() < 0.4) else [some_swizzle(rng, rows)]
+    swizzles += [some_swizzle(rng, rows) for _ in range(rng.randint(1, 2) if kind == "chain" else 0)]
+    offset = rng.choice((step, 3, 8, 64, 1024, step + 16)) if kind == "offset" else 0
+    return given._replace(swizzles=tuple((*s, o) for s, o in zip(swizzles, [0] * (len(swizzles) - 1) + [offset])))

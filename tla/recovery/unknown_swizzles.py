@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.ints import Leaf
 from ..core.leaf_arithmetic import larger, smaller
 from ..core.swizzle import Swizzle
-from ..symbolic import SymInt
+from ..symbolic import SymInt, index
 from ..symbolic.conditions import proved_divides
 from ..symbolic.evaluate import array_of, folded
 from ..symbolic.poly import Atom, Poly, Symbol, number, one_of
@@ -37,6 +37,8 @@ _NUMBERS = ((4, 512), (3, 72), (2, 256))
 _MOST = 1 << 18
 #: So many swizzles are tried on the normal form.
 _TRIED = 24
+#: So many remainders of coordinates are told apart in a proof.
+_CASES = 1 << 10
 
 _NODES: Mapping[str, Any] = {"//": operator.floordiv, "^": operator.xor, "min": smaller, "max": larger}
 
@@ -57,7 +59,7 @@ def swizzled_layout(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf
     for swizzles in itertools.islice(_candidates(p, indices, extents), _TRIED):
         found = undone.digits(swizzles)
         layout: Any = found and found.layout(swizzles)
-        if layout and poly_of(layout(*indices)) == p:
+        if layout and undone.equal(poly_of(layout(*indices))):
             return layout  # type: ignore[no-any-return]
     return None
 
@@ -143,6 +145,25 @@ class _Undone(NamedTuple):
         largest_ = max((int(d.const) for _x, d in divisions if d.const is not None), default=1)
         found |= {number(1 << bit) for bit in range(largest_.bit_length())}
         return sorted(found, key=lambda d: (d.const is None, d.const or 0, sum(map(len, d.terms)), d.key))
+
+    def equal(self, other: Poly) -> bool:
+        """Whether another offset is proved equal: as a normal form, else as one of i = unit*a + r for each r below the unit."""
+        if other == self.offset:
+            return True
+        given, rest, taken = [], [], {n.name for n in self.offset.scope}
+        for k, (i, extent) in enumerate(zip(self.indices, self.extents)):
+            if i.const is not None:
+                continue
+            (own,) = _symbols(i)
+            unit = max(int(d.const) for d in self.places(k) if d.const is not None and proved_divides(d, extent))
+            name = next(name for n in itertools.count() if (name := f"a{n}") not in taken)
+            taken.add(name)
+            given.append((own, unit * index(name, below=wrap(floor_div(extent, number(unit))))))
+            rest.append(range(unit))
+        if math.prod(map(len, rest)) > _CASES:
+            return False
+        cases = ({own: x + r for (own, x), r in zip(given, rests)} for rests in itertools.product(*rest))
+        return all(poly_of(_computed(self.offset, case)) == poly_of(_computed(other, case)) for case in cases)
 
     def at(self, where: Mapping[Symbol, Poly], swizzles: Swizzles) -> Poly | None:
         """The undone offset at a coordinate, 0 where nothing is said: a value that the swizzles take to the offset there."""
