@@ -1,5 +1,6 @@
 """Index expressions whose sizes are names, read back: against Python's own values of them at many sizes."""
 
+import itertools
 import random
 import time
 
@@ -88,6 +89,33 @@ def test_random_expressions_are_equal_at_random_sizes():
 def test_what_emit_writes_is_read_back(text, shape, language):
     layout = parse(text, symbols=dims("M N"))
     assert layout_of(emit(layout, language), shape=shape, language=language) == layout
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "wanted"),
+    [
+        ("(i/8)*8*64*K + (j/64)*512 + (i%8)*64 + (((j%64)/8) ^ (i%8))*8 + j%8", ("8*M", "64*K"), "Sw<3,3,3>"),
+        ("(i/8*K + j/8)*64 + (i%8)*8 + ((j ^ i) & 7)", ("8*M", "8*K"), "Sw<3,0,3>"),
+        ("(i/4*K + j/16)*64 + (((i%4)*16 + j%16) ^ ((i%4) << 2)) + 64*K", ("4*M", "16*K"), "Sw<2,2,2>"),
+        ("(i ^ (i >> 3 & 7)) ^ (i >> 6 & 3) << 4", ("256*M",), "Sw<"),
+    ],
+)
+def test_swizzles_inside_of_tiles_are_found(text, shape, wanted):
+    found = layout_of(text, shape=shape, values={"K": "K", "M": "M"})
+    assert wanted in str(found)
+    program = compile(text.replace("/", "//"), "an index expression", "eval")
+    for sizes in ({"M": 1, "K": 1}, {"M": 3, "K": 2}, {"M": 2, "K": 5}):
+        numbers = at(found, sizes)
+        extents = [eval(n, {}, sizes) for n in shape]
+        for where in itertools.product(*map(range, extents)):
+            assert int(numbers(*where)) == eval(program, {}, {**sizes, **dict(zip("ij", where))})
+
+
+@pytest.mark.parametrize("text", ["(i*N + j) ^ (i%8)*8", "i*N + (j ^ i)", "i*N + j + (i & j)", "(i*N + j) ^ (N & 8)*j"])
+def test_what_is_no_swizzle_of_offsets_at_all_sizes_is_refused(text):
+    """A row that is xored where rows have no known length: what the swizzle reads is not the row."""
+    with pytest.raises(RangeError, match="no layout is known"):
+        layout_of(text, shape=("8*M", dim("N", multiple_of=64)))
 
 
 def test_facts_decide():

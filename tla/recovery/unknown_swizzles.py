@@ -8,12 +8,15 @@ found has the normal form of the expression.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.errors import RangeError
 from ..core.ints import Leaf
 from ..core.leaf_arithmetic import larger, smaller
 from ..core.swizzle import Swizzle
@@ -40,7 +43,7 @@ _TRIED = 24
 #: So many remainders of coordinates are told apart in a proof.
 _CASES = 1 << 10
 
-_NODES: Mapping[str, Any] = {"//": operator.floordiv, "^": operator.xor, "min": smaller, "max": larger}
+_NODES: Mapping[str, Callable[[Any, Any], Any]] = {"//": operator.floordiv, "^": operator.xor, "min": smaller, "max": larger}
 
 Swizzles = tuple[Swizzle, ...]
 
@@ -57,10 +60,11 @@ def swizzled_layout(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf
     p = poly_of(offset)
     undone = _Undone(p, tuple(map(poly_of, indices)), tuple(map(poly_of, extents)))
     for swizzles in itertools.islice(_candidates(p, indices, extents), _TRIED):
-        found = undone.digits(swizzles)
-        layout: Any = found and found.layout(swizzles)
-        if layout and undone.equal(poly_of(layout(*indices))):
-            return layout  # type: ignore[no-any-return]
+        with contextlib.suppress(RangeError):  # for an expression that grows too large
+            found = undone.digits(swizzles)
+            layout: Any = found and found.layout(swizzles)
+            if layout and undone.equal(layout):
+                return layout  # type: ignore[no-any-return]
     return None
 
 
@@ -78,8 +82,10 @@ def _candidates(p: Poly, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -
     for swizzle in likely(tables[0], rows):
         if all(isinstance(digits(swizzle(t)), Digits) for t in tables):
             yield (swizzle,)
-    if (found := chain(tables[0], rows)) and len(found[0]) > 1:
-        yield found[0]
+    one = _table(p, indices, extents, (1, 512))  # of a tile, to which an offset does not carry
+    for table in (tables[0], *([one] if one is not None else [])):
+        if (found := chain(table, rows)) and len(found[0]) > 1:
+            yield found[0]
 
 
 def _table(p: Poly, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...], numbers: tuple[int, int]) -> Table | None:
@@ -91,7 +97,7 @@ def _table(p: Poly, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...], number
     values: dict[str, Any] = {}
     for symbol in sorted(within | p.scope - own, key=lambda n: n.place):
         given = lambda n: values[n.name] // n.unit  # noqa: E731
-        least_, most = ([int(folded(b, given, lambda kind, *xs: _NODES[kind](*xs))) for b in bounds] for bounds in (symbol.lowers, symbol.uppers))
+        least_, most = ([int(folded(b, given, _node)) for b in bounds] for bounds in (symbol.lowers, symbol.uppers))
         value = max([numbers[symbol not in within], *least_])
         values[symbol.name] = symbol.unit * min([value, *most])
     shape = tuple(int(array_of(poly_of(n), values)) for n in extents)
@@ -146,24 +152,37 @@ class _Undone(NamedTuple):
         found |= {number(1 << bit) for bit in range(largest_.bit_length())}
         return sorted(found, key=lambda d: (d.const is None, d.const or 0, sum(map(len, d.terms)), d.key))
 
-    def equal(self, other: Poly) -> bool:
-        """Whether another offset is proved equal: as a normal form, else as one of i = unit*a + r for each r below the unit."""
-        if other == self.offset:
-            return True
-        given, rest, taken = [], [], {n.name for n in self.offset.scope}
-        for k, (i, extent) in enumerate(zip(self.indices, self.extents)):
-            if i.const is not None:
-                continue
-            (own,) = _symbols(i)
-            unit = max(int(d.const) for d in self.places(k) if d.const is not None and proved_divides(d, extent))
+    def equal(self, layout: Any) -> bool:
+        """Whether a layout's offset is proved equal: as a normal form, else as one of i = unit*a + r for each r below the unit."""
+        with contextlib.suppress(RangeError):  # for an expression that grows too large
+            if poly_of(layout(*map(wrap, self.indices))) == self.offset:
+                return True
+        return any(self.equal_by_cases(layout, units) for units in self.units())
+
+    def units(self) -> Iterator[list[int]]:
+        """For each coordinate a power of two that divides its extent: at most the largest divisor, then the largest that is tried."""
+        largest_ = [max(int(d.const) for d in self.places(k) if d.const is not None) for k in range(len(self.indices))]
+        for most in (largest_, [_CASES] * len(largest_)):
+            units = [
+                max(1 << bit for bit in range(n.bit_length()) if not bit or (i.const is None and proved_divides(number(1 << bit), extent)))
+                for n, i, extent in zip(most, self.indices, self.extents)
+            ]
+            if math.prod(units) <= _CASES:
+                yield units
+
+    def equal_by_cases(self, layout: Any, units: list[int]) -> bool:
+        """Whether a layout has the offset for each remainder of coordinates by these units."""
+        taken, parts = {n.name for n in self.offset.scope}, []
+        for unit, extent in zip(units, self.extents):
             name = next(name for n in itertools.count() if (name := f"a{n}") not in taken)
             taken.add(name)
-            given.append((own, unit * index(name, below=wrap(floor_div(extent, number(unit))))))
-            rest.append(range(unit))
-        if math.prod(map(len, rest)) > _CASES:
-            return False
-        cases = ({own: x + r for (own, x), r in zip(given, rests)} for rests in itertools.product(*rest))
-        return all(poly_of(_computed(self.offset, case)) == poly_of(_computed(other, case)) for case in cases)
+            parts.append(unit * index(name, below=wrap(floor_div(extent, number(unit)))))
+        for rest in itertools.product(*map(range, units)):
+            where = tuple(x + r if i.const is None else wrap(i) for i, x, r in zip(self.indices, parts, rest))
+            given = {_symbols(i)[0]: x for i, x in zip(self.indices, where) if i.const is None}
+            if poly_of(_computed(self.offset, given)) != poly_of(layout(*where)):
+                return False
+        return True
 
     def at(self, where: Mapping[Symbol, Poly], swizzles: Swizzles) -> Poly | None:
         """The undone offset at a coordinate, 0 where nothing is said: a value that the swizzles take to the offset there."""
@@ -200,7 +219,11 @@ def _without_xor(p: Poly) -> Iterator[Poly]:
 def _computed(p: Poly, given: Mapping[Any, Leaf]) -> Leaf:
     """A polynomial with values for some of its atoms."""
     seen: dict[Atom, Any] = {**given}
-    return folded(p, lambda n: wrap(one_of(n)), lambda kind, *xs: _NODES[kind](*xs), seen)
+    return folded(p, lambda n: wrap(one_of(n)), _node, seen)
+
+
+def _node(kind: str, *operands: Any) -> Any:
+    return functools.reduce(_NODES[kind], operands)
 
 
 def _own(indices: tuple[Any, ...]) -> frozenset[Symbol]:
