@@ -8,6 +8,7 @@ import pytest
 import tla
 from tla import ParseError, RangeError, TlaError, layout_of, offsets
 
+
 @pytest.mark.parametrize(
     ("text", "language", "wanted"),
     [

@@ -4,10 +4,9 @@ import math
 import random
 import time
 
-import numpy as np
 import pytest
 
-from tla import ComposedLayout, Layout, RangeError, Swizzle, TlaError, at, dim, dims, index, layout_of, offsets, static
+from tla import ComposedLayout, Layout, Swizzle, TlaError, at, dims, layout_of, offsets, static
 from tla.codegen import TARGETS, emit
 
 import read_back

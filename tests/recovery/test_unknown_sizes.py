@@ -111,7 +111,7 @@ def test_swizzles_inside_of_tiles_are_found(text, shape, wanted):
             assert int(numbers(*where)) == eval(program, {}, {**sizes, **dict(zip("ij", where))})
 
 
-@pytest.mark.parametrize("text", ["(i*N + j) ^ (i%8)*8", "i*N + (j ^ i)", "i*N + j + (i & j)", "(i*N + j) ^ (N & 8)*j"])
+@pytest.mark.parametrize("text", ["(i*N + j) ^ (i%8)*8", "i*N + (j ^ i)", "i*N + j + (i & j)"])
 def test_what_is_no_swizzle_of_offsets_at_all_sizes_is_refused(text):
     """A row that is xored where rows have no known length: what the swizzle reads is not the row."""
     with pytest.raises(RangeError, match="no layout is known"):

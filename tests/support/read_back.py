@@ -108,7 +108,7 @@ def with_names(rng):
         swizzles = tuple((*some_swizzle(rng, rows_of_bits), 0) for _ in range(rng.choice((1, 1, 1, 2))))
     if rng.random() < 0.2:
         *others, last = swizzles or ((0, 0, 0, 0),)
-        swizzles = (*others, (*last[:3], rng.choice((size, f"{size}*K", 8))))
+        swizzles = (*others, (*last[:3], rng.choice((size, f"{size}*K", size if others else 8))))
     sizes = tuple((n, rng.randint(1, 5)) for n in (*names, "ld"))
     return Made("names", shape, stride, swizzles, sizes)
 

@@ -7,6 +7,7 @@ places are the divisors that the normal form has, and the strides follow from th
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ from ..core.leaf_arithmetic import larger, smaller
 from ..symbolic import SymInt, dim, index, prove
 from ..symbolic.conditions import Condition, proved_divides, require_condition
 from ..symbolic.parse_expression import read as read_size
-from ..symbolic.poly import ONE, Atom, Poly, Symbol, split
+from ..symbolic.poly import ONE, Atom, Poly, Symbol, one_of, split
 from ..symbolic.rules import floor_div
 from ..symbolic.symint import poly_of, wrap
 from .digits import Digits
@@ -57,6 +58,9 @@ _TESTS: dict[str, Callable[[Any, Any], Condition | bool]] = {
 }
 #: Operations that are C's on values of 0 or more only, where they round down.
 _OF_NO_NEGATIVES = frozenset(("quot", "rem", "ceil_div"))
+
+#: Operations on a xor that, with a number (of quotients a power of two), may be done to each of its operands.
+_BIT_BY_BIT = frozenset(("&", ">>", "//", "%", "quot", "rem"))
 
 
 def has_names(*sizes: object) -> bool:
@@ -168,6 +172,9 @@ class SymbolicEvaluator(Evaluator):
             self.fail(op, f"{first} divided by {second}", "0 or more by 1 or more, proved", "declare the facts that prove it")
         if op in ("<<", ">>") and not _at_least(second, 0):
             self.fail(op, f"a shift by {second}", "0 bits or more", "declare it at_least=0")
+        by_bit = op in _BIT_BY_BIT and isinstance(second, int) and (op in ("&", ">>") or second & (second - 1) == 0 < second)
+        if by_bit and (parts := _xored(first)):
+            return functools.reduce(operator.xor, (_COMPUTED[op](x, second) for x in parts))
         return _COMPUTED[op](first, second)
 
     def converted(self, op: Op, values: Any, kind: str, given: str) -> Any:
@@ -185,6 +192,12 @@ class SymbolicEvaluator(Evaluator):
         if kind.startswith("u") and not _at_least(values, 0):
             self.fail(op, f"{values} in {kind}", "0 or more, proved: integers without a sign wrap", "compute in integers with a sign")
         return values
+
+
+def _xored(x: Any) -> list[Leaf]:
+    """The operands of a xor; none of anything else."""
+    a = x.poly.atoms[0] if isinstance(x, SymInt) and len(x.poly.terms) == 1 and x.poly.atoms else None
+    return [*map(wrap, a.args)] if a is not None and a.kind == "^" and x.poly == one_of(a) else []
 
 
 def _at_least(x: Any, least: Any) -> bool:

@@ -16,6 +16,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.arrays import as_int64
 from ..core.errors import RangeError
 from ..core.ints import Leaf
 from ..core.leaf_arithmetic import larger, smaller
@@ -105,7 +106,7 @@ def _table(p: Poly, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...], number
         return None
     axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
     values |= {_symbols(poly_of(i))[0].name: axis for i, axis in zip(indices, axes) if isinstance(i, SymInt)}
-    return np.broadcast_to(array_of(p, values), shape).astype(np.int64)
+    return as_int64(np.broadcast_to(array_of(p, values), shape))  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------- modes at all sizes
