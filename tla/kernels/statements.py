@@ -358,7 +358,7 @@ def _copied(step: CopyStep) -> None:
 
 
 def _of_rows(atom: CopyAtom, t: Tensor, chosen: Any) -> Any:
-    """What is written: a row of which several lanes of an instruction have the address is the first's."""
+    """The elements that are written: a row of which several lanes of an instruction have the address is the first's."""
     import numpy as np
 
     if not stores_rows(atom):
