@@ -93,6 +93,19 @@ static void ldmatrix_sync_aligned_x4_trans_m8n8_shared_b16(uint32_t &d0, uint32_
         memcpy((char *)d[i] + 2 * j, (const char *)w.rows[8 * i + lane % 4 * 2 + j] + lane / 4 * 2, 2);
     w.wait.arrive_and_wait();
 }
+static void stmatrix_sync_aligned_x4_m8n8_shared_b16(uint32_t s0, uint32_t s1, uint32_t s2, uint32_t s3, const void *row) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; const uint32_t s[4] = {s0, s1, s2, s3};
+    w.rows[lane] = row; w.wait.arrive_and_wait();
+    for (int i = 0; i < 4; ++i) memcpy((char *)w.rows[8 * i + lane / 4] + lane % 4 * 4, &s[i], 4);
+    w.wait.arrive_and_wait();
+}
+static void stmatrix_sync_aligned_x4_trans_m8n8_shared_b16(uint32_t s0, uint32_t s1, uint32_t s2, uint32_t s3, const void *row) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; const uint32_t s[4] = {s0, s1, s2, s3};
+    w.rows[lane] = row; w.wait.arrive_and_wait();
+    for (int i = 0; i < 4; ++i) for (int j = 0; j < 2; ++j)
+        memcpy((char *)w.rows[8 * i + lane % 4 * 2 + j] + lane / 4 * 2, (const char *)&s[i] + 2 * j, 2);
+    w.wait.arrive_and_wait();
+}
 static float half_of(uint32_t word, int i) { __half h; h.bits = word >> 16 * i & 0xffff; return h; }
 static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint32_t &d1, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
                                                               uint32_t b0, uint32_t b1, uint32_t c0, uint32_t c1) {
@@ -287,7 +300,7 @@ def _on_cpu(source):
     for line in text.splitlines():
         starts = (
             re.match(
-                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
+                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
                 line,
             )
             is not None

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import _, product_each, size
 from ..core.ints import IntLike, Leaf
+from ..core.layout import Layout
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
 from .lines import Line
@@ -110,8 +111,8 @@ class Instructions:
         """A load or a store by TMA: lines, and whether they are of each thread."""
         raise _missing("a copy by TMA")
 
-    def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
-        """Loads of matrices, one for each address of a row: lines, and whether they are of each thread."""
+    def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
+        """Loads or stores of matrices, one for each address of a row: lines, and whether they are of each thread."""
         raise _missing(atom.name)
 
     def product(
@@ -122,7 +123,7 @@ class Instructions:
 
 
 def _missing(what: str) -> LeafTypeError:
-    known = "ldmatrix, mma.sync, wgmma, cp.async and TMA in CUDA, matrix instructions of AMD in HIP, both in C"
+    known = "ldmatrix, stmatrix, mma.sync, wgmma, cp.async and TMA in CUDA, matrix instructions of AMD in HIP, both in C"
     return LeafTypeError(f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run")
 
 
@@ -133,15 +134,25 @@ def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMA
 
 
 def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
-    """Whether texts have an instruction, in some target: loads of matrices that are not transposed, dense products but tcgen05's."""
+    """Whether texts have an instruction, in some target: loads and stores of matrices, dense products but tcgen05's."""
     if atom is None or (isinstance(atom, CopyAtom) and atom.asynchronous):
         return True
     if isinstance(atom, CopyAtom):
-        known = atom.reads.memory == "smem" and atom.writes.memory == "registers" and not atom.transposes and atom.cells is None
+        known = {atom.reads.memory, atom.writes.memory} == {"smem", "registers"} and atom.cells is None
     else:
         of_registers = all(atom.memory(x) == "registers" for x in "ABCD")
         known = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1 and (of_registers or is_asynchronous(atom))
     return known and bool(atom.instruction)
+
+
+def stores_rows(atom: CopyAtom) -> bool:
+    """Whether an instruction is one of several threads that write rows of shared memory: stmatrix."""
+    return atom.writes.memory == "smem" and int(size(atom.thr_id)) > 1
+
+
+def lanes_and_rows(atom: CopyAtom) -> tuple[Layout, Layout]:
+    """The layouts of what each lane has in registers, and of the rows that lanes have the address of."""
+    return (atom.val_src, atom.val_dst) if stores_rows(atom) else (atom.val_dst, atom.val_src)
 
 
 def is_asynchronous(atom: MMAAtom) -> bool:

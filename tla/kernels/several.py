@@ -1,4 +1,4 @@
-"""The text of instructions of several threads: loads of matrices, products, loads and stores by TMA.
+"""The text of instructions of several threads: loads and stores of matrices, products, loads and stores by TMA.
 
 Source: ours.
 """
@@ -14,7 +14,18 @@ from ..core.ints import IntLike
 from ..core.leaf_arithmetic import add
 from ..gpu.descriptors.operand_tiles import require_tiles
 from .bounds import coordinate_of
-from .instructions import Element, MovedTile, Registers, Tile, is_asynchronous, matrix_extents, products, tile_of
+from .instructions import (
+    Element,
+    MovedTile,
+    Registers,
+    Tile,
+    is_asynchronous,
+    lanes_and_rows,
+    matrix_extents,
+    products,
+    stores_rows,
+    tile_of,
+)
 from .names import Names
 from .offsets import Offsets
 from .program import Copy, Load, Product, Statement
@@ -63,12 +74,13 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
 
 
 def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
-    """Loads of matrices: of each instruction the address of the thread's row, and its registers."""
-    target, source = s.target.tensor, Offsets(s.source.tensor)
-    name, kind, held = names.buffer(target), names.element_type(target), names.held(s, target)
-    count, width = (int(size(layout[1])) for layout in (s.atom.val_dst, s.atom.val_src))
-    values = names.values(source.wanted)
-    rows = [names.place(s.source.tensor, values.sum(*part)) for part in source.parts[::width]]
+    """Loads and stores of matrices: of each instruction the address of the thread's row, and its registers."""
+    memory, registers = (s.target.tensor, s.source.tensor) if stores_rows(s.atom) else (s.source.tensor, s.target.tensor)
+    name, kind, held = names.buffer(registers), names.element_type(registers), names.held(s, registers)
+    count, width = (int(size(layout[1])) for layout in lanes_and_rows(s.atom))
+    places = Offsets(memory)
+    values = names.values(places.wanted)
+    rows = [names.place(memory, values.sum(*part)) for part in places.parts[::width]]
     found = [Registers(name, kind, tuple(held[i : i + count])) for i in range(0, len(held), count)]
     for lines, threads in names.instructions(s).matrices(s.atom, rows, found):
         yield ([*values.lines, *lines] if threads else lines), threads

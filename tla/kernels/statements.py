@@ -23,7 +23,7 @@ from ..gpu.run.values import places_of, valid_of
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
 from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
-from .instructions import is_asynchronous
+from .instructions import is_asynchronous, stores_rows
 from .launch import Launch, executed, running
 from .lines import line
 from .mbarriers import Mbarrier
@@ -350,11 +350,25 @@ def _copied(step: CopyStep) -> None:
     read, written = (None, None) if step.where is None else step.where
     atom, each = step.atom, 8 * step.target.dtype.itemsize
     counts = [1 if atom.most_bits is not None else max(1, side.bits // each) for side in (atom.reads, atom.writes)]
-    target = Access(step.target, None if atom.fills_zeros else written, counts[1])
+    target = Access(step.target, _of_rows(atom, step.target, None if atom.fills_zeros else written), counts[1])
     _note([Access(step.source, read, counts[0])], [target])
     now = running("a statement")
     if atom.asynchronous and isinstance(now, Launch) and now.watch is not None:
         now.watch.races.copy(line(), target)
+
+
+def _of_rows(atom: CopyAtom, t: Tensor, chosen: Any) -> Any:
+    """The elements that are written: a row of which several lanes of an instruction have the address is the first's."""
+    import numpy as np
+
+    if not stores_rows(atom):
+        return chosen
+    lanes = int(size(atom.thr_id))
+    starts = [int(atom.val_dst(lane, 0)) for lane in range(lanes)]
+    firsts = np.array([starts.index(x) == lane for lane, x in enumerate(starts)])
+    places = places_of(t)
+    each = np.tile(firsts, len(places) // lanes).reshape(-1, *(1,) * (places.ndim - 1))
+    return each & (valid_of(t) if chosen is None else chosen)
 
 
 def _note(reads: list[Access], writes: list[Access]) -> None:

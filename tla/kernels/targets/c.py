@@ -31,7 +31,7 @@ def write(parts: Parts) -> Source:
     held = [(f"smem{k}", t) for k, t in enumerate(p.shared) if f"smem{k}" in words]
     inner = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
     inner += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
-    inner += [f"const {lanes.row_kind} *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else []
+    inner += [f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else []
     for block in blocks:
         lines = [line.replace("{int}", kind).replace("{barrier}", ";") for line in block.lines]
         if block.threads:

@@ -17,7 +17,7 @@ from ...core.leaf_arithmetic import add
 from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..instructions import Instructions, MovedTile, Registers, Tile
+from ..instructions import Instructions, MovedTile, Registers, Tile, lanes_and_rows, stores_rows
 
 
 class Lanes(Instructions):
@@ -30,7 +30,6 @@ class Lanes(Instructions):
     def __init__(self, threads: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
         super().__init__()
         self.threads, self.values, self.rows = threads, values, 0
-        self.row_kind = ""
         self.forms: dict[str, list[Any]] = {}
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
@@ -58,24 +57,26 @@ class Lanes(Instructions):
         body = [f"    {x}" for x in (*before, line)]
         return [f"for (int lane = 0; lane < {tile.size}; ++lane) {{", *body, "}"], False
 
-    def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
-        kind, lanes = targets[0].kind, int(size(atom.thr_id))
-        self.rows, self.row_kind = max(self.rows, len(rows)), kind
-        yield [f"rows[{i}][tid] = &{row};" for i, row in enumerate(rows)], True
+    def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
+        kind, lanes, (own, of_row) = held[0].kind, int(size(atom.thr_id)), lanes_and_rows(atom)
+        self.rows = max(self.rows, len(rows))
+        yield [f"rows[{i}][tid] = (void *)&{row};" for i, row in enumerate(rows)], True
         calls = []
-        for i, target in enumerate(targets):
-            at = self._relative(target)
+        for i, x in enumerate(held):
+            at = self._relative(x)
             name = self._named(atom.instruction.replace(".", "_"), (kind, at))
             if name not in self.functions:
-                count = int(size(atom.val_src[1]))
+                count = int(size(of_row[1]))
+                sides = [(f"(({kind} *)rows[lane])[{v}]", of_row) for v in range(count)], [(f"d[d_each * lane + {n}]", own) for n in at]
+                gathered, given = reversed(sides) if stores_rows(atom) else sides
                 self.functions[name] = [
-                    f"static inline void {name}(const {kind} *const *rows, {kind} *d, int d_each) {{",
+                    f"static inline void {name}(void *const *rows, {kind} *d, int d_each) {{",
                     f"    {kind} tile[{lanes * count}];",
-                    *self._lanes(lanes, atom.val_src, [f"tile[{{}}] = rows[lane][{v}];" for v in range(count)]),
-                    *self._lanes(lanes, atom.val_dst, [f"d[d_each * lane + {n}] = tile[{{}}];" for n in at]),
+                    *self._lanes(lanes, gathered[0][1], [f"tile[{{}}] = {place};" for place, _layout in gathered]),
+                    *self._lanes(lanes, given[0][1], [f"{place} = tile[{{}}];" for place, _layout in given]),
                     "}",
                 ]
-            calls.append(f"{name}(&rows[{i}][tid], &{target.name}[tid][{target.elements[0]}], {self._each(target)});")
+            calls.append(f"{name}(&rows[{i}][tid], &{x.name}[tid][{x.elements[0]}], {self._each(x)});")
         yield self._warps(lanes, calls), False
 
     def product(

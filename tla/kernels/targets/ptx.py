@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
-from ..instructions import Instructions, MovedTile, Registers, Tile, is_asynchronous
+from ..instructions import Instructions, MovedTile, Registers, Tile, is_asynchronous, stores_rows
 
 _ARCHITECTURES = ("sm70", "sm75", "sm80", "sm89", "sm90", "sm100", "sm120")
 _DEVICE = "static __device__ __forceinline__ void"
@@ -123,12 +123,12 @@ class Ptx(Instructions):
         words = self._words(x, 32)
         return [f"{name}({word});" for word in words]
 
-    def matrices(self, atom: CopyAtom, rows: list[str], targets: list[Registers]) -> Iterator[tuple[list[str], bool]]:
-        name, count = atom.instruction.replace(".", "_"), atom.writes.bits
+    def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
+        name, way, side = atom.instruction.replace(".", "_"), *(("", atom.reads) if stores_rows(atom) else ("=", atom.writes))
         lines = []
-        for row, target in zip(rows, targets):
-            words = self._words(target, count)
-            self._function(name, f"{atom.instruction} {{}};", [("=", "r", "unsigned int", len(words))], row=True)
+        for row, own in zip(rows, held):
+            words = self._words(own, side.bits)
+            self._function(name, f"{atom.instruction} {{}};", [(way, "r", "unsigned int", len(words))], row=True)
             lines.append(f"{name}({', '.join([*words, f'&{row}'])});")
         yield lines, True
 
@@ -188,7 +188,10 @@ class Ptx(Instructions):
         return [f"*reinterpret_cast<unsigned int *>(&{x.name}[{n}])" for n in x.elements[::each]]
 
     def _function(self, name: str, instruction: str, forms: list[tuple[str, str, str, int]], *, row: bool = False) -> None:
-        """Keep the function of an instruction around its operands: each (= or +, constraint, type, how many), and the address of a row."""
+        """Keep the function of an instruction around its operands: each (= or +, constraint, type, how many), and the address of a row.
+
+        What is written stands first in PTX, so the address stands before registers that are only read.
+        """
         if name in self.functions:
             return
         parameters: list[str] = []
@@ -205,7 +208,7 @@ class Ptx(Instructions):
             at += count
         if row:
             parameters.append("const void *row")
-            numbers.append(f"[%{at}]")
+            numbers.insert(len(numbers) if written else 0, f"[%{at}]")
             read.append(f'"r"({_SHARED.format("row")})')
         clobbered = ' : "memory"' if row else ""
         asm = f'asm volatile("{instruction.replace("{}", ", ".join(numbers))}" : {", ".join(written)} : {", ".join(read)}{clobbered});'
