@@ -1,6 +1,7 @@
 """The swizzle between two layouts: found wherever there is one, by trying all of them; and it takes the one to the other."""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from tla import (
     static,
     swizzle_between,
 )
+
+from night import amount
 
 
 def all_swizzles(rows):
@@ -67,5 +70,46 @@ def test_what_is_refused():
     assert all(between(a(i, j)) == b(i, j) for i in range(8) for j in range(4))
     with pytest.raises(RankError, match="the same extents"):
         swizzle_between(a, np.arange(8))
-    with pytest.raises(RangeError, match="add an offset"):
+    with pytest.raises(RangeError, match="take the least offset away"):
         swizzle_between(np.arange(4), -np.arange(4))
+
+
+def by_definition(values, bits, base, shift):
+    read = values & ((1 << bits) - 1 << base + max(shift, 0))
+    return values ^ (read >> shift if shift > 0 else read << -shift)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_tables_against_all_swizzles(seed):
+    """Of sums and of any integers, of odd sizes, swizzled or not, at times with one value that is wrong: the fewest bits, or refused."""
+    rng = random.Random(seed)
+    for _ in range(amount(150, 20_000)):
+        shape = tuple(rng.choice((1, 2, 3, 5, 8, 24)) for _ in range(rng.randint(1, 3)))
+        a = np.array([rng.randrange(1 << rng.choice((2, 6, 9))) for _ in range(np.prod(shape))]).reshape(shape)
+        if rng.random() < 0.5:
+            a = sum(np.arange(n).reshape((-1,) + (1,) * k) * rng.choice((1, 3, 8, 40)) for k, n in enumerate(shape[::-1]))
+        rows = max(int(a.max()).bit_length(), 2) + rng.choice((0, 1))
+        every = [(s.bits, s.base, s.shift) for s in all_swizzles(rows)]
+        b = by_definition(a, *rng.choice(every))
+        if rng.random() < 0.3:
+            b.reshape(-1)[rng.randrange(b.size)] ^= rng.choice((1, 2, 4))
+        some = [bits for bits, *rest in every if (by_definition(a, bits, *rest) == b).all()]
+        try:
+            found = swizzle_between(a, b)
+        except RangeError:
+            assert not some
+            assert (a != b).any()
+        else:
+            assert (by_definition(a, found.bits, found.base, found.shift) == b).all()
+            assert found.bits == (min(some) if (a != b).any() else 0)
+
+
+def test_offsets_of_memory_of_any_size():
+    """Offsets past 2^26, as of tensors of gigabytes."""
+    a = np.arange(64).reshape(8, 8) * 8 + 2**40
+    for swizzle in ((3, 3, 3), (2, 4, 36), (1, 40, -6), (3, 58, -3)):
+        b = by_definition(a, *swizzle)
+        found = swizzle_between(a, b)
+        assert (by_definition(a, found.bits, found.base, found.shift) == b).all()
+    with pytest.raises(RangeError, match="lies at"):
+        swizzle_between(a, a + 24)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.kinds import AnyLayout
-from ..core.swizzle import Swizzle
+from ..core.swizzle import Swizzle, make_swizzle
 from ..tensors.offsets import offsets
-from .swizzles import MAX_ROWS, candidates
 from .tables import as_table
 
 if TYPE_CHECKING:
     from .digits import Table
 
+#: Swizzles have so many bits in all.
+MAX_BITS = 62
 #: So many offsets are tried with all swizzles before the rest.
 _FEW = 64
 
@@ -41,19 +43,27 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
     if (one == other).all():
         return Swizzle[0, 0, 0]()
     least, most = (int(f(g(one), g(other))) for f, g in ((min, np.min), (max, np.max)))
-    rows = most.bit_length()
-    if least < 0 or rows > MAX_ROWS:
-        raise RangeError(f"offsets from {least} to {most}", f"0 to {2**MAX_ROWS - 1}", "add an offset, or take a tile")
-    left = candidates(rows)
+    if least < 0 or most.bit_length() > MAX_BITS:
+        raise RangeError(f"offsets from {least} to {most}", f"0 to {2**MAX_BITS - 1}", "take the least offset away from all")
     differ = np.flatnonzero(one != other)
     few = np.concatenate([differ[: _FEW // 2], differ[:: max(len(differ) * 2 // _FEW, 1)]])
-    left = left.kept((left.of(one.reshape(1, -1)[:, few]) == other.reshape(-1)[few]).all(axis=1))
-    for swizzle in left.swizzles:
-        if (swizzle(one) == other).all():
+    for swizzle in _that_change(int(np.bitwise_or.reduce(one ^ other, axis=None))):
+        if (swizzle(one.reshape(-1)[few]) == other.reshape(-1)[few]).all() and (swizzle(one) == other).all():
             return swizzle
     where = tuple(int(c) for c in np.unravel_index(int(differ[0]), one.shape))
     what = f"no swizzle takes the one layout to the other: {shown(where)} lies at {int(one[where])} and at {int(other[where])}"
     raise RangeError(what, "layouts that differ by one swizzle", "write composition(b, right_inverse(static(a))) for the map between")
+
+
+def _that_change(changed: int) -> Iterator[Swizzle]:
+    """The swizzles that change these bits, and those between, and no others; the lowest base first.
+
+    Of a swizzle that changes more, what it reads for the others is always 0: without them it is the same map, of fewer bits.
+    """
+    high, low = changed.bit_length(), (changed & -changed).bit_length() - 1
+    bits = high - low
+    for shift in (*range(-low, 1 - bits), *range(bits, MAX_BITS - high + 1)):
+        yield make_swizzle(bits, low + min(shift, 0), shift)
 
 
 def _table(x: Any) -> Table:

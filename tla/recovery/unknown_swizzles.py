@@ -42,7 +42,7 @@ _MOST = 1 << 18
 #: So many swizzles are tried on the normal form.
 _TRIED = 24
 #: So many remainders of coordinates are told apart in a proof.
-_CASES = 1 << 10
+_CASES = 1 << 9
 
 _NODES: Mapping[str, Callable[[Any, Any], Any]] = {"//": operator.floordiv, "^": operator.xor, "min": smaller, "max": larger}
 
