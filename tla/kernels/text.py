@@ -24,7 +24,7 @@ from .instructions import (
     Instructions,
     matrix_extents,
 )
-from .names import Names, Values
+from .names import WORD, Names, Values
 from .offsets import Offsets
 from .program import (
     Access,
@@ -80,10 +80,12 @@ class Writer(Names):
             if isinstance(s, Loop):
                 values = self.values([s.count])
                 inside = yield from self._scope(values, indent)
-                yield Block([f"{{int}} {c.symbol} = {c.first};" for c in s.counters], False, inside)
+                held = [*self.blocks(s.body, inside + 1)]
+                counters = _used(s.counters, held)
+                yield Block([f"{{int}} {c.symbol} = {c.first};" for c in counters], False, inside)
                 yield Block([f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside)
-                yield from self.blocks(s.body, inside + 1)
-                yield Block([_next(c) for c in s.counters], False, inside + 1)
+                yield from held
+                yield Block([_next(c) for c in counters], False, inside + 1)
                 yield from self._ends(inside, indent)
             elif isinstance(s, Either):
                 values = self.values(_both([[*s.asked]]))
@@ -243,6 +245,14 @@ class Writer(Names):
                     before = at["D" if step else "C"][i + m * j]
                     lines.append(f"{at['D'][i + m * j]} = a{i}_{step} * b{j}_{step} + {before};")
         return lines
+
+
+def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
+    """The counters of a loop that its body names, and those that these go on by: a wait that a target does not have names none."""
+    words = {*WORD.findall("\n".join(line for block in body for line in block.lines))}
+    named = {str(c.symbol) for c in counters} & words
+    named |= {str(c.of) for c in counters if str(c.symbol) in named}
+    return [c for c in counters if str(c.symbol) in named]
 
 
 def _next(c: Counter) -> str:
