@@ -260,6 +260,7 @@ def test_an_access_past_the_end_is_refused():
         (lambda: one(lambda: copy(1)).run(), RankError, "copy of 1 operands"),
         (lambda: one(lambda: None, grid=(1, 1, 1, 1)).run(), RangeError, "a grid of"),
         (lambda: one(lambda: None, grid=("x",)).run(), TlaError, "the number of blocks along each mode"),
+        (lambda: one(lambda: None, grid=(2, 0)).program(), RangeError, r"a grid of \(2,0\)"),
         (lambda: one(lambda: local_partition(np.zeros(8), parse("_2:_1"), thread())).run(), RangeError, "threads 0 to 3 of"),
     ],
 )

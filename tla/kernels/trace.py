@@ -302,6 +302,9 @@ def traced(
     passed = tuple(arguments.values())
     extents: Any = grid(*passed) if callable(grid) else grid
     extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
+    if any(known(n) == 0 for n in extents):
+        fix = "give sizes that have elements, or names: dim('M', at_least=0); run does nothing for no blocks"
+        raise RangeError(f"{function.__name__} with a grid of {shown(extents)}", "one block at least, in a text and its program", fix)
     with assuming() as conditions:
         first = Trace(passed, extents, threads)
         _called(call, function, first)

@@ -253,7 +253,7 @@ def block(
     swizzle        how blocks are dealt to `cores`;  splitkFactor  into how many slices k is cut, which are added in C by atomic adds
     Returns        MatmulBlock
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or lie at no whole unit;
-                   Unproven for a transfer that is not proved to be right
+                   Unproven for a transfer that is not proved to be right, and for sizes that are names
 
     >>> from tla.ascend import block, int8, int32, ColumnMajor, Ascend950
     >>> b = block((100, 90, 300), (64, 64, 128), (64, 64, 64), Ascend950, a=int8, b=(int8, ColumnMajor), c=int32, cores=2)

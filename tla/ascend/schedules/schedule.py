@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.element import half
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
-from ...core.ints import IntLike, leaf
+from ...core.ints import IntLike, known, leaf
 from ..element import as_element
 from .block import Block, Strip, Traffic, elements_read
 
@@ -40,7 +40,11 @@ def sizes_of(what: str, sizes: object, rank: int = 3) -> tuple[int, ...]:
     if not isinstance(sizes, tuple) or len(sizes) != rank:
         given = shown(sizes) if isinstance(sizes, tuple) else repr(sizes)
         raise LeafTypeError(f"{what}: {given}", f"({', '.join('mnk'[:rank])})", f"write {(128, 256, 64)[:rank]}")
-    return tuple(int(leaf(size)) for size in sizes)
+    found = tuple(leaf(size) for size in sizes)
+    if any(known(size) is None for size in found):
+        fix = f"write {(128, 256, 64)[:rank]}, and once more for each size; ascend.transfer takes names, and is proved for all of them"
+        raise Unproven(f"{what}: {shown(found)}", "sizes that are numbers: how many blocks there are decides the statements", fix)
+    return tuple(map(int, found))
 
 
 def positive(what: str, given: IntLike | None) -> int:
