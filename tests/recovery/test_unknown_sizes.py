@@ -149,7 +149,7 @@ def test_functions_are_traced():
         ("i * j", RangeError, "i times j"),
         ("(i + j) / 8", RangeError, r"\(i\+j\)//8"),
         ("i/4 + i/6", RangeError, "i divided by 4 and 6"),
-        ("i < 5 ? i*N + j : -1", ParseError, "depends on the coordinate, at position 2"),
+        ("i < 5 ? i*N + j : 0", ParseError, "depends on the coordinate, at position 2"),
         ("i == j ? 0 : 1", ParseError, "depends on the coordinate, at position 2"),
         ("(unsigned)i*N + j - 1", ParseError, r"i\*N\+j-1 in uint32"),
         ("(i - j) / 4", ParseError, "at position 8"),

@@ -20,6 +20,7 @@ from .isl import is_isl, read_isl
 from .languages import LANGUAGES
 from .tables import MAX_OFFSETS, as_table, layout_of_table
 from .texts import coordinates_of, read
+from .unknown_bounds import box_of, within
 from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_function, offset_of_text, sizes_of
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ def _layout_of_sizes(
     code = read(x, language)
     names = coordinates_of(code, _names(coords), len(extents), known)
     indices = coordinates(names, extents, known)
-    return layout_of_offset(offset_of_text(code, dict(zip(names, indices)), known, integer), indices, extents)
+    offset, bounds = offset_of_text(code, dict(zip(names, indices)), known, integer)
+    found = layout_of_offset(offset, indices, extents)
+    return within(found, box_of(bounds, indices, extents)) if bounds else found
 
 
 def _names(coords: str | Sequence[str] | None) -> Sequence[str] | None:

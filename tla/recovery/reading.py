@@ -96,7 +96,7 @@ class Address(Expression):
             return self.tree(op, value, chosen, self.inside(self.expression))
         if least == 0 and self.token == "if":
             op = self.named("select")
-            condition = self.expression(1)
+            condition = super().expression()
             self.expect("else")
             return self.tree(op, condition, value, self.inside(self.expression))
         return value

@@ -27,7 +27,8 @@ from ..symbolic.rules import floor_div
 from ..symbolic.symint import poly_of, wrap
 from .digits import Digits
 from .evaluate import Evaluator
-from .reading import Code, Op
+from .reading import Call, Code, Op
+from .unknown_bounds import Choice, NoValue, Open, Test, bounded, choice
 from .unknown_swizzles import swizzled_layout
 
 _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
@@ -110,13 +111,26 @@ def coordinates(names: tuple[str, ...], extents: tuple[Leaf, ...], values: Mappi
 class SymbolicEvaluator(Evaluator):
     """The value of a tree at coordinates that are symbols. Integers are those that hold every value: no size says which do."""
 
-    def result(self) -> Any:
+    def result(self) -> tuple[Leaf, tuple[Test, ...]]:
+        """The offset, and the comparisons that hold where there is one."""
         for name, tree in self.code.steps:
             self.values[name] = self.of(tree)
         value: Any = self.code.value
         if isinstance(value, tuple) and str(value[0]) == "results":
             self.fail(value[0], "an index map of sizes that are names", "one offset", "write the offset that the coordinates lie at")
-        return self.of(value)[0]
+        offset, tests = bounded(self.of(value)[0])
+        return self.decided(offset), tests
+
+    def decided(self, x: Any) -> Any:
+        """A value that is no choice of coordinates."""
+        if isinstance(x, NoValue):
+            self.undecided(x.op, "a function that may end without a value")
+        if isinstance(x, Choice) and any(isinstance(side, NoValue) for side in (x.first, x.second)):
+            self.decided(x.second if isinstance(x.second, NoValue) else x.first)
+        if isinstance(x, (Open, Choice)):
+            asked = x if isinstance(x, Open) else x.condition
+            self.undecided(asked.op, str(asked.tests[0]))
+        return x
 
     def kind_of_value(self, values: Any) -> str:
         return self.integer if self.c else ""
@@ -124,28 +138,47 @@ class SymbolicEvaluator(Evaluator):
     def of(self, tree: Any) -> tuple[Any, str]:
         if isinstance(tree, int):
             return tree, self.integer if self.c else ""
+        if isinstance(tree, tuple) and not isinstance(tree, Call) and tree[0] == "missing":
+            return NoValue(tree[0]), "int32"
         return super().of(tree)
-
-    def require_none(self, op: Op) -> None:
-        self.undecided(op, "a function that may end without a value")
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
         """The branch that is proved to be taken; && and || are such choices of 0 and 1."""
         holds = self.of(condition)[0]
         if isinstance(holds, SymInt):
             holds = self.tested(op, "!=", holds, 0)
+        if isinstance(holds, Open):
+            return self.chosen(op, holds, *(self.of(x)[0] for x in branches)), "int32"
+        if op != "select" and bool(holds) == (op == "both") and isinstance(other := self.of(branches[0])[0], Open):
+            return other, "int32"
         if op == "both":
             return (int(self.of(branches[0])[0] != 0) if holds else 0), "int32"
         if op == "either":
             return (1 if holds else int(self.of(branches[0])[0] != 0)), "int32"
         return self.of(branches[0] if holds else branches[1])
 
-    def tested(self, op: Op, test: str, first: Any, second: Any) -> int:
-        """1 or 0, whichever the answer of a comparison is proved to be."""
+    def chosen(self, op: Op, holds: Open, first: Any, second: Any = None) -> Any:
+        """What a condition of coordinates chooses, or && and || make of it."""
+        if isinstance(second, Open) and first == 1:
+            op, first, second = Op("either", op.at), second, None
+        elif isinstance(first, Open) and second == 0:
+            op = Op("both", op.at)
+        if op == "select":
+            return choice(holds, first, second)
+        if isinstance(first, Open):
+            found = holds.joined(first, op == "both")
+            return self.decided(holds) if found is None else found
+        is_true = self.tested(op, "!=", self.decided(first), 0)
+        return holds if is_true == (op == "both") else is_true
+
+    def tested(self, op: Op, test: str, first: Any, second: Any) -> Any:
+        """1 or 0, whichever the answer of a comparison is proved to be; Open where coordinates decide."""
         condition = _TESTS[test](first, second)
         holds = condition.holds if isinstance(condition, Condition) else condition
         if holds is None or (holds is False and isinstance(condition, Condition) and not self.never(test, first, second)):
-            self.undecided(op, f"{first} {test} {second}")
+            if test in ("==", "!="):
+                self.undecided(op, f"{first} {test} {second}")
+            return Open(op, (Test(test, first, second),))
         return int(bool(holds) != (test == "!="))
 
     def never(self, test: str, first: Any, second: Any) -> bool:
@@ -160,6 +193,11 @@ class SymbolicEvaluator(Evaluator):
 
     def computed(self, op: Op, kind: str, *operands: Any) -> Any:
         first, second = operands[0], operands[-1]
+        if op == "not" and isinstance(first, Open):
+            return first.opposite()
+        if op in ("and", "or", "&", "|") and isinstance(first, Open):
+            return self.chosen(Op("both" if op in ("and", "&") else "either", op.at), first, second)
+        first, second = self.decided(first), self.decided(second)
         if op in ("neg", "~"):
             return -first - int(op == "~")
         if op == "not":
@@ -181,6 +219,9 @@ class SymbolicEvaluator(Evaluator):
         low = 0 if kind.startswith("u") else None
         if kind in ("", given) or (low is None and kind in ("int32", "int64")):
             return values
+        if kind == "bool" and isinstance(values, Open):
+            return values
+        self.decided(values)
         bits = int(kind.strip("uint")) if kind != "bool" else 1
         least, most = (0, 2**bits - 1) if low == 0 or kind == "bool" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         fits = _at_least(values, least) and (bits >= 32 or _at_least(most, values))
@@ -209,8 +250,8 @@ def _equal(a: Any, b: Any) -> Condition | bool:
     return a.equals(b) if isinstance(a, SymInt) else b.equals(a) if isinstance(b, SymInt) else bool(a == b)
 
 
-def offset_of_text(code: Code, indices: Mapping[str, Leaf], values: Mapping[str, Leaf], integer: str) -> Leaf:
-    """The offset of a text at coordinates that are symbols."""
+def offset_of_text(code: Code, indices: Mapping[str, Leaf], values: Mapping[str, Leaf], integer: str) -> tuple[Leaf, tuple[Test, ...]]:
+    """The offset of a text at coordinates that are symbols, and the bounds outside of which it is -1."""
     given = {**dict.fromkeys(code.bases, 0), **values, **indices}
     try:
         return SymbolicEvaluator(code, given, integer).result()

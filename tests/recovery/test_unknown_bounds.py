@@ -1,0 +1,102 @@
+"""Index expressions that are -1 past bounds that are names: the box and the offsets inside, at many sizes, against the condition itself."""
+
+import itertools
+import random
+
+import pytest
+
+from tla import RangeError, TlaError, at, dim, layout_of, offsets
+
+from night import amount
+
+#: A text of two bounds, {o} the offset inside, and its language.
+BOTH = [
+    ("(i < M && j < L) ? {o} : -1", "c"),
+    ("i < M ? (j < L ? {o} : -1) : -1", "c"),
+    ("!(i < M) || L <= j ? -1 : {o}", "cuda"),
+    ("!(i >= M || j > L - 1) ? {o} : -1", "c"),
+    ("int f(int i, int j) {{ if (i >= M || j >= L) return -1; return {o}; }}", "c"),
+    ("int f(int i, int j) {{ if (i >= M) return -1; if (j >= L) return -1; return {o}; }}", "c"),
+    ("int o = -1; if (i < M && M > i && L > j) {{ o = {o}; }} return o;", "c"),
+    ("const bool inside = i < M; return inside && j < L ? {o} : -1;", "c"),
+    ("-1 if i >= M or j >= L else {o}", "python"),
+    ("{o} if i < M and j < L else -1", "python"),
+    ("np.where((i < M) & (j < L), {o}, -1)", "python"),
+    ("tl.where((i >= M) | (j >= L), -1, {o})", "triton"),
+]
+OFFSETS = {
+    "i*K + j": lambda i, j, K: i * K + j,
+    "j*N + i + 7": lambda i, j, K, N: j * N + i + 7,
+    "i%4*16 + i//4*K + j*64": lambda i, j, K: i % 4 * 16 + i // 4 * K + j * 64,
+    "j": lambda i, j: j,
+}
+
+
+@pytest.mark.parametrize(("text", "language"), BOTH)
+def test_the_box_is_where_the_condition_holds(text, language):
+    rng = random.Random(text)
+    for offset, computed in OFFSETS.items():
+        written = text.format(o=offset if language in ("python", "triton") else offset.replace("//", "/"))
+        N = dim("N", multiple_of=4)
+        found = layout_of(written, shape=(N, "K"), coords="i,j", language=language, values={"M": "M", "L": "L"})
+        for _ in range(amount(4, 60)):
+            sizes = {"N": 4 * rng.randint(1, 5), "K": rng.randint(1, 9), "M": rng.randint(1, 22), "L": rng.randint(1, 11)}
+            layout = at(found, sizes)
+            table = offsets(layout).reshape(sizes["N"], sizes["K"], order="F")
+            box = layout.origin_shape
+            for i, j in itertools.product(range(sizes["N"]), range(sizes["K"])):
+                inside = i < sizes["M"] and j < sizes["L"]
+                assert inside == (i < int(box[0]) and j < int(box[1])), (written, sizes)
+                given = {name: sizes[name] for name in computed.__code__.co_varnames[2:]}
+                assert not inside or int(table[i, j]) == computed(i, j, **given), (written, sizes)
+
+
+def test_bounds_of_names_and_of_numbers():
+    def shown(text, shape, **values):
+        found = layout_of(text, shape=shape, coords="i,j"[: 2 * len(shape) - 1], values=values)
+        return str(found), str(tuple(map(str, found.origin_shape)))
+
+    assert shown("i < 5 ? i*64 + j : -1", ("M", 64)) == ("(M,_64):(_64,_1)", "('min(M,5)', '_64')")
+    assert shown("i <= M ? i : -1", ("N",), M="M") == ("(N):(_1)", "('min(M+1,N)',)")
+    assert shown("i < M ? i*64 + j : -1", (128, 64), M=dim("M", at_most=128)) == ("(_128,_64):(_64,_1)", "('M', '_64')")
+    assert shown("i < M ? i : -1", ("M",)) == ("M:_1", "('M',)")  # no bound at all
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("i + j < M ? i*K + j : -1", "the condition i\\+j < M"),
+        ("i < j ? i*K + j : -1", "the condition i < j"),
+        ("i > 2 ? i*K + j : -1", "the condition i > 2"),
+        ("i < M - 5 ? i*K + j : -1", "the bound M-5, which may be negative"),
+        ("(i < M ? i*K + j : -1) * 2", "i < M: it depends on the coordinate, at position 3"),
+        ("(i < M) * K + j", "i < M: it depends on the coordinate"),
+        ("i < M", "i < M: it depends on the coordinate"),
+        ("i < M ? i*K + j : 0", "i < M: it depends on the coordinate"),
+        ("i < M ? i*K + j : -2", "i < M: it depends on the coordinate"),
+        ("(i < M || j < L) ? i*K + j : -1", "i < M: it depends on the coordinate"),
+        ("(i < M && j < L || j < 2) ? i*K + j : -1", "i < M: it depends on the coordinate"),
+        ("i < M ? (j < L ? i*K + j : 3) : -1", "j < L: it depends on the coordinate"),
+        ("min(i < M, 1) + j", "i < M: it depends on the coordinate"),
+        ("(char)(i < M ? 1 : -1)", "i < M: it depends on the coordinate"),
+        ("int f(int i, int j) { if (i < M) return i*K + j; }", "a function that may end without a value"),
+        ("int f(int i, int j) { if (i < M) return i*K + j; if (j < L) return -1; }", "i < M: it depends on the coordinate"),
+    ],
+)
+def test_what_is_no_bound_is_refused(text, message):
+    with pytest.raises(TlaError, match=message):
+        layout_of(text, shape=("N", "K"), coords="i,j", values={"M": "M", "L": "L"})
+
+
+def test_many_conditions_are_refused_at_once():
+    text = "int f(int i) { " + "".join(f"if (i >= M - {k}) return -1; " for k in range(2000)) + "return i; }"
+    with pytest.raises(TlaError, match="more than 300 operations"):
+        layout_of(text, shape=("N",), values={"M": "M"})
+
+
+def test_numbers_are_bounds_as_names_are():
+    text = "-1 if i >= 3 or j >= 4 else i*8 + j"
+    found = layout_of(text, shape=(5, 8), coords="i,j", language="python")
+    assert (str(found), str(found.origin_shape)) == ("(_5,_8):(_8,_1)", "(_3,_4)")
+    with pytest.raises(RangeError, match="no box"):
+        layout_of("i + j < 4 ? i*8 + j : -1", shape=(5, 8), coords="i,j")
