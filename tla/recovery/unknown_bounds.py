@@ -57,7 +57,7 @@ class Open(NamedTuple):
         return self.tests if self.every or len(self.tests) == 1 else ()
 
     def where(self, held: tuple[Open, ...]) -> Open | bool:
-        """What is left of this where others hold: True, False, or the comparisons that they do not decide."""
+        """The part of this that is left where others hold: True, False, or the comparisons that they do not decide."""
         for other in held:
             for x, same in (other, True), (other.opposite(), False):
                 if self.tests == x.tests and (self.every == x.every or len(x.tests) == 1):

@@ -158,7 +158,7 @@ class SymbolicEvaluator(Evaluator):
         return self.of(branches[0] if holds else branches[1])
 
     def chosen(self, op: Op, holds: Open, first: Any, second: Any = None) -> Any:
-        """What a condition of coordinates chooses, or && and || make of it."""
+        """The choice of a condition of coordinates, or what && and || make of it."""
         if isinstance(second, Open) and first == 1:
             op, first, second = Op("either", op.at), second, None
         elif isinstance(first, Open) and second == 0:
