@@ -47,7 +47,8 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
         raise RangeError(f"offsets from {least} to {most}", f"0 to {2**MAX_BITS - 1}", "take the least offset away from all")
     differ = np.flatnonzero(one != other)
     few = np.concatenate([differ[: _FEW // 2], differ[:: max(len(differ) * 2 // _FEW, 1)]])
-    for swizzle in _that_change(int(np.bitwise_or.reduce((one ^ other).ravel()))):
+    union: Any = np.bitwise_or.reduce  # numpy 2.5 types it for arrays of a known type alone
+    for swizzle in _that_change(int(union(one ^ other, axis=None))):
         if (swizzle(one.reshape(-1)[few]) == other.reshape(-1)[few]).all() and (swizzle(one) == other).all():
             return swizzle
     where = tuple(int(c) for c in np.unravel_index(int(differ[0]), one.shape))

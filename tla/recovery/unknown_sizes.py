@@ -138,7 +138,7 @@ class SymbolicEvaluator(Evaluator):
     def of(self, tree: Any) -> tuple[Any, str]:
         if isinstance(tree, int):
             return tree, self.integer if self.c else ""
-        if isinstance(tree, tuple) and not isinstance(tree, Call) and tree[0] == "missing":
+        if isinstance(tree, tuple) and not isinstance(tree, Call) and str(tree[0]) == "missing":
             return NoValue(tree[0]), "int32"
         return super().of(tree)
 
