@@ -10,7 +10,7 @@ from tla import ComposedLayout, Layout, Swizzle, TlaError, at, dims, layout_of, 
 from tla.codegen import TARGETS, emit
 
 import read_back
-from night import amount
+from night import NIGHT, amount
 
 #: Languages of targets whose names are none.
 LANGUAGES = {"affine": "mlir"}
@@ -51,14 +51,15 @@ def test_every_target_is_read_back(seed):
                 assert cannot_write(target, str(error)), (target, str(layout))
                 refused += 1
                 continue
-            start = time.perf_counter()
+            start = time.process_time()
             found = layout_of(text, shape=shape, language=LANGUAGES.get(target, target), values=names if made.sizes else {})
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
             for sizes, table in wanted:
                 assert (offsets(at(found, sizes)).reshape(table.shape, order="F") == table).all(), (target, str(layout), str(found))
     assert refused < len(times) / 8
-    assert sorted(times)[len(times) // 2] < 0.02
-    assert max(times) < 1.5  # on a machine that does other things too; docs/recovery.md has its numbers
+    if NIGHT:  # by day a machine does other things too; docs/recovery.md has the numbers
+        assert sorted(times)[len(times) // 2] < 0.005
+        assert max(times) < 1
 
 
 def some_sizes(made):
