@@ -1,6 +1,7 @@
 """Index expressions that are -1 past bounds that are names: the box and the offsets inside, at many sizes, against the condition itself."""
 
 import itertools
+import operator
 import random
 
 import pytest
@@ -49,6 +50,67 @@ def test_the_box_is_where_the_condition_holds(text, language):
                 assert inside == (i < int(box[0]) and j < int(box[1])), (written, sizes)
                 given = {name: sizes[name] for name in computed.__code__.co_varnames[2:]}
                 assert not inside or int(table[i, j]) == computed(i, j, **given), (written, sizes)
+
+
+COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+SIZES = "NKML"
+
+
+def size_of(name):
+    """A size or a coordinate as text, and its value of all of them."""
+    return name, (lambda given: int(name) if name.isdigit() else given["M"] - 1 if name == "(M-1)" else given[name])
+
+
+def condition(rng, depth):
+    """A random condition as text, and its value of coordinates and sizes."""
+    kind = rng.choice(("compare", "compare", "&&", "||", "!", "?")) if depth else "compare"
+    if kind == "compare":
+        a, b = (size_of(x) for x in rng.sample((rng.choice("ij"), rng.choice(["M", "L", "N", "0", "3", "(M-1)", "j"])), 2))
+        word = rng.choice([*COMPARED])
+        return f"({a[0]} {word} {b[0]})", lambda given: COMPARED[word](a[1](given), b[1](given))
+    a, b = condition(rng, depth - 1), condition(rng, depth - 1)
+    if kind == "!":
+        return f"(!{a[0]})", lambda given: not a[1](given)
+    if kind == "?":
+        other = rng.randrange(2)
+        return f"({a[0]} ? {b[0]} : {other})", lambda given: b[1](given) if a[1](given) else other
+    each = {"&&": all, "||": any}[kind]
+    return f"({a[0]} {kind} {b[0]})", lambda given: each(x[1](given) for x in (a, b))
+
+
+def chosen(rng, depth):
+    """A random choice between offsets and -1 as text, and its value."""
+    if not depth:
+        return rng.choice(
+            [
+                ("-1", lambda given: -1),
+                ("i*K + j", lambda given: given["i"] * given["K"] + given["j"]),
+                ("j*N + i", lambda given: given["j"] * given["N"] + given["i"]),
+            ]
+        )
+    asked, value = condition(rng, rng.randrange(3)), chosen(rng, depth - 1)
+    other = chosen(rng, 0 if rng.random() < 0.7 else depth - 1)
+    return f"({asked[0]} ? {value[0]} : {other[0]})", lambda given: (value if asked[1](given) else other)[1](given)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_conditions_are_bounds_or_refused(seed):
+    rng, answered = random.Random(seed), 0
+    for _ in range(amount(400, 40_000)):
+        text, value = chosen(rng, rng.choice((1, 2, 3)))
+        try:
+            found = layout_of(text, shape=("N", "K"), coords="i,j", values={"M": "M", "L": "L"})
+        except TlaError:
+            continue
+        answered += 1
+        for _sizes in range(3):
+            sizes = {name: rng.randint(1, 7) for name in SIZES}
+            layout = at(found, sizes)
+            table, box = offsets(layout).reshape(sizes["N"], sizes["K"], order="F"), layout.origin_shape
+            for i, j in itertools.product(range(sizes["N"]), range(sizes["K"])):
+                got = int(table[i, j]) if i < int(box[0]) and j < int(box[1]) else -1
+                assert got == value({"i": i, "j": j, **sizes}), (text, sizes, i, j)
+    assert answered > 20
 
 
 def test_bounds_of_names_and_of_numbers():

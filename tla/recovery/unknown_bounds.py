@@ -97,7 +97,10 @@ def choice(condition: Open, first: Any, second: Any, held: tuple[Open, ...] = ()
     asked = condition.where(held)
     if isinstance(asked, bool):
         return _assumed(first if asked else second, held)
-    return Choice(asked, _assumed(first, (*held, asked)), _assumed(second, (*held, asked.opposite())))
+    first, second = _assumed(first, (*held, asked)), _assumed(second, (*held, asked.opposite()))
+    if isinstance(first, int) and isinstance(second, int) and {first, second} <= {0, 1}:  # a truth value
+        return first if first == second else asked if first else asked.opposite()
+    return Choice(asked, first, second)
 
 
 def _assumed(x: Any, held: tuple[Open, ...]) -> Any:

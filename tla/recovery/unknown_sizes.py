@@ -144,18 +144,19 @@ class SymbolicEvaluator(Evaluator):
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
         """The branch that is proved to be taken; && and || are such choices of 0 and 1."""
-        holds = self.of(condition)[0]
-        if isinstance(holds, SymInt):
-            holds = self.tested(op, "!=", holds, 0)
+        holds = self.truth(op, condition)
         if isinstance(holds, Open):
             return self.chosen(op, holds, *(self.of(x)[0] for x in branches)), "int32"
-        if op != "select" and bool(holds) == (op == "both") and isinstance(other := self.of(branches[0])[0], Open):
-            return other, "int32"
         if op == "both":
-            return (int(self.of(branches[0])[0] != 0) if holds else 0), "int32"
+            return (self.truth(op, branches[0]) if holds else 0), "int32"
         if op == "either":
-            return (1 if holds else int(self.of(branches[0])[0] != 0)), "int32"
+            return (1 if holds else self.truth(op, branches[0])), "int32"
         return self.of(branches[0] if holds else branches[1])
+
+    def truth(self, op: Op, tree: Any) -> Any:
+        """Whether a value is not 0: 1 or 0, or Open where coordinates decide."""
+        value = self.of(tree)[0]
+        return value if isinstance(value, Open) else self.tested(op, "!=", self.decided(value), 0)
 
     def chosen(self, op: Op, holds: Open, first: Any, second: Any = None) -> Any:
         """The choice of a condition of coordinates, or what && and || make of it."""
