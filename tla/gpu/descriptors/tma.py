@@ -15,7 +15,7 @@ from ...algebra.divide import logical_divide, tile_to_shape, zipped_divide
 from ...algebra.inverse import right_inverse
 from ...algebra.predicates import is_injective
 from ...core.element import Element
-from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Reason
+from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
 from ...core.int_tuple import leaves, product_each, rank, shown, size
 from ...core.ints import Int, is_int, known, static
 from ...core.kinds import AnyLayout
@@ -170,9 +170,7 @@ def _require_operation(operation: object, cluster: object) -> None:
 
 def shared_of(where: str, smem: object, element: Element) -> Swizzled:
     """Shared memory taken apart; DivisibilityError for a swizzle that no map has."""
-    parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
-    if isinstance(parts, Reason):
-        raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
+    parts = taken_apart(f"{where}: ", smem, element)
     return parts._replace(inner=_of_modes(parts.inner))
 
 

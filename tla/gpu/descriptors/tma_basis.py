@@ -9,6 +9,7 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, construct_tma_gbasis an
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -66,20 +67,13 @@ def _unwrapped(mode: tuple[Any, ...]) -> IntTree:
 
 def runs_of(vectors: Layout, smem: Layout) -> list[tuple[Any, ScaledBasis]]:
     """The modes, from the first of shared memory on, in which it goes along a mode of the tensor with step 1: extent and mode."""
-    return [*_runs(coalesce(composition(vectors, right_inverse(smem))))]
-
-
-def _runs(layout: Layout) -> Iterator[tuple[Any, ScaledBasis]]:
-    """The leading modes of a layout of coordinates that go along a mode of the tensor with step 1."""
-    for i, (extent, e) in enumerate(zip(leaves(layout.shape), leaves(layout.stride))):
-        if not isinstance(e, ScaledBasis) or not is_constant(1, e.value):
-            if i == 0:
-                what = "shared memory goes along no mode of the tensor with step 1"
-                raise DivisibilityError(
-                    f"make_tma_copy: {what}: {layout}", "a first mode like _64:_1@1", "give shared memory the order of gmem"
-                )
-            return
-        yield extent, e
+    layout = coalesce(composition(vectors, right_inverse(smem)))
+    pairs = zip(leaves(layout.shape), leaves(layout.stride))
+    found = [*itertools.takewhile(lambda pair: isinstance(pair[1], ScaledBasis) and is_constant(1, pair[1].value), pairs)]
+    if not found:
+        what = f"make_tma_copy: shared memory goes along no mode of the tensor with step 1: {layout}"
+        raise DivisibilityError(what, "a first mode like _64:_1@1", "give shared memory the order of gmem")
+    return found
 
 
 def _paths(shape: IntTupleLike, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:

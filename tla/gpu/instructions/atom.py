@@ -52,10 +52,20 @@ def tv(shape: IntTree, stride: IntTree) -> Layout:
     return Layout(static_tree(shape), static_tree(stride))
 
 
-def side_by_side(modes: list[tuple[IntTree, IntTree]], one_tuple: bool = False) -> tuple[IntTree, IntTree]:
+#: Extents, each with its stride.
+Modes = list[tuple[int, int]]
+
+
+def side_by_side(modes: Modes, one_tuple: bool = False) -> tuple[IntTree, IntTree]:
     """The shape and the strides of modes, those of extent 1 left out; a single mode is in a tuple only if one_tuple."""
     kept = [m for m in modes if m[0] != 1] or [(1, 0)]
     return kept[0] if len(kept) == 1 and not one_tuple else (tuple(n for n, _d in kept), tuple(d for _n, d in kept))
+
+
+def tv_of(threads: Modes, values: Modes, one_tuple: bool = False) -> Layout:
+    """(thread, value) -> index, of the modes of both, those of extent 1 left out. one_tuple: of values, as side_by_side has it."""
+    (s, d), (t, e) = side_by_side(threads), side_by_side(values, one_tuple)
+    return tv((s, t), (d, e))
 
 
 def shape_of(m: int, n: int, k: int) -> Shape:
