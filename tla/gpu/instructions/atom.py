@@ -47,6 +47,11 @@ def static_tree(x: IntTree) -> IntTree:
     return tuple(map(static_tree, x)) if isinstance(x, tuple) else static(x)
 
 
+def as_types(x: object) -> Any:
+    """Plain integers as static ones, what C++ takes as types; anything else as it is."""
+    return tuple(map(as_types, x)) if isinstance(x, tuple) else static(x) if type(x) is int else x
+
+
 def tv(shape: IntTree, stride: IntTree) -> Layout:
     """The static layout of a shape and its strides."""
     return Layout(static_tree(shape), static_tree(stride))

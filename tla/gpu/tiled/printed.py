@@ -23,6 +23,7 @@ from ...algebra.inverse import left_inverse
 from ...algebra.predicates import same_map
 from ...core.brackets import split
 from ...core.cache import plain_memo
+from ...core.each_leaf import each_leaf
 from ...core.element import Element
 from ...core.errors import LeafTypeError, ParseError, TlaError
 from ...core.int_tuple import Underscore, _, size
@@ -63,11 +64,6 @@ _NEEDS = {
 _DSL = re.compile(r" |ThrID")
 _BARE = re.compile(r"(?<![\w@.])(-?\d+)(?![\w.])")
 _UNSAID = Element("unsaid", 1)
-
-
-def is_printed(text: str) -> bool:
-    """Whether a text begins as the print of a tiled MMA or copy, or of an atom, does."""
-    return bool(_HEADER.fullmatch(text.lstrip().partition("\n")[0]))
 
 
 def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
@@ -232,11 +228,8 @@ def _copy_atom(said: dict[str, Any]) -> CopyAtom:
 
 def _in_bits(tv: Layout, bits: int) -> Layout:
     """(thread, value) -> element as (thread, bit) -> bit."""
-    return Layout((tv[0].shape, (static(bits), tv[1].shape)), (_times(tv[0].stride, bits), (static(1), _times(tv[1].stride, bits))))
-
-
-def _times(stride: Any, n: int) -> Any:
-    return tuple(_times(d, n) for d in stride) if isinstance(stride, tuple) else stride * static(n)
+    threads, values = (each_leaf("from_print", mode.stride, lambda d: d * static(bits)) for mode in tv)
+    return Layout((tv[0].shape, (static(bits), tv[1].shape)), (threads, (static(1), values)))
 
 
 def _typed(element: Element, thr_id: Layout, src: Layout) -> Iterator[CopyAtom]:

@@ -122,7 +122,7 @@ def _write_swizzled(x: SwizzledSharedLayout) -> Pairs:
 
 
 def _least_shape(vectors: Sequence[Sequence[int]]) -> list[int]:
-    return [1 << max(v[k].bit_length() for v in vectors) for k in range(len(vectors[0]))] if vectors else [1]
+    return tiles.least_shape(vectors, len(vectors[0]) if vectors else 1)
 
 
 def _read_linear(p: Pairs) -> DistributedLinearLayout:

@@ -29,8 +29,7 @@ TMA_BOX = 256
 
 def _per_block(where: str, shape: Sequence[int], cga_layout: Sequence[Vector]) -> tuple[int, ...]:
     """The part of a shape that one block has."""
-    sizes = tiles.cga_size(cga_layout, len(shape))
-    return tuple(max(1, n // c) for n, c in zip(shape, sizes))
+    return tuple(max(1, n // c) for n, c in zip(shape, tiles.least_shape(cga_layout, len(shape))))
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +53,8 @@ class SwizzledSharedLayout(Parameters):
     order: Sequence[int]
     cga_layout: Any = ()
 
+    _ranked = "order"
+
     def __post_init__(self) -> None:
         for name in ("vec", "per_phase", "max_phase"):
             n = integer(f"{self.name}: {name}", getattr(self, name))
@@ -61,11 +62,6 @@ class SwizzledSharedLayout(Parameters):
             self._set(**{name: n})
         self._order("order", len(self.order) if isinstance(self.order, (list, tuple)) else 0)
         self._vectors("cga_layout", self.rank)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.order)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of a tensor of this shape, from offset and block to its elements."""
@@ -223,7 +219,7 @@ class SharedLinearLayout(Parameters):
     @property
     def shape(self) -> tuple[int, ...]:
         """The least shape that holds all bases."""
-        return tuple(1 << max(v[k].bit_length() for v in (*self.offset_bases, *self.block_bases)) for k in range(self.rank))
+        return tuple(tiles.least_shape((*self.offset_bases, *self.block_bases), self.rank))
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of a tensor of this shape, from offset and block to its elements."""
@@ -256,6 +252,8 @@ class PaddedSharedLayout(Parameters):
     cga_layout: Any
     shape: Sequence[int]
 
+    _ranked = "shape"
+
     def __post_init__(self) -> None:
         rank = len(self._powers("shape"))
         self._vectors("offset_bases", rank)
@@ -266,11 +264,6 @@ class PaddedSharedLayout(Parameters):
         for interval, padding in pairs:
             tiles.power(self.name, "an interval", interval)
             tiles.power(self.name, "a padding", padding)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
 
     @staticmethod
     def with_identity_for(pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: IntTree = ()) -> PaddedSharedLayout:
@@ -289,8 +282,8 @@ class PaddedSharedLayout(Parameters):
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout before padding, of a tensor of this shape."""
         shape = tiles.checked_shape(self.name, shape, self.rank)
-        sizes = [1 << max((v[k].bit_length() for v in self.offset_bases), default=0) for k in range(self.rank)]
-        tile = LinearLayout({"offset": self.offset_bases}, dict(zip(tiles.dim_names(self.rank), sizes)))
+        sizes = zip(tiles.dim_names(self.rank), tiles.least_shape(self.offset_bases, self.rank))
+        tile = LinearLayout({"offset": self.offset_bases}, dict(sizes))
         return tiles.combine(self.name, tile, self.cga_layout, shape)
 
 
