@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..linear_layout import LinearLayout
+from ..value import power_of_two
 from . import tiles
 from .distributed import BlockedLayout, require_distributed
 from .parameters import Parameters, Vector, flag, one_of
@@ -300,7 +301,7 @@ class DotOperandLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         if isinstance(self.parent, BlockedLayout):
             return self._of_fma(shape)
-        width = tiles.power(self.name, "k_width", self.k_width)
+        width = power_of_two(f"{self.name}: k_width", self.k_width)
         return self.parent.operand(self.operand_index, width, shape, self.cga_layout)  # type: ignore[no-any-return]
 
     def _of_fma(self, shape: Vector) -> LinearLayout:

@@ -18,7 +18,7 @@ from ...core.errors import LeafTypeError, RankError
 from ...core.ints import IntTree
 from ...core.leaf_arithmetic import plus, times
 from ..linear_layout import LinearLayout
-from ..value import integer
+from ..value import integer, power_of_two
 from . import tiles
 from .parameters import Parameters, Vector, flag, one_of
 from .tiles import identity_1d
@@ -209,7 +209,7 @@ class SharedLinearLayout(Parameters):
             raise RankError(f"{self.name}: no offset_bases", "at least one", "write [[1]]")
         self._vectors("offset_bases", len(vectors[0]))
         self._vectors("block_bases", len(vectors[0]))
-        self._set(alignment=tiles.power(self.name, "alignment", self.alignment))
+        self._set(alignment=power_of_two(f"{self.name}: alignment", self.alignment))
 
     @property
     def rank(self) -> int:
@@ -262,8 +262,8 @@ class PaddedSharedLayout(Parameters):
         if not pairs or len({interval for interval, _ in pairs}) != len(pairs):
             raise RankError(f"{self.name}: interval_padding_pairs {list(pairs)}", "intervals that differ, at least one", "write [[32, 4]]")
         for interval, padding in pairs:
-            tiles.power(self.name, "an interval", interval)
-            tiles.power(self.name, "a padding", padding)
+            power_of_two(f"{self.name}: an interval", interval)
+            power_of_two(f"{self.name}: a padding", padding)
 
     @staticmethod
     def with_identity_for(pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: IntTree = ()) -> PaddedSharedLayout:
@@ -312,7 +312,7 @@ class PartitionedSharedLayout(Parameters):
 
     def __post_init__(self) -> None:
         for name in ("num_partitions", "num_groups"):
-            self._set(**{name: tiles.power(self.name, name, getattr(self, name))})
+            self._set(**{name: power_of_two(f"{self.name}: {name}", getattr(self, name))})
         tiles.require(self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece")
         piece = self.partition_layout
         if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):

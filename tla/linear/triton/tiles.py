@@ -118,10 +118,6 @@ def least_shape(bases: Sequence[Sequence[int]], rank: int) -> list[int]:
     return [1 << max((v[k].bit_length() for v in bases), default=0) for k in range(rank)]
 
 
-def power(where: str, name: str, n: int) -> int:
-    return power_of_two(f"{where}: {name}", n)
-
-
 def require(where: str, holds: bool, what: str, expected: str, fix: str) -> None:
     """Refuse what a vendor's instruction does not have."""
     if not holds:
