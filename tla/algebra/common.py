@@ -17,6 +17,7 @@ from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
+from ..core.literals import _0, _1
 from ..core.profiles import flatten
 from ..core.questions import equal, require_positive
 from ..core.strides import compact_col_major
@@ -27,7 +28,6 @@ from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 from .plain_integers import naming_static, noting
 
-_0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 

@@ -19,14 +19,13 @@ from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, se
 from ..core.kinds import certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
+from ..core.literals import _1
 from ..core.questions import at_most, require, require_positive
 from ..core.strides import Shape, Stride
 from .coalesce import filter
 from .codomain import cosize
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
 from .plain_integers import naming_static
-
-_1 = Int[1]()
 
 
 @certified

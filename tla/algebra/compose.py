@@ -11,16 +11,15 @@ from ..core.basis import BasisSum, ScaledBasis, as_coordinate, as_stride
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
 from ..core.int_tuple import Underscore, shown, size
-from ..core.ints import Int, IntTupleLike, is_int, is_static
+from ..core.ints import IntTupleLike, is_int, is_static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, unchecked_layout
+from ..core.literals import _0, _1
 from ..core.make_layout import MakeLayout
 from ..core.strides import Shape, Stride
 from ..core.swizzle import Swizzle
 from .by_mode import TilerLike
 from .composition import composition
-
-_0, _1 = Int[0](), Int[1]()
 
 
 def compose(a: Any, b: TilerLike) -> Any:

@@ -22,6 +22,7 @@ from ..core.ints import Int, IntLike, Leaf, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout, on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
+from ..core.literals import _0, _1
 from ..core.make_layout import MakeLayout
 from ..core.profiles import flatten
 from ..core.questions import equal
@@ -38,8 +39,6 @@ from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
 from .predicates import differs, is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
 from .recast import downcast, upcast
-
-_0, _1 = Int[0](), Int[1]()
 
 # -------------------------------------------------------------------------------------------------- inverses
 

@@ -15,9 +15,10 @@ from ..core.basis import BasisSum
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown, size
-from ..core.ints import Int, IntTree, IntTupleLike, is_constant
+from ..core.ints import IntTree, IntTupleLike, is_constant
 from ..core.kinds import certified
 from ..core.layout import Layout, unchecked_layout, with_valid
+from ..core.literals import _0, _1
 from ..core.questions import equal
 from ..core.strides import Shape, Stride, compact_col_major
 from ..core.valid import ALL, UNKNOWN, spread
@@ -25,8 +26,6 @@ from .by_mode import by_mode, in_brackets
 from .composition_refusal import refusal
 from .cutting import cut_diagonals, cut_static, cutter
 from .flat_modes import Mode, flat_modes, merge, path_of, step_of, steps_of
-
-_0, _1 = Int[0](), Int[1]()
 
 
 @in_brackets

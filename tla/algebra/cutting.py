@@ -23,10 +23,9 @@ from ..core.errors import DivisibilityError
 from ..core.ints import Int, IntLike, IntTupleLike, Leaf, is_constant, is_static, known, leaf, settled, static
 from ..core.layout import Layout, plain_layout
 from ..core.leaf_arithmetic import ceil_div, mul, smaller
+from ..core.literals import _0, _1
 from ..core.questions import at_most, divides, equal, require
 from .flat_modes import Mode, has_symbols, steps_of
-
-_0, _1 = Int[0](), Int[1]()
 
 
 class Piece(NamedTuple):

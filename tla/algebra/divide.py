@@ -22,6 +22,7 @@ from ..core.ints import Int, IntTree, IntTupleLike, is_int
 from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
+from ..core.literals import _0, _1
 from ..core.questions import at_most, equal, every, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
 from ..core.valid import ALL
@@ -36,7 +37,6 @@ from .modes import append
 from .ordered import MakeOrderedLayout
 from .plain_integers import naming_static
 
-_0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 

@@ -14,11 +14,9 @@ from ..core.int_tuple import leaves
 from ..core.ints import Int, IntLike, Leaf, is_constant, known, leaf
 from ..core.layout import Layout, plain_layout, unchecked_layout
 from ..core.leaf_arithmetic import mul
+from ..core.literals import _0, _1
 from ..core.questions import at_most, equal, require
 from ..core.strides import Shape, Stride
-
-_0, _1 = Int[0](), Int[1]()
-
 
 Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
 

@@ -16,12 +16,11 @@ from ..core.ints import Int, IntLike, IntTree, Leaf, is_constant, known, leaf, s
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, unchecked_layout, with_valid
 from ..core.leaf_arithmetic import ceil_div, mul
+from ..core.literals import _1
 from ..core.questions import at_most, divides, equal, require
 from ..core.strides import Shape, Stride
 from ..core.valid import UNKNOWN, first, spread
 from .flat_modes import Mode, flat_modes
-
-_1 = Int[1]()
 
 
 def _counted(name: str, *numbers: int) -> list[int]:

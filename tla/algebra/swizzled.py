@@ -18,13 +18,13 @@ from ..core.ints import Int, IntLike, is_constant, is_static, known, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
+from ..core.literals import _0, _1
 from ..core.swizzle import CoordSwizzle, Swizzle, between
 from .composition import composition
 from .exhaustive import first_difference
 from .flat_modes import flat_modes
 from .modes import dice, slice_and_offset
 
-_0, _1 = Int[0](), Int[1]()
 _ALL_BITS = -1
 
 # ---------------------------------------------------------------------------------------------- composition

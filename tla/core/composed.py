@@ -17,17 +17,17 @@ from .conversions import offset_range
 from .coord import CoordLike, Offset
 from .errors import LeafTypeError, RankError
 from .int_tuple import leaves, mode, shown, symbols_given
-from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf
+from .ints import IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf
 from .kinds import AnyLayout
 from .layout import Layout, as_layout, origin_given
 from .leaf_arithmetic import plus
+from .literals import _0
 from .plain_ints import remade
 from .profiles import flatten, unflatten
 from .questions import equal
 from .swizzle import CoordSwizzle, Swizzle
 from .value import new_value
 
-_0 = Int[0]()
 #: A layout composed of more parts than this is refused.
 MAX_PARTS = 256
 

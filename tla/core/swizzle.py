@@ -15,9 +15,8 @@ from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import shown
 from .ints import Int, IntTree, Static, is_constant, leaf, static
 from .kinds import AnyLayout
+from .literals import _0
 from .value import Value, new_value
-
-_0 = Int[0]()
 
 # ---------------------------------------------------------------------------------------------------- of offsets
 

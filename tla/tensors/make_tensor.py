@@ -12,10 +12,11 @@ from ..algebra.tiles import start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import shown
-from ..core.ints import Int, leaf
+from ..core.ints import leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import as_layout, require_origin, whole_of
 from ..core.leaf_arithmetic import plus
+from ..core.literals import _0
 from ..core.make_layout import MakeLayout
 from . import transfer
 from .buffers import as_dtype, strided_storage
@@ -23,8 +24,6 @@ from .guard import Guard
 from .packed import storage_of
 from .positions import as_memory
 from .tensor import Tensor, require_box, tensor_of
-
-_0 = Int[0]()
 
 
 class _MakeTensor:
