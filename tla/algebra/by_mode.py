@@ -10,10 +10,9 @@ from ..core.cache import memo
 from ..core.composed import gives_coordinates
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import Underscore, _, mode, modes_of, opened, shown
-from ..core.ints import Int, IntTupleLike, Static, is_int, leaf
+from ..core.ints import Int, IntTupleLike, Static, _0, _1, is_int, leaf
 from ..core.kinds import AnyLayout, Certified, by_kind, own
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
-from ..core.literals import _0, _1
 from ..core.strides import compact_col_major
 from ..core.swizzle import Swizzle
 from ..core.valid import ALL, UNKNOWN

@@ -12,10 +12,9 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import Underscore, as_int_tuple, leaves, like, opened, shown
-from ..core.ints import IntTree, IntTupleLike, is_constant
+from ..core.ints import IntTree, IntTupleLike, _1, is_constant
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
-from ..core.literals import _1
 from ..core.profiles import require_congruent
 from ..core.questions import require
 from ..core.strides import Shape

@@ -13,11 +13,10 @@ from ..core.basis import Encoding, as_stride
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
-from ..core.literals import _0, _1
 from ..core.profiles import flatten
 from ..core.questions import equal, require_positive
 from ..core.strides import compact_col_major

@@ -15,11 +15,10 @@ from ..core.cache import memo
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import as_int_tuple, leaves, product, shown, size
-from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, settled
+from ..core.ints import Int, IntTree, IntTupleLike, Leaf, _1, is_constant, known, settled
 from ..core.kinds import certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
-from ..core.literals import _1
 from ..core.questions import at_most, require, require_positive
 from ..core.strides import Shape, Stride
 from .coalesce import filter

@@ -11,10 +11,9 @@ from ..core.basis import BasisSum, ScaledBasis, as_coordinate, as_stride
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
 from ..core.int_tuple import Underscore, shown, size
-from ..core.ints import IntTupleLike, is_int, is_static
+from ..core.ints import IntTupleLike, _0, _1, is_int, is_static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, unchecked_layout
-from ..core.literals import _0, _1
 from ..core.make_layout import MakeLayout
 from ..core.strides import Shape, Stride
 from ..core.swizzle import Swizzle

@@ -18,11 +18,10 @@ from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_constant, known, leaf, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout, on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
-from ..core.literals import _0, _1
 from ..core.make_layout import MakeLayout
 from ..core.profiles import flatten
 from ..core.questions import equal

@@ -15,10 +15,9 @@ from ..core.basis import BasisSum
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown, size
-from ..core.ints import IntTree, IntTupleLike, is_constant
+from ..core.ints import IntTree, IntTupleLike, _0, _1, is_constant
 from ..core.kinds import certified
 from ..core.layout import Layout, unchecked_layout, with_valid
-from ..core.literals import _0, _1
 from ..core.questions import equal
 from ..core.strides import Shape, Stride, compact_col_major
 from ..core.valid import ALL, UNKNOWN, spread

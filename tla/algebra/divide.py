@@ -18,11 +18,10 @@ from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, get, leaves, modes_of, opened, product, product_each, rank, shown, size
-from ..core.ints import Int, IntTree, IntTupleLike, is_int
+from ..core.ints import Int, IntTree, IntTupleLike, _0, _1, is_int
 from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
-from ..core.literals import _0, _1
 from ..core.questions import at_most, equal, every, require
 from ..core.strides import LayoutLeft, LayoutRight, Shape
 from ..core.valid import ALL

@@ -11,10 +11,9 @@ from ..core.basis import Basis, ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import leaves
-from ..core.ints import Int, IntLike, Leaf, is_constant, known, leaf
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, known, leaf
 from ..core.layout import Layout, plain_layout, unchecked_layout
 from ..core.leaf_arithmetic import mul
-from ..core.literals import _0, _1
 from ..core.questions import at_most, equal, require
 from ..core.strides import Shape, Stride
 

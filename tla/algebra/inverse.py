@@ -18,11 +18,10 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, like, shown
-from ..core.ints import Int, IntTree, is_constant, settled, static
+from ..core.ints import Int, IntTree, _0, _1, is_constant, settled, static
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul
-from ..core.literals import _0, _1
 from ..core.questions import at_most, equal, require
 from .coalesce import coalesce
 from .codomain import coprofile

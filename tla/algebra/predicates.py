@@ -17,11 +17,10 @@ from ..core.basis import Basis, Encoding
 from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
-from ..core.ints import IntLike, known, leaf, static
+from ..core.ints import IntLike, _1, known, leaf, static
 from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
-from ..core.literals import _1
 from ..core.questions import at_most, equal
 from .codomain import cosize
 from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, smallest, step_of

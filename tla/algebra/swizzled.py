@@ -14,11 +14,10 @@ from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE
 from ..core.errors import DivisibilityError, LeafTypeError, Unproven
 from ..core.int_tuple import Underscore, leaves, shown, size
-from ..core.ints import Int, IntLike, is_constant, is_static, known, static
+from ..core.ints import Int, IntLike, _0, _1, is_constant, is_static, known, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
-from ..core.literals import _0, _1
 from ..core.swizzle import CoordSwizzle, Swizzle, between
 from .composition import composition
 from .exhaustive import first_difference

@@ -17,11 +17,10 @@ from .conversions import offset_range
 from .coord import CoordLike, Offset
 from .errors import LeafTypeError, RankError
 from .int_tuple import leaves, mode, shown, symbols_given
-from .ints import IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf
+from .ints import IntTree, IntTupleLike, _0, is_constant, is_int, is_leaf, is_static, leaf
 from .kinds import AnyLayout
 from .layout import Layout, as_layout, origin_given
 from .leaf_arithmetic import plus
-from .literals import _0
 from .plain_ints import remade
 from .profiles import flatten, unflatten
 from .questions import equal

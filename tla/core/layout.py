@@ -30,10 +30,9 @@ from .int_tuple import (
     symbols_given,
     text,
 )
-from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, Static, is_static, leaf, static
+from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, Static, _0, is_static, leaf, static
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import larger
-from .literals import _0
 from .plain_ints import are_static
 from .profiles import flatten, require_congruent, unflatten
 from .questions import asking_nothing_new, at_most, require

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .basis import BasisSum, E, ScaledBasis
 from .int_tuple import leaves, like, modes_of, product, product_each
-from .ints import IntTree, IntTupleLike, Leaf
+from .ints import IntTree, IntTupleLike, Leaf, _0, _1
 from .leaf_arithmetic import add, ceil_div, mul, smaller
-from .literals import _0, _1
 from .questions import at_most, equal
 from .strides import Shape, Stride
 

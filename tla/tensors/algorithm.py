@@ -17,10 +17,9 @@ from ..core.composed import around, innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, shown
-from ..core.ints import IntTree, IntTupleLike, leaf
+from ..core.ints import IntTree, IntTupleLike, _0, leaf
 from ..core.layout import Layout, require_origin
 from ..core.leaf_arithmetic import ceil_div
-from ..core.literals import _0
 from ..core.make_layout import MakeLayout
 from ..core.questions import require_positive
 from ..core.strides import LayoutLeft

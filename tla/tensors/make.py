@@ -15,10 +15,9 @@ from ..core.basis import as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import as_int_tuple, leaves, product_each, size
-from ..core.ints import IntTree, IntTupleLike, is_int, known
+from ..core.ints import IntTree, IntTupleLike, _0, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
-from ..core.literals import _0
 from .buffers import as_dtype
 from .guard import whole
 from .make_tensor import MakeTensor, new_buffer

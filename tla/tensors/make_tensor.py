@@ -12,11 +12,10 @@ from ..algebra.tiles import start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import shown
-from ..core.ints import leaf
+from ..core.ints import _0, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import as_layout, require_origin, whole_of
 from ..core.leaf_arithmetic import plus
-from ..core.literals import _0
 from ..core.make_layout import MakeLayout
 from . import transfer
 from .buffers import as_dtype, strided_storage

@@ -23,11 +23,10 @@ from ..core.display import Displayed
 from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import IntLike, IntTree, Leaf, is_int, is_leaf, known, leaf
+from ..core.ints import IntLike, IntTree, Leaf, _0, is_int, is_leaf, known, leaf
 from ..core.kinds import AnyLayout, is_operation
 from ..core.layout import with_valid
 from ..core.leaf_arithmetic import plus
-from ..core.literals import _0
 from ..core.make_layout import MakeLayout, stride
 from ..core.questions import at_most, equal
 from ..core.strides import Shape, compact_col_major

@@ -20,11 +20,10 @@ from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import IntLike, IntTree, IntTupleLike, is_int, leaf
+from ..core.ints import IntLike, IntTree, IntTupleLike, _0, _1, is_int, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, join, require_origin, with_valid
 from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
-from ..core.literals import _0, _1
 from ..core.make_layout import MakeLayout
 from ..core.profiles import congruent
 from ..core.questions import at_most, divides, equal
