@@ -21,7 +21,7 @@ from ...core.on_demand import jax_module
 _ENDING = ".xplane.pb"
 #: The lines of a TPU: the instructions that take the core's time, and the spans of asynchronous ones, beside which it works.
 _OPS, _ASYNC, _MODULES = "XLA Ops", "Async XLA Ops", "XLA Modules"
-_MODULE = re.compile(r"(.*?)(?:\([0-9]{1,20}\))?")
+_PROGRAM_ID = re.compile(r"\([0-9]{1,20}\)\Z")
 #: An instruction as a TPU names it, by its whole text, or other devices by its name.
 _INSTRUCTION = re.compile(r"%?([^ =]+)(?: = .*)?", re.DOTALL)
 
@@ -126,7 +126,7 @@ def _runs(device: str, plane: Any) -> Iterator[_Run]:
         for line in plane.lines:
             yield from _stated(device, line.events)
         return
-    modules = sorted((e.start_ns, _MODULE.fullmatch(e.name)[1]) for e in (lines[_MODULES].events if _MODULES in lines else ()))
+    modules = sorted((e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in (lines[_MODULES].events if _MODULES in lines else ()))
     starts = [start for start, _name in modules]
     for name in (_OPS, _ASYNC):
         for event in lines[name].events if name in lines else ():
