@@ -89,11 +89,7 @@ class _FragmentReader(Reader):
         kind = word.removeprefix("#mosaic_gpu.")
         if kind == "WGSplatFragLayout":
             raise LoweringError(f"{self.text[:60]}", "elements of their own", "a splat is one value in all registers: it has no layout")
-        kinds: dict[str, Callable[[], TiledFragment | StridedFragment]] = {
-            "TiledLayout": self.tiled,
-            "TMEMLayout": self.tiled,
-            "WGStridedFragLayout": self.strided,
-        }
+        kinds = {"TiledLayout": self.tiled, "TMEMLayout": self.tiled, "WGStridedFragLayout": self.strided}
         if kind not in kinds:
             self.unexpected(f"a layout: {', '.join([*kinds, *NAMED])}", at=at)
         self.advance()
@@ -102,11 +98,11 @@ class _FragmentReader(Reader):
     def tiled(self) -> TiledFragment:
         at = self.at
         tiles = self.named("tiling", self.tiles)
-        warps, lanes = (self.behind(name, lambda: tuple(self.sequence(self.dim))) for name in ("warp_dims", "lane_dims"))
+        dims = [self.behind(name, lambda: tuple(self.sequence(self.dim))) for name in ("warp_dims", "lane_dims")]
         vector = self.behind("vector_dim", lambda: self.integer("a dimension"))
         self.take(",")
         try:
-            return TiledFragment(tuple(tiles), warps, lanes, vector)
+            return TiledFragment(tuple(tiles), *dims, vector)
         except (RangeError, RankError, DivisibilityError) as error:
             self.fail(*error.reason, at=at)
 
