@@ -14,8 +14,6 @@ from ..core.on_demand import load_on_demand
 if TYPE_CHECKING:
     from .measured import Measure, Trial, Trials, try_advice
     from .mosaic.block import Block, block
-    from .mosaic.fragment_text import parse_fragment_layout, shared_layout
-    from .mosaic.fragments import Replicated, StridedFragment, TiledFragment
     from .mosaic.kernel import KernelCall, Window, pallas_call
     from .mosaic.memref import MemRef, parse_memref, to_memref
     from .mosaic.registers import RegisterLayout, parse_register_layout
@@ -81,8 +79,6 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.memory": "Buffer Memory Peak memory",
         "shardings.mesh": "Axis DimSharding Mesh MeshSharding",
         "programs.module": "Module SourceLine read_module",
-        "mosaic.fragments": "Replicated StridedFragment TiledFragment",
-        "mosaic.fragment_text": "parse_fragment_layout shared_layout",
         "mosaic.kernel": "KernelCall Window pallas_call",
         "mosaic.memref": "MemRef parse_memref to_memref",
         "programs.profile": "Profile Time read_profile",
@@ -145,14 +141,11 @@ __all__ = [
     "RegisterLayout",
     "Relayout",
     "ReplicaGroups",
-    "Replicated",
     "ShardGroup",
     "Sharding",
     "SourceLine",
     "Split",
-    "StridedFragment",
     "Target",
-    "TiledFragment",
     "Time",
     "TokenShape",
     "Total",
@@ -190,7 +183,6 @@ __all__ = [
     "padded_element_count",
     "padding_value",
     "pallas_call",
-    "parse_fragment_layout",
     "parse_instruction",
     "parse_layout_mode",
     "parse_memref",
@@ -216,7 +208,6 @@ __all__ = [
     "shape_usage",
     "shardy_meshes",
     "shardy_text",
-    "shared_layout",
     "strip",
     "tiled_dimensions",
     "to_memref",
