@@ -15,7 +15,8 @@ from .machines import Machine
 from .plan import ConversionPlan
 from .slices import Registers, Slices, ways
 from .steps import BYTE_BITS
-from .through_rows import Rows, Side, through_rows
+from .through_lines import through_lines
+from .through_rows import AnySide, Rows, through_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,7 +31,7 @@ class RadixPlan:
     kind           "registers", "shuffles" or "shared memory"
     shuffles, bytes, wavefronts, instructions, cycles, why, element_bits   as of a ConversionPlan
     slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each
-    rows           where it goes through rows in shared memory: both sides of it
+    rows           where it goes through shared memory whole: both sides of it
     src, dst       the layouts
 
     >>> from tla.access import convert
@@ -180,7 +181,7 @@ def convert_digits(
         what = f"convert from {first.in_sizes['thread']} threads to {second.in_sizes['thread']}"
         raise RangeError(what, "as many", "give both layouts the same threads")
     width = max(BYTE_BITS, element_bits)
-    rows = through_rows(first, second, width, machine)
+    rows = min((through_rows(first, second, width, machine), *through_lines(first, second, width, machine)), key=lambda way: way.rank)
     size = rows.elements * width // 8
     if through == "shuffle":
         raise RangeError("convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out")
@@ -278,14 +279,15 @@ def _function(name: str, smem: str, lines: Sequence[str]) -> str:
 
 def _rows_text(dialect: Dialect, rows: Rows, width: int) -> Iterator[str]:
     yield "const unsigned thread = threadIdx.x;"
+    yield from rows.text
     yield from _side_text(dialect, rows.store, width, "src")
     yield "__syncthreads();"
     yield from _side_text(dialect, rows.load, width, "dst")
 
 
-def _side_text(dialect: Dialect, side: Side, width: int, name: str) -> Iterator[str]:
-    yield f"const unsigned {name}_at = {side.start};"
+def _side_text(dialect: Dialect, side: AnySide, width: int, name: str) -> Iterator[str]:
+    yield from side.head(name)
     if side.vector > 1:
         yield from vector_mover(dialect, name == "src", side.vector, width)
-    for vector in side.vectors():
-        yield (stored if name == "src" else loaded)(vector, f"{name}_at + {vector.at}", side.vector > 1)
+    for place, vector in side.accesses(name):
+        yield (stored if name == "src" else loaded)(vector, place, side.vector > 1)
