@@ -61,12 +61,13 @@ class Lines(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """The function `place` of coordinates."""
-        digits = [_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of]
+        number = " + ".join(_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of) or "0u"
         turns = [_times(f"at / {lines * self.line}u", factor * self.unit) for lines, factor in self.terms]
         yield f"const auto place = []({', '.join(f'unsigned x{k}' for k in range(len(self.digits)))}) {{"
-        yield f"  const unsigned at = {' + '.join(digits) or '0u'};"
-        rotated = f"at / {self.line}u * {self.line}u + ({' + '.join(['at', *turns])}) % {self.line}u"
-        yield f"  return {rotated if turns else 'at'};"
+        if turns:
+            yield f"  const unsigned at = {number};"
+            number = f"at / {self.line}u * {self.line}u + ({' + '.join(['at', *turns])}) % {self.line}u"
+        yield f"  return {number};"
         yield "};"
 
 
