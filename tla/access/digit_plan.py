@@ -92,7 +92,7 @@ class RadixPlan:
             return found
         if self.part is None:
             ((held, _),) = self.slices
-            found.reshape(-1, found.shape[-1])[:] = given.reshape(-1, given.shape[-1])[:, [*held]]
+            found.reshape(-1, found.shape[-1])[:] = given.reshape(-1, given.shape[-1])[:, np.array(held)]
             return found
         by_warp = given.reshape(*_warps(self.part.src), -1)
         into = found.reshape(*_warps(self.part.dst), -1)
@@ -110,13 +110,12 @@ class RadixPlan:
         >>> from tla.access import convert
         >>> from tla.linear import radix
         >>> a, b = radix("thread=6:1, value=2:6 -> index=12"), radix("thread=6:2, value=2:1 -> index=12")
-        >>> print(*convert(a, b).cuda().splitlines()[2:8], sep="\n")
-          const unsigned thread = threadIdx.x;
-          const unsigned src_at = thread;
-          smem[src_at + 0] = src[0];
-          smem[src_at + 6] = src[1];
-          __syncthreads();
-          const unsigned dst_at = thread * 2u;
+        >>> for line in convert(a, b).cuda().splitlines()[3:7]:
+        ...     print(line.strip())
+        const unsigned src_at = thread;
+        smem[src_at + 0] = src[0];
+        smem[src_at + 6] = src[1];
+        __syncthreads();
         """
         return self._text(CUDA, name)
 
@@ -270,7 +269,7 @@ def _before(src: RadixLayout, dst: RadixLayout) -> Registers | None:
             found = [before.index(x) for x in after if x in before]
         if len(found) != len(after) or [before[v] for v in found] != after:
             return None
-    return found and tuple(found)
+    return None if found is None else (*found,)
 
 
 def _values(layout: RadixLayout, thread: int) -> Iterator[tuple[int, ...]]:
