@@ -19,8 +19,10 @@ from ..core.strides import Shape, Stride
 from ..core.swizzle import Swizzle
 from .by_mode import TilerLike
 from .composition import composition
+from .plain_integers import naming_static
 
 
+@naming_static
 def compose(a: Any, b: TilerLike) -> Any:
     """a after b: composition(a, b) where that is a layout, else, of static layouts, the ComposedLayout that it is.
 

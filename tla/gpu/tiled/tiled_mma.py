@@ -235,7 +235,7 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
     if not is_int(p) and not isinstance(p, Layout):
         raise LeafTypeError(where, "an integer, a layout or _", "write 32")
     if not (p.is_static if isinstance(p, Layout) else is_static(p)):
-        raise LeafTypeError(where, "static integers: it is a type in C++", "write it with Int[N]()")
+        raise LeafTypeError(where, "static integers: it is a type in C++", "write static(...) around it")
     if is_int(p) and (known(p) or 0) < 1:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
