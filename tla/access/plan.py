@@ -195,7 +195,7 @@ class ConversionPlan:
             layout: gl.constexpr = gl.DistributedLinearLayout([[2], [1]], [], [], [], [4])
             return gl.convert_layout(x, layout)
         """
-        return gluon_function(name, self.steps, self.dst)
+        return gluon_function(name, self.steps, self.src, self.dst, self.element_bits)
 
 
 def _sizes(layout: LinearLayout) -> tuple[int, int, int]:
