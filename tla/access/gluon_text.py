@@ -8,7 +8,7 @@ from ..core.errors import RangeError
 from ..core.int_tuple import shown
 from ..linear import LinearLayout, bits
 from ..linear.building import unpack
-from .by_bits import offset_columns
+from .by_bits import by_bits, offset_columns
 from .device_text import require_name
 from .rounds import exchanged_bits
 from .steps import BYTE_BITS, Load, Shuffle, Step, Store
@@ -48,12 +48,27 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
     if swizzled is not None:
         what = f"gluon of registers {', '.join(map(str, swizzled))} apart: Triton asks for the order of the dimensions, and aborts"
         raise RangeError(what, "registers that change one bit of the element each", "use plan.cuda()")
-    if any(isinstance(step, Shuffle) for step in steps) and (count := exchanged_bits(src, dst)) >= MOST_SHUFFLED:
-        what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
-        raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", 'plan that way, through="memory", or use plan.cuda()')
+    if any(isinstance(step, Shuffle) for step in steps):
+        _require_shuffled(src, dst)
+    for step, owners in ((step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))):
+        at = None if step.matrices else by_bits(owners, step.layout, owners.get_in_dim_size("lane"))
+        if at is not None and not at._replace(register=[c for c in at.register if c]).walks_alike(step.vector):
+            what = f"gluon of vectors of {step.vector} elements in another order in other lanes: Triton takes shorter ones"
+            raise RangeError(what, "one order, and registers that walk along it bit by bit", "use plan.cuda()")
     if width <= BYTE_BITS and any(isinstance(step, (Store, Load)) and step.matrices and step.matrices.transposed for step in steps):
         what = "gluon of bytes that matrix instructions transpose in pairs: Triton does so for elements of 16 bits"
         raise RangeError(what, "other matrices, or vectors", 'plan vectors, memory="NVIDIA_SHARED", or use plan.cuda()')
+
+
+def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:
+    """Refuse shuffles that Triton 3.9 does not do, or does more of."""
+    fix = 'plan the way through memory, through="memory", or use plan.cuda()'
+    if (count := exchanged_bits(src, dst)) >= MOST_SHUFFLED:
+        what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
+        raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", fix)
+    given, wanted = (1 << sum(map(any, x.bases["register"])) for x in (src, dst))
+    if given > wanted:
+        raise RangeError(f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are", f"{given} or more", fix)
 
 
 def _vectors(bases: Sequence[Sequence[int]], order: Sequence[int]) -> list[list[int]]:
