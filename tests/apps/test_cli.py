@@ -523,6 +523,13 @@ def test_read_and_the_fixes_of_what_it_refuses(capsys):
     assert "write --values ld=72" in run(capsys, "read", "i*ld + j", "--shape", "8,8", "--values", "ld")[2]
 
 
+def test_read_says_the_box_inside_of_bounds(capsys):
+    argv = ["read", "i < 5 && j < 7 ? i*8 + j : -1", "--shape", "8,8"]
+    assert "(_8,_8):(_8,_1)\norigin_shape (_5,_7)\n" in run(capsys, *argv)[1]
+    assert json.loads(run(capsys, *argv, "--json")[1])["origin_shape"] == "(_5,_7)"
+    assert "origin_shape" not in run(capsys, "read", "i*8 + j", "--shape", "8,8")[1]
+
+
 def test_read_says_conflicts_by_itself(capsys):
     code, out, err = run(capsys, "read", "i*64 + j", "--shape", "64,64", "--bits", "16")
     assert (code, err) == (0, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.arrays import int64_of
 from ..core.element import Width
@@ -48,7 +48,8 @@ def read(arguments: argparse.Namespace) -> Answer:
     bits = arguments.bits or ASSUMED
     one = arguments.access and _counting.access(arguments.access, layout, bits)
     found = {arguments.access: one} if one else _usual(layout, bits)
-    value = {"layout": str(layout), "wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
+    value: dict[str, Any] = {"layout": str(layout), "origin_shape": str(layout.origin_shape)}  # what is inside of bounds
+    value |= {"wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
     value["accesses"] = [{"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()]
     said = str(one).splitlines() if one else _conflicts(found, f"{bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
     return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])

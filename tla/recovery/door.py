@@ -21,7 +21,8 @@ from .languages import LANGUAGES
 from .tables import MAX_OFFSETS, as_table, layout_of_table
 from .texts import coordinates_of, read
 from .unknown_bounds import box_of, within
-from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_function, offset_of_text, sizes_of
+from .unknown_functions import offset_of_function
+from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_text, sizes_of
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout
@@ -136,12 +137,13 @@ def _layout_of_sizes(
     extents, known = sizes_of(shape if isinstance(shape, tuple) else (shape,), values)
     if not isinstance(x, str):
         indices = coordinates(tuple(f"i{k}" for k in range(len(extents))), extents, known)
-        return layout_of_offset(offset_of_function(x, indices), indices, extents)
-    integer = _integer(language, integer)
-    code = read(x, language)
-    names = coordinates_of(code, _names(coords), len(extents), known)
-    indices = coordinates(names, extents, known)
-    offset, bounds = offset_of_text(code, dict(zip(names, indices)), known, integer)
+        offset, bounds = offset_of_function(x, indices)
+    else:
+        integer = _integer(language, integer)
+        code = read(x, language)
+        names = coordinates_of(code, _names(coords), len(extents), known)
+        indices = coordinates(names, extents, known)
+        offset, bounds = offset_of_text(code, dict(zip(names, indices)), known, integer)
     found = layout_of_offset(offset, indices, extents)
     return within(found, box_of(bounds, indices, extents)) if bounds else found
 

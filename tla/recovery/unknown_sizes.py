@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from ..core.composed import ComposedLayout
-from ..core.errors import LeafTypeError, ParseError, RangeError, RankError, Unproven
+from ..core.errors import LeafTypeError, ParseError, RangeError, Unproven
 from ..core.int_tuple import shown
 from ..core.ints import Leaf, is_int
 from ..core.layout import Layout
@@ -258,18 +258,6 @@ def offset_of_text(code: Code, indices: Mapping[str, Leaf], values: Mapping[str,
         return SymbolicEvaluator(code, given, integer).result()
     except RecursionError:
         raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
-
-
-def offset_of_function(f: Callable[..., Any], indices: tuple[Leaf, ...]) -> Leaf:
-    """The offset of a function at coordinates that are symbols."""
-    try:
-        found = f(*indices)
-    except TypeError as error:
-        what = f"{getattr(f, '__name__', 'the function')!s:.40} of {len(indices)} symbols: {str(error)[:200]}"
-        raise RankError(what, "a function of one coordinate for each extent", "write it with + - * // % ^") from error
-    if not is_int(found):
-        raise LeafTypeError(f"{shown(found):.60}, which a function gives", "an integer", "return one")
-    return found
 
 
 def layout_of_offset(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout:
