@@ -530,6 +530,17 @@ def test_read_says_the_box_inside_of_bounds(capsys):
     assert "origin_shape" not in run(capsys, "read", "i*8 + j", "--shape", "8,8")[1]
 
 
+def test_read_says_where_a_reader_disagrees(capsys):
+    argv = ["read", "i*64 + j", "--shape", "8,64", "--reader"]
+    out = run(capsys, *argv, "i*72 + j")[1]
+    assert "they differ at 448 of 512 coordinates:\n  (1,0) is written at 64 and read at 72\n" in out
+    found = json.loads(run(capsys, *argv, "i*72 + j", "--json")[1])
+    assert (found["different"], found["first"][0]) == (448, {"coordinate": [1, 0], "writer": 64, "reader": 72})
+    assert found["mends"][0]["reader"] == "takes 64 for 72 as its stride of coordinate 0"
+    assert run(capsys, *argv, "j + 64*i")[1] == "they agree at all 512 coordinates\n"
+    assert run(capsys, *argv, "i*")[0] == 1
+
+
 def test_read_says_conflicts_by_itself(capsys):
     code, out, err = run(capsys, "read", "i*64 + j", "--shape", "64,64", "--bits", "16")
     assert (code, err) == (0, "")

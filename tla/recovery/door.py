@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, is_sympy
+from ..core.kinds import AnyLayout
 from ..linear import LinearLayout, RadixLayout
 from ..linear.bridge import layout_of as layout_of_linear
+from ..tensors.offsets import offsets
 from ..xla import ArrayShape, lower
 from ..xla.jax import layout_of as layout_of_jax
 from .bounds import has_bounds, layout_in_bounds
@@ -84,29 +86,47 @@ def layout_of(
 
     Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they are the simplest.
     """
-    if isinstance(x, str) and is_isl(x):
-        x, coords, shape = read_isl(x)
-        language, integer = "python", "int64"
-    if isinstance(shape, Mapping):
-        coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
+    x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
     if (own := _own_layout(x, shape)) is not None:
         return own
     if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
         return _layout_of_sizes(x, shape, coords, language, integer, values or {})
-    extents = None if shape is None else _extents(shape)
-    if is_sympy(x):
-        x, language = str(x), "sympy"
-    if not isinstance(x, str) and not callable(x):
-        return layout_of_table(as_table(x, extents))
-    if extents is None:
-        raise _without_shape(x)
-    table = _table_of_text(x, extents, coords, language, integer, values or {}) if isinstance(x, str) else table_of_function(x, extents)
+    table = _table(x, shape, coords, language, integer, values or {})
     try:
         return layout_of_table(table)
     except RangeError:
         if not has_bounds(table):
             raise
     return layout_in_bounds(table)
+
+
+def offsets_of(
+    x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any] | None
+) -> Table:
+    """The offsets of what layout_of takes, whether they have a layout or not; of sizes that are numbers."""
+    x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
+    own: Any = x if isinstance(x, AnyLayout) else _own_layout(x, shape)
+    return as_table(offsets(own)) if own is not None else _table(x, shape, coords, language, integer, values or {})
+
+
+def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, values: Mapping[str, Any]) -> Table:
+    """The offsets of a table, a text or a function."""
+    extents = None if shape is None else _extents(shape)
+    if not isinstance(x, str) and not callable(x):
+        return as_table(x, extents)
+    if extents is None:
+        raise _without_shape(x)
+    return _table_of_text(x, extents, coords, language, integer, values) if isinstance(x, str) else table_of_function(x, extents)
+
+
+def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) -> tuple[Any, ...]:
+    """Bring what layout_of takes to one form: with the coordinates of a shape that has their names, and a map of isl or an expression of sympy as text."""
+    if isinstance(x, str) and is_isl(x):
+        x, coords, shape = read_isl(x)
+        language, integer = "python", "int64"
+    if isinstance(shape, Mapping):
+        coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
+    return (str(x), shape, coords, "sympy", integer) if is_sympy(x) else (x, shape, coords, language, integer)
 
 
 def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
@@ -127,8 +147,6 @@ def _layout_of_sizes(
     x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
 ) -> Layout | ComposedLayout:
     """The layout of a text or a function where sizes are names."""
-    if is_sympy(x):
-        x, language = str(x), "sympy"
     if not (isinstance(x, str) or callable(x)):
         expected = "positive integers: only a text or a function has sizes that are names"
         raise LeafTypeError(f"shape={shown(shape)} of a {type(x).__name__}", expected, "write shape=(64, 64)")

@@ -70,5 +70,5 @@ def _require_parameters(f: Callable[..., Any], count: int) -> None:
 
 
 def name_of(f: Callable[..., Any]) -> str:
-    """What a function is called in an error."""
+    """The name of a function, for an error."""
     return str(getattr(f, "__name__", type(f).__name__))

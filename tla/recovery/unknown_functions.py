@@ -142,7 +142,7 @@ class _Ways:
         self.f, self.indices, self.name, self.calls = f, indices, name_of(f), 0
 
     def value(self, taken: tuple[bool, ...]) -> Any:
-        """What the function gives where its first conditions are met or not: a choice where others follow."""
+        """The value of the function where its first conditions are met or not: a choice where others follow."""
         call = _Call(self.name, taken)
         found = self.called(call)
         for k in reversed(range(len(taken), len(call.conditions))):
