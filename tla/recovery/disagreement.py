@@ -1,4 +1,4 @@
-"""The coordinates at which a writer and a reader of one memory disagree, and the changes that make them agree, compared with all coordinates."""
+"""The coordinates at which a writer and a reader of one memory disagree, and the changes that make them agree."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, 
 
 
 def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) -> tuple[Any, ...]:
-    """Bring what layout_of takes to one form: with the coordinates of a shape that has their names, and a map of isl or an expression of sympy as text."""
+    """Bring what layout_of takes to one form: coordinates beside their extents, a map of isl or an expression of sympy as text."""
     if isinstance(x, str) and is_isl(x):
         x, coords, shape = read_isl(x)
         language, integer = "python", "int64"
