@@ -52,6 +52,7 @@ def layout_of(
              or of sympy; a map of isl, which has its box; a LinearLayout or a RadixLayout; an array's shape of XLA, and with the
              shape of its array a Layout or a Format of JAX
     shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest.
+             A text whose coordinates are loops or aranges says them itself.
              Extents of a text or a function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
     coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
     language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy. Quotients are C's in the
@@ -95,7 +96,7 @@ def layout_of(
     try:
         return layout_of_table(table)
     except RangeError:
-        if not has_bounds(table):
+        if not ((isinstance(x, str) or callable(x)) and has_bounds(table)):
             raise
     return layout_in_bounds(table)
 
@@ -114,9 +115,11 @@ def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, 
     extents = None if shape is None else _extents(shape)
     if not isinstance(x, str) and not callable(x):
         return as_table(x, extents)
+    if isinstance(x, str):
+        return _table_of_text(x, extents, coords, language, integer, values)
     if extents is None:
         raise _without_shape(x)
-    return _table_of_text(x, extents, coords, language, integer, values) if isinstance(x, str) else table_of_function(x, extents)
+    return table_of_function(x, extents)
 
 
 def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) -> tuple[Any, ...]:
@@ -161,7 +164,7 @@ def _layout_of_sizes(
         code = read(x, language)
         names = coordinates_of(code, _names(coords), len(extents), known)
         indices = coordinates(names, extents, known)
-        offset, bounds = offset_of_text(code, dict(zip(names, indices)), known, integer)
+        offset, bounds = offset_of_text(code, dict(zip(names, indices)), extents, known, integer)
     found = layout_of_offset(offset, indices, extents)
     return within(found, box_of(bounds, indices, extents)) if bounds else found
 
@@ -185,14 +188,23 @@ def _integer(language: str, integer: str | None) -> str:
 
 
 def _table_of_text(
-    text: str, shape: tuple[int, ...], coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
+    text: str,
+    shape: tuple[int, ...] | None,
+    coords: str | Sequence[str] | None,
+    language: str,
+    integer: str | None,
+    values: Mapping[str, Any],
 ) -> Table:
     """The offset of every coordinate of an index expression."""
     integer = _integer(language, integer)
-    if (count := math.prod(shape)) > MAX_OFFSETS:
+    if shape is not None and (count := math.prod(shape)) > MAX_OFFSETS:
         raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
-    code = read(text, language)
-    return as_table(table_of(code, coordinates_of(code, _names(coords), len(shape), values), shape, values, integer))
+    code, given = read(text, language), _names(coords)
+    said = {name for name, tree in code.steps if isinstance(tree, tuple) and str(tree[0]) == "extent"}
+    names = coordinates_of(code, given, len(said if shape is None else shape), values) if said or shape is not None else ()
+    if shape is None and not (said and said >= {*names}):
+        raise _without_shape(text)
+    return as_table(table_of(code, names, shape, values, integer))
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
