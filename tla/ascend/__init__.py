@@ -112,6 +112,7 @@ from .tags import (
     zZ,
 )
 from .transfers import Bursts, Conv2d, Edge, Loop, Moved, Transfer, TransferInstruction, When, tags_at, transfer
+from .vectors import Banks, VectorInstruction, vector
 
 __all__ = [  # and float, which `import *` must not take from Python
     "CI1KHKWCOCI0",
@@ -123,6 +124,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "Ascend950",
     "AtlasA2",
     "AtlasA3",
+    "Banks",
     "Block",
     "BlockSchedulerAswt",
     "BlockSchedulerIterateK",
@@ -174,6 +176,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "Transfer",
     "TransferInstruction",
     "Tried",
+    "VectorInstruction",
     "VectorLayout",
     "Weight4BitnZ",
     "When",
@@ -221,6 +224,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "transfer",
     "uint8",
     "uint32",
+    "vector",
     "zN",
     "zNUnAlign",
     "zZ",
