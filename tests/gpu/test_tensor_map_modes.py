@@ -8,8 +8,9 @@ import pytest
 
 from tla import DivisibilityError, LeafTypeError, RangeError, TlaError, _64, _128, _256, parse, tile_to_shape
 from tla.codegen import emit_tma
+from tla.core.element import uint8
 from tla.gpu import GMMA, Im2colMap, TensorMap, half, make_im2col_copy, make_tma_copy
-from tla.gpu.instructions.elements import as_element, uint8
+from tla.gpu.instructions.elements import as_element
 
 FP4, FP6 = as_element("float_e2m1_t"), as_element("float_e3m2_t")
 

@@ -104,15 +104,13 @@ def intersection(a: Sequence[int], b: Sequence[int]) -> list[int]:
     >>> intersection([1, 2], [3, 4])
     [3]
     """
-    independent = [c for c, is_new in zip(a, _new(a)) if is_new]
-    mine = len(independent)
-    both = kernel([*independent, *(c for c, is_new in zip(b, _new(b)) if is_new)])
-    return [apply(independent, k & (1 << mine) - 1) for k in both]
+    mine, theirs = _independent(a), _independent(b)
+    return [apply(mine, k & (1 << len(mine)) - 1) for k in kernel([*mine, *theirs])]
 
 
-def _new(columns: Sequence[int]) -> Iterator[bool]:
+def _independent(columns: Sequence[int]) -> list[int]:
     found = Echelon()
-    return (found.add(c) for c in columns)
+    return [c for c in columns if found.add(c)]
 
 
 def complement(columns: Sequence[int], bits: int) -> list[int]:

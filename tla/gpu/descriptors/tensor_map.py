@@ -158,7 +158,7 @@ class _Map:
             raise LeafTypeError(
                 f"a tensor map of {self.element}", "elements of 4, 6, 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them"
             )
-        if not _constant(bits // 8, self.strides[0]):
+        if known(self.strides[0]) != bits // 8:
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
             raise DivisibilityError(what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first")
         if self.packing:
@@ -230,10 +230,6 @@ class _Map:
                 f"{what} of {packing.name} at element {first}", f"a multiple of {multiple}", f"begin at {first - first % multiple}"
             )
         return packing.values, packing.written, packing.read
-
-
-def _constant(n: int, x: int) -> bool:
-    return known(x) == n
 
 
 def _holds(question: Literal["<=", "divides"], a: Any, b: Any, what: str, expected: str, fix: str) -> None:

@@ -29,7 +29,7 @@ from ..instructions.entries import Family
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
 from .refusals import require_layouts
-from .tiled import as_thread, as_threads, by_thread, rank_of, thread_coordinate, vector
+from .tiled import as_thread, as_threads, by_thread, rank_of, require_kind, thread_coordinate, vector
 
 _0, _1 = Int[0](), Int[1]()
 #: Of each operand: its two modes among M, N, K.
@@ -397,19 +397,13 @@ def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
     """
     import numpy as np
 
-    count = int(cosize(_tiled("partition_fragment_C", mma).thr_layout_vmnk))
+    count = int(cosize(require_kind("partition_fragment_C", mma, TiledMMA, "a tiled MMA").thr_layout_vmnk))
     return mma[np.arange(count)].make_fragment_C(_part(mma, np.arange(count), "C", shape))
 
 
 def _part(mma: Any, thread: Any, operand: str, shape: Any) -> Tensor:
     """A thread's part of a tile of a shape: only its own shape counts."""
-    tiled, where = _tiled(f"the part of {operand}", mma), f"the part of {operand} of {shown(shape)}"
+    tiled, where = require_kind(f"the part of {operand}", mma, TiledMMA, "a tiled MMA"), f"the part of {operand} of {shown(shape)}"
     if not is_int(shape) and not isinstance(shape, tuple):
         raise LeafTypeError(where, "the extents of a tile", "write (64, 64)")
     return tiled[thread].partition(operand, MakeLayout(shape))
-
-
-def _tiled(where: str, mma: MMAAtom | TiledMMA) -> TiledMMA:
-    if not isinstance(mma, TiledMMA):
-        raise LeafTypeError(f"{where} of {shown(mma)}", "a tiled MMA", "write make_tiled_mma(...)")
-    return mma
