@@ -123,6 +123,21 @@ def complement(columns: Sequence[int], bits: int) -> list[int]:
     return [1 << k for k in range(bits) if found.add(1 << k)]
 
 
+def reduced(columns: Iterable[int]) -> list[int]:
+    """The basis of the space that columns span of which no vector has the highest bit of another: single bits, where they are in it.
+
+    >>> reduced([3, 6, 5, 1])
+    [1, 2, 4]
+    """
+    found: list[int] = []
+    for column in columns:
+        for vector in found:
+            column = min(column, column ^ vector)
+        if column:
+            found = [*(min(v, v ^ column) for v in found), column]
+    return sorted(found)
+
+
 def ones(x: int) -> Iterator[int]:
     """The places of the bits that are set, the lowest first.
 

@@ -174,6 +174,21 @@ def transfer(
     return made
 
 
+def unproved(src: Tensor, dst: Tensor, arch: Architecture, element: Element, **options: Any) -> Iterable[Step]:
+    """The instructions that `transfer` proves to be right, before it does: for what is asked of many tiles, and believed of none.
+
+    options   quant, accumulator and relu, out of L0C
+    """
+    ends = _position("transfer", src), _position("transfer", dst)
+    path = path_of(ends, (src.layout, dst.layout), element, arch, False, None)
+    a, b = side_of(src, element), side_of(dst, element)
+    if ends[0] != "L0C":
+        return tuple(path.plan(a, b))
+    total = _accumulator(src, options["accumulator"])
+    settings = settings_of(element, total, options["quant"], options["relu"], "AtlasA" not in arch.name)
+    return tuple(path.plan(a, b, settings))
+
+
 #: The options that only some ways have: what they are without saying, where they are, and how that is told.
 _OPTIONS: dict[str, tuple[Any, Callable[[tuple[str, str]], bool], str]] = {
     "quant": ("NO_QUANT", lambda ends: ends[0] == "L0C", "out of L0C"),

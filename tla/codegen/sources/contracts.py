@@ -174,6 +174,9 @@ def _listed(values: Iterable[Any]) -> str:
 
 def _tensor(m: TensorMap | Im2colMap) -> str:
     """Shape and strides in elements, the contiguous mode last."""
+    if m.packing:
+        fix = "give both layouts in uint8, two values in each, or write emit_tma(tma, 'cuda')"
+        raise RangeError(f"emit_tma for triton and gluon: a tensor of {m.element}, {m.element.bits} bits", "elements of whole bytes", fix)
     strides = (d * 8 // m.element.bits for d in m.strides[::-1])
     return f"x, shape={_listed(m.shape[::-1])}, strides={_listed(strides)}"
 

@@ -159,9 +159,7 @@ def _two_modes(where: str, inner: Layout) -> Layout:
     if rank(inner) != 2:
         raise RankError(f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]")
     if not inner.is_static:
-        raise Unproven(
-            f"{where} of {shown(inner)}", "static extents and strides", "make the tile with Int[N]: they are fields of the instruction"
-        )
+        raise Unproven(f"{where} of {shown(inner)}", "static extents and strides", "write static(tile): they are fields of the instruction")
     return inner
 
 

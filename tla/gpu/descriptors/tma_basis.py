@@ -82,9 +82,9 @@ def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
 def map_of(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: int, l2_promotion: str) -> TensorMap:
     """The tensor map of a basis: extents and strides of the global tensor, and the box that one CTA of a cluster copies."""
     shape, strides = zip(*(_extent_and_step(gmem, [*leaves(m)]) for m in modes_of(basis.stride)))
-    bytes_of = (_first_bytes(strides[0], element), *(_bytes(d, element) for d in strides[1:]))
+    in_bytes = (_first_bytes(strides[0], element), *(bytes_of("make_tma_copy", d, element) for d in strides[1:]))
     box = _shared([int(n) for n in product_each(basis.shape)], cluster)
-    return TensorMap(element=element, shape=shape, strides=bytes_of, box=tuple(box), swizzle=swizzle_name(mode), l2_promotion=l2_promotion)
+    return TensorMap(element=element, shape=shape, strides=in_bytes, box=tuple(box), swizzle=swizzle_name(mode), l2_promotion=l2_promotion)
 
 
 def _first_bytes(step: Leaf, element: Element) -> Leaf:
@@ -95,13 +95,13 @@ def _first_bytes(step: Leaf, element: Element) -> Leaf:
     return element.bits // 8 if element.bits % 8 else step * (element.bits // 8)
 
 
-def _bytes(step: Any, element: Element) -> Any:
+def bytes_of(where: str, step: Any, element: Element) -> Any:
     """The bytes of a step of elements; refused where it is no whole bytes, or not known to be."""
     if element.bits % 8 == 0:
         return step * (element.bits // 8)
     n = known(step)
     if n is None or n * element.bits % 8:
-        what = f"make_tma_copy: a step of {shown(step)} elements of {element.bits} bits"
+        what = f"{where}: a step of {shown(step)} elements of {element.bits} bits"
         raise DivisibilityError(what, "known whole bytes", "pad the rows of gmem to a multiple of 32 elements")
     return int(n) * element.bits // 8
 

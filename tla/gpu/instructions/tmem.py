@@ -78,7 +78,7 @@ def tmem_layout(shape: object, element: object, *, sms: int = 1, storage: int = 
     if not isinstance(shape, tuple) or not shape or not isinstance(shape[0], tuple) or len(shape[0]) != 2:
         raise RankError(f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C")
     if not all(type(n) is Int for n in leaves(shape)):
-        raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write them as Int[N]()")
+        raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write static(shape)")
     if require_number("the bits of an element's storage", storage) < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
     if storage % element.bits:

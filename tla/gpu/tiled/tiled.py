@@ -37,7 +37,7 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
     if layout is None:
         raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
     if not layout.is_static:
-        raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write (_2, _2)")
+        raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write static(...) around it")
     if size(layout) == 0:
         raise RangeError(f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread")
     layout = layout if isinstance(layout.shape, tuple) else join([layout])

@@ -415,7 +415,7 @@ def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledC
     """
     for what, x in (("the threads and values", atom_tv), ("the data", data_layout)):
         if not isinstance(x, Layout) or not x.is_static:
-            raise LeafTypeError(f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write Int[N]() for its integers")
+            raise LeafTypeError(f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write static(...) around it")
     if rank_of(atom_tv) != 2:
         raise RankError(f"make_cotiled_copy: the threads and values {atom_tv}", "two modes: (thread, value)", "write (32,2):(2,1)")
     whole = product_each(data_layout.shape)
