@@ -27,7 +27,7 @@ _compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.du
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
-_SORTS = ("waste", "bytes", "count")
+_SORTS = ("waste", "bytes", "count", "time")
 
 
 def hlo_options(sub: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--interiors", action="store_true", help="count what the text has, the inside of fusions and other names included")
     sub.add_argument("--top", metavar="N", type=int, help="list the first N")
     sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
-    sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
+    sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, time with --profile, else bytes")
     sub.add_argument("--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM")
     sub.add_argument("--target", metavar="T", help="the generation that it was compiled for, such as v5e, where no file beside it says it")
     sub.add_argument(
@@ -53,6 +53,7 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
         metavar="P",
         help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
     )
+    sub.add_argument("--profile", metavar="TRACE", help="with --by relayout: the trace of a profiler, .xplane.pb or its folder, for times")
     sub.add_argument("-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg")
 
 
@@ -65,6 +66,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
     if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
         raise LeafTypeError(f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out")
+    if arguments.profile is not None and arguments.by != "relayout":
+        raise LeafTypeError("--profile without --by relayout", "the moves, whose times it has", "add --by relayout")
     if arguments.fail_if_peak_grows is not None and arguments.against is None:
         raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
     arguments.file = str(xla.program_file(arguments.file, *arguments.others))
@@ -89,7 +92,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
             _say([*xla.unknown_names(module), *xla.contradictions(module)])
-            return _moves(moves, arguments, least, space)
+            return _moves(moves, module.name, arguments, least, space)
         lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
     if not lines:
@@ -203,7 +206,7 @@ def _say(warnings: Sequence[str]) -> None:
 
 def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:
     """The rows that are listed: large enough, sorted, the first of them."""
-    key = {"waste": "waste_bytes"}.get(arguments.sort or sort, arguments.sort or sort)
+    key = {"waste": "waste_bytes", "time": "microseconds"}.get(arguments.sort or sort, arguments.sort or sort)
     if value and key not in value[0]:
         raise LeafTypeError(
             f"--sort {arguments.sort} with --by {arguments.by}", "--sort bytes", "leave --sort out: they are sorted by bytes"
@@ -356,19 +359,23 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
     return _chosen(value, arguments, least, "bytes"), table
 
 
-def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
+def _moves(found: list[xla.Move], module: str | None, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
     if space is not None:
         found = [m for m in found if space in {x.effective_layout.memory_space for x in (m.source, m.destination)}]
     value = [_move_row(m) for m in found]
+    if arguments.profile is not None:
+        _timed(value, module, xla.profile(arguments.profile))
     moving, free = ([v for v in value if v["free"] == kind] for kind in (False, True))
-    kept = _chosen(moving, arguments, least, "bytes")
+    kept = _chosen(moving, arguments, least, "bytes" if arguments.profile is None else "time")
 
     def table(value: list[dict[str, Any]]) -> str:
-        rows = [["bytes", "times", "run", "move", "from -> to"]]
+        timed = [] if arguments.profile is None else ["us", "ran"]
+        rows = [[*timed, "bytes", "times", "run", "move", "from -> to"]]
         for v in value:
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
             move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
-            rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
+            took = [f"{v['microseconds']:,.1f}", f"{v['ran']:,}"] if timed else []
+            rows.append([*took, f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
         sums = [sum(v["bytes"] for v in value if v["overlapped"] is kind) for kind in (False, True)]
         summary = [
             f"{len(value)} moves; {len(free)} more are free",
@@ -376,9 +383,19 @@ def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, spa
             f"{sums[0]:,} bytes by moves that wait ({in_units(sums[0])})",
             f"{sums[1]:,} bytes by prefetches ({in_units(sums[1])})",
         ]
+        summary += [f"{sum(v['microseconds'] for v in value):,.1f} us in the trace"] if timed else []
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
+
+
+def _timed(rows: list[dict[str, Any]], module: str | None, profile: xla.Profile) -> None:
+    """Give each move the time that it took in a trace, and how often it ran there."""
+    for row in rows:
+        took = profile.of(row["name"], module)
+        row["microseconds"], row["ran"] = (0.0, 0) if took is None else (took.microseconds, took.runs)
+    if not any(row["ran"] for row in rows):
+        terminal.complain(f"tla: no move of {module or 'the program'} is in the trace; it has {', '.join(profile.modules) or 'no module'}")
 
 
 def _move_row(m: xla.Move) -> dict[str, Any]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .programs.instruction import Instruction, Operand, parse_instruction
     from .programs.memory import Buffer, Memory, Peak, memory
     from .programs.module import Module, SourceLine, read_module
+    from .programs.profile import OpTime, Profile, profile
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
@@ -58,6 +59,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.array_shape": "ArrayLayout ArrayShape Split",
         "measured": "Measure Trial Trials try_advice",
         "mosaic.block": "Block block",
+        "programs.profile": "OpTime Profile profile",
         "programs.census": "Census ProgramPeak census merge",
         "shapes.compare": "Relayout is_bitcast relayout",
         "programs.consistency": "contradictions",
@@ -130,10 +132,12 @@ __all__ = [
     "MeshSharding",
     "Module",
     "Move",
+    "OpTime",
     "OpaqueShape",
     "Operand",
     "Peak",
     "PeakChange",
+    "Profile",
     "ProgramPeak",
     "RegisterLayout",
     "Relayout",
@@ -190,6 +194,7 @@ __all__ = [
     "parse_shardy_mesh",
     "physical_dimensions",
     "plan",
+    "profile",
     "program_file",
     "programs_in",
     "proto_bytes",
