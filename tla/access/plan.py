@@ -15,10 +15,14 @@ from .gluon_text import gluon_function
 from .matrices import Instructions
 from .places import offsets, owned
 from .rounds import stays_in_warps
-from .steps import BYTE_BITS, Load, Move, Shuffle, Spread, Step, Store
+from .steps import BYTE_BITS, WORD_BITS, Load, Move, Shuffle, Spread, Step, Store
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+#: Plans whose values take as many registers say so: AMD's threads have 128 where the size of blocks is not said, and addresses take some.
+MAY_SPILL = 120
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,25 @@ class ConversionPlan:
             counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
             lines.append(f"{store}, {load}{rounds}: {counts}")
             lines.append(f"{self.bytes} bytes of memory: {_memory_text(memory[0].layout)}")
+        if self.registers >= MAY_SPILL:
+            lines.append(f"about {self.registers} registers of each thread hold values, estimated: compilers may spill")
         return "\n".join(lines)
+
+    @property
+    def registers(self) -> int:
+        """The registers of 32 bits that hold a thread's values at once: an estimate, without addresses and what compilers keep besides.
+
+        What is shuffled, or goes in rounds, is beside what came of it; else the larger side counts. Compilers spill where it is more
+        than a thread has: 255 on NVIDIA; on AMD 128 where the size of blocks is not said, more with __launch_bounds__.
+
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+        >>> convert(a, a, 64).registers
+        8
+        """
+        words = -(-max(BYTE_BITS, self.element_bits) // WORD_BITS)
+        sides = [words * x.get_in_dim_size("register") for x in (self.src, self.dst)]
+        return sum(sides) if self.kind == "shuffles" or len(self.steps) > 2 else max(sides)
 
     @property
     def alone(self) -> bool:
