@@ -85,12 +85,12 @@ class ConversionPlan:
             lines.append(f"{store}, {load}{rounds}: {counts}")
             lines.append(f"{self.bytes} bytes of memory: {_memory_text(memory[0].layout)}")
         if self.registers >= MAY_SPILL:
-            lines.append(f"about {self.registers} registers of each thread hold values, estimated: compilers may spill")
+            lines.append(f"{self.registers} registers of each thread for the values, estimated: compilers may spill")
         return "\n".join(lines)
 
     @property
     def registers(self) -> int:
-        """The registers of 32 bits that hold a thread's values at once: an estimate, without addresses and what compilers keep besides.
+        """The registers of 32 bits that hold a thread's values at once, packed: an estimate, without addresses and what compilers keep.
 
         What is shuffled, or goes in rounds, is beside what came of it; else the larger side counts. Compilers spill where it is more
         than a thread has: 255 on NVIDIA; on AMD 128 where the size of blocks is not said, more with __launch_bounds__.
@@ -100,8 +100,7 @@ class ConversionPlan:
         >>> convert(a, a, 64).registers
         8
         """
-        words = -(-max(BYTE_BITS, self.element_bits) // WORD_BITS)
-        sides = [words * x.get_in_dim_size("register") for x in (self.src, self.dst)]
+        sides = [-(-x.get_in_dim_size("register") * max(BYTE_BITS, self.element_bits) // WORD_BITS) for x in (self.src, self.dst)]
         return sum(sides) if self.kind == "shuffles" or len(self.steps) > 2 else max(sides)
 
     @property
