@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -243,6 +244,9 @@ def _memory_text(layout: Any) -> str:
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
     """One round on all warps."""
-    for lane, (source, into) in enumerate(zip(step.source, step.into)):
-        for sent, kept in zip(step.sends, step.keeps):
-            found[:, lane, into ^ kept] = given[:, source, step.send[source] ^ sent]
+    of_warps = [slice(None)] if step.warps == 1 else range(step.warps)
+    for warp, lane in itertools.product(of_warps, range(step.lanes)):
+        first = 0 if step.warps == 1 else warp * step.lanes
+        source, into = step.source[first + lane], step.into[first + lane]
+        for sent, kept in ((s, k) for s, k in zip(step.sends, step.keeps) if into ^ k < found.shape[-1]):
+            found[warp, lane, into ^ kept] = given[warp, source, step.send[first + source] ^ sent]
