@@ -245,6 +245,48 @@ def test_fixpipe_says_how_it_converts(arch, element, quant, accumulator, mode):
     assert "p.reluEn = true;" in i.text or "p.reluPre = true;" in i.text
 
 
+def between_gm_and_ub(rng, kind):
+    """A tile of a matrix in global memory, and one in UB."""
+    element, (m, n) = rng.choice((half, ascend.int8, ascend.float)), (rng.randint(1, 60), rng.randint(1, 90))
+    c0, row, column = int(element.C0), rng.randint(0, 20), rng.randint(0, 20)
+    if kind == "ColumnMajor":
+        large, small = tagged(element, kind, m + row + 5, n + column + 3), tagged(element, kind, m, n, -(-m // c0) * c0)
+    elif kind == "zN":
+        column = column // c0 * c0
+        large, small = tagged(element, kind, m + row + 5, n + column), tagged(element, kind, m, n)
+    else:
+        blocks = rng.choice((4, 16)), rng.choice((1, 2, 4)) * c0
+        large = MakeLayout[element, ascend.PaddingRowMajor](m + row + 9, n + column + 9, *blocks)
+        small = tagged(element, "RowMajor", m, n, -(-n // c0) * c0)
+        column = rng.choice((0, column))
+    return element, GetTile(gm(large), (row, column), (m, n)), gm(small, "UB")
+
+
+@pytest.mark.parametrize("kind", ["ColumnMajor", "zN", "PaddingRowMajor"])
+@pytest.mark.parametrize("arch", ["AtlasA2", "Ascend950"])
+def test_the_unified_buffer_takes_columns_and_blocks(kind, arch):
+    rng = random.Random(7)
+    for turn in range(25):
+        element, outside, inside = between_gm_and_ub(rng, kind)
+        ends_ = (outside, inside) if turn % 2 and kind != "PaddingRowMajor" else (inside, outside)
+        part = kind == "zN" and ends_[1] is outside and int(outside.origin_shape[1]) % int(element.C0)
+        if part:  # a whole block of 32 bytes would go over what is no part of the tile
+            with pytest.raises(Unproven, match="which is no part of the tile"):
+                transfer(*ends_, arch, element=element)
+        else:
+            require_copied(*ends_, transfer(*ends_, arch, element=element), {})
+
+
+def test_what_is_padded_is_a_row():
+    src, dst = gm(tagged(half, "ColumnMajor", 5, 21)), gm(tagged(half, "ColumnMajor", 5, 21, 16), "UB")
+    with pytest.raises(LeafTypeError, match="pad=True of a transfer of ColumnMajor"):
+        transfer(src, dst, element=half, pad=True)
+    rows_ = dim("M", at_most=1000)
+    padded = gm(MakeLayout[half, ascend.PaddingRowMajor](rows_, 32, 16, 16))
+    with pytest.raises(Unproven, match="how many blocks"):
+        transfer(gm(tagged(half, "RowMajor", rows_, 32), "UB"), padded, element=half)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_of_several_matrices_go_to_l1_at_once(seed):
     """Queries of attention, as (position, head) by depth: one Nd2Nz with ndNum above 1 where the fields hold it, else one for each matrix."""
@@ -585,9 +627,9 @@ def test_tiles_of_every_path_move_what_copy_moves(line):
 
 #: The largest value of each field, 65535 where none is written, by instruction and form: AscendC's reference of the structs.
 LARGEST = """
-Nd2Nz               | ndNum nValue:16384 dValue srcNdMatrixStride srcDValue dstNzC0Stride:16384 dstNzNStride:16384 dstNzMatrixStride
-Nd2Nz wide          | ndNum nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
-Nd2Nz pairs         | ndNum nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
+Nd2Nz               | ndNum:4095 nValue:16384 dValue srcNdMatrixStride srcDValue dstNzC0Stride:16384 dstNzNStride:16384 dstNzMatrixStride
+Nd2Nz wide          | ndNum:4095 nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
+Nd2Nz pairs         | ndNum:4095 nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
 Dn2Nz pairs         | dnNum nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride dstNzNStride dstNzMatrixStride
 DataCopy            | blockCount:4095 blockLen srcStride dstStride
 DataCopyPad to_UB   | blockCount:4095 blockLen:2097151 srcStride:4294967295 dstStride:4294967295

@@ -105,6 +105,11 @@ PATHS = (
     # rows and vectors
     Path("GM", "UB", tags.RowMajor, tags.RowMajor, vectors.rows("to UB"), (8, 16, 32), _ALL),
     Path("UB", "GM", tags.RowMajor, tags.RowMajor, vectors.rows("to GM"), (8, 16, 32), _ALL),
+    Path("GM", "UB", tags.ColumnMajor, tags.ColumnMajor, vectors.rows("to UB", along=0), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.ColumnMajor, tags.ColumnMajor, vectors.rows("to GM", along=0), (8, 16, 32), _ALL),
+    Path("GM", "UB", tags.zN, tags.zN, cube.nz_to_nz(0), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.zN, tags.zN, cube.nz_to_nz(0), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.RowMajor, tags.PaddingRowMajor, vectors.rows_to_padded, (8, 16, 32), _ALL),
     Path("GM", "UB", tags.VectorLayout, tags.VectorLayout, vectors.rows("to UB"), (8, 16, 32), _ALL),
     Path("UB", "GM", tags.VectorLayout, tags.VectorLayout, vectors.rows("to GM"), (8, 16, 32), _ALL),
     Path("GM", "L1", tags.VectorLayout, tags.VectorLayout, vectors.vector(32), (8, 16, 32, 64), _ALL),
