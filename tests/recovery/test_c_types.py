@@ -92,7 +92,7 @@ def test_types_and_statements_as_a_compiler_has_them(tmp_path):
     ("text", "said"),
     [
         ("int x = i; x = y[i]; x", "depends on data"),
-        ("for (int k = 0; k < 4; k++) x += k;", "write one pass of it"),
+        ("for (int k = 0; k < 4; k++) x += k;", "a side effect: +="),
         ("int f(int i) { while (i) i -= 1; return i; }", "write one pass of it"),
         ("int f(int i) { if (i < 3) return i; }", "a function that ends without a value"),
         ("void f(int i) { out[i] = 1; }", "a declaration, an assignment of a local name, or return"),

@@ -184,7 +184,12 @@ class ConversionPlan:
     def gluon(self, name: str = "convert") -> str:
         """The plan as a function of Triton's Gluon: of a tensor in the layout `src`, the same in the layout `dst`.
 
-        What is within a warp Triton plans itself, from the layout; shared memory has the layout that was chosen here.
+        Triton 3.9 compiles it to the plan's instructions, of a plan for a machine by its name; shared memory has the layout that was
+        chosen here.
+
+        Raises     RangeError for rounds, padded memory, and what Triton does by other instructions: shuffles that exchange two bits
+                   or more, or of registers that the destination has not; bytes transposed by matrices; vectors in an order of each
+                   lane's own. And for registers that change several bits, on which it aborts
 
         >>> from tla.access import convert
         >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
@@ -195,7 +200,7 @@ class ConversionPlan:
             layout: gl.constexpr = gl.DistributedLinearLayout([[2], [1]], [], [], [], [4])
             return gl.convert_layout(x, layout)
         """
-        return gluon_function(name, self.steps, self.dst)
+        return gluon_function(name, self.steps, self.src, self.dst, self.element_bits)
 
 
 def _sizes(layout: LinearLayout) -> tuple[int, int, int]:

@@ -49,6 +49,12 @@ def stays_in_warps(src: LinearLayout, dst: LinearLayout) -> bool:
     return src.bases["warp"] == dst.bases["warp"] and Words.of(src, dst, 0).sources() is not None
 
 
+def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
+    """The number of bits that a conversion within warps moves from registers to lanes, or from lanes to registers, if that is more."""
+    here, there = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
+    return bits.rank([*here, *there]) - min(bits.rank(here), bits.rank(there))
+
+
 class Words(NamedTuple):
     """The words that lanes send and keep: registers of both layouts as words that hold the same elements, in one order.
 

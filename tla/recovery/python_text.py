@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..codegen.proofs.reading import Tree
-from .reading import NAME, NUMBER, OPERATORS, Address, Call, Code, Op, names_of
+from .reading import ASSIGNS, NAME, NUMBER, OPERATORS, Address, Call, Code, Op, names_of
 
 _PROGRAM = re.compile(r"\(\s{0,9}(?:axis\s{0,9}=\s{0,9})?([0-2])\s{0,9}\)")
 #: What a line's end may stand in: comments, texts and brackets.
 _MARKS = re.compile(r"#[^\n]*|\\\n|\"\"\"(?:[^\"]|\"(?!\"\"))*\"\"\"|\"[^\"\n]*\"|'[^'\n]*'|[()\[\]{}\n]")
-_STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
+_STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert|for)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*")
 _SEVERAL = re.compile(r"([A-Za-z_]\w*[ \t]{0,99}(?:,[ \t]{0,99}[A-Za-z_]\w*[ \t]{0,99}){1,99})=(?!=)[ \t]*")
 _BROADCAST = re.compile(r"(?:\w{1,40}\.){0,3}broadcast_arrays(?=\()")
@@ -28,6 +28,12 @@ _LAMBDA = re.compile(r"lambda\b([\w, ]*):")
 #: A parameter: its name, behind it its type and what it is by default.
 _PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::[\s\w.]*)?(?:=[^,()]*)?\Z")
 _PARAMETERS = re.compile(r"\(([^()]*)\)\s*(?:->[\s\w.]*)?:")
+#: A loop over ranges: its variables, each of which is a coordinate, and what it calls.
+_LOOP = re.compile(
+    r"for\s{1,9}(\w{1,99}(?:\s{0,9},\s{0,9}\w{1,99}){0,9})\s{1,9}in\s{1,9}(?:\w{1,40}\.){0,4}"
+    r"(range|static_range|serial|unroll|vectorized|parallel|grid|Serial|Unroll|Vectorized|Parallel)(?=\()"
+)
+_STORED = re.compile(r"[^;]{0,9999}")
 _UNREAD = ("if", "for", "while", "with", "try", "class", "def", "del", "async")
 
 
@@ -46,7 +52,7 @@ class PythonAddress(Address):
 
     scope      names that the text gives a value -> what their values are called: "a 3" is the a of the third function
     routines   functions that it has, by name
-    aranges    coordinates without a name, and their extents
+    aranges    coordinates whose extents the text says
     maps       whether a value may be a tuple: the coordinates of what an index map makes
     wrapped    whether it is an argument of a call: then its tuple has brackets
     """
@@ -57,11 +63,13 @@ class PythonAddress(Address):
 
     def __init__(self, text: str, language: str) -> None:
         self.bases: set[str] = set()
-        self.aranges: dict[str, Tree] = {}
+        self.aranges: list[str] = []
         self.scope: dict[str, str] = {}
         self.routines: dict[str, PythonRoutine] = {}
         self.steps: list[tuple[str, Tree | Call]] = []
         self.suffix, self.made = "", 0
+        self.kept: frozenset[str] | None = None
+        self.column = -1
         self.original = self.checked(text)
         super().__init__(_by_lines(text) if _STATEMENTS.search(text) else text, language)
 
@@ -72,6 +80,10 @@ class PythonAddress(Address):
         value: Tree | None = None
         last, more = "", True
         while more and self.to_statement():
+            self.require_inside()
+            if loop := _LOOP.match(self.text, self.at):
+                self.loop(loop)
+                continue
             last = self.routine_here()
             value, more = (None, self.token == ";") if last else self.statement()
         self.to_statement()
@@ -87,7 +99,7 @@ class PythonAddress(Address):
             self.unexpected("an expression")
         free = {**dict.fromkeys(parameters, 0), **self.seen}
         coordinates = parameters or self.by_axis()
-        return Code(self.original, self.written, tuple(self.steps), value, coordinates, free, {}, frozenset(self.bases), self.aranges)
+        return Code(self.original, self.written, tuple(self.steps), value, coordinates, free, {}, frozenset(self.bases))
 
     def to_statement(self) -> bool:
         """Go to the next statement, if there is one: past empty lines, imports, decorators and assertions."""
@@ -105,7 +117,39 @@ class PythonAddress(Address):
             return self.several_assigned(several), self.token == ";"
         if found := _ASSIGNED.match(self.text, self.at):
             return self.assigned(found), self.token == ";"
-        return self.whole_expression(), False
+        value = self.whole_expression()
+        if self.kept is not None and self.read_at >= 0 and self.token in ASSIGNS:  # what is stored is not read
+            self.go_to(_STORED.match(self.text, self.after).end())  # type: ignore[union-attr]
+        return value, False
+
+    def loop(self, found: re.Match[str]) -> None:
+        """`for i in range(a, b, s):`, `for i, j in T.Parallel(m, n):`: each variable is a coordinate, and its passes are the extent."""
+        at, names = self.at, [n.strip() for n in found[1].split(",")]
+        self.kept = frozenset(self.scope) | {*names}
+        self.column = self.column_here()
+        self.go_to(found.end())
+        given = self.listed("()", self.expression, empty=False)
+        self.expect(":")
+        one = len(names) == 1 and len(given) < 4 and found[2] not in ("grid", "parallel", "Parallel")
+        ranges = [[0, *given, 1][-3:] if len(given) == 1 else [*given, 1][:3]] if one else [[0, n, 1] for n in given]
+        if len(ranges) != len(names):
+            self.fail(f"{len(ranges)} ranges for {len(names)} names", "one for each", "give it as many", at)
+        for name, (start, end, step) in zip(names, ranges):
+            if name in self.seen or name in self.scope:
+                self.fail(f"{name:.40}, which is a variable of two loops or has another meaning", "one meaning", "give it another name", at)
+            count = self.tree(Op("ceil_div", at), self.tree(Op("-", at), end, start), step)
+            self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), count)))
+            self.aranges.append(name)
+            self.step(f"{name} of a loop", self.tree(Op("+", at), start, self.tree(Op("*", at), name, step)))
+            self.scope[name] = self.scope.pop(f"{name} of a loop")
+
+    def column_here(self) -> int:
+        return self.at - self.original.rfind("\n", 0, self.at) - 1
+
+    def require_inside(self) -> None:
+        """Require that a statement behind a loop stands inside of it."""
+        if self.column_here() <= self.column:
+            self.fail("a statement behind a loop", "a loop at the end, and in it one store", "give the loop alone")
 
     def whole_expression(self) -> Tree:
         """An expression, which may be an address."""
@@ -118,6 +162,9 @@ class PythonAddress(Address):
         if operator and name not in self.scope:
             self.go_to(found.start(2))
             self.fail(f"a side effect: {operator}=", "an expression", "give the expression alone")
+        if name in (self.kept or ()):
+            what = f"{name:.40}, which is carried from one pass of a loop to the next"
+            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
         self.go_to(found.end())
         value = self.whole_expression()
         if self.read_at >= 0:
@@ -278,8 +325,9 @@ class PythonAddress(Address):
         if len(given) > 2 or given[:-1] not in ([], [0]):
             self.fail(f"{name}: {len(given)} arguments", "an arange from 0", "write tl.arange(0, 64), and add where it begins", at)
         name = f"arange{len(self.aranges)}"
-        self.aranges[name] = given[-1]
-        return super().free(name, at)
+        self.aranges.append(name)
+        self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), given[-1])))
+        return name
 
     def pieces(self, at: int) -> Tree:
         """sympy's Piecewise((value, condition), ...)."""

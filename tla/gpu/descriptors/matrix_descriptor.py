@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...algebra.divide import logical_divide
 from ...algebra.recast import upcast
 from ...core.element import Element
-from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Reason, TlaError, Unproven
+from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, TlaError, Unproven
 from ...core.int_tuple import rank, shown, size
 from ...core.ints import Int, IntLike, IntTree, is_int, known, static
 from ...core.layout import Layout
@@ -94,19 +94,16 @@ class _Tile(NamedTuple):
 
 
 def _descriptor(generation: Generation, where: str, tile: object, major: object, element: object, base: int) -> Descriptor:
-    major, layout = as_major(major), tile.layout if isinstance(tile, Tensor) else tile
-    element = element_of(f"{where}(tile, 'K', half)", tile, element)
-    parts = swizzled_parts(generation, where, layout, major, element)
+    major, element = as_major(major), element_of(f"{where}(tile, 'K', half)", tile, element)
+    parts = swizzled_parts(generation, where, tile, major, element)
     start = _start(where, tile, parts.mode, parts.offset, element, base)
     lbo, sbo = descriptor_strides(generation, where, parts, major, element)
     return Descriptor(generation, major, parts.mode, start, lbo, sbo)
 
 
 def swizzled_parts(generation: Generation, where: str, layout: object, major: Major, element: Element) -> Swizzled:
-    """A layout taken apart; DivisibilityError for a swizzle that the generation's instructions do not read."""
-    parts = taken_apart(layout, element)
-    if isinstance(parts, Reason):
-        raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
+    """Shared memory taken apart; DivisibilityError for a swizzle that the generation's instructions do not read."""
+    parts = taken_apart(f"{where}: ", layout, element)
     if parts.mode.name not in generation.codes or (parts.mode.name == "SW128_32B" and major is Major.K):
         raise DivisibilityError(
             f"{where}: {parts.mode.name}, {major}-major", f"one of {', '.join(generation.codes)}", "use another swizzle"
@@ -115,8 +112,23 @@ def swizzled_parts(generation: Generation, where: str, layout: object, major: Ma
 
 
 def descriptor_strides(generation: Generation, where: str, parts: Swizzled, major: Major, element: Element) -> tuple[int, int]:
-    """LBO and SBO of a tile [16 bytes]. Raises what wgmma_descriptor does of a layout."""
-    return _steps(_Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element))
+    """LBO and SBO of a tile [16 bytes], if it is canonical. Raises what wgmma_descriptor does of a layout."""
+    tile = _Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element)
+    units = _in_units(tile)
+    _require_extents(tile)
+    width, mode = tile.mode.span // 16, tile.mode
+    (s00, s01), (s10, s11) = _canonical_strides(tile, units, width)
+    if major is Major.K:
+        _require_step(tile, "rows 0 and 1 of mode 0", s00, width)
+        if mode.bits:
+            _require_step(tile, "the two units of mode 1", s10, 1)
+        if int(size(tile.inner[1])) * element.bits == 4 * UNIT_BITS:
+            _require_step(tile, "units 0 and 2 of mode 1", s11, 2 * s10)
+        return s10, s01
+    if mode.bits:
+        _require_step(tile, "units 0 and 1 of mode 0", s00, 1)
+    _require_step(tile, "columns 0 and 1 of mode 1", s10, width)
+    return (s01, s11) if mode.bits else (s11, s01)
 
 
 def _start(where: str, tile: Any, mode: Mode, offset: IntLike, element: Element, base: int) -> int:
@@ -143,29 +155,8 @@ def _two_modes(where: str, inner: Layout) -> Layout:
     if rank(inner) != 2:
         raise RankError(f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]")
     if not inner.is_static:
-        raise Unproven(
-            f"{where} of {shown(inner)}", "static extents and strides", "make the tile with Int[N]: they are fields of the instruction"
-        )
+        raise Unproven(f"{where} of {shown(inner)}", "static extents and strides", "write static(tile): they are fields of the instruction")
     return inner
-
-
-def _steps(tile: _Tile) -> tuple[int, int]:
-    """LBO and SBO in 16 bytes, if the tile is canonical."""
-    units = _in_units(tile)
-    _require_extents(tile)
-    width, mode = tile.mode.span // 16, tile.mode
-    (s00, s01), (s10, s11) = _canonical_strides(tile, units, width)
-    if tile.major is Major.K:
-        _require_step(tile, "rows 0 and 1 of mode 0", s00, width)
-        if mode.bits:
-            _require_step(tile, "the two units of mode 1", s10, 1)
-        if int(size(tile.inner[1])) * tile.element.bits == 4 * UNIT_BITS:
-            _require_step(tile, "units 0 and 2 of mode 1", s11, 2 * s10)
-        return s10, s01
-    if mode.bits:
-        _require_step(tile, "units 0 and 1 of mode 0", s00, 1)
-    _require_step(tile, "columns 0 and 1 of mode 1", s10, width)
-    return (s01, s11) if mode.bits else (s11, s01)
 
 
 def _require_extents(tile: _Tile) -> None:
@@ -245,9 +236,7 @@ def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layo
     Source: CuTe `make_fragment_A` of `UMMA::smem_desc`.
     """
     element = element_of("descriptor_steps(partition, half)", partition, element)
-    parts = taken_apart(partition.layout if isinstance(partition, Tensor) else partition, element)
-    if isinstance(parts, Reason):
-        raise DivisibilityError(f"descriptor_steps: {parts.what}", parts.expected, parts.fix)
+    parts = taken_apart("descriptor_steps: ", partition, element)
     units = UNIT_BITS // element.bits
     if rank(parts.inner) < 2 or not isinstance(parts.inner.shape, tuple):
         raise RankError(

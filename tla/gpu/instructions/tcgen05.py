@@ -87,8 +87,8 @@ def _umma(
         raise LeafTypeError(f"{family} of {a_type} and {b_type}", "one type of A and B", f"take {a_type} for both")
     sparse, four_bits = form.endswith("SPARSE"), kind.bits == 4
     vectors = _vectors(kind, sf_type, sparse)
-    vector = extent(f"the vector of {family}", VS, vectors) if kind.takes_vector else vectors[0] if vectors else None
-    n = extent(f"N of {family}", N, _columns(kind, form, sms, M, b_major, k_scale))
+    vector = extent("the vector", vectors, family, VS) if kind.takes_vector else vectors[0] if vectors else None
+    n = extent("N", _columns(kind, form, sms, M, b_major, k_scale), family, N)
     k = 256 // kind.bits * (1 + sparse) * k_scale // 2
     half_m, half_n = M // sms, n // sms
     return MMAAtom(

@@ -210,6 +210,9 @@ def _require_one_product(step: MmaStep) -> None:
     if k != other or (m, n) != total:
         given = ", ".join(str(rests[name]) for name in "ABC")
         raise RankError(f"gemm of A, B, C of {given} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product")
+    if step.mma.accumulate_ is not True and k != 1:
+        what = f"gemm by {step.mma.atom.name} of {k} atoms along K, each of which may overwrite C"
+        raise RankError(what, "one atom along K where it does not always add", "write gemm(mma.with_(0 < k), a[_, _, k], b[_, _, k], c)")
 
 
 def _repetitions(step: MmaStep, name: str, t: Tensor) -> tuple[int, ...]:

@@ -40,6 +40,24 @@ class Replicated(NamedTuple):
 Dim = int | Replicated
 
 
+class TileTransform(NamedTuple):
+    """A reference in shared memory in tiles of its last dimensions, each tile in row-major order, the tiles after each other.
+
+    Source: Mosaic GPU `TileTransform`, Pallas `TilingTransform`.
+    """
+
+    tiling: tuple[int, ...]
+
+
+class SwizzleTransform(NamedTuple):
+    """Pieces of 16 bytes exchanged in each so many bytes, by the row of 128 bytes that they are in: 16 (none), 32, 64 or 128.
+
+    Source: Mosaic GPU `SwizzleTransform`; the swizzles of TMA.
+    """
+
+    swizzle: int
+
+
 class Part(NamedTuple):
     """A dimension that tiling made: so many bits of a dimension of the array, from the bit `low` on."""
 
@@ -94,13 +112,9 @@ class TiledLayout:
         parts = tiled(sizes, self.tiling)
         taken = {d for d in (*self.warp_dims, *self.lane_dims) if isinstance(d, int)} | {self.vector_dim}
         registers = [self.vector_dim, *(d for d in range(-1, -len(parts) - 1, -1) if d not in taken)]
-        columns = {name: _columns(parts, dims, len(sizes)) for name, dims in _named(registers, self.lane_dims, self.warp_dims)}
+        fastest_first = {"register": registers, "lane": self.lane_dims[::-1], "warp": self.warp_dims[::-1]}
+        columns = {name: _columns(parts, dims, len(sizes)) for name, dims in fastest_first.items()}
         return LinearLayout(columns, {f"dim{k}": n for k, n in enumerate(sizes)})
-
-
-def _named(registers: Sequence[Dim], lanes: Sequence[Dim], warps: Sequence[Dim]) -> list[tuple[str, Sequence[Dim]]]:
-    """The dimensions of each input, fastest first."""
-    return [("register", registers), ("lane", lanes[::-1]), ("warp", warps[::-1])]
 
 
 def _columns(parts: Sequence[Part], dims: Sequence[Dim], rank: int) -> list[tuple[int, ...]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..linear_layout import LinearLayout
+from ..value import power_of_two
 from . import tiles
 from .distributed import BlockedLayout, require_distributed
 from .parameters import Parameters, Vector, flag, one_of
@@ -47,6 +48,8 @@ class NVMMADistributedLayout(Parameters):
     instr_shape: Sequence[int]
     cga_layout: Any = ()
 
+    _ranked = "warps_per_cta"
+
     def __post_init__(self) -> None:
         version = self._vector("version", 2)
         one_of(f"{self.name}: the major version", version[0], (2, 3))
@@ -54,11 +57,6 @@ class NVMMADistributedLayout(Parameters):
         self._vector("instr_shape", rank if version[0] == 2 else 3)
         self._vectors("cga_layout", rank)
         tiles.require(self.name, rank >= 2, f"rank {rank}", "at least 2", "give the warps along both dimensions")
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.warps_per_cta)
 
     @property
     def is_hopper(self) -> bool:
@@ -75,7 +73,7 @@ class NVMMADistributedLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         box = (*(1,) * (self.rank - 2), *self.instr_shape[:2]) if self.is_hopper else self.instr_shape
         order = tiles.matrix_order(self.rank)
-        tile = quads(self.name, box, 2, order, order)
+        tile = quads(self.name, box, 2, order)
         warps = tiles.ordered(tiles.identity("warp", self.warps_per_cta, self.warp_order), order)
         return tiles.combine(self.name, tile * warps, self.cga_layout, shape)
 
@@ -87,17 +85,17 @@ class NVMMADistributedLayout(Parameters):
         box[-2:] = (16, 8 * k_width) if index == 0 else (8 * k_width, 8)
         order, k = tiles.operand_order(index, self.rank), tiles.k_of(index, self.rank)
         warps = tiles.shared_along(k, "warp", self.warps_per_cta, self.warp_order)
-        tile = quads(self.name, box, k_width, order, order) * tiles.ordered(warps, order)
+        tile = quads(self.name, box, k_width, order) * tiles.ordered(warps, order)
         return tiles.combine(self.name, tile, cga_layout, shape)
 
 
-def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int], rep_order: Sequence[int]) -> LinearLayout:
+def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int]) -> LinearLayout:
     """A box of 8 rows of 4 lanes, each with k_width neighbours. Registers repeat it over the rows, then along them."""
     inner, outer = f"dim{order[0]}", f"dim{order[1]}"
     rows, columns = box[order[1]], box[order[0]]
     what = f"an instruction of {rows} by {columns}, {k_width} elements together"
     tiles.require(where, rows % 8 == 0 and columns % (4 * k_width) == 0, what, f"multiples of 8 and of {4 * k_width}", "use [16, 8]")
-    tile = tiles.trivial("register", rep_order) * identity_1d(k_width, "register", inner)
+    tile = tiles.trivial("register", order) * identity_1d(k_width, "register", inner)
     tile = tile * identity_1d(4, "lane", inner) * identity_1d(8, "lane", outer)
     return tile * identity_1d(rows // 8, "register", outer) * identity_1d(columns // (4 * k_width), "register", inner)
 
@@ -127,6 +125,8 @@ class AMDMFMALayout(Parameters):
     tiles_per_warp: Any = None
     cga_layout: Any = ()
 
+    _ranked = "warps_per_cta"
+
     def __post_init__(self) -> None:
         self._set(version=one_of(f"{self.name}: version", self.version, (1, 2, 3, 4)))
         flag(f"{self.name}: transposed", self.transposed)
@@ -138,11 +138,6 @@ class AMDMFMALayout(Parameters):
         self._set(tiles_per_warp=self.tiles_per_warp or (1,) * rank)
         self._powers("tiles_per_warp", rank)
         self._vectors("cga_layout", rank)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.warps_per_cta)
 
     def _instruction(self) -> LinearLayout:
         m, n, _ = self.instr_shape
@@ -229,7 +224,7 @@ class AMDWMMALayout(Parameters):
     def _with_warps(self, tile: LinearLayout, zero: int | None = None) -> LinearLayout:
         """The instruction's tile repeated over registers and warps; along dimension `zero` all of them have the same."""
         rank = int(self.rank or 2)
-        sizes = [1 << max((v[k].bit_length() for v in (*self.reg_bases, *self.warp_bases)), default=0) for k in range(rank)]
+        sizes = tiles.least_shape((*self.reg_bases, *self.warp_bases), rank)
         cut = [[tuple(0 if k == zero else x for k, x in enumerate(v)) for v in vs] for vs in (self.reg_bases, self.warp_bases)]
         registers = [v for v in cut[0] if any(v)]
         sizes = [1 if k == zero else n for k, n in enumerate(sizes)]
@@ -306,7 +301,7 @@ class DotOperandLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         if isinstance(self.parent, BlockedLayout):
             return self._of_fma(shape)
-        width = tiles.power(self.name, "k_width", self.k_width)
+        width = power_of_two(f"{self.name}: k_width", self.k_width)
         return self.parent.operand(self.operand_index, width, shape, self.cga_layout)  # type: ignore[no-any-return]
 
     def _of_fma(self, shape: Vector) -> LinearLayout:

@@ -99,7 +99,7 @@ def blocks(where: str, cga_layout: Sequence[Vector], shape: Sequence[int]) -> Li
     for v in cga_layout:
         if len(v) != len(shape):
             raise RankError(f"{where}: the basis {list(v)} of cga_layout", f"{len(shape)} integers", "give one for each dimension")
-    sizes = [1 << max((v[k].bit_length() for v in cga_layout), default=0) for k in range(len(shape))]
+    sizes = least_shape(cga_layout, len(shape))
     return not_larger(LinearLayout({"block": list(cga_layout)}, dict(zip(names, sizes))), dict(zip(names, shape)))
 
 
@@ -113,13 +113,9 @@ def combine(where: str, tile: LinearLayout, cga_layout: Sequence[Vector], shape:
     return LinearLayout({d: whole.bases.get(d, ()) for d in inputs}, whole.out_dims)
 
 
-def cga_size(cga_layout: Sequence[Vector], rank: int) -> list[int]:
-    """In how many parts the blocks cut each dimension."""
-    return [1 << max((v[k].bit_length() for v in cga_layout), default=0) for k in range(rank)]
-
-
-def power(where: str, name: str, n: int) -> int:
-    return power_of_two(f"{where}: {name}", n)
+def least_shape(bases: Sequence[Sequence[int]], rank: int) -> list[int]:
+    """The least powers of two that hold all bases."""
+    return [1 << max((v[k].bit_length() for v in bases), default=0) for k in range(rank)]
 
 
 def require(where: str, holds: bool, what: str, expected: str, fix: str) -> None:

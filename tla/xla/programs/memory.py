@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, TlaError
+from ...core.garbage import uncollected
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
@@ -125,6 +126,7 @@ class Memory:
     target: str | None = None
 
 
+@uncollected()
 def memory(source: Source, scheduled: bool | None = None, target: str | None = None) -> Memory:
     """The memory that a program uses while it runs, from the text of its optimized, scheduled HLO module.
 
@@ -225,7 +227,7 @@ def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
 def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buffer:
     part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
     lost = 0 if value.shape is None else _waste(value.shape)
-    frames = tuple(found.module.frames(value.line.instruction))
+    frames = found.module.frames(value.line.instruction)
     return Buffer(value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, frames)
 
 
