@@ -169,14 +169,14 @@ def _block(operation: str, layout: object, element: Element) -> Block2D:
     return block_2d(operation, layout, 8, columns, element=element)
 
 
-def _transposed_rows(layout: object, element: Element) -> Layout:
+def _transposed_rows(layout: object, element: Element) -> Any:
     """Rows of the instructions that transpose: only elements of 8 and 16 bits."""
     if element.bits not in (8, 16):
         raise LeafTypeError(f"{element}, transposed", "elements of 8 or 16 bits", "use the other major, or plain loads")
     return _rows_of_16_bytes(0, layout, element)
 
 
-def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Layout:
+def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Any:
     """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
     inner = taken_apart("", layout, element).inner
     reason = Reason("a layout of no modes", "two, (MN, K)", "give a stage")
