@@ -34,7 +34,7 @@ import nvrtc
 from night import amount
 from sources_of_kernels import c_function, cuda_function, kernel_examples
 
-EXAMPLES = "mma_sm100", "mma_tma_sm100"
+EXAMPLES = "mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100"
 PARAMETERS = (
     "int m, int n, int k, float alpha, const __half *A, int ldA, const __half *B, int ldB, float beta, const float *C, int ldC, "
     "float *D, int ldD"
@@ -54,6 +54,7 @@ def program(name):
     return found
 
 
+@functools.cache
 def source_of(target, name):
     """The text of an example: test_kernel_faults checks that it has no races."""
     return text_of(program(name), target, "kernel_main", variant(name)[2], "")
@@ -65,7 +66,7 @@ def product(call, sizes, rng):
     a, b = (np.full((rows, k + 8), np.nan, np.float16) for rows in (m, n))
     for x in (a, b):
         x[:, :k] = rng.integers(-2, 3, (len(x), k))
-    c, d = (rng.integers(-9, 9, (m, n + more)).astype(np.float32) for more in (3, 1))
+    c, d = (rng.integers(-9, 9, (m, -(-n // 4) * 4 + more)).astype(np.float32) for more in (8, 4))
     expected = d.copy()
     expected[:, :n] = 2 * a[:, :k].astype(np.float32) @ b[:, :k].T.astype(np.float32) - 3 * c[:, :n]
     steps = [ctypes.c_int(x.shape[1]) for x in (a, b, c, d)]
@@ -104,12 +105,13 @@ def test_cuda_compiles_to_the_instructions(name, tmp_path):
     counts = nvrtc.opcodes(cubin, tmp_path)
     named = {
         op: sum(n for full, n in counts.items() if full.startswith(op))
-        for op in ("UTCHMMA", "UTMALDG.2D", "UTCBAR", "LDTM.x32", "LDL", "STL")
+        for op in ("UTCHMMA", "UTMALDG.2D", "UTCBAR", "LDTM", "UTMASTG.2D", "LDL", "STL")
     }
     assert named["UTCHMMA"] >= 4, "four products along K"
     assert (named["UTMALDG.2D"] >= 2) is ("tma" in name)
+    assert (named["UTMASTG.2D"] >= 1) is ("epi" in name)
     assert named["UTCBAR"] >= 1
-    assert named["LDTM.x32"] >= 1
+    assert named["LDTM"] >= 1
     assert named["LDL"] == named["STL"] == 0
     assert ptx.count("tcgen05.alloc") == ptx.count("tcgen05.dealloc") == 1
 

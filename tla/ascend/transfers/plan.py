@@ -160,6 +160,8 @@ def transfer(
     elif total:
         plan = functools.partial(path.plan, settings=settings_of(width, total, quant, relu, wide))
     elif pad:
+        if path.src_tag not in (tags.RowMajor, tags.VectorLayout):
+            raise LeafTypeError(f"pad=True of a transfer of {path.src_tag}", "rows, or a vector", "leave out pad=")
         plan = rows("to UB", pad=True)
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:

@@ -111,8 +111,6 @@ def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
     >>> list(shared(parse_instruction(text)))
     [(0, 2)]
     """
-    if len(instruction.tail) == len(instruction._attributes):
-        return  # without a note
     noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
     for text in _INDICES.findall(noted):
         yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
@@ -144,7 +142,9 @@ def element_of_done(it: Instruction, count: int) -> int:
     return 0 if it.opcode == "copy-done" or count < 2 else 1
 
 
-def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0) -> tuple[int, Path] | None:
+def of_root(
+    name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0
+) -> tuple[int, Path] | None:
     """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
     it = behind(name, body, SAME)
     if it is None or not it.operand_names or deep > MAX_FUSIONS:

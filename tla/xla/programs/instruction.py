@@ -71,7 +71,7 @@ class Operand(NamedTuple):
 
 
 class _Later:
-    """What follows from the text of an instruction, worked out when it is first asked for; of a printed line the reader knows it at once."""
+    """What follows from the text of an instruction: worked out when it is first asked for, or known to the reader of printed lines."""
 
     __slots__ = ("_attributes", "_metadata", "_operands", "called", "is_root", "name", "operand_names")
     name: str
@@ -274,9 +274,22 @@ def _literal(text: str) -> tuple[Operand, ...]:
 
 # An Instruction whose slots are set is made in half the time that the __init__ of a frozen dataclass takes.
 _new, _METADATA = object.__new__, len(", metadata=")
-_set_head, _set_shape, _set_gap, _set_opcode, _set_operands, _set_tail, _set_name, _set_is_root, _set_names, _set_attributes, _set_metadata, _set_called = (
+(
+    _set_head,
+    _set_shape,
+    _set_gap,
+    _set_opcode,
+    _set_operands,
+    _set_tail,
+    _set_name,
+    _set_is_root,
+    _set_names,
+    _set_attributes,
+    _set_metadata,
+    _set_called,
+) = (
     getattr(Instruction, name).__set__
-    for name in "head shape gap opcode operands tail name is_root _operands _attributes _metadata called".split()
+    for name in ["head", "shape", "gap", "opcode", "operands", "tail", "name", "is_root", "_operands", "_attributes", "_metadata", "called"]
 )
 
 # Most of what there is to make: operands that are names alone, made at once.
