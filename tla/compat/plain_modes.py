@@ -27,7 +27,7 @@ Parts = tuple[Any, Any]
 def _collected(shape: Any, stride: Any, out: Modes) -> bool:
     """Whether these are congruent tuples of integers, each extent 1 or more; out gets the flat modes."""
     if type(shape) is tuple:
-        return type(stride) is tuple and len(shape) == len(stride) and all([_collected(s, d, out) for s, d in zip(shape, stride)])
+        return type(stride) is tuple and len(shape) == len(stride) and all(_collected(s, d, out) for s, d in zip(shape, stride))
     out.append((shape, stride))
     return type(shape) is type(stride) is int and 0 < shape <= INT64_MAX and INT64_MIN <= stride <= INT64_MAX
 
@@ -63,7 +63,7 @@ def offset(index: int, shape: Any, stride: Any, order: int) -> int | None:
 
 def _wrapped(modes: Modes, order: int) -> Parts | None:
     """Flat modes as a shape and strides: none is 1:0, one stands alone. None for what 64 bits do not hold."""
-    if not all([s <= INT64_MAX and INT64_MIN <= d <= INT64_MAX for s, d in modes]):
+    if not all(s <= INT64_MAX and INT64_MIN <= d <= INT64_MAX for s, d in modes):
         return None
     if len(modes) < 2:
         return modes[0] if modes else (1, 0)
@@ -85,7 +85,7 @@ def _nested(profile: Any, pieces: Iterator[Sequence[tuple[int, int, int]]], orde
 def _cut(a: Modes, b: Modes) -> Sequence[Sequence[tuple[int, int, int]]] | None:
     """The pieces of each mode of b in a o b; None where they are not right together, or 64 bits do not hold them."""
     found = cut_static(a, b)
-    fits = found.why_not is None and all([INT64_MIN <= t <= INT64_MAX for pieces in found.pieces for _n, _x, t in pieces])
+    fits = found.why_not is None and all(INT64_MIN <= t <= INT64_MAX for pieces in found.pieces for _n, _x, t in pieces)
     return found.pieces if fits else None
 
 
