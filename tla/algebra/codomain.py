@@ -13,15 +13,13 @@ from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Computes
 from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, product, shown
-from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, is_static, known
+from ..core.ints import IntTree, IntTupleLike, Leaf, _0, _1, is_constant, is_static, known
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import add, mul, plus
 from ..core.questions import at_most, equal, require
 from ..core.strides import Shape
 from .plain_integers import naming_static
-
-_0, _1 = Int[0](), Int[1]()
 
 
 @ByPath

@@ -13,7 +13,7 @@ from ..core.basis import Encoding, as_stride
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_static, static
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import plus
@@ -27,7 +27,6 @@ from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 from .plain_integers import naming_static, noting
 
-_0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 

@@ -18,7 +18,7 @@ from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_constant, is_int, known, leaf, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_int, known, leaf, static
 from ..core.kinds import AnyLayout, on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
@@ -38,8 +38,6 @@ from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
 from .predicates import differs, is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
 from .recast import downcast, upcast
-
-_0, _1 = Int[0](), Int[1]()
 
 # -------------------------------------------------------------------------------------------------- inverses
 

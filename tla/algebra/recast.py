@@ -12,7 +12,7 @@ from typing import Any
 from ..core.basis import Basis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
-from ..core.ints import Int, IntLike, IntTree, Leaf, is_constant, known, leaf, static
+from ..core.ints import Int, IntLike, IntTree, Leaf, _1, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, unchecked_layout, with_valid
 from ..core.leaf_arithmetic import ceil_div, mul
@@ -21,8 +21,6 @@ from ..core.strides import Shape, Stride
 from ..core.valid import UNKNOWN, first, spread
 from .flat_modes import Mode, flat_modes
 from .plain_integers import naming_static
-
-_1 = Int[1]()
 
 
 def _counted(name: str, *numbers: int) -> list[int]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, TlaError
+from ..core.on_demand import jax_module
 from ..core.values import rounded
-from .jax import element_type, jax_module
+from .jax import element_type
 from .programs.alternatives import alternatives
 from .programs.memory import Memory, memory
 from .programs.relayouts import Move, relayouts
@@ -148,7 +149,7 @@ def try_advice(function: Callable[..., Any], *args: Any, topology: str = "v5e:2x
     bench = _Bench.of(function, args, kwargs, _device(topology), target)
     base, account = bench.measured(_Change())
     moved = {k for k, _ in _moves_of(bench, account)}
-    tried = [_tried(bench, change, base, not moved & {*change.layouts, *change.given}) for change in _first(_changes(bench, account), most)]
+    tried = [_tried(bench, change, base, _still(bench, change, moved)) for change in _first(_changes(bench, account), most)]
     good = [change for change, trial in tried if trial.helps]
     if len(good) > 1:
         tried.append(_tried(bench, _together(good), base, False))
@@ -420,8 +421,13 @@ def _together(changes: Sequence[_Change]) -> _Change:
     return whole
 
 
+def _still(bench: _Bench, change: _Change, moved: set[int]) -> bool:
+    """Whether nothing changes but the argument: the program leaves it as it lies, and no result takes its memory in another shape."""
+    return not moved & {*change.layouts, *change.given} and not bench.donated & {*change.given}
+
+
 def _tried(bench: _Bench, change: _Change, base: Measure, still: bool) -> tuple[_Change, Trial]:
-    """A change, compiled, beside the function as it is. still: the program leaves the argument as it lies, so that nothing else changes."""
+    """A change, compiled, beside the function as it is. still: nothing else changes, so that HBM at its peak is predicted."""
     predicted = base.peaks.get(0, 0) - change.saved if still and change.saved is not None else None
     try:
         found, _ = bench.measured(change)

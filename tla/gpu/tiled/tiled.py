@@ -101,3 +101,10 @@ def rank_of(x: Any) -> int:
         raise LeafTypeError(f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
+
+
+def require_kind(where: str, x: Any, kind: type, named: str) -> Any:
+    """x, if it is of a kind, which has this name; else LeafTypeError."""
+    if not isinstance(x, kind):
+        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)")
+    return x
