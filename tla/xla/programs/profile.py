@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -25,6 +25,8 @@ _PROGRAM = re.compile(r"(.+)\((\d+)\)")
 #: The name of an instruction in the text that a TPU's trace calls its event by.
 _TEXT = re.compile(r"%?([A-Za-z_0-9][\w.-]*) = ")
 
+#: The contents of a message by the number of the field.
+Fields: TypeAlias = dict[int, list[Any]]
 Trace: TypeAlias = str | os.PathLike[str] | bytes | IO[bytes]
 
 
@@ -139,7 +141,7 @@ class _Plane:
 
     def __init__(self, data: bytes) -> None:
         self.name, self.lines = "", list[bytes]()
-        self.events: dict[int, dict[int, list[Any]]] = {}
+        self.events: dict[int, Fields] = {}
         self.stats: dict[int, str] = {}
         for number, content in wire.fields(data, _NOUN):
             if number == 2:
@@ -172,12 +174,12 @@ class _Plane:
                     module = said.get("hlo_module") or programs.get(said.get("program_id", -1))
                     yield module, str(name), _number(event, 3)
 
-    def said(self, event: dict[int, list[Any]]) -> dict[str, Any]:
-        """What an event says of itself, and what is said of all events of its name."""
+    def said(self, event: Fields) -> dict[str, Any]:
+        """Statistics of an event: its own, and those of all events of its name."""
         about = self.events.get(_number(event, 1), {})
         return dict(self.statistic(_repeated(_message(x))) for x in (*about.get(5, ()), *event.get(4, ())))
 
-    def statistic(self, stat: dict[int, list[Any]]) -> tuple[str, Any]:
+    def statistic(self, stat: Fields) -> tuple[str, Any]:
         """The name and the value of a statistic: a text, or a number."""
         name = self.stats.get(_number(stat, 1), "")
         if 7 in stat:
@@ -186,7 +188,7 @@ class _Plane:
             return name, _text(stat[5][0])
         return name, _number(stat, 4 if 4 in stat else 3)
 
-    def called(self, event: dict[int, list[Any]]) -> str:
+    def called(self, event: Fields) -> str:
         """The instruction of an event of a TPU: its short name, or the name in its text."""
         about = self.events.get(_number(event, 1), {})
         if short := _text(about.get(4, [b""])[0]):
@@ -196,9 +198,9 @@ class _Plane:
         return found[1] if found else text
 
 
-def _repeated(data: bytes) -> dict[int, list[Any]]:
+def _repeated(data: bytes) -> Fields:
     """The contents of a message by the number of the field."""
-    out: dict[int, list[Any]] = {}
+    out: Fields = {}
     for number, content in wire.fields(data, _NOUN):
         out.setdefault(number, []).append(content)
     return out
@@ -212,7 +214,7 @@ def _text(content: Any) -> str:
     return _message(content).decode(errors="replace")
 
 
-def _number(fields: dict[int, Iterable[Any]], number: int) -> int:
+def _number(fields: Fields, number: int) -> int:
     """A number of a message; 0 where it is left out."""
-    found = [*fields.get(number, (0,))][-1]
+    found = fields.get(number, [0])[-1]
     return found if isinstance(found, int) else wire.broken(b"", f"bytes in field {number}", _NOUN)
