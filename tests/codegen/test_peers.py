@@ -120,6 +120,74 @@ def test_views_are_the_offsets():
         source(parse("(_4,_2):(_1,_8)"), "numpy_view")
 
 
+class Tile:
+    """cuTile's tiles, by numpy: what the documents of cuda.tile say of them."""
+
+    int32 = np.int32
+
+    def __init__(self, array):
+        self.array = array
+
+    @classmethod
+    def arange(cls, size, dtype):
+        assert size & (size - 1) == 0
+        return cls(np.arange(size, dtype=dtype))
+
+    def reshape(self, shape):
+        assert isinstance(shape, tuple)
+        return Tile(self.array.reshape(shape))
+
+    def permute(self, axes):
+        assert isinstance(axes, tuple)
+        return Tile(self.array.transpose(axes))
+
+    def transpose(self, axis0=None, axis1=None):
+        assert axis0 is not None or self.array.ndim == 2
+        return Tile(self.array.T if axis0 is None else self.array.swapaxes(axis0, axis1))
+
+
+def test_tiles_of_cutile_are_the_offsets():
+    """What is written is executed, and read back; what is read has the elements of the tile."""
+    rng, written_ones = random.Random(9), 0
+    for _ in range(120):
+        shape, stride = compact_layout(rng)
+        layout = parse(f"{written(shape)}:{written(stride)}")
+        try:
+            text = source(layout, "cutile")
+        except tla.LeafTypeError as error:
+            assert "powers of two" in str(error)
+            continue
+        made = eval(text, {"ct": Tile}).array  # what we wrote ourselves
+        assert {c: int(made[c]) for c in np.ndindex(made.shape)} == table(shape, stride), text
+        assert tla.same_map(tla.flatten(parse(text)), tla.flatten(layout)), text
+        written_ones += 1
+    assert written_ones > 10
+    for text in (
+        "reshape((4, 8)).transpose()",
+        "reshape((2, -1, 4)).transpose(0, 2)",
+        "reshape((2, 4, 4)).permute((2, 0, 1)).reshape((8, 4))",
+    ):
+        text = f"ct.arange(32, dtype=ct.int32).{text}"
+        made, read = eval(text, {"ct": Tile}).array, parse(text)
+        assert all(read(*c) == int(made[c]) for c in np.ndindex(made.shape)), text
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ct.arange(24, dtype=ct.int32)", "a tile of 24 elements"),
+        ("ct.arange(32)", "dtype"),
+        ("ct.arange(32, dtype=ct.int32).view((8, 4))", "the operation 'view'"),
+        ("ct.arange(32, dtype=ct.int32).reshape(8, 4)", "reshape with these arguments"),
+        ("ct.arange(32, dtype=ct.int32).reshape((2, 4, 4)).transpose()", "without the two dimensions"),
+        ("ct.arange(32, dtype=ct.int32).reshape((5, 4))", "a reshape to"),
+    ],
+)
+def test_what_is_no_tile_of_cutile(text, says):
+    with pytest.raises(ParseError, match=says):
+        parse(text)
+
+
 def test_views_of_torch_are_the_offsets():
     torch = pytest.importorskip("torch")
     rng = random.Random(8)
@@ -321,17 +389,17 @@ def test_refused(given):
 
 def test_what_a_system_cannot_say():
     swizzled, coordinates = parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), parse("(_4,_8):(_1@0,_2@1)")
-    for system in ("pycute", "mojo", "torch_view", "numpy_view"):
+    for system in ("pycute", "mojo", "torch_view", "numpy_view", "cutile"):
         with pytest.raises(tla.LeafTypeError):
             source(swizzled, system)
     with pytest.raises(tla.RankError, match="2 modes: elements and places"):
         source(parse("(_4):(_1)"), "axe", replicas=True)
     with pytest.raises(tla.LeafTypeError, match="source for pycute with axes"):
         source(parse("_4:_1"), "pycute", axes=["laneid"])
-    for system in ("mojo", "torch_view", "numpy_view"):
+    for system in ("mojo", "torch_view", "numpy_view", "cutile"):
         with pytest.raises(tla.LeafTypeError, match="a layout of offsets"):
             source(coordinates, system)
-    for system in ("pycute", "mojo", "axe", "torch_view", "numpy_view", "isl"):
+    for system in ("pycute", "mojo", "axe", "torch_view", "numpy_view", "cutile", "isl"):
         with pytest.raises(tla.LeafTypeError, match="known"):
             source(tla.MakeLayout((tla.dim("M"), 4)), system)
     with pytest.raises(ParseError, match="an origin_shape"):

@@ -525,7 +525,7 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(4, "cuda"),
-            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla, flydsl, pycute, mojo, axe, torch_view, numpy_view, isl\n  fix       write \"cute_cpp\"",
+            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla, flydsl, pycute, mojo, axe, torch_view, numpy_view, cutile, isl\n  fix       write \"cute_cpp\"",
         ),
         (
             lambda: source([4], "cute_cpp"),

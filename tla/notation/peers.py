@@ -5,14 +5,16 @@
     tree    = leaf | [ "IntTuple" ] "(" [ tree { "," tree } [ "," ] ] ")"        as in Python, (4) is 4; IntTuple(4) is (4)
     leaf    = summand { "+" summand }
     summand = integer { "@" integer } | [ integer "*" ] "E" "(" integer { "," integer } ")" [ "*" integer ]
-    chain   = ( "torch" | "numpy" | "np" ) ".arange" "(" integer ")" { "." name [ "(" [ arguments ] ")" ] }
+    chain   = arange { "." name [ "(" [ arguments ] ")" ] }
+    arange  = ( "torch" | "numpy" | "np" ) ".arange" "(" integer ")" | "ct.arange" "(" integer "," "dtype" "=" "ct" "." name ")"
 
     Layout((4, 8), (1, 4))                           PyCuTe, NVIDIA's pycute, tensor-layouts; E(0) is a basis element
     Layout(IntTuple(4, 8), IntTuple(1, 4))           Mojo; it prints ((4, 8):(1, 4))
     torch.arange(32).view(8, 4).permute(1, 0)        the layout that gives the elements of that tensor
+    ct.arange(32, dtype=ct.int32).reshape((8, 4))    the same of a tile of cuTile, whose extents are powers of two
 
 All their numbers are known. Source: pycute/layout.py of NVlabs/CuTe; max/kernels/src/layout/layout.mojo of Modular;
-the documents of torch.Tensor and numpy.ndarray.
+the documents of torch.Tensor and numpy.ndarray, and of cuda.tile.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ Digits: TypeAlias = "list[tuple[int, int]]"
 class PeerReader(Reader):
     """A reader of what other libraries write. Its layouts are static."""
 
-    tokens = r"-?[0-9]+(?![0-9A-Za-z_.])|[A-Za-z_]\w*|[][():,.+*@]"
+    tokens = r"-?[0-9]+(?![0-9A-Za-z_.])|[A-Za-z_]\w*|[][():,.+*@=]"
     noun, example = "a layout of another library", "write Layout((4, 8), (1, 4))"
     trailing = True
 
@@ -54,7 +56,7 @@ class PeerReader(Reader):
         return Layout(value.shape, value.stride, origin_shape)
 
     def value(self) -> AnyLayout:
-        if self.token in ("torch", "numpy", "np"):
+        if self.token in _CHAINS:
             return self.chain()
         if self.token == "Layout":
             return self.layout()
@@ -112,10 +114,11 @@ class PeerReader(Reader):
 
     def chain(self) -> Layout:
         """The layout of the elements that shape operations make of an arange. Rows are fastest at their end, as there."""
-        operations = _CHAINS["torch" if self.next() == "torch" else "numpy"]
+        library = self.next()
+        operations = _CHAINS[library]
         self.expect(".")
         self.expect("arange")
-        n = self.enclosed("()", lambda: self.integer("how many elements", 1))
+        n = self.enclosed("()", self.elements_of_tile if library == "ct" else self.elements)
         dims: list[Digits] = [[(n, 1)]]
         while self.take("."):
             at, name = self.at, self.next()
@@ -139,6 +142,18 @@ class PeerReader(Reader):
         modes = [[(s, d) for s, d in reversed(dim) if s != 1] or [(1, 0)] for dim in dims]
         shape, stride = ([tuple(static(x[k]) for x in m) if len(m) > 1 else static(m[0][k]) for m in modes] for k in (0, 1))
         return Layout(tuple(shape), tuple(stride))
+
+    def elements(self) -> int:
+        return self.integer("how many elements", 1)
+
+    def elements_of_tile(self) -> int:
+        at, n = self.at, self.elements()
+        if n & (n - 1):
+            self.fail(f"a tile of {n} elements", "a power of two, as cuTile has it", at=at)
+        for word in (",", "dtype", "=", "ct", "."):
+            self.expect(word, "as in ct.arange(32, dtype=ct.int32)")
+        self.next()
+        return n
 
     def arguments(self) -> list[int | tuple[int, ...]]:
         """Integers, and one tuple of them as they are."""
@@ -247,6 +262,13 @@ def _transposed(dims: list[Digits], *order: int | tuple[int, ...]) -> list[Digit
     return _permuted(dims, *order) if order else dims[::-1]
 
 
+def _turned(dims: list[Digits], *two: int) -> list[Digits]:
+    """cuTile's transpose: of two dimensions, which a tile of two need not name."""
+    if not two and len(dims) != 2:
+        raise _Refused("a transpose without the two dimensions")
+    return _swapped(dims, *(two or (0, 1)))
+
+
 _BOTH: dict[str, Callable[..., list[Digits]]] = {
     "reshape": _reshaped,
     "swapaxes": _swapped,
@@ -256,6 +278,11 @@ _BOTH: dict[str, Callable[..., list[Digits]]] = {
 }
 #: The shape operations of each library. torch's transpose swaps two dimensions.
 _CHAINS: dict[str, dict[str, Callable[..., list[Digits]]]] = {
+    "ct": {
+        "reshape": lambda dims, sizes: _reshaped(dims, sizes),
+        "permute": lambda dims, order: _permuted(dims, order),
+        "transpose": _turned,
+    },
     "numpy": {**_BOTH, "transpose": _transposed, "ravel": lambda dims: _flattened(dims), "flatten": lambda dims: _flattened(dims)},
     "torch": {
         **_BOTH,
@@ -270,3 +297,4 @@ _CHAINS: dict[str, dict[str, Callable[..., list[Digits]]]] = {
         "contiguous": lambda dims: dims,
     },
 }
+_CHAINS["np"] = _CHAINS["numpy"]

@@ -21,7 +21,7 @@ _DECLARE = OnDemand("tla.symbolic.declare")  # sizes that are not known bring th
 
 #: A layout as Mojo prints it, in brackets; and how others begin that PeerReader reads.
 _IN_BRACKETS = r"\s*\(\s*(?:\([0-9(),\s-]*\)|[0-9]+)\s*:[0-9(),\s-]*\)\s*"
-_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|(?:torch|numpy|np)\s*\.\s*arange\b)"
+_BEGINS = r"\s*(?:Layout(?:\.\w+)?\s*\(|(?:torch|numpy|np|ct)\s*\.\s*arange\b)"
 _BEGINS_AXE = r"\s*(?:T\s*\.\s*)?(?:S\s*\[|(?:Tile|Compose)Layout\s*\()"
 
 
@@ -55,7 +55,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     (d0,d1):(d2,_1) (_4,d0):(_1,_4)
 
     What other libraries write is read, their numbers as static ones: constructors of PyCuTe, tensor-layouts and Mojo, axes with names
-    of TVM's Axe, and the shape operations of torch and numpy. docs/rosetta.md says what each can say.
+    of TVM's Axe, and the shape operations of torch, numpy and cuTile. docs/rosetta.md says what each can say.
 
     >>> print(parse("Layout((4, 8), (8, 1))"), parse("S[(8,4):(4@laneid,1)] + R[4:8@laneid]"), parse("torch.arange(32).view(8, 4).T"))
     (_4,_8):(_8,_1) ((_8,_4),(_4)):((_4@0,_1@1),(_8@0)) (_4,_8):(_1,_4)

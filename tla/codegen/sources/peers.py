@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 from ...algebra.codomain import coshape
@@ -161,6 +162,19 @@ def numpy(x: object) -> str:
     return _view(x, "numpy", "numpy.arange({})", "reshape", "transpose")
 
 
+def cutile(x: object) -> str:
+    """The layout as what shape operations of cuTile make of an arange: the tile of its offsets.
+
+    >>> from tla import parse
+    >>> print(cutile(parse("(_4,_8):(_1,_4)")))
+    ct.arange(32, dtype=ct.int32).reshape((8, 4)).permute((1, 0))
+    """
+    text = _view(x, "cuTile", "ct.arange({}, dtype=ct.int32)", "reshape", "permute")
+    if any(int(n) & (int(n) - 1) for n in leaves(_plain(x, "cuTile", "").shape)):
+        raise LeafTypeError(f"{shown(x)} as a tile of cuTile", "extents that are powers of two", "pad them")
+    return re.sub(r"\.(reshape|permute)\(([^()]*)\)", lambda m: f".{m[1]}(({m[2]}{'' if ',' in m[2] else ','}))", text)
+
+
 def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
     layout = _plain(x, system, "write tla.offsets(layout): a swizzle is no view")
     if gives_coordinates(layout):
@@ -173,9 +187,9 @@ def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
     if 0 in sizes or any(d < 0 for _s, d in digits):
         raise LeafTypeError(f"{shown(layout)} as a view in {system}", "no negative strides, and not empty", "reverse it there")
     text = _permuted(digits, begin, split, order)
-    if text is None and system == "numpy":
-        fix = "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"
-        raise LeafTypeError(f"{shown(layout)} as a view of numpy's arange", "each offset from 0 on once", fix)
+    if text is None and system != "torch":
+        fix = "write numpy.lib.stride_tricks.as_strided, whose strides are bytes" if system == "numpy" else "fill its gaps"
+        raise LeafTypeError(f"{shown(layout)} as a view of {system}'s arange", "each offset from 0 on once", fix)
     if text is None:
         extents, steps = (_python(tuple(column)) for column in zip(*digits))
         text = f"{begin.format(1 + sum((s - 1) * d for s, d in digits))}.as_strided({extents}, {steps})"

@@ -36,6 +36,7 @@ SYSTEMS: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {
     "axe": (peers.axe, ("axes", "replicas")),
     "torch_view": (peers.torch, ()),
     "numpy_view": (peers.numpy, ()),
+    "cutile": (peers.cutile, ()),
     "isl": (peers.isl, ()),
 }
 #: What kernels are made of besides layouts: CuTe's two languages have it.
@@ -48,7 +49,7 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None, axes: Sequen
 
     layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
     system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"; or, of known numbers, "flydsl", "pycute"
-             (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view" or "isl": docs/rosetta.md says what each can say
+             (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view", "cutile" or "isl": docs/rosetta.md says what each can say
     dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout that a tag
              makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no layouts but those of tags
     axes     of Axe the names of the axes that the modes of coordinates are
