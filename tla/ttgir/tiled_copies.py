@@ -202,9 +202,9 @@ def _part_of(found: Moved, count: int, whole: int) -> Moved:
 
 def partitioned(program: Program, op: Op) -> bool:
     """Whether a tiled copy partitions the memory of a cute.copy."""
-    names = zip(op.operands[1:3], op.operand_types[1:3])
+    spaces = [tensor_of(program.named(text)).space for text in op.operand_types[1:3]]
     try:
-        return all(_partition(program, name) for name, text in names if tensor_of(program.named(text)).space != "rmem")
+        return all(_partition(program, name) for name, space in zip(op.operands[1:3], spaces) if space != "rmem")
     except RangeError:
         return False
 
