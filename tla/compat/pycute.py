@@ -13,8 +13,6 @@ Source: CUTLASS python/pycute.
 
 from __future__ import annotations
 
-import math
-from abc import ABC
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +26,21 @@ from ..core.ints import as_static
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
 from . import plain_modes
+from .int_tuples import (
+    Integer,
+    IntTuple,
+    as_many,
+    closed,
+    flatten,
+    has_none,
+    is_int,
+    is_tuple,
+    prefix_product,
+    product,
+    signum,
+    slice_,
+    tuple_max,
+)
 
 __all__ = [
     "ComposedLayout",
@@ -74,49 +87,8 @@ __all__ = [
 # ------------------------------------------------------------------------------------------------------- IntTuples
 
 
-class Integer(ABC):  # noqa: B024  # it is asked, and has no members
-    """An integer: int and its subclasses, but for bool."""
-
-    @classmethod
-    def __subclasshook__(cls, kind: type, /) -> bool:
-        return kind is not bool and issubclass(kind, int)
-
-
-#: An integer, or a tuple of these.
-IntTuple = int | tuple[Any, ...]
-
-
-def is_int(x: object) -> bool:
-    return isinstance(x, Integer)
-
-
-def is_tuple(x: object) -> bool:
-    return isinstance(x, tuple)
-
-
-def flatten(t: Any) -> tuple[Any, ...]:
-    """All integers of a tuple, in order; of an integer a tuple of it.
-
-    >>> flatten((1, (2, (3,)))), flatten(4)
-    ((1, 2, 3), (4,))
-    """
-    return tuple(n for mode in t for n in flatten(mode)) if is_tuple(t) else (t,)
-
-
-def signum(a: Any) -> int:
-    return bool(a > 0) - bool(a < 0)
-
-
-def product(a: Any) -> Any:
-    return math.prod(map(product, a)) if isinstance(a, tuple) else a
-
-
 def inner_product(a: Any, b: Any) -> Any:
     return plain(arithmetic.inner_product(static(a), static(b)))
-
-
-def tuple_max(a: Any) -> Any:
-    return max(flatten(a))
 
 
 def elem_scale(a: Any, b: Any) -> Any:
@@ -125,31 +97,6 @@ def elem_scale(a: Any, b: Any) -> Any:
 
 def shape_div(a: Any, b: Any) -> Any:
     return plain(arithmetic.shape_div(static(a), static(b)))
-
-
-def prefix_product(a: Any, init: Any = 1) -> Any:
-    """The strides of a compact layout of this shape, the first mode fastest; `init` is where they begin.
-
-    >>> prefix_product((2, (3, 4)))
-    (1, (2, 6))
-    """
-    if not isinstance(a, tuple):
-        if isinstance(init, tuple):
-            raise RankError(f"prefix_product of {a} from {init}", "as many modes in both", "give one integer to begin with")
-        return init
-    if isinstance(init, tuple):
-        return tuple(map(prefix_product, a, _as_many("prefix_product", init, a)))
-    strides = []
-    for mode in a:
-        strides.append(prefix_product(mode, init))
-        init = init * product(mode)
-    return tuple(strides)
-
-
-def _as_many(name: str, x: tuple[Any, ...], a: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(x) != len(a):
-        raise RankError(f"{name} of {a} and {x}", "as many modes in both", "give one of each mode")
-    return x
 
 
 def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Any:
@@ -165,32 +112,15 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     return plain(conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride)))
 
 
-def closed(crd: Any) -> Any:
-    return tuple(map(closed, crd)) if is_tuple(crd) else 0 if crd is None else crd
-
-
 def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
     """A coordinate of one shape as that of another; an integer is an index."""
     if isinstance(crd, tuple) and isinstance(dst_shape, tuple):
-        return tuple(map(crd2crd, _as_many("crd2crd", crd, dst_shape), dst_shape))
+        return tuple(map(crd2crd, as_many("crd2crd", crd, dst_shape), dst_shape))
     if is_tuple(crd):
         if src_shape is None:
             raise RankError(f"crd2crd of {crd} to {dst_shape}", "its own shape", "give src_shape")
         return crd2idx(crd, src_shape)
     return idx2crd(crd, dst_shape)
-
-
-def slice_(crd: Any, trg: Any) -> Any:
-    """The modes of a tuple at the places of a coordinate that are None, in one flat tuple."""
-    if is_tuple(crd):
-        if not is_tuple(trg):
-            raise RankError(f"slice_ of {trg} by {crd}", "a tuple", "give an integer or None")
-        return tuple(n for c, t in zip(crd, _as_many("slice_", trg, crd)) for n in slice_(c, t))
-    return (trg,) if crd is None else ()
-
-
-def has_none(a: Any) -> bool:
-    return any(map(has_none, a)) if is_tuple(a) else a is None
 
 
 # --------------------------------------------------------------------------------------------------------- layouts

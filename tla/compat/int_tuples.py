@@ -1,0 +1,95 @@
+"""Integers and tuples of them as pycute has them: what needs no layout.
+
+Source: CUTLASS python/pycute/int_tuple.py.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from typing import Any
+
+from ..core.errors import RankError
+
+
+class Integer(ABC):  # noqa: B024  # it is asked, and has no members
+    """An integer: int and its subclasses, but for bool."""
+
+    @classmethod
+    def __subclasshook__(cls, kind: type, /) -> bool:
+        return kind is not bool and issubclass(kind, int)
+
+
+#: An integer, or a tuple of these.
+IntTuple = int | tuple[Any, ...]
+
+
+def is_int(x: object) -> bool:
+    return isinstance(x, Integer)
+
+
+def is_tuple(x: object) -> bool:
+    return isinstance(x, tuple)
+
+
+def flatten(t: Any) -> tuple[Any, ...]:
+    """All integers of a tuple, in order; of an integer a tuple of it.
+
+    >>> flatten((1, (2, (3,)))), flatten(4)
+    ((1, 2, 3), (4,))
+    """
+    return tuple(n for mode in t for n in flatten(mode)) if is_tuple(t) else (t,)
+
+
+def signum(a: Any) -> int:
+    return bool(a > 0) - bool(a < 0)
+
+
+def product(a: Any) -> Any:
+    return math.prod(map(product, a)) if isinstance(a, tuple) else a
+
+
+def tuple_max(a: Any) -> Any:
+    return max(flatten(a))
+
+
+def prefix_product(a: Any, init: Any = 1) -> Any:
+    """The strides of a compact layout of this shape, the first mode fastest; `init` is where they begin.
+
+    >>> prefix_product((2, (3, 4)))
+    (1, (2, 6))
+    """
+    if not isinstance(a, tuple):
+        if isinstance(init, tuple):
+            raise RankError(f"prefix_product of {a} from {init}", "as many modes in both", "give one integer to begin with")
+        return init
+    if isinstance(init, tuple):
+        return tuple(map(prefix_product, a, as_many("prefix_product", init, a)))
+    strides = []
+    for mode in a:
+        strides.append(prefix_product(mode, init))
+        init = init * product(mode)
+    return tuple(strides)
+
+
+def as_many(name: str, x: tuple[Any, ...], a: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(x) != len(a):
+        raise RankError(f"{name} of {a} and {x}", "as many modes in both", "give one of each mode")
+    return x
+
+
+def closed(crd: Any) -> Any:
+    return tuple(map(closed, crd)) if is_tuple(crd) else 0 if crd is None else crd
+
+
+def slice_(crd: Any, trg: Any) -> Any:
+    """The modes of a tuple at the places of a coordinate that are None, in one flat tuple."""
+    if is_tuple(crd):
+        if not is_tuple(trg):
+            raise RankError(f"slice_ of {trg} by {crd}", "a tuple", "give an integer or None")
+        return tuple(n for c, t in zip(crd, as_many("slice_", trg, crd)) for n in slice_(c, t))
+    return (trg,) if crd is None else ()
+
+
+def has_none(a: Any) -> bool:
+    return any(map(has_none, a)) if is_tuple(a) else a is None
