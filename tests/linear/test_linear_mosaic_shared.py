@@ -8,6 +8,7 @@ import random
 import pytest
 
 from tla import Int, ParseError, RangeError, RankError, parse, tile_to_shape
+from tla.access import access
 from tla.codegen import emit_tma
 from tla.gpu import GMMA, float as float32, half, int8, make_tma_copy
 from tla.linear import mosaic
@@ -142,3 +143,13 @@ def test_a_fix_works():
     with pytest.raises(RangeError, match="tile the last dimension by 32"):
         mosaic.shared_layout((8, 64), "SwizzleTransform(64)", 16)
     assert str(mosaic.shared_layout((8, 64), "TilingTransform((32,)), SwizzleTransform(64)", 16)).startswith("Sw<2,3,3>")
+
+
+def test_the_store_of_an_accumulator():
+    """Rows of 128 bytes collide eight times, and the swizzle mends it."""
+    owners = mosaic.from_text("WGMMA_LAYOUT").linear([64, 64])
+    plain, swizzled = (
+        access(owners, mosaic.shared_layout((64, 64), f"TilingTransform((8, 64)), SwizzleTransform({n})", 16), 16) for n in (16, 128)
+    )
+    assert plain.wavefronts == 8 * swizzled.wavefronts
+    assert swizzled.wavefronts == swizzled.least

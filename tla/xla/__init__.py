@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .programs.instruction import Instruction, Operand, parse_instruction
     from .programs.memory import Buffer, Memory, Peak, memory
     from .programs.module import Module, SourceLine, read_module
-    from .programs.profile import OpTime, Profile, profile
+    from .programs.profile import Profile, Time, read_profile
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
@@ -59,7 +59,6 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "shapes.array_shape": "ArrayLayout ArrayShape Split",
         "measured": "Measure Trial Trials try_advice",
         "mosaic.block": "Block block",
-        "programs.profile": "OpTime Profile profile",
         "programs.census": "Census ProgramPeak census merge",
         "shapes.compare": "Relayout is_bitcast relayout",
         "programs.consistency": "contradictions",
@@ -82,6 +81,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.module": "Module SourceLine read_module",
         "mosaic.kernel": "KernelCall Window pallas_call",
         "mosaic.memref": "MemRef parse_memref to_memref",
+        "programs.profile": "Profile Time read_profile",
         "programs.program": "Located read_hlo",
         "shapes.proto": "from_proto proto_bytes proto_text to_proto",
         "shapes.raising": "raise_",
@@ -132,7 +132,6 @@ __all__ = [
     "MeshSharding",
     "Module",
     "Move",
-    "OpTime",
     "OpaqueShape",
     "Operand",
     "Peak",
@@ -147,6 +146,7 @@ __all__ = [
     "SourceLine",
     "Split",
     "Target",
+    "Time",
     "TokenShape",
     "Total",
     "Trial",
@@ -194,7 +194,6 @@ __all__ = [
     "parse_shardy_mesh",
     "physical_dimensions",
     "plan",
-    "profile",
     "program_file",
     "programs_in",
     "proto_bytes",
@@ -202,6 +201,7 @@ __all__ = [
     "raise_",
     "read_hlo",
     "read_module",
+    "read_profile",
     "relayout",
     "relayouts",
     "shape_texts",

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, TlaError
+from ..core.on_demand import jax_module
 from ..core.values import rounded
-from .jax import element_type, jax_module
+from .jax import element_type
 from .programs.alternatives import alternatives
 from .programs.memory import Memory, memory
 from .programs.program import Located

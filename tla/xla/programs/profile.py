@@ -1,220 +1,156 @@
-"""A profiler's trace: how often each instruction of a program ran on a device, and for how long.
+"""Times of a program's instructions, from a profiler's trace (XSpace, `*.xplane.pb`).
 
-A trace is an XSpace: planes, one for each device and for the host, with lines of events. What ran is told apart in two ways: on a TPU the
-line "XLA Ops" has an event for each instruction; elsewhere an event says its instruction itself (hlo_op).
+The trace is read by JAX's own reader, `jax.profiler.ProfileData`, which is C++ and knows the format of its version.
 
-Source: XLA xla/tsl/profiler/protobuf/xplane.proto; xprof's documentation of the trace viewer; traces of JAX 0.10 on CPUs.
+Source: XLA xla/tsl/profiler/protobuf/xplane.proto, and xla/tsl/profiler/utils/xplane_schema.cc for the names of planes, lines and stats.
 """
 
 from __future__ import annotations
 
-import gzip
+import math
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, NamedTuple
 
-from ...core.errors import LeafTypeError, ParseError, RangeError
-from ..shapes import wire
+from ...core.errors import LeafTypeError, RangeError
+from ...core.on_demand import jax_module
 
-_NOUN = "an XSpace, a profiler's trace,"
-_TPU_LINE = "XLA Ops"
-_PROGRAM = re.compile(r"(.+)\((\d+)\)")
-#: The name of an instruction in the text that a TPU's trace calls its event by.
-_TEXT = re.compile(r"%?([A-Za-z_0-9][\w.-]*) = ")
-
-#: The contents of a message by the number of the field.
-Fields: TypeAlias = dict[int, list[Any]]
-Trace: TypeAlias = str | os.PathLike[str] | bytes | IO[bytes]
+_ENDING = ".xplane.pb"
+#: The lines of a TPU: the instructions that take the core's time, and the spans of asynchronous ones, beside which it works.
+_OPS, _ASYNC, _MODULES = "XLA Ops", "Async XLA Ops", "XLA Modules"
+_PROGRAM_ID = re.compile(r"\([0-9]{1,20}\)\Z")
+#: An instruction as a TPU names it, by its whole text, or other devices by its name.
+_INSTRUCTION = re.compile(r"%?([^ =]+)(?: = .*)?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class OpTime:
-    """The runs of an instruction on a device. The time of a loop, or of a call, has that of what runs inside of it.
+class Time(NamedTuple):
+    """The time of one instruction in a trace, over all devices.
 
-    name     the instruction, without %
-    module   the name of its module; None where the trace does not say it
-    device   the name of the plane: /device:TPU:0, or /host:CPU
-    runs     how many times it ran
-    picoseconds   in all of these
+    runs        how often it ran; on a CPU each thread that took a part of it counts
+    devices     on how many devices
+    seconds     the time that it took of them, together; of a loop, with what runs in it
+    in_flight   the time of an asynchronous instruction from its start to its end, while other work runs, in seconds, together
     """
 
-    name: str
-    module: str | None
-    device: str
     runs: int
-    picoseconds: int
-
-    @property
-    def microseconds(self) -> float:
-        """The time of all runs [us]."""
-        return self.picoseconds / 1e6
+    devices: int
+    seconds: float
+    in_flight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The times of a trace.
+class Profile(NamedTuple):
+    """The times of a trace: of each module, by its name, the time of each instruction, by its name."""
 
-    ops      by device, module and instruction, those that took longest first
+    modules: Mapping[str, Mapping[str, Time]]
+
+    def times(self, module: str | None) -> Mapping[str, Time]:
+        """The times of a module; of a text without a name, of the only module. RangeError for a module that did not run."""
+        if module is None and len(self.modules) == 1:
+            return next(iter(self.modules.values()))
+        if module is None or module not in self.modules:
+            known = ", ".join(self.modules) or "no module at all"
+            raise RangeError(f"the trace has no module {module or 'without a name'}", known, "give the program of one of these")
+        return self.modules[module]
+
+
+class _Run(NamedTuple):
+    """An event of a trace that is the run of an instruction."""
+
+    device: str
+    module: str
+    instruction: str
+    seconds: float
+    overlapped: bool
+
+
+def read_profile(path: str | os.PathLike[str]) -> Profile:
+    """Read a profiler's trace: how long each instruction of each program ran.
+
+    path      a file `*.xplane.pb`, or the folder that jax.profiler.trace was given: the newest trace in it, of all hosts
+    Raises    RangeError for a folder without a trace, and for a file that is none; ModuleNotFoundError without JAX
+
+    >>> import tempfile
+    >>> from jax.profiler import ProfileData
+    >>> text = (
+    ...     'planes { name: "/device:TPU:0" '
+    ...     'event_metadata { key: 1 value { id: 1 name: "jit_f(12)" } } '
+    ...     'event_metadata { key: 2 value { id: 2 name: "%copy.7 = f32[8,128]{1,0} copy(%a)" } } '
+    ...     'lines { name: "XLA Modules" events { metadata_id: 1 duration_ps: 9000000 } } '
+    ...     'lines { name: "XLA Ops" events { metadata_id: 2 duration_ps: 3000000 } } }'
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "host.xplane.pb").write_bytes(ProfileData.text_proto_to_serialized_xspace(text))
+    ...     read_profile(folder).times("jit_f")
+    {'copy.7': Time(runs=1, devices=1, seconds=3e-06, in_flight=0.0)}
+
+    Source: XLA xla/tsl/profiler/protobuf/xplane.proto.
     """
-
-    ops: tuple[OpTime, ...]
-    _by_name: dict[tuple[str | None, str], list[OpTime]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        names: dict[tuple[str | None, str], list[OpTime]] = {}
-        for op in self.ops:
-            names.setdefault((op.module, op.name), []).append(op)
-        object.__setattr__(self, "_by_name", names)
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """The names of the modules that ran, those that took longest first."""
-        return tuple(dict.fromkeys(op.module for op in self.ops if op.module is not None))
-
-    def of(self, name: str, module: str | None = None) -> OpTime | None:
-        """The runs of an instruction on all devices together; None where it did not run.
-
-        module   its module; what the trace has without a module counts for any
-        """
-        keys = [(module, name), (None, name)] if module is not None else [key for key in self._by_name if key[1] == name]
-        found = [op for key in dict.fromkeys(keys) for op in self._by_name.get(key, ())]
-        if not found:
-            return None
-        devices = ", ".join(dict.fromkeys(op.device for op in found))
-        return OpTime(name, module or found[0].module, devices, sum(op.runs for op in found), sum(op.picoseconds for op in found))
+    reader = jax_module("jax.profiler").ProfileData
+    runs: list[_Run] = []
+    for file in _files(path):
+        data = file.read_bytes()
+        try:
+            planes = [*reader.from_serialized_xspace(data).planes]
+        except RuntimeError:
+            raise RangeError(f"{file}: {len(data)} bytes that are no XSpace", f"a trace, {_ENDING}", "the file may be cut") from None
+        runs += [run for plane in _planes(planes) for run in _runs(f"{file}:{plane.name}", plane)]
+    return _added_up(runs)
 
 
-def profile(source: Trace) -> Profile:
-    """Read the trace of a profiler: the file NAME.xplane.pb, packed by gzip or not; or a folder of traces, of which the last one counts.
-
-    Raises   ParseError for bytes that are no trace; RangeError for a folder without one; OSError for a file that cannot be opened
-
-        >>> with jax.profiler.trace("trace"):                        # doctest: +SKIP
-        ...     step(params).block_until_ready()
-        >>> xla.profile("trace").of("fusion.12").microseconds        # doctest: +SKIP
-
-    Source: XLA xplane.proto.
-    """
-    planes = [_Plane(content) for number, content in wire.fields(_bytes(source), _NOUN) if number == 1 and isinstance(content, bytes)]
-    if not planes:
-        wire.broken(b"", "no plane", _NOUN)
-    programs = {n: name for plane in planes for n, name in plane.programs()}
-    sums: dict[tuple[str, str | None, str], list[int]] = {}
-    for plane in planes:
-        for module, name, time in plane.ops(programs):
-            counted = sums.setdefault((plane.name, module, name), [0, 0])
-            counted[0] += 1
-            counted[1] += time
-    ops = (OpTime(name, module, device, *counted) for (device, module, name), counted in sums.items())
-    return Profile(tuple(sorted(ops, key=lambda op: (-op.picoseconds, op.device, op.module or "", op.name))))
+def _files(path: str | os.PathLike[str]) -> list[Path]:
+    """The files of the newest trace at a path."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise LeafTypeError(f"a profile of type {type(path).__name__}", "the path of a trace", f"give a file {_ENDING}, or its folder")
+    at = Path(path)
+    if not at.is_dir():
+        return [at]
+    found = sorted(at.rglob(f"*{_ENDING}"))
+    if not found:
+        raise RangeError(f"{at}: no file *{_ENDING} in it", "the folder of a trace", "give the folder that jax.profiler.trace was given")
+    newest = max(found, key=lambda file: (file.stat().st_mtime_ns, file)).parent
+    return [file for file in found if file.parent == newest]
 
 
-def _bytes(source: Trace) -> bytes:
-    """The bytes of a trace."""
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if path.is_dir():
-            traces = sorted(path.rglob("*.xplane.pb"), key=lambda p: (p.stat().st_mtime, p))
-            if not traces:
-                raise RangeError(f"{path}: no trace in it", "a file that ends in .xplane.pb", "give the folder of jax.profiler.trace")
-            path = traces[-1]
-        data = path.read_bytes()
-    elif isinstance(source, bytes):
-        data = source
-    elif hasattr(source, "read"):
-        data = source.read()
-        if not isinstance(data, bytes):
-            raise LeafTypeError("a trace from a file of text", "bytes", "open it with 'rb'")
-    else:
-        raise LeafTypeError(f"a trace of type {type(source).__name__}", "a path, bytes, or an open file", "give the path of the trace")
-    try:
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (EOFError, OSError) as error:
-        raise ParseError("", 0, f"the packed trace is broken: {error}", "gzip", "write it again: it may be cut") from None
+def _planes(planes: list[Any]) -> list[Any]:
+    """The planes whose events are instructions: those of devices, or where there is no device the host's."""
+    return [p for p in planes if p.name.startswith("/device:")] or [p for p in planes if p.name.startswith("/host:")]
 
 
-class _Plane:
-    """A plane: its name, its lines, and the names of events and of what they say."""
-
-    def __init__(self, data: bytes) -> None:
-        self.name, self.lines = "", list[bytes]()
-        self.events: dict[int, Fields] = {}
-        self.stats: dict[int, str] = {}
-        for number, content in wire.fields(data, _NOUN):
-            if number == 2:
-                self.name = _text(content)
-            elif number == 3:
-                self.lines.append(_message(content))
-            elif number in (4, 5):
-                entry = _repeated(_message(content))
-                value = _repeated(_message(entry.get(2, [b""])[0]))
-                if number == 4:
-                    self.events[_number(entry, 1)] = value
-                else:
-                    self.stats[_number(entry, 1)] = _text(value.get(2, [b""])[0])
-
-    def programs(self) -> Iterator[tuple[int, str]]:
-        """The numbers of programs that the plane names, as in jit_step(4), each with its module."""
-        for event in self.events.values():
-            if found := _PROGRAM.fullmatch(_text(event.get(2, [b""])[0])):
-                yield int(found[2]), found[1]
-
-    def ops(self, programs: dict[int, str]) -> Iterator[tuple[str | None, str, int]]:
-        """Each run of an instruction: its module, its name, its time [ps]."""
-        lines = [_repeated(line) for line in self.lines]
-        tpu = [line for line in lines if _text(line.get(2, [b""])[0]) == _TPU_LINE]
-        for line in tpu or lines:
-            for event in map(_repeated, map(_message, line.get(4, ()))):
-                said = self.said(event)
-                name = said.get("hlo_op") or (self.called(event) if tpu else "")
-                if name:
-                    module = said.get("hlo_module") or programs.get(said.get("program_id", -1))
-                    yield module, str(name), _number(event, 3)
-
-    def said(self, event: Fields) -> dict[str, Any]:
-        """Statistics of an event: its own, and those of all events of its name."""
-        about = self.events.get(_number(event, 1), {})
-        return dict(self.statistic(_repeated(_message(x))) for x in (*about.get(5, ()), *event.get(4, ())))
-
-    def statistic(self, stat: Fields) -> tuple[str, Any]:
-        """The name and the value of a statistic: a text, or a number."""
-        name = self.stats.get(_number(stat, 1), "")
-        if 7 in stat:
-            return name, self.stats.get(_number(stat, 7), "")
-        if 5 in stat:
-            return name, _text(stat[5][0])
-        return name, _number(stat, 4 if 4 in stat else 3)
-
-    def called(self, event: Fields) -> str:
-        """The instruction of an event of a TPU: its short name, or the name in its text."""
-        about = self.events.get(_number(event, 1), {})
-        if short := _text(about.get(4, [b""])[0]):
-            return short.removeprefix("%")
-        text = _text(about.get(2, [b""])[0])
-        found = _TEXT.match(text)
-        return found[1] if found else text
+def _runs(device: str, plane: Any) -> Iterator[_Run]:
+    """The runs of instructions in a plane."""
+    lines = {line.name: line for line in plane.lines}
+    if _OPS not in lines:
+        for line in plane.lines:
+            yield from _stated(device, line.events)
+        return
+    modules = sorted((e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in (lines[_MODULES].events if _MODULES in lines else ()))
+    starts = [start for start, _name in modules]
+    for name in (_OPS, _ASYNC):
+        for event in lines[name].events if name in lines else ():
+            at = bisect_right(starts, event.start_ns) - 1
+            match = _INSTRUCTION.fullmatch(event.name)
+            if match and at >= 0:
+                yield _Run(device, modules[at][1], match[1], event.duration_ns / 1e9, name == _ASYNC)
 
 
-def _repeated(data: bytes) -> Fields:
-    """The contents of a message by the number of the field."""
-    out: Fields = {}
-    for number, content in wire.fields(data, _NOUN):
-        out.setdefault(number, []).append(content)
-    return out
+def _stated(device: str, events: Iterable[Any]) -> Iterator[_Run]:
+    """The runs of instructions among events that say so by their stats, as those of CPUs and GPUs do."""
+    for event in events:
+        stats = dict(event.stats)
+        if "hlo_op" in stats and "hlo_module" in stats:
+            yield _Run(device, str(stats["hlo_module"]), str(stats["hlo_op"]), event.duration_ns / 1e9, False)
 
 
-def _message(content: Any) -> bytes:
-    return content if isinstance(content, bytes) else wire.broken(b"", "a number in place of a message", _NOUN)
+def _added_up(runs: Iterable[_Run]) -> Profile:
+    of: dict[str, dict[str, list[_Run]]] = {}
+    for run in runs:
+        of.setdefault(run.module, {}).setdefault(run.instruction, []).append(run)
+    return Profile({module: {name: _time(found) for name, found in by_name.items()} for module, by_name in of.items()})
 
 
-def _text(content: Any) -> str:
-    return _message(content).decode(errors="replace")
-
-
-def _number(fields: Fields, number: int) -> int:
-    """A number of a message; 0 where it is left out."""
-    found = fields.get(number, [0])[-1]
-    return found if isinstance(found, int) else wire.broken(b"", f"bytes in field {number}", _NOUN)
+def _time(runs: list[_Run]) -> Time:
+    taken, in_flight = ([run.seconds for run in runs if run.overlapped is kind] for kind in (False, True))
+    return Time(max(len(taken), len(in_flight)), len({run.device for run in runs}), math.fsum(taken), math.fsum(in_flight))

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ...core.arrays import INT64_MAX, INT64_MIN
-from ...core.errors import LeafTypeError, LoweringError, RangeError
+from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from ...core.ints import known
 from ...core.reader import Reader
-from . import wire
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, Split
 from .grammar import parse_shape
 from .values import KINDS, MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
@@ -64,7 +63,6 @@ _NUMBERS = (
 )
 
 Proto = dict[str, Any]
-_NOUN = "a ShapeProto"
 
 
 def to_proto(shape: Shape | str | ArrayLayout, combine: int = INT64_MIN) -> Proto:
@@ -360,11 +358,24 @@ def _of_wire(data: bytes, message: str, depth: int) -> Proto:
     """The fields of a message in protobuf's wire format; fields that are not in the table are passed over."""
     by_number = {field.number: (name, field) for name, field in _MESSAGES[message].items()}
     out: Proto = {}
+    at = 0
     if depth > 2 * MAX_DEPTH:
         raise RangeError(f"a {message} deeper than {2 * MAX_DEPTH} messages", "tuples in tuples up to there", "put elements side by side")
-    for number, content in wire.fields(data, _NOUN, (wire.VARINT, wire.BYTES)):
-        if number in by_number:
-            _put(out, *by_number[number], content, depth)
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        content: Any
+        if key & 7 == 0:
+            content, at = _read_varint(data, at)
+        elif key & 7 == 2:
+            length, at = _read_varint(data, at)
+            content, at = data[at : at + length], at + length
+        else:
+            _broken(data, f"wire type {key & 7} of field {key >> 3}")
+        if at > len(data):
+            _broken(data, "a field that is cut")
+        if key >> 3 in by_number:
+            name, field = by_number[key >> 3]
+            _put(out, name, field, content, depth)
     return out
 
 
@@ -372,15 +383,34 @@ def _put(out: Proto, name: str, field: _Field, content: Any, depth: int) -> None
     convert: Callable[[int], Any] = bool if name == "is_dynamic_dimension" else _signed
     if field.message:
         if not isinstance(content, bytes):
-            wire.broken(b"", f"a number in field {name}", _NOUN)
+            _broken(b"", f"a number in field {name}")
         values: list[Any] = [_of_wire(content, field.message, depth + 1)]
     else:
-        values = [convert(n) for n in (wire.varints(content, _NOUN) if isinstance(content, bytes) else (content,))]
+        values = [convert(n) for n in (_varints(content) if isinstance(content, bytes) else (content,))]
     if field.repeated:
         out.setdefault(name, []).extend(values)
     elif values:
         out[name] = values[-1]
 
 
+def _varints(data: bytes) -> Iterator[int]:
+    at = 0
+    while at < len(data):
+        n, at = _read_varint(data, at)
+        yield n
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at a place, and where it ends."""
+    end = next((k for k in range(at, min(at + 10, len(data))) if data[k] < 128), None)
+    if end is None:
+        _broken(data, "a number that is cut")
+    return sum((byte & 127) << 7 * k for k, byte in enumerate(data[at : end + 1])) & (2**64 - 1), end + 1
+
+
 def _signed(n: int) -> int:
     return n - 2**64 if n >= 2**63 else n
+
+
+def _broken(data: bytes, what: str) -> NoReturn:
+    raise ParseError(data[:40].hex(), 0, what, "a ShapeProto in protobuf's wire format", "the bytes may be cut, or of another message")
