@@ -277,7 +277,7 @@ def test_an_example_without_a_fault_is_not_refused(example, tmp_path):
     ("example", "right", "wrong", "at"),
     [
         ("sgemm_1", "            clear(target)\n", "", "gemm("),
-        ("mma_sm100", "MMA.with_(0 < size[2](a) * k + part)", "MMA", "gemm("),
+        ("mma_sm100", "MMA.with_(size[2](a) * k + part > 0)", "MMA", "gemm("),
         ("sgemm_sm80", "        load(first)\n", "        pass\n", "copy(tiled"),
     ],
 )
