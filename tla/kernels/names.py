@@ -21,6 +21,7 @@ from ..core.ints import IntLike, known
 from ..gpu.descriptors.tensor_map import TensorMap
 from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
+from .digits import digits_of
 from .elements import Scalar
 from .instructions import Instructions, require_written
 from .offsets import Offsets
@@ -51,6 +52,7 @@ class Names:
     language   its row of the table of C languages
     own        how a thread's register is written: "{}[{}]" of its array and its number
     instructions   what writes asynchronous copies and instructions of several threads
+    loops      whether threads are loops, over the digits of a thread's number
 
     Found while the text is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a
     function of the text; vectors, the arrays of which several elements are accessed at once; maps, the tensor maps of arguments; used,
@@ -59,8 +61,8 @@ class Names:
     Source: ours.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions) -> None:
-        self.program, self.language, self.own, self._instructions = program, language, own, instructions
+    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions, *, loops: bool) -> None:
+        self.program, self.language, self.own, self._instructions, self._loops = program, language, own, instructions, loops
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
@@ -71,6 +73,11 @@ class Names:
     def values(self, wanted: Sequence[Any]) -> Values:
         """The text of expressions, by one plan: what they share is computed once."""
         return Values(self, wanted)
+
+    def by_digits(self, wanted: Sequence[Any]) -> tuple[Any, ...]:
+        """Expressions of the digits of a thread's number, where threads are loops over these."""
+        number = digits_of(wanted, self.program.threads) if self._loops else None
+        return tuple(wanted if number is None else (x.at({"tid": number}) for x in wanted))
 
     def element_type(self, t: Tensor) -> str:
         return self.type_named(f"elements of {t.dtype} in a kernel's text", str(t.dtype))
@@ -152,7 +159,7 @@ class Values:
         found = {poly_of(x): x for x in wanted if known(x) is None}
         if not found:
             return
-        made = plan(tuple(found.values()), name="kernel")
+        made = plan(names.by_digits([*found.values()]), name="kernel")
         names.bits = max(names.bits, made.integer.bits)
         names.operations |= ops_in(made.results)
         temporaries, results = statements(made, _SYNTAX)
