@@ -10,9 +10,24 @@ import numpy as np
 import pytest
 
 import tla
-from tla import Int, LeafTypeError, dim, local_tile, make_layout, parse
-from tla.gpu import SM100_2x1x1_F32F32F32F32, atom, make_tiled_mma
-from tla.kernels import block, gemm, kernel, tensor, thread
+from tla import Int, LeafTypeError, dim, local_tile, make_layout, parse, tile_to_shape
+from tla.gpu import GMMA, SM90_64x64x16_F32F16F16_SS, SM100_2x1x1_F32F32F32F32, atom, half, make_fragment_like, make_tiled_mma
+from tla.kernels import (
+    barrier,
+    block,
+    clear,
+    copy,
+    fence_view_async_shared,
+    gemm,
+    kernel,
+    local_partition,
+    shared,
+    tensor,
+    thread,
+    warpgroup_arrive,
+    warpgroup_commit_batch,
+    warpgroup_wait,
+)
 
 from night import amount
 from sources_of_kernels import c_function, kernel_examples
@@ -178,6 +193,34 @@ def test_a_threads_number_is_taken_apart_by_what_it_is_divided_by():
     assert "for (int32_t tid_32_256 = 0; tid_32_256 < 8; ++tid_32_256) {" in text
     assert not re.search(r"\btid\b", text)
     assert "tid_1_32" not in made.source("cuda", *arguments, parameters=parameters).text
+
+
+def test_products_of_two_warpgroups_go_by_the_threads_number(tmp_path):
+    """Their loop is over warpgroups, not over threads: no digit of a thread's number is there."""
+    mma, lanes = make_tiled_mma(SM90_64x64x16_F32F16F16_SS, (2, 1, 1)), parse("(_16,_16):(_16,_1)")
+
+    @kernel(threads=256)
+    def multiplied(A, B, C):
+        t, own = thread(), mma[thread()]
+        memory = [shared(np.float16, tile_to_shape(GMMA.K_SW32[half], (Int[n](), Int[16]()))) for n in (128, 64)]
+        for matrix, to in zip((A, B), memory):
+            copy(*(local_partition(x, lanes, t) for x in (matrix, to)))
+        mine = own.partition_C(C)
+        total = make_fragment_like(mine)
+        clear(total)
+        fence_view_async_shared()
+        barrier()
+        warpgroup_arrive()
+        gemm(mma, own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1]), total)
+        warpgroup_commit_batch()
+        warpgroup_wait[0]()
+        copy(total, mine)
+
+    rng = np.random.default_rng(10)
+    a, b = (rng.integers(-3, 4, (n, 16)).astype(np.float16) for n in (128, 64))
+    c = np.zeros((128, 64), np.float32)
+    c_function(tmp_path, multiplied.source("c", a, b, c))(*map(pointer, (a, b, c)))
+    assert (c == a.astype(np.float32) @ b.T.astype(np.float32)).all()
 
 
 def test_a_size_may_not_have_the_name_of_a_digit():

@@ -55,7 +55,7 @@ def _factor(t: Tree) -> int:
     return math.gcd(*(_factor(x) for x in t.args if "tid" in names(x))) if t.op in "+-" else 1
 
 
-def loops(lines: Sequence[str], kind: str, threads: int, before: Sequence[str]) -> list[str]:
+def loops(lines: list[str], kind: str, threads: int, before: Sequence[str]) -> list[str]:
     """Lines of each thread in the loops over the digits that they name; or in one over the threads.
 
     kind     the type of integers

@@ -161,7 +161,7 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         rows = [row.cells for row in self.conflicts]
         widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(max(map(len, rows), default=0))]
-        none = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
+        none: tuple[str, ...] = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
         if self.sizes:
             none += ("no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",)
         found = (
