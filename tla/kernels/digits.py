@@ -49,7 +49,7 @@ def _divisors(t: Tree) -> Iterator[int]:
 
 
 def _factor(t: Tree) -> int:
-    """What the thread's number is multiplied by in a sum of products; 1 where that is not seen."""
+    """The factor of the thread's number in a sum of products; 1 where that is not seen."""
     if t.op == "*" and t.args[-1].op == "n" and any(x.op == "v" and x.args[0] == "tid" for x in t.args):
         return int(t.args[-1].args[0])
     return math.gcd(*(_factor(x) for x in t.args if "tid" in names(x))) if t.op in "+-" else 1

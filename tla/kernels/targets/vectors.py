@@ -91,6 +91,6 @@ class Form:
 
 
 def _stride(starts: Sequence[int], count: int) -> int | None:
-    """How far an operand of `count` places goes on from each step to the next; None where that is not always the same."""
+    """The distance from each step of an operand of `count` places to the next; None where there are several."""
     found = {b - a for a, b in zip(starts, starts[count:])}
     return found.pop() if len(found) == 1 else None
