@@ -36,7 +36,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     """The examples of these files need a package; the tests that do skip themselves."""
-    for package, extra, files in (("jax", "jax", ("jax.py", "jax.md")), ("z3", "prove", ("proofs.md",))):
+    for package, extra, files in (("jax", "jax", ("jax.py", "jax.md", "profile.py")), ("z3", "prove", ("proofs.md",))):
         if importlib.util.find_spec(package) is None:
             for item in items:
                 if item.path.name in files:

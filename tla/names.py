@@ -153,6 +153,7 @@ if TYPE_CHECKING:
     )
     from .core.each_leaf import dynamic, static
     from .recovery.between import swizzle_between
+    from .recovery.disagreement import recover
     from .recovery.door import layout_of
     from .symbolic import Condition, SymInt, assuming, at, dim, dims, explain, index, prove, simplify, to_python
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
@@ -166,6 +167,7 @@ _ON_DEMAND = {
     ],
     "tla.core.each_leaf": ["dynamic", "static"],
     "tla.recovery.between": ["swizzle_between"],
+    "tla.recovery.disagreement": ["recover"],
     "tla.recovery.door": ["layout_of"],
     "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
@@ -356,6 +358,7 @@ __all__ = [
     "rank",
     "recast",
     "recast_layout",
+    "recover",
     "reduce",
     "replace",
     "reverse",

@@ -1,6 +1,7 @@
 """The picture of the packages: `python docs/_sphinx/packages.py` writes docs/packages.svg. A package stands above all that it imports.
 
-An arrow goes from a package to each that it imports, but for those that another arrow leads to on the way.
+An arrow goes from a package to each that it imports, but for those that another arrow leads to on the way. In a package stand the names
+of its rooms, the folders in it, each before those that import it.
 """
 
 import ast
@@ -8,26 +9,50 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "tla"
-WIDTH, HEIGHT, APART, LEVEL = 150, 44, 26, 84
+WIDTH, HEIGHT, APART, LEVEL = 160, 62, 18, 104
 TEXT = 'font-family="system-ui, sans-serif" text-anchor="middle"'
 
 
 def imported(path):
-    """The packages of tla that a module imports."""
+    """The modules of tla that a module imports, as their names' parts: tla.core.ints is ["core", "ints"]."""
     inside = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "OnDemand":
-            yield from node.args[0].value.split(".")[1:2]  # none of a module of Python's own
+            yield node.args[0].value.split(".")[1:]  # none of a module of Python's own
         elif isinstance(node, ast.ImportFrom) and node.level:
             parts = [*inside[: len(inside) - node.level + 1], *(node.module or "").split(".")]
-            names = [parts[0]] if parts[0] else [alias.name for alias in node.names]
-            yield from (name for name in names if (ROOT / name).is_dir())
+            yield from ([*filter(None, parts), alias.name] for alias in node.names)
+
+
+def folders(at):
+    return sorted(path.parent.name for path in at.glob("*/__init__.py"))
 
 
 def graph():
     """package -> the packages that it imports, from the imports as they are."""
-    packages = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
-    return {name: {below for path in (ROOT / name).rglob("*.py") for below in imported(path)} - {name} for name in packages}
+    packages = folders(ROOT)
+    return {
+        name: {parts[0] for path in (ROOT / name).rglob("*.py") for parts in imported(path) if parts} & {*packages} - {name}
+        for name in packages
+    }
+
+
+def rooms(package):
+    """The rooms of a package, each before those that import it."""
+    names = folders(ROOT / package)
+    inner = {name: [parts for path in (ROOT / package / name).rglob("*.py") for parts in imported(path)] for name in names}
+    below = {name: {p[1] for p in found if p[:1] == [package] and len(p) > 1} & {*names} - {name} for name, found in inner.items()}
+    return [*TopologicalSorter(below).static_order()]
+
+
+def lines_of(names, most=26):
+    """Names in lines of at most so many characters."""
+    lines = [""]
+    for name in names:
+        if len(lines[-1]) + len(name) + 1 > most:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {name}".strip()
+    return lines
 
 
 def drawn(below):
@@ -55,7 +80,12 @@ def drawn(below):
         x, y = place[name]
         box = f'x="{x - WIDTH / 2:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH}" height="{HEIGHT}" rx="6"'
         lines.append(f'<rect {box} fill="#eef4fb" stroke="#0072b2"/>')
-        lines.append(f'<text x="{x:g}" y="{y + 5:g}" {TEXT} font-size="15" fill="#000000">{name}</text>')
+        inner = lines_of(rooms(name)) if rooms(name) else []
+        lines.append(f'<text x="{x:g}" y="{y + 5 - 8 * len(inner):g}" {TEXT} font-size="15" fill="#000000">{name}</text>')
+        for k, text in enumerate(inner):
+            lines.append(
+                f'<text x="{x:g}" y="{y + 12 + 13 * k - 6 * (len(inner) - 1):g}" {TEXT} font-size="11" fill="#444444">{text}</text>'
+            )
     return "\n".join([*lines, "</svg>", ""])
 
 

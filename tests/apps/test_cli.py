@@ -523,6 +523,24 @@ def test_read_and_the_fixes_of_what_it_refuses(capsys):
     assert "write --values ld=72" in run(capsys, "read", "i*ld + j", "--shape", "8,8", "--values", "ld")[2]
 
 
+def test_read_says_the_box_inside_of_bounds(capsys):
+    argv = ["read", "i < 5 && j < 7 ? i*8 + j : -1", "--shape", "8,8"]
+    assert "(_8,_8):(_8,_1)\norigin_shape (_5,_7)\n" in run(capsys, *argv)[1]
+    assert json.loads(run(capsys, *argv, "--json")[1])["origin_shape"] == "(_5,_7)"
+    assert "origin_shape" not in run(capsys, "read", "i*8 + j", "--shape", "8,8")[1]
+
+
+def test_read_says_where_a_reader_disagrees(capsys):
+    argv = ["read", "i*64 + j", "--shape", "8,64", "--reader"]
+    out = run(capsys, *argv, "i*72 + j")[1]
+    assert "they differ at 448 of 512 coordinates:\n  (1,0) is written at 64 and read at 72\n" in out
+    found = json.loads(run(capsys, *argv, "i*72 + j", "--json")[1])
+    assert (found["different"], found["first"][0]) == (448, {"coordinate": [1, 0], "writer": 64, "reader": 72})
+    assert found["mends"][0]["reader"] == "takes 64 for 72 as its stride of coordinate 0"
+    assert run(capsys, *argv, "j + 64*i")[1] == "they agree at all 512 coordinates\n"
+    assert run(capsys, *argv, "i*")[0] == 1
+
+
 def test_read_says_conflicts_by_itself(capsys):
     code, out, err = run(capsys, "read", "i*64 + j", "--shape", "64,64", "--bits", "16")
     assert (code, err) == (0, "")

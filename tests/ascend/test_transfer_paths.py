@@ -245,6 +245,104 @@ def test_fixpipe_says_how_it_converts(arch, element, quant, accumulator, mode):
     assert "p.reluEn = true;" in i.text or "p.reluPre = true;" in i.text
 
 
+def between_gm_and_ub(rng, kind):
+    """A tile of a matrix in global memory, and one in UB."""
+    element, (m, n) = rng.choice((half, ascend.int8, ascend.float)), (rng.randint(1, 60), rng.randint(1, 90))
+    c0, row, column = int(element.C0), rng.randint(0, 20), rng.randint(0, 20)
+    if kind == "ColumnMajor":
+        large, small = tagged(element, kind, m + row + 5, n + column + 3), tagged(element, kind, m, n, -(-m // c0) * c0)
+    elif kind == "zN":
+        column = column // c0 * c0
+        large, small = tagged(element, kind, m + row + 5, n + column), tagged(element, kind, m, n)
+    else:
+        blocks = rng.choice((4, 16)), rng.choice((1, 2, 4)) * c0
+        large = MakeLayout[element, ascend.PaddingRowMajor](m + row + 9, n + column + 9, *blocks)
+        small = tagged(element, "RowMajor", m, n, -(-n // c0) * c0)
+        column = rng.choice((0, column))
+    return element, GetTile(gm(large), (row, column), (m, n)), gm(small, "UB")
+
+
+@pytest.mark.parametrize("kind", ["ColumnMajor", "zN", "PaddingRowMajor"])
+@pytest.mark.parametrize("arch", ["AtlasA2", "Ascend950"])
+def test_the_unified_buffer_takes_columns_and_blocks(kind, arch):
+    rng = random.Random(7)
+    for turn in range(25):
+        element, outside, inside = between_gm_and_ub(rng, kind)
+        ends_ = (outside, inside) if turn % 2 and kind != "PaddingRowMajor" else (inside, outside)
+        part = kind == "zN" and ends_[1] is outside and int(outside.origin_shape[1]) % int(element.C0)
+        if part:  # a whole block of 32 bytes would go over what is no part of the tile
+            with pytest.raises(Unproven, match="which is no part of the tile"):
+                transfer(*ends_, arch, element=element)
+        else:
+            require_copied(*ends_, transfer(*ends_, arch, element=element), {})
+
+
+def test_what_is_padded_is_a_row():
+    src, dst = gm(tagged(half, "ColumnMajor", 5, 21)), gm(tagged(half, "ColumnMajor", 5, 21, 16), "UB")
+    with pytest.raises(LeafTypeError, match="pad=True of a transfer of ColumnMajor"):
+        transfer(src, dst, element=half, pad=True)
+    rows_ = dim("M", at_most=1000)
+    padded = gm(MakeLayout[half, ascend.PaddingRowMajor](rows_, 32, 16, 16))
+    with pytest.raises(Unproven, match="how many blocks"):
+        transfer(gm(tagged(half, "RowMajor", rows_, 32), "UB"), padded, element=half)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_of_several_matrices_go_to_l1_at_once(seed):
+    """Queries of attention, as (position, head) by depth: one Nd2Nz with ndNum above 1 where the fields hold it, else one for each matrix."""
+    rng = random.Random(seed)
+    (count, many), wide = (rng.randint(1, 9) for _ in range(2)), rng.randint(1, 70)
+    element, arch = rng.choice((half, ascend.int8, ascend.float)), rng.choice(("AtlasA2", "Ascend950"))
+    steps = rng.choice([(many * 128, 128), (128, count * 128), (70000, 128), (128, 70000), (1, 9)])
+    whole = gm(Layout(((count, many), wide), (steps if steps[0] > 1 else (wide, count * wide), 1), (count * many, wide)))
+    first = rng.randrange(many)
+    tile = GetTile(whole, (first * count, 0), (rng.randint(1, (many - first) * count), rng.randint(1, wide)))
+    dst = gm(tagged(element, "zN", 96, 96), "L1")
+    made = transfer(tile, dst, arch, element=element)
+    require_copied(tile, dst, made, {})
+    full = int(tile.origin_shape[0]) // count
+    fits = arch == "Ascend950" or 70000 not in steps
+    assert len(made) <= (2 if fits else 9 + 1)
+    if full > 1 and fits and max(steps) < 65536:
+        assert made[0].parameters["ndNum"] == full
+
+
+def test_rows_of_several_matrices_are_those_of_one_where_they_begin_inside():
+    q = gm(Layout(((5, 4), 96), ((1000, 96), 1), (20, 96)))
+    dst = gm(tagged(half, "zN", 20, 96), "L1")
+    with pytest.raises(Unproven, match="is not moved to its place"):
+        transfer(GetTile(q, (3, 0), (13, 96)), dst, element=half)
+    with pytest.raises(LeafTypeError, match="not known"):
+        transfer(gm(Layout(((5, dim("N")), 96), ((1000, 96), 1))), dst, element=half)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_accumulators_go_to_l1_in_whole_columns_of_blocks(seed):
+    """The manual asks for multiples of 16 columns: what is behind the valid ones is padding of the tile, and nothing else is written."""
+    rng = random.Random(seed)
+    (m, n), element = (rng.randint(1, 120) for _ in range(2)), rng.choice((half, ascend.bf16, ascend.int8))
+    quant = {"quant": "PER_TENSOR", "accumulator": ascend.int32} if element is ascend.int8 else {}
+    dst = GetTile(gm(tagged(element, "zN", 128, 256), "L1"), (0, int(element.C0) * rng.randint(0, 3)), (m, n))
+    src = gm(L0C(128, 128).layout, "L0C")
+    (i,) = made = transfer(GetTile(src, (0, 0), (m, n)), dst, element=element, **quant)
+    require_copied(GetTile(src, (0, 0), (m, n)), dst, made, {})
+    assert (i.name, i.parameters["nSize"]) == ("DataCopyCO12Dst", -(-n // 16) * 16)
+    block = max(16, int(element.C0))
+    own = {offset_of(dst, (r, c)) for r in range(m) for c in range(-(-n // block) * block)}
+    assert {*executed(made)} <= own
+    assert ("SetFixpipePreQuantFlag(deqScalar);" in i.text, "p.deqScalar" in i.text) == (bool(quant), False)
+
+
+def test_only_what_fixpipe_writes_to_l1_goes_there():
+    src = gm(L0C(32, 32).layout, "L0C")
+    with pytest.raises(LeafTypeError, match="elements of 8 or 16 bits"):
+        transfer(src, gm(tagged(ascend.float, "zN", 32, 32), "L1"), element=ascend.float)
+    with pytest.raises(LeafTypeError, match="from L0C to L1 on Ascend950"):
+        transfer(src, gm(tagged(half, "zN", 32, 32), "L1"), "Ascend950", element=half)
+    with pytest.raises(LeafTypeError, match="L0C to zN"):
+        transfer(src, gm(tagged(half, "nZ", 32, 32), "L1"), element=half)
+
+
 def test_a_conversion_that_fixpipe_has_not_is_refused_with_those_that_it_has():
     src, dst = gm(L0C(20, 30).layout, "L0C"), gm(MakeLayout[half, ascend.RowMajor](20, 30))
     with pytest.raises(LeafTypeError, match="Fixpipe of int32 to bf16 with quant='PER_TENSOR'") as error:
@@ -529,9 +627,9 @@ def test_tiles_of_every_path_move_what_copy_moves(line):
 
 #: The largest value of each field, 65535 where none is written, by instruction and form: AscendC's reference of the structs.
 LARGEST = """
-Nd2Nz               | ndNum nValue:16384 dValue srcNdMatrixStride srcDValue dstNzC0Stride:16384 dstNzNStride:16384 dstNzMatrixStride
-Nd2Nz wide          | ndNum nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
-Nd2Nz pairs         | ndNum nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
+Nd2Nz               | ndNum:4095 nValue:16384 dValue srcNdMatrixStride srcDValue dstNzC0Stride:16384 dstNzNStride:16384 dstNzMatrixStride
+Nd2Nz wide          | ndNum:4095 nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
+Nd2Nz pairs         | ndNum:4095 nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
 Dn2Nz pairs         | dnNum nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride dstNzNStride dstNzMatrixStride
 DataCopy            | blockCount:4095 blockLen srcStride dstStride
 DataCopyPad to_UB   | blockCount:4095 blockLen:2097151 srcStride:4294967295 dstStride:4294967295

@@ -164,7 +164,7 @@ def test_refusals(src, dst, error, text):
     ("ends", "arch", "expected", "fix"),
     [
         (("GM", "L0A"), "AtlasA2", "GM to L1 or UB; L1 to L0A", "go over L1"),
-        (("L0C", "L0A"), "AtlasA2", "L0C to GM; L1 to L0A", "go over GM and L1"),
+        (("L0C", "L0A"), "AtlasA2", "L0C to GM or L1; L1 to L0A", "go over L1"),
         (("L0C", "L0A"), "Ascend950", "L0C to GM or UB; L1 to L0A", "go over GM and L1"),
         (("GM", "GM"), "AtlasA2", "GM to L1 or UB; L0C or UB to GM", "go over UB"),
         (("L0A", "GM"), "AtlasA2", "L0C or UB to GM", "take one of these"),

@@ -1,16 +1,18 @@
 """tla.compat.pycute: by definition, beside pycute where it is installed, and by CUTLASS's own tests where TLA_CUTLASS is its checkout."""
 
+import importlib
 import importlib.util
 import itertools
 import os
 import random
+import re
 import sys
 import unittest
 from pathlib import Path
 
 import pytest
 
-from tla import TlaError
+from tla import LeafTypeError, TlaError, right_inverse
 from tla.compat import pycute as ours
 
 from night import amount
@@ -146,3 +148,12 @@ def test_cutlass_own_tests(path, monkeypatch):
     unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
     assert result.testsRun
     assert not result.failures + result.errors
+
+
+@pytest.mark.parametrize("module", ["pycute", "torch", "tensor_layouts"])
+def test_operations_of_tla_say_how_to_give_them_a_layout(module):
+    theirs = importlib.import_module(f"tla.compat.{module}").Layout((4, 8))
+    with pytest.raises(LeafTypeError) as caught:
+        right_inverse(theirs)
+    where, _, name = re.fullmatch(r"write ([\w.]+)\(x\)", caught.value.reason.fix)[1].rpartition(".")
+    assert str(right_inverse(getattr(importlib.import_module(where), name)(theirs))) == "_32:_1"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tla
+import tla.gpu
 from tla import (
     DivisibilityError,
     Int,
@@ -240,6 +241,95 @@ def test_in_a_static_block_plain_integers_answer_as_written_ones():
         answered |= set() if written.endswith(("Error", "Unproven")) else {name}
     assert len(answered) >= 60
     assert differ > 200
+
+
+IN_BRACKETS = [tla.upcast[2], tla.upcast[4], tla.downcast[2], tla.recast_layout[16, 8], tla.recast_layout[8, 32]]
+
+
+def test_what_known_integers_answer_names_static():
+    """Random calls of plain integers: one that is refused, and of known integers is not, says so; none crashes where these answer."""
+    rng, named = random.Random(7), set()
+    for _ in range(amount(800, 50_000)):
+        name, arguments = random_call(rng)
+        if name in ("Swizzle", "E"):
+            continue
+        operation = getattr(tla, name)
+        values = [make_layout(*x[1:]) if isinstance(x, tuple) and x[:1] == ("layout",) else x for x in arguments]
+        if len(values) == 1 and isinstance(values[0], tla.Layout) and rng.random() < 0.7:
+            operation = rng.choice(IN_BRACKETS)
+        if isinstance(values[0], tla.Layout) and rng.random() < 0.2:
+            values[0] = composition(Swizzle[2, 0, 3](), values[0])
+        try:
+            known = operation(*map(static, values))
+        except (tla.TlaError, TypeError):
+            continue
+        try:
+            operation(*values)
+        except tla.TlaError as error:
+            assert "static(" in error.reason.fix, (name, values, known, error)
+            named.add(name)
+    assert len(named) > 8
+
+
+def test_an_operation_inside_of_another_names_the_outer_one():
+    """What is refused with known integers too keeps its own fix; a call that would answer by itself inside of it is none."""
+    a, b = make_layout((6, 8), (8, 1)), make_layout((4, 2), (1, 8))
+    with pytest.raises(Unproven) as caught:
+        tla.logical_divide(a, b)
+    assert "which answers" not in str(caught.value)
+    with pytest.raises(tla.TlaError):
+        tla.logical_divide(static(a), static(b))
+    with pytest.raises(DivisibilityError, match=r"write recast_layout\[16, 8\]\(static\(layout\)\), which answers") as caught:
+        tla.recast_layout[16, 8](make_layout((4, 8), (8, 1)))
+    assert str(caught.value).count("which answers") == 1
+    with pytest.raises(DivisibilityError, match=r"write compose\(static\(a\), static\(b\)\), which answers"):
+        tla.compose(make_layout((4, 6, 8), (2, 3, 5)), make_layout(6, 3))
+
+
+def test_a_small_inverse_of_a_swizzled_layout_has_a_note():
+    swizzled = composition(Swizzle[2, 0, 3](), make_layout((8, 8), (8, 1)))
+    (note,) = tla.explain(right_inverse(swizzled))
+    assert note.known == str(right_inverse(static(swizzled)))
+
+
+@pytest.mark.parametrize("other", [4, (4, 4), composition(Swizzle[2, 0, 3](), make_layout((8, 8)))], ids=str)
+def test_sums_of_what_is_no_plain_layout_are_refused(other):
+    with pytest.raises(LeafTypeError, match="layout_add of a"):
+        tla.layout_add(make_layout((2, 2), (4, 1)), other)
+
+
+def test_coordinates_beside_a_swizzled_layout_are_refused():
+    with pytest.raises(LeafTypeError, match="a layout of coordinates"):
+        make_layout(composition(Swizzle[2, 0, 3](), make_layout((8, 8))), make_layout(4, tla.E[0]))
+
+
+def of_instructions(read):
+    """Calls that need known integers, for they are a type in C++: of what `read` makes of layouts of plain ones."""
+    atom = tla.gpu.Copy_Atom[tla.gpu.UniversalCopy[tla.gpu.uint128], tla.gpu.half]
+    tile, two = read(make_layout((32, 4), (4, 1))), read(make_layout((2, 2, 1)))
+    return {
+        "make_tiled_copy": lambda: tla.gpu.make_tiled_copy(atom, tile, read(make_layout((1, 8)))),
+        "make_layout_tv": lambda: tla.gpu.make_layout_tv(tile, read(make_layout((1, 8)))),
+        "make_cotiled_copy": lambda: tla.gpu.make_cotiled_copy(atom, read(make_layout((32, 8), (8, 1))), read(make_layout(256))),
+        "make_tiled_mma": lambda: tla.gpu.make_tiled_mma(tla.gpu.SM80_16x8x16_F32F16F16F32_TN, two),
+        "certificate": lambda: coalesce.certificate(tile),
+    }
+
+
+@pytest.mark.parametrize("name", of_instructions(lambda x: x))
+def test_instructions_name_static(name):
+    with pytest.raises(LeafTypeError) as caught:
+        of_instructions(lambda x: x)[name]()
+    assert caught.value.reason.fix.startswith("write static(")
+    assert of_instructions(static)[name]()
+
+
+def test_what_is_open_in_a_coordinate():
+    layout = make_layout((4, 8))
+    for x in (None, tla._):
+        with pytest.raises(LeafTypeError, match=r"write slice_\(\(_, 3\), layout\)"):
+            layout(x, 3)
+        assert str(tla.slice_((x, 3), layout)) == "(4):(_1)"
 
 
 def test_a_block_is_of_its_thread_and_its_task():

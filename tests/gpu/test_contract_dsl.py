@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tla import Int, Layout, TlaError, gpu, parse, size, tile_to_shape
+from tla.core.element import float
 from tla.gpu import GMMA, make_tma_copy, make_tmem_copy, make_utccp_copy, scale_factor_layout, tmem_layout
-from tla.gpu.instructions.elements import float
 
 from batches import in_batches
 from truth import rows

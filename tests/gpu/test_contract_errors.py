@@ -5,6 +5,7 @@ import pytest
 
 from tla import Int, Layout, MakeTensor, TlaError, dim, group, parse, tile_to_shape, zipped_divide
 from tla.codegen import emit_descriptor, emit_tma
+from tla.core.element import float
 from tla.gpu import (
     GMMA,
     SM100_MMA_F16BF16_SS,
@@ -44,7 +45,6 @@ from tla.gpu import (
 )
 from tla.gpu.descriptors.canonical import MODES
 from tla.gpu.descriptors.descriptor import WGMMA
-from tla.gpu.instructions.elements import float
 
 SMEM, GMEM = parse("(_64,_32):(_32,_1)"), parse("(512,512):(512,_1)")
 TMA = make_tma_copy("SM90_TMA_LOAD", GMEM, SMEM, element=half)

@@ -9,8 +9,9 @@ import pytest
 
 from tla import Int, LeafTypeError, MakeTensor, RangeError, Unproven, dim, local_tile, parse, tile_to_shape
 from tla.codegen import emit_descriptor, emit_tma
+from tla.core.element import complex64, float, int8
 from tla.gpu import GMMA, half, make_tma_copy, umma_descriptor, wgmma_descriptor
-from tla.gpu.instructions.elements import as_element, complex64, float, int8
+from tla.gpu.instructions.elements import as_element
 
 from compiled import build
 

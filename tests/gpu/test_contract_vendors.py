@@ -24,6 +24,7 @@ from tla import (
     parse,
     tile_to_shape,
 )
+from tla.core.element import double, float, uint8
 from tla.gpu import (
     GMMA,
     BufferResource,
@@ -36,7 +37,7 @@ from tla.gpu import (
     operand_reads,
     read_buffer_resource,
 )
-from tla.gpu.instructions.elements import as_element, double, float, uint8
+from tla.gpu.instructions.elements import as_element
 
 from batches import in_batches
 

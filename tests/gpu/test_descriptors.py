@@ -35,6 +35,7 @@ from tla import (
     tile_to_shape,
 )
 from tla.core import element as elements
+from tla.core.element import float, int8, tf32, uint8
 from tla.core.errors import Reason
 from tla.gpu import (
     GMMA,
@@ -60,7 +61,7 @@ from tla.gpu import (
     wgmma_descriptor,
 )
 from tla.gpu.descriptors.descriptor import TCGEN05, WGMMA
-from tla.gpu.instructions.elements import as_element, float, int8, tf32, uint8
+from tla.gpu.instructions.elements import as_element
 
 from batches import in_batches
 from night import NIGHT, amount

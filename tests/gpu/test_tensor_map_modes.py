@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from tla import DivisibilityError, LeafTypeError, RangeError, TlaError, _64, _256, parse, tile_to_shape
+from tla import DivisibilityError, LeafTypeError, RangeError, TlaError, _64, _128, _256, parse, tile_to_shape
 from tla.codegen import emit_tma
-from tla.gpu import GMMA, Im2colMap, TensorMap, half, make_tma_copy
-from tla.gpu.instructions.elements import as_element, uint8
+from tla.core.element import uint8
+from tla.gpu import GMMA, Im2colMap, TensorMap, half, make_im2col_copy, make_tma_copy
+from tla.gpu.instructions.elements import as_element
 
 FP4, FP6 = as_element("float_e2m1_t"), as_element("float_e3m2_t")
 
@@ -112,9 +113,85 @@ def test_a_copy_of_packed_elements():
         make_tma_copy("SM90_TMA_LOAD", parse("(1024,512):(1024,2)"), tile_to_shape(GMMA.K_SW128[FP4], (_64, _256)), element=FP4)
 
 
-def test_im2col_maps_have_whole_bytes():
-    with pytest.raises(LeafTypeError, match="elements of 8, 16, 32 or 64 bits"):
-        Im2colMap(element=FP4, shape=(64, 8, 1), strides=(0, 32, 256), lower=(0,), upper=(0,), channels=32, pixels=8)
+@pytest.mark.parametrize("system", ["triton", "gluon"])
+def test_triton_has_no_tensors_of_parts_of_bytes(system):
+    """The text had strides of 0; in bytes, as the message says, it is right."""
+    tma = make_tma_copy("SM90_TMA_LOAD", parse("(1024,512):(512,_1)"), tile_to_shape(GMMA.K_SW128[FP4], (_64, _256)), element=FP4)
+    with pytest.raises(RangeError, match=r"elements of whole bytes\n.*give both layouts in uint8"):
+        emit_tma(tma, system)
+    smem = tile_to_shape(GMMA.K_SW128[uint8], (_64, _128))
+    again = make_tma_copy("SM90_TMA_LOAD", parse("(1024,256):(256,_1)"), smem, element=uint8)
+    assert emit_tma(again, system).startswith("TensorDescriptor(x, shape=[1024, 256], strides=[256, 1], block_shape=[64, 128]")
+    assert [x.tolist() for x in again.map.offsets((128, 3))] == [x.tolist() for x in tma.map.offsets((256, 3))]
+
+
+# ------------------------------------------------------------------------------------------------- convolutions
+
+COLUMN = {"element": FP4, "shape": (256, 9, 3), "strides": (0, 128, 1152), "lower": (-1,), "upper": (-1,)}
+COLUMN |= {"element_strides": (1, 2, 1), "channels": 128, "pixels": 8, "swizzle": "none", "unpacked": True}
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "values", "read", "written"),
+    [
+        ({"unpacked": False}, "16U4_ALIGN8B", 16, 8, 8),
+        ({}, "16U4_ALIGN16B", 16, 8, 16),
+        ({"element": FP6, "strides": (0, 192, 1728)}, "16U6_ALIGN16B", 16, 12, 16),
+    ],
+)
+def test_packed_channels_of_a_column(changed, name, values, read, written):
+    """Each pixel's 128 channels in groups of 16: where they lie in the tensor and in shared memory, and which pixels are outside."""
+    m = Im2colMap(**COLUMN | changed)
+    assert (m.format, m.since, m.pixel_counts) == (name, "sm_100", (5, 3))
+    place, begin, inside = m.offsets((128, 3, 1), (0,), 2048)  # the third pixel of the second image, then two more, then the third image's
+    per_entry = 128 // place.shape[1]
+    for pixel, k in itertools.product(range(8), range(place.shape[1])):
+        image, along = divmod(5 + 2 + pixel, 5)
+        w = -1 + 2 * along
+        group, rest = divmod(k * per_entry, values)
+        part = rest * read // values
+        assert place[pixel, k] == 2048 + (pixel * 128 // values + group) * written + part
+        assert inside[pixel, k] == (0 <= w < 9 and image < 3)
+        assert begin[pixel, k] == image * m.strides[2] + w * m.strides[1] + (128 // values + group) * read + part
+    assert f"CU_TENSOR_MAP_DATA_TYPE_{name}, 3," in emit_tma(m)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "says"),
+    [
+        ({"channels": 64}, RangeError, "a box of 64 elements of 16U4_ALIGN16B"),
+        ({"shape": (192, 9, 3)}, RangeError, "a multiple of 128"),
+        ({"strides": (0, 144, 1296)}, RangeError, "a multiple of 32"),
+        ({"swizzle": "32B"}, LeafTypeError, "one of none, 128B, 128B_ATOM_32B"),
+        ({"element": FP6, "unpacked": False}, LeafTypeError, "packed in shared memory"),
+        ({"unpacked": False, "channels": 16}, RangeError, "rows of 8 bytes"),
+    ],
+)
+def test_what_the_driver_refuses_of_packed_channels(changed, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        Im2colMap(**COLUMN | changed)
+
+
+def test_a_column_begins_at_whole_groups():
+    with pytest.raises(RangeError, match=r"a column of 16U4_ALIGN16B at element 64\n.*a multiple of 128\n.*begin at 0"):
+        Im2colMap(**COLUMN).offsets((64, -1, 0), (0,))
+
+
+def test_a_convolution_of_packed_channels():
+    """make_im2col_copy of 4 bits is the copy of the bytes, two values in each."""
+    of = {"lower_padding": (1, 1), "upper_padding": (1, 1)}
+    four = make_im2col_copy(
+        parse("((8,8,2),512):((512,4096,32768),_1)"), tile_to_shape(GMMA.K_SW128[FP4], (_64, _256)), (3, 3), element=FP4, **of
+    )
+    smem = tile_to_shape(GMMA.K_SW128[uint8], (_64, _128))
+    whole = make_im2col_copy(parse("((8,8,2),256):((256,2048,16384),_1)"), smem, (3, 3), element=uint8, **of)
+    assert (four.map.strides, four.map.channels, four.map.pixels) == ((0, 256, 2048, 16384), 256, 64)
+    assert "16U4_ALIGN8B, 4, " in emit_tma(four)
+    for m, k in itertools.product((0, 1), ((1, 0, 2), (0, 1, 1))):
+        (one,), (other,) = four.boxes(m, k), whole.boxes(m, k)
+        assert [x.tolist() for x in four.map.offsets(*one)] == [x.tolist() for x in whole.map.offsets(*other)]
+    with pytest.raises(DivisibilityError, match="make_im2col_copy: a step of 511 elements of 4 bits"):
+        make_im2col_copy(parse("((8,8,2),511):((511,4088,32704),_1)"), tile_to_shape(GMMA.K_SW128[FP4], (_64, _256)), (3, 3), element=FP4)
 
 
 def test_a_map_alone_is_written_for_the_driver():

@@ -26,8 +26,9 @@ from tla import (
     tile_to_shape,
 )
 from tla.codegen import emit_tma
+from tla.core.element import float, uint1, uint8
 from tla.gpu import GMMA, Im2colMap, TensorMap, half, make_im2col_copy, make_tma_copy
-from tla.gpu.instructions.elements import as_element, float, uint1, uint8
+from tla.gpu.instructions.elements import as_element
 
 from night import NIGHT
 

@@ -28,8 +28,9 @@ from tla import (
 )
 from tla.codegen import emit_tma
 from tla.core.basis import ArithmeticTuple, as_coordinate
+from tla.core.element import double, float, uint8
 from tla.gpu import GMMA, half, make_tma_copy, tma_partition
-from tla.gpu.instructions.elements import as_element, double, float, uint8
+from tla.gpu.instructions.elements import as_element
 
 import oracle
 from truth import rows

@@ -143,6 +143,89 @@ FAULTS = {
         "wgmma_of(K, GMMA.MN_SW128",
         "partition_fragment_A",
     ),
+    "mma_sm100: no wait for products": ("mma_sm100", "        wait_barrier(done[0], phase(k, 1))\n", "", "copy_if(LOAD"),
+    "mma_sm100: sums before the product has ended": ("mma_sm100", "        wait_barrier(done[0], phase(k, 1))\n", "", "copy(load"),
+    "mma_sm100: no arrival": ("mma_sm100", "        umma_arrive(done[0])\n", "", "wait_barrier(done[0]"),
+    "mma_sm100: a wait for the phase of the next tile": ("mma_sm100", "phase(k, 1))", "phase(k + 1, 1))", "wait_barrier(done[0]"),
+    "mma_sm100: no fence between what copies wrote and the product": ("mma_sm100", "        fence_view_async_shared()\n", "", "gemm(MMA"),
+    "mma_sm100: no wait for copies": ("mma_sm100", "        cp_async_wait[0]()\n", "", "gemm(MMA"),
+    "mma_sm100: no barrier before the product": (
+        "mma_sm100",
+        "shared()\n        barrier()\n",
+        "shared()\n",
+        "gemm(MMA",
+    ),
+    "mma_sm100: registers that are still being loaded": ("mma_sm100", "        fence_view_async_tmem_load()\n", "", "axpby(alpha"),
+    "mma_sm100: the address before it is known": ("mma_sm100", "Columns)\n    barrier()\n", "Columns)\n", "tmem(np.float32"),
+    "mma_sm100: too few columns": ("mma_sm100", "allocate(allocator.Sm100TmemCapacityColumns)", "allocate(128)", "tmem(np.float32"),
+    "mma_sm100: columns that are not a power of two": (
+        "mma_sm100",
+        "allocate(allocator.Sm100TmemCapacityColumns)",
+        "allocate(384)",
+        "allocate(384)",
+    ),
+    "mma_sm100: columns that are not freed": ("mma_sm100", "    allocator.free(columns)\n", "", "columns = allocator.allocate("),
+    "mma_sm100: freed before all have read": ("mma_sm100", "beta)\n    barrier()\n", "beta)\n", "allocator.free(columns)"),
+    "mma_sm100: freed before the sums are read": (
+        "mma_sm100",
+        "    store(total, C, D, alpha, beta)\n    barrier()\n    allocator.release_allocation_lock()\n    allocator.free(columns)\n",
+        "    barrier()\n    allocator.free(columns)\n    store(total, C, D, alpha, beta)\n",
+        "copy(load",
+    ),
+    "mma_sm100: the data paths of another warp": ("mma_sm100", "load[thread()]", "load[127 - thread()]", "store(total"),
+    "mma_sm100: shared memory of the other major": ("mma_sm100", "UMMA.K_SW128", "UMMA.MN_SW128", "multiply(smem"),
+    "mma_sm100: sums of no tensor memory": (
+        "mma_sm100",
+        "total = tmem(np.float32, partition_fragment_C(MMA, (BM, BN)).layout, columns)",
+        "total = partition_fragment_C(MMA, (BM, BN))",
+        "gemm(MMA",
+    ),
+    "mma_sm100: no predicate for the tile of D": (
+        "mma_sm100",
+        "copy_if(elem_less(places[_, part, 0, 0], C.shape), result, d[_, part, 0, 0])",
+        "copy(result, d[_, part, 0, 0])",
+        "copy(result",
+    ),
+    "mma_tma_sm100: a phase that a slow thread may miss": (
+        "mma_tma_sm100",
+        "phase(k, 1))\n        barrier()\n",
+        "phase(k, 1))\n",
+        "set_barrier_transaction_bytes",
+    ),
+    "mma_tma_sm100: no wait for the tiles": ("mma_tma_sm100", "        wait_barrier(full[0], phase(k, 1))\n", "", "gemm(MMA"),
+    "mma_tma_sm100: the next tile before the product has ended": (
+        "mma_tma_sm100",
+        "        umma_arrive(done[0])\n        wait_barrier(done[0], phase(k, 1))\n",
+        "",
+        "copy(x.with_",
+    ),
+    "mma_tma_sm100: no barrier after the mbarriers": ("mma_tma_sm100", "Columns)\n    barrier()\n", "Columns)\n", "wait_barrier(full"),
+    "mma_tma_epi_sm100: no wait for the tile of C": (
+        "mma_tma_epi_sm100",
+        "        wait_barrier(come[0], phase(part, 1))\n",
+        "",
+        "copy(ROWS, c, result)",
+    ),
+    "mma_tma_epi_sm100: registers that are still being loaded": (
+        "mma_tma_epi_sm100",
+        "        fence_view_async_tmem_load()\n",
+        "",
+        "axpby(alpha",
+    ),
+    "mma_tma_epi_sm100: no fence before the store": ("mma_tma_epi_sm100", "        fence_view_async_shared()\n", "", "copy(store"),
+    "mma_tma_epi_sm100: no wait for the store": ("mma_tma_epi_sm100", "        tma_store_wait[0]()\n", "", "copy(ROWS, result, d)"),
+    "mma_tma_epi_sm100: no barrier before the store": (
+        "mma_tma_epi_sm100",
+        "shared()\n        barrier()\n",
+        "shared()\n",
+        "copy(store",
+    ),
+    "mma_tma_epi_sm100: columns past those of the tile": (
+        "mma_tma_epi_sm100",
+        "Int[1](), EN))",
+        "Int[1](), Int[256]()))",
+        "tmem(np.float32",
+    ),
     "transpose: threads that share rows": ("transpose", 'parse("(_8,_32):(_32,_1)")', 'parse("(_8,_32):(_16,_1)")', "copy_if("),
 }
 
@@ -155,11 +238,15 @@ def products(element, *sizes):
 
 @functools.cache
 def arguments():
-    s = np.zeros((70, 45), np.float32)
+    s, sums = np.zeros((70, 45), np.float32), [np.zeros((64, 16), np.float32) for _matrix in range(2)]
     column = np.zeros((140, 70), np.float32, order="F")
     return {
         **{name: ("gemm_tn", (*products(np.float32, 137, 130, 21), 2, -1)) for name in ("sgemm_1", "sgemm_2", "sgemm_sm70")},
         **{name: ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)) for name in ("sgemm_sm80", "wgmma_sm90")},
+        **{
+            name: ("gemm_tn", (*products(np.float16, 64, 16, 72)[:2], *sums, 2, -1))
+            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100")
+        },
         "transpose": ("transpose", (s, s.T.copy())),
         "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
         "tiled_copy": ("tiled_copy", (np.zeros((384, 128), np.float32, order="F"),) * 2),
@@ -202,6 +289,7 @@ def test_an_example_without_a_fault_is_not_refused(example, tmp_path):
     ("example", "right", "wrong", "at"),
     [
         ("sgemm_1", "            clear(target)\n", "", "gemm("),
+        ("mma_sm100", "MMA.with_(0 < size[2](a) * k + part)", "MMA", "gemm("),
         ("sgemm_sm80", "        load(first)\n", "        pass\n", "copy(tiled"),
     ],
 )
@@ -215,7 +303,9 @@ def test_shared_memory_that_nobody_has_written_is_named(example, right, wrong, a
     assert str(report.unwritten[0]) in str(report)
 
 
-@pytest.mark.parametrize("name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith(("sgemm_sm80", "wgmma")) or k % 2])
+@pytest.mark.parametrize(
+    "name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith(("sgemm_sm80", "wgmma", "mma_")) or k % 2]
+)
 def test_a_fault_is_refused_at_its_line(name, tmp_path):
     example, right, wrong, at = FAULTS[name]
     text = (FOLDER / f"{example}.py").read_text()

@@ -25,7 +25,7 @@ OPTIONAL = "numpy sympy jax triton resvg_py curses z3".split()
 
 
 #: What imports modules by names that it is given: only these files may.
-BY_NAME = {"tla", "tla.names", "tla.core.kinds", "tla.core.on_demand", "tla.xla.jax"}
+BY_NAME = {"tla", "tla.names", "tla.core.kinds", "tla.core.on_demand"}
 
 
 def called(node):

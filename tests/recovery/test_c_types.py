@@ -92,7 +92,7 @@ def test_types_and_statements_as_a_compiler_has_them(tmp_path):
     ("text", "said"),
     [
         ("int x = i; x = y[i]; x", "depends on data"),
-        ("for (int k = 0; k < 4; k++) x += k;", "write one pass of it"),
+        ("for (int k = 0; k < 4; k++) x += k;", "a side effect: +="),
         ("int f(int i) { while (i) i -= 1; return i; }", "write one pass of it"),
         ("int f(int i) { if (i < 3) return i; }", "a function that ends without a value"),
         ("void f(int i) { out[i] = 1; }", "a declaration, an assignment of a local name, or return"),
@@ -180,6 +180,10 @@ TEMPLATES = [
         "S::at(threadIdx.x) + S::LD + LD",
     ),
     ("namespace n { struct S { static int at(int r) { return r + 1; } }; }", "n::S::at(threadIdx.x)"),
+    (
+        "enum { BK = 32, PAD = 8, X };\nenum E : int { P = -1, Q, R = BK + X };\nenum class C { A, B };",
+        "threadIdx.x * (BK + PAD) + X + E::Q + P + R + (int)C::B",
+    ),
     ("", "cute::Swizzle<2, 0, 3>{}(threadIdx.x * 5)"),
     ("template <int N> int g(int i) { return i % N; }\ntemplate <int M> int h(int i) { return g<M + 1>(i) * M; }", "h<2>(threadIdx.x)"),
 ]

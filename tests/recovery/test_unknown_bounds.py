@@ -1,12 +1,14 @@
-"""Index expressions that are -1 past bounds that are names: the box and the offsets inside, at many sizes, against the condition itself."""
+"""Index expressions and functions that are -1 past bounds that are names: the box and the offsets inside, at many sizes, against the condition itself."""
 
 import itertools
 import operator
 import random
+from functools import partial
 
+import numpy as np
 import pytest
 
-from tla import RangeError, TlaError, at, dim, layout_of, offsets
+from tla import RangeError, TlaError, at, dim, dims, layout_of, offsets
 
 from night import amount
 
@@ -93,13 +95,22 @@ def chosen(rng, depth):
     return f"({asked[0]} ? {value[0]} : {other[0]})", lambda given: (value if asked[1](given) else other)[1](given)
 
 
+def value_at(value, sizes, i, j):
+    return value({"i": i, "j": j, **sizes})
+
+
+@pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_random_conditions_are_bounds_or_refused(seed):
-    rng, answered = random.Random(seed), 0
-    for _ in range(amount(400, 40_000)):
+def test_random_conditions_are_bounds_or_refused(seed, traced):
+    """As a text, and as a function that is called with symbols."""
+    rng, answered, names = random.Random(seed), 0, dict(zip(SIZES, dims(" ".join(SIZES))))
+    for _ in range(amount(400, 40_000) >> traced):
         text, value = chosen(rng, rng.choice((1, 2, 3)))
         try:
-            found = layout_of(text, shape=("N", "K"), coords="i,j", values={"M": "M", "L": "L"})
+            if traced:
+                found = layout_of(partial(value_at, value, names), shape=(names["N"], names["K"]))
+            else:
+                found = layout_of(text, shape=("N", "K"), coords="i,j", values={"M": "M", "L": "L"})
         except TlaError:
             continue
         answered += 1
@@ -109,8 +120,63 @@ def test_random_conditions_are_bounds_or_refused(seed):
             table, box = offsets(layout).reshape(sizes["N"], sizes["K"], order="F"), layout.origin_shape
             for i, j in itertools.product(range(sizes["N"]), range(sizes["K"])):
                 got = int(table[i, j]) if i < int(box[0]) and j < int(box[1]) else -1
-                assert got == value({"i": i, "j": j, **sizes}), (text, sizes, i, j)
+                assert got == value_at(value, sizes, i, j), (text, sizes, i, j)
     assert answered > 20
+
+
+M, N, K = dims("M N K")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        lambda i, j: i * K + j if i < M and j < 4 else -1,
+        lambda i, j: -1 if M <= i or not j < 4 else K * i + j,
+        lambda i, j: np.where((i < M) & ~(j >= 4), i * K + j, -1),
+        lambda i, j: np.where((M <= i) | ~(j < 4), -1, j + K * i),
+        lambda i, j: i * K + j if 0 <= i < M and j <= np.int64(3) else -1,
+        lambda i, j: (i * K + j if j < 4 else -1) if i < M else -1,
+    ],
+)
+def test_functions_with_bounds_that_are_names(address):
+    found = layout_of(address, shape=(N, K))
+    assert (str(found), str(found.origin_shape)) == ("(N,K):(K,_1)", "(min(M,N),min(K,4))")
+
+
+def counted(i, j):
+    return sum(1 for k in range(9) if i < k) + j
+
+
+def halved(i, j):
+    while i > 0:
+        i //= 2
+    return j
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (halved, "halved, whose conditions lead more than 64 ways"),
+        (lambda i, j: 7 if i == 0 else i * K + j, "<lambda>: i0 == 0: it depends on the coordinate"),
+        (lambda i, j: i * K + j if i else 7, "<lambda>: i0 != 0: it depends on the coordinate"),
+        (lambda i, j: i * K + j if i != j else 7, "i0 != i1: it depends"),
+        (lambda i, j: (i < M) * K + j, "i0 < M: it depends"),
+        (lambda i, j: i < M, "i0 < M: it depends"),
+        (lambda i, j: i * K + j if i < M else None, "i0 < M: it depends"),
+        (lambda i, j: min(i, M) * K + j, "M < i0: it depends|i0 > M: it depends"),
+        (lambda i, j: {0: 1}[i], "unhashable"),
+        (lambda i, j: [0, 1][i], "list indices"),
+        (lambda i, j: i / 2, "unsupported operand"),
+        (lambda i, j: i // (i - i), "divi"),
+        (lambda i, j: 1 // 0, "ZeroDivisionError"),
+        (lambda i, j: 0.5, "0.5, which <lambda> gives"),
+        (lambda i: i, "takes 1 positional argument"),
+        (counted, "counted, whose conditions lead more than 64 ways"),
+    ],
+)
+def test_functions_that_are_no_layout_are_refused(address, message):
+    with pytest.raises(TlaError, match=message):
+        layout_of(address, shape=(N, K))
 
 
 def test_bounds_of_names_and_of_numbers():

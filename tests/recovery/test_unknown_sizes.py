@@ -111,6 +111,17 @@ def test_swizzles_inside_of_tiles_are_found(text, shape, wanted):
             assert int(numbers(*where)) == eval(program, {}, {**sizes, **dict(zip("ij", where))})
 
 
+@pytest.mark.parametrize("masked", [lambda x: x & 7, lambda x: x % 8])
+def test_a_function_that_masks_a_xor(masked):
+    N, K = dims("N K")
+    found = layout_of(lambda i, j: (i // 8 * K + j // 8) * 64 + i % 8 * 8 + masked(j ^ i), shape=(8 * N, 8 * K))
+    assert "Sw<3,0,3>" in str(found)
+    for sizes in ({"N": 1, "K": 1}, {"N": 3, "K": 2}):
+        numbers = at(found, sizes)
+        for i, j in itertools.product(range(8 * sizes["N"]), range(8 * sizes["K"])):
+            assert int(numbers(i, j)) == (i // 8 * sizes["K"] + j // 8) * 64 + i % 8 * 8 + ((j ^ i) & 7)
+
+
 @pytest.mark.parametrize("text", ["(i*N + j) ^ (i%8)*8", "i*N + (j ^ i)", "i*N + j + (i & j)"])
 def test_what_is_no_swizzle_of_offsets_at_all_sizes_is_refused(text):
     """A row that is xored where rows have no known length: what the swizzle reads is not the row."""

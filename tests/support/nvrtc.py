@@ -7,19 +7,23 @@ import re
 import shutil
 import struct
 import subprocess
-import sysconfig
+import sys
 from pathlib import Path
 
 import pytest
 
-SITE = Path(sysconfig.get_paths()["purelib"])
 INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?([\w.]+)", re.M)
+
+
+def installed(*patterns):
+    """The files of packages, wherever Python looks for these: a virtual environment may stand over another one."""
+    return sorted(path for folder in dict.fromkeys(sys.path) for pattern in patterns for path in Path(folder).glob(pattern))
 
 
 @functools.cache
 def library():
     """The newest NVRTC that is installed; the test is skipped where there is none."""
-    found = sorted(SITE.glob("nvidia/**/libnvrtc.so.*"))
+    found = installed("nvidia/**/libnvrtc.so.*")
     if not found:
         pytest.skip("needs nvidia-cuda-nvrtc")
     return ctypes.CDLL(str(found[-1]))
@@ -27,7 +31,7 @@ def library():
 
 def compiled(source, arch="sm_90"):
     """The PTX and the cubin of a source; an AssertionError with NVRTC's log where it is refused."""
-    headers = [f"--include-path={path.parent}" for path in [*SITE.glob("nvidia/**/include/cuda_fp16.h")][:1]]
+    headers = [f"--include-path={path.parent}" for path in installed("nvidia/**/include/cuda_fp16.h")[:1]]
     if "#include <cuda_" in source and not headers:
         pytest.skip("needs the headers of CUDA: nvidia-cuda-runtime")
     nvrtc, program = library(), ctypes.c_void_p()
@@ -50,8 +54,8 @@ def compiled(source, arch="sm_90"):
 
 def listing(cubin, folder):
     """The machine code as text; the test is skipped without nvdisasm."""
-    places = [*SITE.glob("nvidia/**/bin/nvdisasm"), *SITE.glob("triton/backends/nvidia/bin/nvdisasm")]
-    tool = shutil.which("nvdisasm") or next(map(str, sorted(places)), None)
+    places = installed("nvidia/**/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm")
+    tool = shutil.which("nvdisasm") or next(map(str, places), None)
     if tool is None:
         pytest.skip("needs nvidia-cuda-nvdisasm, or Triton's")
     path = folder / "kernel.cubin"

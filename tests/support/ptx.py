@@ -25,10 +25,12 @@ class Block:
         self.memory = [np.frombuffer(given.tobytes(), np.uint8).copy(), np.zeros(result_bytes, np.uint8)]
         self.shared = np.zeros(1 << 18, np.uint8)
         self.symbols, self.counts, self.wavefronts = {}, collections.Counter(), 0
+        self.active = np.full(threads, True)
 
     def run(self, ptx):
+        self.symbols = dict.fromkeys(re.findall(r"^\.extern \.shared .*?(\w+)\[", ptx, re.M), 0)
         body = ptx[ptx.index(".entry") :]
-        body = re.sub(r"//[^\n]*", "", body[body.index("{") + 1 : body.rindex("}")])
+        body = re.sub(r"//[^\n]*|^\s*\.loc.*$|^\S+:\s*$", "", body[body.index("{") + 1 : re.search(r"^}$", body, re.M).start()], flags=re.M)
         for statement in body.split(";"):
             text = " ".join(statement.split())
             if text.startswith(".shared"):
@@ -38,12 +40,17 @@ class Block:
         return self.memory[1]
 
     def step(self, text):
-        assert not re.match("@|bra|call", text), f"a branch: {text}"
+        guard, text = re.fullmatch(r"(?:@(!?%p\d+) )?(.*)", text).groups()
+        assert not re.match("bra|call", text), f"a branch: {text}"
         op, rest = text.split(" ", 1) if " " in text else (text, "")
         operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", rest)
         self.counts[op] += 1
         name, *kind = op.split(".")
+        if guard:
+            assert name == "st", f"a guard of what is no store: {text}"
+            self.active = self.get(guard.strip("!")).astype(bool) ^ guard.startswith("!")
         getattr(self, f"do_{name}")(kind, operands)
+        self.active = np.full(self.threads, True)
 
     def get(self, text):
         text = text.strip()
@@ -51,7 +58,7 @@ class Block:
             return self.values[text]
         if text in self.symbols:
             return np.full(self.threads, self.symbols[text], np.uint64)
-        return np.full(self.threads, int(text, 0) % (1 << 64), np.uint64)
+        return np.full(self.threads, int(text.rstrip("U"), 0) % (1 << 64), np.uint64)
 
     def put(self, name, value, kind):
         bits = int(re.sub(r"\D", "", kind[-1]) or 64)
@@ -69,8 +76,8 @@ class Block:
         at = self._address(place)
         assert (at % (count * size) == 0).all(), f"misaligned: {kind} {place}"
         if "shared" in kind:
-            self.wavefronts += wavefronts(at, count * size)
-            memory = self.shared
+            self.wavefronts += wavefronts(at, count * size, self.active)
+            memory, at = self.shared, at & 0xFFFFFFFF
         else:
             memory, at = self.memory[at[0] >> 40], at & (1 << 40) - 1
         return memory, at, size
@@ -90,7 +97,7 @@ class Block:
         for k, name in enumerate(operands[1].strip("{}").split(",")):
             value = self.get(name)
             for b in range(size):
-                memory[at + k * size + b] = (value >> np.uint64(8 * b)) & np.uint64(255)
+                memory[(at + k * size + b)[self.active]] = (value >> np.uint64(8 * b) & np.uint64(255))[self.active]
 
     def _rows(self, kind, place):
         """The number of matrices, whether transposed, and the addresses of rows (warp, row of all matrices)."""
@@ -136,9 +143,15 @@ class Block:
         self.put(operands[0], self.get(operands[1]), kind)  # shared memory begins at 0
 
     def do_cvt(self, kind, operands):
-        assert all(k[0] == "u" for k in kind), kind
-        narrow = min(kind, key=lambda k: int(k[1:]))
-        self.put(operands[0], self.get(operands[1]), [narrow])
+        to, source = kind[-2:]
+        assert {to[0], source[0]} <= {"u", "s"}, kind
+        value = self._signed(source, operands[1]) if source[0] == "s" else self.get(operands[1]) & np.uint64((1 << int(source[1:])) - 1)
+        self.put(operands[0], value, [to])
+
+    def _signed(self, kind, operand):
+        """The values of an operand of a signed type: its sign in all bits above it."""
+        above = 64 - int(re.sub(r"\D", "", kind))
+        return (self.get(operand) << np.uint64(above)).astype(np.int64) >> above
 
     def do_add(self, kind, operands):
         self.put(operands[0], self.get(operands[1]) + self.get(operands[2]), kind)
@@ -173,8 +186,11 @@ class Block:
         self.put(operands[0], self.get(operands[1]) << self.get(operands[2]), kind)
 
     def do_shr(self, kind, operands):
-        assert kind[-1][0] in "ub", kind
-        self.put(operands[0], self.get(operands[1]) >> self.get(operands[2]), kind)
+        value = self._signed(kind[-1], operands[1]) if kind[-1][0] == "s" else self.get(operands[1])
+        self.put(operands[0], value >> self.get(operands[2]).astype(value.dtype), kind)
+
+    def do_neg(self, kind, operands):
+        self.put(operands[0], np.uint64(0) - self.get(operands[1]), kind)
 
     def do_mul(self, kind, operands):
         low = np.uint64(0xFFFFFFFF if kind[-1] == "u32" else 2**64 - 1)  # of wide products a constant is printed as a signed one
@@ -191,9 +207,12 @@ class Block:
         self.put(operands[0], whole & ~mask | part << start & mask, kind)
 
     def do_bfe(self, kind, operands):
-        assert kind[-1][0] == "u", kind
         whole, start, count = map(self.get, operands[1:])
-        self.put(operands[0], whole >> start & (np.uint64(1) << count) - np.uint64(1), kind)
+        part = whole >> start & (np.uint64(1) << count) - np.uint64(1)
+        if kind[-1][0] == "s":  # the highest bit of the part goes into all above
+            above = np.uint64(64) - count
+            part = (part << above).astype(np.int64) >> above.astype(np.int64)
+        self.put(operands[0], part, kind)
 
     def do_popc(self, kind, operands):
         a = self.get(operands[1])
@@ -222,20 +241,21 @@ class Block:
         pass  # all threads go step by step
 
     def do_shfl(self, kind, operands):
-        """idx: the lane within the segment that the clamp operand masks, as the manual's pseudocode has it."""
-        assert kind[:2] == ["sync", "idx"], kind
+        """idx, and bfly: the lane, or what it is xored with, within the segment that the clamp operand masks: the manual's pseudocode."""
+        assert kind[:2] in (["sync", "idx"], ["sync", "bfly"]), kind
         value, lane, clamp = map(self.get, operands[1:4])
         segment, limit = clamp >> np.uint64(8) & np.uint64(31), clamp & np.uint64(31)
         own = (self.lanes % WARP).astype(np.uint64)
-        source = own & segment | lane & ~segment & np.uint64(31)
+        source = own ^ lane if kind[1] == "bfly" else own & segment | lane & ~segment & np.uint64(31)
         assert (source <= (own & segment | limit & ~segment & np.uint64(31))).all()
         self.put(operands[0].split("|")[0], value[self.lanes // WARP * WARP + source.astype(int)], kind)
 
 
-def wavefronts(at, size):
-    """The wavefronts of one access by all warps: for lanes that go together, the most words of one bank."""
-    total = 0
+def wavefronts(at, size, active=None):
+    """The wavefronts of one access by all warps: for lanes that go together, the most words of one bank; without those not active."""
+    total, active = 0, np.full(len(at), True) if active is None else active
     for start in range(0, len(at), TOGETHER[size]):
-        words = {w for a in at[start : start + TOGETHER[size]] for w in range(a // 4, (a + size - 1) // 4 + 1)}
-        total += max(collections.Counter(w % BANKS for w in words).values())
+        together = slice(start, start + TOGETHER[size])
+        words = {w for a in at[together][active[together]] for w in range(a // 4, (a + size - 1) // 4 + 1)}
+        total += max(collections.Counter(w % BANKS for w in words).values(), default=0)
     return total

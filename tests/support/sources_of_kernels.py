@@ -129,6 +129,11 @@ static void mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(float &d0, float &
     w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1]; d2 = d[2]; d3 = d[3];
 }
 """
+MATRIX_DESCRIPTOR = """
+static unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {
+    return bits | (unsigned long long)((const char *)start - shared_memory) >> 4;
+}
+"""
 #: Products of warpgroups, by the PTX manual's tables of descriptors and of canonical layouts with 128 bytes' swizzle. A product is under
 #: way until its thread waits for it: what it reads is read then.
 WARPGROUPS = """
@@ -136,9 +141,6 @@ struct Warpgroup { std::barrier<> wait{128}; };
 static std::unique_ptr<Warpgroup[]> warpgroups{new Warpgroup[8]};
 struct Product { uint32_t *d[16]; unsigned long long a, b; bool mn; };
 static thread_local std::vector<std::vector<Product>> products{1};
-static unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {
-    return bits | (unsigned long long)((const char *)start - shared_memory) >> 4;
-}
 static float read_by_descriptor(unsigned long long bits, bool mn, int at, int k) {
     const int start = (bits & 0x3fff) << 4, lbo = (bits >> 16 & 0x3fff) << 4, sbo = (bits >> 32 & 0x3fff) << 4;
     int place = start + (mn ? at % 64 * 2 + at / 64 * lbo + k % 8 * 128 + k / 8 * sbo : at % 8 * 128 + at / 8 * sbo + k * 2);
@@ -255,6 +257,67 @@ static void load_tile_3d(void *to, const CUtensorMap &m, unsigned long long *b, 
     load_tile((char *)to, *m.of, b, {x, y, z});
 }
 """
+#: Tensor memory, by the PTX manual's addresses and its tables of descriptors, with 128 bytes' swizzle. Products are under way until some
+#: time after they were told to arrive at an mbarrier; loads until their thread waits. What a block allocates begins where it ends.
+TENSOR_MEMORY = """
+static uint32_t tensor_memory[128][512]; static unsigned allocated_columns; static bool is_released;
+static void tmem_allocate(unsigned *address, unsigned columns) {
+    if (threadIdx.x) return;
+    if (allocated_columns || is_released || columns < 32 || columns > 512 || columns & (columns - 1)) std::abort();
+    allocated_columns = columns; *address = 512 - columns; memset(tensor_memory, 0xff, sizeof tensor_memory);
+}
+static void tmem_free(unsigned address, unsigned columns) {
+    if (!threadIdx.x && (columns != allocated_columns || address != 512 - columns)) std::abort();
+    if (!threadIdx.x) { allocated_columns = 0; is_released = false; memset(tensor_memory, 0xff, sizeof tensor_memory); }
+}
+static void release_allocation_lock() { if (!threadIdx.x) is_released = true; }
+static void wait_for_all() { __syncthreads(); }
+static void fence_operand_f(float &) {}
+struct Sum { unsigned d; unsigned long long a, b; unsigned types; int accumulates; };
+static std::vector<Sum> sums;
+static float read_by_umma_descriptor(unsigned long long bits, int at, int k) {
+    const int start = (bits & 0x3fff) << 4, sbo = (bits >> 32 & 0x3fff) << 4;
+    if (bits >> 61 != 2 || (bits >> 46 & 3) != 1) std::abort();
+    int place = start + at % 8 * 128 + at / 8 * sbo + k * 2;
+    place ^= (place >> 7 & 7) << 4; __half x; memcpy(&x, shared_memory + place, 2); return x;
+}
+static void add_up(const Sum &s) {
+    const int m = (s.types >> 24 & 31) * 16, n = (s.types >> 17 & 63) * 8;
+    if ((s.types & 0x1fff) != 0x10 || s.types >> 13 & 15 || m != 128 || s.d >> 16) std::abort();
+    std::vector<float> a(m * 16), b(n * 16);
+    for (int k = 0; k < 16; ++k) for (int i = 0; i < m; ++i) a[i * 16 + k] = read_by_umma_descriptor(s.a, i, k);
+    for (int k = 0; k < 16; ++k) for (int j = 0; j < n; ++j) b[j * 16 + k] = read_by_umma_descriptor(s.b, j, k);
+    for (int i = 0; i < m; ++i) for (int j = 0; j < n; ++j) {
+        uint32_t &cell = tensor_memory[i][s.d + j]; float sum = 0;
+        if (s.accumulates) memcpy(&sum, &cell, 4);
+        for (int k = 0; k < 16; ++k) sum += a[i * 16 + k] * b[j * 16 + k];
+        memcpy(&cell, &sum, 4);
+    }
+}
+static void tcgen05_mma_cta_group_1_kind_f16(unsigned d, unsigned long long a, unsigned long long b, unsigned types, int accumulates) {
+    sums.push_back({d, a, b, types, accumulates});
+}
+static void umma_arrive(unsigned long long *barrier) {
+    loading.emplace_back([=, given = std::move(sums)] {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        for (const Sum &s : given) add_up(s);
+        came(barrier, 1, 0);
+    });
+    sums.clear();
+}
+static thread_local std::vector<std::function<void()>> reading;
+static void fence_view_async_tmem_load() { for (auto &f : reading) f(); reading.clear(); }
+static void read_cells(std::vector<float *> d, unsigned address) {
+    const int lane = address >> 16, column = address & 0xffff;
+    if (lane != threadIdx.x / 32 % 4 * 32) std::abort();
+    reading.push_back([=] { for (size_t i = 0; i < d.size(); ++i) memcpy(d[i], &tensor_memory[lane + threadIdx.x % 32][column + i], 4); });
+}
+"""
+for count in (32, 64):
+    TENSOR_MEMORY += (
+        f"static void tcgen05_ld_sync_aligned_32x32b_x{count}_b32({', '.join(f'float &d{i}' for i in range(count))}, unsigned address) "
+        f"{{ read_cells({{{', '.join(f'&d{i}' for i in range(count))}}}, address); }}\n"
+    )
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
 extern "C" void launch(int g0, int g1, int threads{parameters}) {{
@@ -281,7 +344,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)
@@ -300,7 +363,7 @@ def _on_cpu(source):
     for line in text.splitlines():
         starts = (
             re.match(
-                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
+                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
                 line,
             )
             is not None
@@ -316,10 +379,16 @@ def cuda_function(folder, source, parameters, grid):
     named = "".join(f", {p}" for p in parameters)
     encoders = "".join(re.findall(r"static inline CUresult .*?\n}\n", source.text, re.DOTALL))
     maps = "".join(re.findall(r" +CUtensorMap map\d;\n.*\n", source.text)).replace("return cudaErrorInvalidValue", "std::abort()")
-    loaded = "        for (auto &l : loading) l.join();\n        loading.clear();\n" if maps else ""
+    counts = maps or "_barrier(" in source.text
+    loaded = "        for (auto &l : loading) l.join();\n        loading.clear();\n" if counts else ""
     launch = encoders + LAUNCH.format(parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded)
     warps = f"alignas(1024) static char shared_memory[{source.shared_bytes}];\n" if "shared_memory[]" in source.text else ""
-    warps += (WARPS if "__half" in source.text else "") + (WARPGROUPS if "wgmma" in source.text else "") + (LOADS if maps else "")
+    warps += (
+        (WARPS if "__half" in source.text else "")
+        + (MATRIX_DESCRIPTOR + WARPGROUPS if "wgmma" in source.text else "")
+        + (LOADS if counts else "")
+    )
+    warps += MATRIX_DESCRIPTOR + TENSOR_MEMORY if "tcgen05" in source.text else ""
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
     library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
 

@@ -7,9 +7,12 @@ def nd2nz(p, c0, form):
     if "pairs" in form:
         yield from pairs(p, c0, p["srcDValue"], 1)
         return
-    for n in range(p["nValue"]):
-        for d in range(p["dValue"]):
-            yield n * p["dstNzNStride"] * c0 + d // c0 * p["dstNzC0Stride"] * c0 + d % c0, n * p["srcDValue"] + d
+    for matrix in range(p.get("ndNum", 1)):
+        to, begin = matrix * p.get("dstNzMatrixStride", 0), matrix * p.get("srcNdMatrixStride", 0)
+        for n in range(p["nValue"]):
+            for d in range(p["dValue"]):
+                place = n * p["dstNzNStride"] * c0 + d // c0 * p["dstNzC0Stride"] * c0 + d % c0
+                yield to + place, begin + n * p["srcDValue"] + d
 
 
 def dn2nz(p, c0, _form):

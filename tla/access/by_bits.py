@@ -44,6 +44,11 @@ class ByBits(NamedTuple):
         """Whether each step within vectors of so many elements is one bit of the register's number."""
         return all(1 << k in self.register for k in range(bits.log2(count)))
 
+    def walks_alike(self, count: int) -> bool:
+        """Whether registers walk through vectors of so many elements in one order in every lane: all else goes to other vectors."""
+        rest = [c for c in self.register if c >= count or not bits.is_power_of_two(c)]
+        return self.walks(count) and all(c % count == 0 for c in (*rest, *self.lane, *self.warp))
+
     def has_vectors(self, count: int) -> bool:
         """Whether what each lane holds are whole, aligned vectors of so many elements."""
         space = bits.Echelon(self.register)

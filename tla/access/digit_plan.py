@@ -15,7 +15,8 @@ from .machines import Machine
 from .plan import ConversionPlan
 from .slices import Registers, Slices, ways
 from .steps import BYTE_BITS
-from .through_rows import Rows, Side, through_rows
+from .through_lines import through_lines
+from .through_rows import AnySide, Rows, through_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,8 +30,9 @@ class RadixPlan:
 
     kind           "registers", "shuffles" or "shared memory"
     shuffles, bytes, wavefronts, instructions, cycles, why, element_bits   as of a ConversionPlan
-    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each
-    rows           where it goes through rows in shared memory: both sides of it
+    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each; of
+                   values that stay in their thread one slice, without a part
+    rows           where it goes through shared memory whole: both sides of it
     src, dst       the layouts
 
     >>> from tla.access import convert
@@ -88,7 +90,10 @@ class RadixPlan:
             memory[np.array(self.rows.store.offsets())] = given.reshape(-1, given.shape[-1])
             found.reshape(-1, found.shape[-1])[:] = memory[np.array(self.rows.load.offsets())]
             return found
-        assert self.part
+        if self.part is None:
+            ((held, _),) = self.slices
+            found.reshape(-1, found.shape[-1])[:] = given.reshape(-1, given.shape[-1])[:, np.array(held)]
+            return found
         by_warp = given.reshape(*_warps(self.part.src), -1)
         into = found.reshape(*_warps(self.part.dst), -1)
         for src, dst in self.slices:
@@ -104,19 +109,13 @@ class RadixPlan:
 
         >>> from tla.access import convert
         >>> from tla.linear import radix
-        >>> a, b = radix("thread=6:1, value=2:6 -> index=12"), radix("thread=(2,3):(6,1), value=2:3 -> index=12")
-        >>> print(convert(a, b).cuda())
-        template <class T>
-        __device__ __forceinline__ void convert(const T* src, T* dst, T* smem) {
-          const unsigned thread = threadIdx.x;
-          const unsigned src_at = thread;
-          smem[src_at + 0] = src[0];
-          smem[src_at + 6] = src[1];
-          __syncthreads();
-          const unsigned dst_at = thread % 2u * 6u + thread / 2u;
-          dst[0] = smem[dst_at + 0];
-          dst[1] = smem[dst_at + 3];
-        }
+        >>> a, b = radix("thread=6:1, value=2:6 -> index=12"), radix("thread=6:2, value=2:1 -> index=12")
+        >>> for line in convert(a, b).cuda().splitlines()[3:7]:
+        ...     print(line.strip())
+        const unsigned src_at = thread;
+        smem[src_at + 0] = src[0];
+        smem[src_at + 6] = src[1];
+        __syncthreads();
         """
         return self._text(CUDA, name)
 
@@ -137,7 +136,9 @@ class RadixPlan:
         if self.rows is not None:
             lines = [*_rows_text(dialect, self.rows, max(BYTE_BITS, self.element_bits))]
             return _function(name, ", T* smem", lines)
-        assert self.part
+        if self.part is None:
+            ((held, _),) = self.slices
+            return _function(name, "", [f"dst[{k}] = src[{r}];" for k, r in enumerate(held)])
         slice_name = f"{name}_slice"
         of_slice = self.part.cuda(slice_name) if dialect is CUDA else self.part.hip(slice_name)
         smem = ", T* smem" if self.bytes else ""
@@ -179,11 +180,14 @@ def convert_digits(
     if first.in_sizes["thread"] != second.in_sizes["thread"]:
         what = f"convert from {first.in_sizes['thread']} threads to {second.in_sizes['thread']}"
         raise RangeError(what, "as many", "give both layouts the same threads")
-    width = max(BYTE_BITS, element_bits)
-    rows = through_rows(first, second, width, machine)
-    size = rows.elements * width // 8
+    if through != "memory" and (held := _before(first, second)) is not None:
+        why = "each thread holds all of its values before"
+        return RadixPlan("registers", 0, 0, 0, 0, 0, why, element_bits, ((held, (*range(len(held)),)),), None, None, src, dst)
     if through == "shuffle":
         raise RangeError("convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out")
+    width = max(BYTE_BITS, element_bits)
+    rows = min((through_rows(first, second, width, machine), *through_lines(first, second, width, machine)), key=lambda way: way.rank)
+    size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
         raise RangeError(f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes")
     counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
@@ -256,6 +260,23 @@ def _of_threads(layout: RadixLayout) -> RadixLayout:
     return RadixLayout({name: turned.bases[name] for name in ("thread", "value")}, turned.outs)
 
 
+def _before(src: RadixLayout, dst: RadixLayout) -> Registers | None:
+    """The values of every thread that hold before what it is to hold, one after the other; None where there are none."""
+    found: list[int] | None = None
+    for thread in range(src.in_sizes["thread"]):
+        before, after = ([*_values(x, thread)] for x in (src, dst))
+        if found is None:
+            found = [before.index(x) for x in after if x in before]
+        if len(found) != len(after) or [before[v] for v in found] != after:
+            return None
+    return None if found is None else (*found,)
+
+
+def _values(layout: RadixLayout, thread: int) -> Iterator[tuple[int, ...]]:
+    for v in range(layout.in_sizes["value"]):
+        yield tuple(layout.apply({"thread": thread, "value": v}).values())
+
+
 def _sizes(layout: RadixLayout) -> tuple[int, ...]:
     return tuple(layout.in_sizes[name] for name in _axes(layout).split(", "))
 
@@ -278,14 +299,15 @@ def _function(name: str, smem: str, lines: Sequence[str]) -> str:
 
 def _rows_text(dialect: Dialect, rows: Rows, width: int) -> Iterator[str]:
     yield "const unsigned thread = threadIdx.x;"
+    yield from rows.text
     yield from _side_text(dialect, rows.store, width, "src")
     yield "__syncthreads();"
     yield from _side_text(dialect, rows.load, width, "dst")
 
 
-def _side_text(dialect: Dialect, side: Side, width: int, name: str) -> Iterator[str]:
-    yield f"const unsigned {name}_at = {side.start};"
+def _side_text(dialect: Dialect, side: AnySide, width: int, name: str) -> Iterator[str]:
+    yield from side.head(name)
     if side.vector > 1:
         yield from vector_mover(dialect, name == "src", side.vector, width)
-    for vector in side.vectors():
-        yield (stored if name == "src" else loaded)(vector, f"{name}_at + {vector.at}", side.vector > 1)
+    for place, vector in side.accesses(name):
+        yield (stored if name == "src" else loaded)(vector, place, side.vector > 1)

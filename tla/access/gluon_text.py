@@ -8,14 +8,19 @@ from ..core.errors import RangeError
 from ..core.int_tuple import shown
 from ..linear import LinearLayout, bits
 from ..linear.building import unpack
-from .by_bits import offset_columns
+from .by_bits import by_bits, offset_columns
 from .device_text import require_name
-from .steps import Step, Store
+from .rounds import exchanged_bits
+from .steps import BYTE_BITS, Load, Shuffle, Step, Store
+
+#: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes through memory there.
+MOST_SHUFFLED = 2
 
 
-def gluon_function(name: str, steps: Sequence[Step], dst: LinearLayout) -> str:
-    """A function of Gluon that gives a tensor in the layout `dst`."""
+def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> str:
+    """A function of Gluon that gives a tensor in the layout `dst`; RangeError where Triton's code would not be that of the steps."""
     require_name("gluon", name)
+    _require_tritons(steps, src, dst, width)
     names = dst.get_out_dim_names()
     order = sorted(range(len(names)), key=lambda k: (len(names[k]), names[k]))  # dim0, dim1, ...: Gluon's dimensions have no names
     owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]
@@ -33,8 +38,40 @@ def gluon_function(name: str, steps: Sequence[Step], dst: LinearLayout) -> str:
         raise RangeError(f"gluon of the memory layout {shown(stored[0])}", "swizzles, without padding", "use plan.cuda()")
     bases = [unpack(x, tuple(dst.out_dims.items())) for x in elements]
     lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
-    lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory, x)", "    return smem.load(layout)"]
+    lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)", "    smem.store(x)", "    return smem.load(layout)"]
     return "\n".join(lines)
+
+
+def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> None:
+    """Refuse what Triton 3.9 compiles to other instructions, or does not compile."""
+    for owners in (src, dst):
+        for name, alike in (("register", lambda v: sum(n.bit_count() for n in v)), ("lane", lambda v: sum(map(bool, v)))):
+            swizzled = next((v for v in owners.bases[name] if alike(v) > 1), None)
+            if swizzled is not None:
+                what = f"gluon of {name}s ({', '.join(map(str, swizzled))}) apart, on which Triton aborts"
+                expected = "registers that change one bit of the element each, and lanes that change one dimension each"
+                raise RangeError(what, expected, "use plan.cuda()")
+    if any(isinstance(step, Shuffle) for step in steps):
+        _require_shuffled(src, dst)
+    for step, owners in ((step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))):
+        at = None if step.matrices else by_bits(owners, step.layout, owners.get_in_dim_size("lane"))
+        if at is not None and not at._replace(register=[c for c in at.register if c]).walks_alike(step.vector):
+            what = f"gluon of vectors of {step.vector} elements in another order in other lanes: Triton takes shorter ones"
+            raise RangeError(what, "one order, and registers that walk along it bit by bit", "use plan.cuda()")
+    if width <= BYTE_BITS and any(isinstance(step, (Store, Load)) and step.matrices and step.matrices.transposed for step in steps):
+        what = "gluon of bytes that matrix instructions transpose in pairs: Triton does so for elements of 16 bits"
+        raise RangeError(what, "other matrices, or vectors", 'plan vectors, memory="NVIDIA_SHARED", or use plan.cuda()')
+
+
+def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:
+    """Refuse shuffles that Triton 3.9 does not do, or does more of."""
+    fix = 'plan the way through memory, through="memory", or use plan.cuda()'
+    if (count := exchanged_bits(src, dst)) >= MOST_SHUFFLED:
+        what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
+        raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", fix)
+    given, wanted = (1 << sum(map(any, x.bases["register"])) for x in (src, dst))
+    if given > wanted:
+        raise RangeError(f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are", f"{given} or more", fix)
 
 
 def _vectors(bases: Sequence[Sequence[int]], order: Sequence[int]) -> list[list[int]]:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from ..core.element import Width
 from ..core.errors import RangeError
 from ..linear import LinearLayout, bits, linear
-from .by_bits import offset_columns
+from ..linear.building import unpack
+from .by_bits import ByBits, by_bits, offset_columns
 from .counting import Access, Asked, access
 from .machines import Machine
 from .matrices import ROW_BITS, matrices
@@ -38,10 +39,12 @@ def through_memory(src: LinearLayout, dst: LinearLayout, width: int, machine: Ma
 
     Raises     RangeError where no round is as small
     """
-    way = _chosen(src, dst, width, machine)
+    first, second = _with_common_steps(*map(_Owners.of_all, (src, dst)))
+    way = _chosen(first.layout, second.layout, width, machine)
     size = (max(offsets(owned(src, machine.read.lanes), way.layout).of) + 1) * width // 8
     if scratch_bytes is None or size <= scratch_bytes:
-        return _costed(way, [(None, None)], way.layout, way.forms, size, src.get_in_dim_size("warp"))
+        forms = first.of_whole(way.forms[0]), second.of_whole(way.forms[1])
+        return _costed(way, [(None, None)], way.layout, forms, size, src.get_in_dim_size("warp"))
     return _in_rounds(src, dst, width, machine, scratch_bytes)
 
 
@@ -72,7 +75,7 @@ def _chosen(src: LinearLayout, dst: LinearLayout, width: int, machine: Machine) 
         if best is not None and best.cost <= search.least:
             break
         layout = search.best().layout
-        write, read = (access(a.owners, layout, width, a.vector, a.memory) for a in search.asked)
+        write, read = (access(_with_steps(a, layout), layout, width, a.vector, a.memory) for a in search.asked)
         way = _Way(layout, write, read, forms)
         if forms == (None, None) or offset_columns(layout, search.shape) is not None:  # padding is for vectors only
             best = way if best is None or way.cost < best.cost else best
@@ -131,7 +134,7 @@ def _in_rounds(src: LinearLayout, dst: LinearLayout, width: int, machine: Machin
         least = (1 << lanes) * width // 8
         raise RangeError(f"convert through {scratch_bytes} bytes", f"{least} at least, what lanes and warps hold", f"give {least} bytes")
     part = _Part(bits.Echelon(basis), total - fewest)
-    stored, loaded = (part.owners(x) for x in (src, dst))
+    stored, loaded = _with_common_steps(part.owners(src), part.owners(dst))
     way = _chosen(stored.layout, loaded.layout, width, machine)
     columns = linear(way.layout, ["index"]).columns
     units = [bits.apply(columns, part.within(1 << k)) for k in range(total)]
@@ -189,12 +192,48 @@ class _Part(NamedTuple):
         return _Owners(LinearLayout(bases, {"index": 1 << self.bits}), masks, numbers)
 
 
+def _with_common_steps(first: _Owners, second: _Owners) -> tuple[_Owners, _Owners]:
+    """Owners whose registers make the steps that both can: vectors are of these. They are renumbered only where they do not already."""
+    steps = bits.reduced(bits.intersection(first.register, second.register))
+    if len(steps) == bits.rank({*first.register} & {*second.register}):
+        return first, second
+    return first.beginning(steps), second.beginning(steps)
+
+
+def _with_steps(request: Request, layout: Any) -> LinearLayout:
+    """Owners whose registers walk through the vectors that they have in memory: each step within one is a bit of the register's number."""
+    owners, at = request.owners, by_bits(request.owners, layout, request.memory.lanes)
+    if at is None or request.vector is not None:
+        return owners
+    known, columns = bits.Echelon(at.register), ByBits.of(owners).register
+    steps = [bits.apply(columns, known.solve(step) or 0) for step in bits.reduced(at.register)]
+    return _Owners.of_all(owners).beginning(steps).layout
+
+
 class _Owners(NamedTuple):
     """Who holds a part: the layout of the first, what each bit of its register's number changes of the whole's, the numbers of parts."""
 
     layout: LinearLayout
     masks: list[int]
     numbers: bits.Echelon
+
+    @staticmethod
+    def of_all(whole: LinearLayout) -> _Owners:
+        """The owners of the whole tile."""
+        return _Owners(whole, [1 << k for k in range(len(whole.bases["register"]))], bits.Echelon())
+
+    @property
+    def register(self) -> list[int]:
+        return ByBits.of(self.layout).register
+
+    def beginning(self, steps: Sequence[int]) -> _Owners:
+        """The same owners, whose registers are numbered so that the first bits make these steps."""
+        columns = self.register
+        known = bits.Echelon(columns)
+        masks = [known.solve(step) or 0 for step in steps]
+        masks += bits.complement(masks, len(columns))
+        bases = {**self.layout.bases, "register": [unpack(bits.apply(columns, m), tuple(self.layout.out_dims.items())) for m in masks]}
+        return _Owners(LinearLayout(bases, self.layout.out_dims), [bits.apply(self.masks, m) for m in masks], self.numbers)
 
     def of_whole(self, form: Matrices | None) -> Matrices | None:
         """The registers of the whole that a matrix instruction of a part moves."""

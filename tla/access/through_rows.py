@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..core.errors import RangeError, TlaError
 from ..core.ints import static
@@ -23,6 +23,19 @@ from .steps import WORD_BITS, Vector
 Digits = list[tuple[int, int]]
 
 
+class AnySide(Protocol):
+    """One side of a way through memory: where each value of each thread lies, and the text of it."""
+
+    @property
+    def vector(self) -> int: ...
+
+    def head(self, name: str) -> Iterator[str]: ...
+
+    def accesses(self, name: str) -> Iterator[tuple[str, Vector]]: ...
+
+    def offsets(self) -> list[list[int]]: ...
+
+
 class Side(NamedTuple):
     """A thread's values and where they lie: digits of the thread's number, offsets of the values, elements in an access."""
 
@@ -30,23 +43,17 @@ class Side(NamedTuple):
     values: list[int]
     vector: int
 
-    @property
-    def start(self) -> str:
+    def head(self, name: str) -> Iterator[str]:
         """The thread's part of the offset, as text."""
-        terms, place = [], 1
-        for k, (n, stride) in enumerate(self.thread):
-            digit = "thread" if place == 1 else f"thread / {place}u"
-            digit += "" if k == len(self.thread) - 1 else f" % {n}u"
-            terms += [digit if stride == 1 else f"{digit} * {stride}u"] if stride else []
-            place *= n
-        return " + ".join(terms) or "0u"
+        yield f"const unsigned {name}_at = {thread_text(self.thread)};"
 
-    def vectors(self) -> list[Vector]:
-        """Each access: where it begins, and the values of each of its places."""
+    def accesses(self, name: str) -> Iterator[tuple[str, Vector]]:
+        """Each access: where it begins, as text, and the values of each of its places."""
         found: dict[int, list[list[int]]] = {}
         for v, place in enumerate(self.values):
             found.setdefault(place // self.vector, [[] for _ in range(self.vector)])[place % self.vector].append(v)
-        return [Vector(k * self.vector, of) for k, of in found.items()]
+        for k, of in found.items():
+            yield f"{name}_at + {k * self.vector}", Vector(k * self.vector, of)
 
     def offsets(self) -> list[list[int]]:
         """The offset of each value of each thread."""
@@ -54,13 +61,29 @@ class Side(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """A way through shared memory: both sides, and what it costs."""
+    """A way through shared memory: both sides, what it costs, and the text that both sides need."""
 
-    store: Side
-    load: Side
+    store: AnySide
+    load: AnySide
     elements: int
     wavefronts: int
     instructions: int
+    text: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        return self.wavefronts, self.instructions, self.elements
+
+
+def thread_text(digits: Digits) -> str:
+    """The sum of digits of the thread's number, as text."""
+    terms, place = [], 1
+    for k, (n, stride) in enumerate(digits):
+        digit = "thread" if place == 1 else f"thread / {place}u"
+        digit += "" if k == len(digits) - 1 else f" % {n}u"
+        terms += [digit if stride == 1 else f"{digit} * {stride}u"] if stride else []
+        place *= n
+    return " + ".join(terms) or "0u"
 
 
 def values_of(digits: Digits) -> list[int]:
@@ -76,20 +99,16 @@ def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machin
 
     Raises     RangeError for sums that wrap, or elements that the source does not hold
     """
-    sums = [{name: _plain(x, name) for name in src.out_sizes} for x in (src, dst)]
+    sums = [{name: plain_sums(x, name) for name in src.out_sizes} for x in (src, dst)]
     require_held(src, dst)
     best: Rows | None = None
     for strides, elements in _memories(src.out_sizes, width):
         found = _costed([_sides(x, strides) for x in sums], elements, width, machine)
-        if found is not None and (best is None or _rank(found) < _rank(best)):
+        if found is not None and (best is None or found.rank < best.rank):
             best = found
     if best is None:
         raise RangeError("convert through rows: no access of whole values", "a width that memory has", "cut elements into words first")
     return best
-
-
-def _rank(found: Rows) -> tuple[int, int, int]:
-    return found.wavefronts, found.instructions, found.elements
 
 
 def require_held(src: RadixLayout, dst: RadixLayout) -> None:
@@ -105,7 +124,7 @@ def _elements(layout: RadixLayout) -> Iterator[tuple[int, ...]]:
         yield tuple(layout.apply({"thread": t, "value": v}).values())
 
 
-def _plain(layout: RadixLayout, name: str) -> dict[str, Digits]:
+def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:
     sums = layout.sums(name)
     if sums is None:
         raise RangeError(f"convert: sums of {layout} wrap in {name}", "sums that stay in the tile", "give both layouts over bits or slices")
@@ -129,12 +148,16 @@ def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[
     """The digits of thread and value in memory: each dimension's times its stride, where one digit moves several they are one sum."""
     found: dict[str, Digits] = {}
     for name in ("thread", "value"):
-        parts = _on_common([n for n, _ in of[name]] for of in sums.values())
-        totals = [0] * len(parts)
-        for dim, stride in strides.items():
-            totals = [a + stride * b for a, b in zip(totals, _strides_on(sums[dim][name], parts))]
+        parts, moved = common_digits(sums, name)
+        totals = [sum(strides[dim] * of[k] for dim, of in moved.items()) for k in range(len(parts))]
         found[name] = [*zip(parts, totals)]
     return found
+
+
+def common_digits(sums: dict[str, dict[str, Digits]], name: str) -> tuple[list[int], dict[str, list[int]]]:
+    """The extents of an input's digits, cut alike for all dimensions, and the stride of each digit in each dimension."""
+    parts = _on_common([n for n, _ in of[name]] for of in sums.values())
+    return parts, {dim: _strides_on(of[name], parts) for dim, of in sums.items()}
 
 
 def _on_common(extents: Iterable[list[int]]) -> list[int]:
@@ -168,14 +191,14 @@ def _costed(sides: Sequence[dict[str, Digits]], elements: int, width: int, machi
 
 def _side(digits: dict[str, Digits], width: int, row: Memory) -> tuple[Access, Side]:
     """One side in the widest accesses of which no thread begins inside of one."""
-    layout, starts = _as_layout(digits), values_of(digits["thread"])
+    layout, starts = as_layout(digits), values_of(digits["thread"])
     counted = access(layout, None, width, memory=row)
     if any(x % (counted.vector // width) for x in starts):
         counted = access(layout, None, width, width, row)
     return counted, Side(digits["thread"], values_of(digits["value"]), counted.vector // width)
 
 
-def _as_layout(digits: dict[str, Digits]) -> Layout:
+def as_layout(digits: dict[str, Digits]) -> Layout:
     modes = [digits[name] or [(1, 0)] for name in ("thread", "value")]
     shape, stride = (tuple(tuple(static(pair[k]) for pair in mode) for mode in modes) for k in (0, 1))
     return Layout(shape, stride)

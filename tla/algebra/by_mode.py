@@ -10,7 +10,7 @@ from ..core.cache import memo
 from ..core.composed import gives_coordinates
 from ..core.errors import LeafTypeError, RankError, Reason, Unproven
 from ..core.int_tuple import Underscore, _, mode, modes_of, opened, shown
-from ..core.ints import Int, IntTupleLike, Static, is_int, leaf
+from ..core.ints import Int, IntTupleLike, Static, _0, _1, is_int, leaf
 from ..core.kinds import AnyLayout, Certified, by_kind, own
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.strides import compact_col_major
@@ -23,7 +23,6 @@ F = TypeVar("F", bound=Callable[..., Layout])
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-_0, _1 = Int[0](), Int[1]()
 #: A tiler: a layout, an integer n for n:1, `_` for all of a mode, or a tuple of these, one for each mode.
 TilerLike: TypeAlias = "AnyLayout | Swizzle | Underscore | SupportsIndex | tuple[TilerLike, ...]"
 

@@ -112,7 +112,7 @@ def _placed(d: Any, modes: Sequence[tuple[Any, Any]]) -> Pieces:
 def _coalesce(layout: Layout) -> Iterator[Certificate]:
     if not as_layout("coalesce.certificate", layout).plain_modes():
         what = f"coalesce.certificate of {shown(layout)}"
-        raise LeafTypeError(what, "static integers", "write Int[n]() for n: modes of dynamic ones stay apart whatever their values are")
+        raise LeafTypeError(what, "static integers", "write static(layout): modes of dynamic ones stay apart whatever their values are")
     yield {"a": _modes("coalesce", layout), "r": _modes("coalesce", coalesce(layout))}
 
 

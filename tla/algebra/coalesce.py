@@ -12,7 +12,7 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import RangeError, RankError
 from ..core.int_tuple import Underscore, as_int_tuple, leaves, like, opened, shown
-from ..core.ints import Int, IntTree, IntTupleLike, is_constant
+from ..core.ints import IntTree, IntTupleLike, _1, is_constant
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.profiles import require_congruent
@@ -21,7 +21,6 @@ from ..core.strides import Shape
 from ..core.valid import ALL
 from .flat_modes import flat_modes, from_modes, merge, wrapped
 
-_1 = Int[1]()
 #: A profile: an integer, `_`, `:` or None for a mode, or a tuple of these, nested.
 ProfileLike: TypeAlias = "SupportsIndex | Underscore | slice | tuple[ProfileLike, ...] | None"
 

@@ -13,14 +13,13 @@ from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Computes
 from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, product, shown
-from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, is_static, known
+from ..core.ints import IntTree, IntTupleLike, Leaf, _0, _1, is_constant, is_static, known
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import add, mul, plus
 from ..core.questions import at_most, equal, require
 from ..core.strides import Shape
-
-_0, _1 = Int[0](), Int[1]()
+from .plain_integers import naming_static
 
 
 @ByPath
@@ -108,6 +107,7 @@ def MakeIdentityLayout(shape: IntTupleLike) -> Layout:
     return Layout(shape, MakeBasisLike(shape))
 
 
+@naming_static
 def get_hier_coord(layout: Layout, offset: Computes) -> IntTree:
     """The coordinate at an offset of a compact layout, nested like its shape.
 
@@ -121,6 +121,7 @@ def get_hier_coord(layout: Layout, offset: Computes) -> IntTree:
     return as_layout("get_hier_coord", layout).get_hier_coord(offset)
 
 
+@naming_static
 def get_flat_coord(layout: Layout, offset: Computes) -> IntTree:
     """The coordinate at an offset of a compact layout, one integer per top-level mode, of rank 1 that integer; see
     get_hier_coord.
@@ -134,6 +135,7 @@ def get_flat_coord(layout: Layout, offset: Computes) -> IntTree:
     return as_layout("get_flat_coord", layout).get_flat_coord(offset)
 
 
+@naming_static
 def get_1d_coord(layout: Layout, offset: Computes) -> Leaf:
     """The coordinate at an offset of a compact layout, as one integer, first mode fastest; see get_hier_coord.
 

@@ -13,9 +13,9 @@ from ..core.basis import Encoding, as_stride
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_static, static
 from ..core.kinds import by_kind
-from ..core.layout import Layout
+from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import plus
 from ..core.profiles import flatten
 from ..core.questions import equal, require_positive
@@ -27,7 +27,6 @@ from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 from .plain_integers import naming_static, noting
 
-_0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 
@@ -287,6 +286,7 @@ def layout_add(a: Layout, b: Layout) -> Layout:
     Raises RankError for other sizes, DivisibilityError where the sum is no layout, Unproven for shapes that are dynamic
     and not the same. Source: NVIDIA's reference implementation, PyCuTe `layout_add`.
     """
+    a, b = as_layout("layout_add", a), as_layout("layout_add", b)
     what = f"layout_add: {shown(a)} and {shown(b)}"
     if equal(size(a), size(b)) is False:
         raise RankError(f"{what} have {size(a)} and {size(b)} coordinates", "layouts of one size", "take a tile of the larger one")

@@ -15,7 +15,7 @@ from ..core.cache import memo
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import as_int_tuple, leaves, product, shown, size
-from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, settled
+from ..core.ints import Int, IntTree, IntTupleLike, Leaf, _1, is_constant, known, settled
 from ..core.kinds import certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import ceil_div, mul
@@ -25,8 +25,6 @@ from .coalesce import filter
 from .codomain import cosize
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, merge, wrapped
 from .plain_integers import naming_static
-
-_1 = Int[1]()
 
 
 @certified

@@ -11,7 +11,7 @@ from ..core.basis import BasisSum, ScaledBasis, as_coordinate, as_stride
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError
 from ..core.int_tuple import Underscore, shown, size
-from ..core.ints import Int, IntTupleLike, is_int, is_static
+from ..core.ints import IntTupleLike, _0, _1, is_int, is_static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, unchecked_layout
 from ..core.make_layout import MakeLayout
@@ -19,10 +19,10 @@ from ..core.strides import Shape, Stride
 from ..core.swizzle import Swizzle
 from .by_mode import TilerLike
 from .composition import composition
+from .plain_integers import naming_static
 
-_0, _1 = Int[0](), Int[1]()
 
-
+@naming_static
 def compose(a: Any, b: TilerLike) -> Any:
     """a after b: composition(a, b) where that is a layout, else, of static layouts, the ComposedLayout that it is.
 

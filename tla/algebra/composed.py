@@ -18,7 +18,7 @@ from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_constant, known, leaf, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_int, known, leaf, static
 from ..core.kinds import AnyLayout, on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
@@ -38,8 +38,6 @@ from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
 from .predicates import differs, is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
 from .recast import downcast, upcast
-
-_0, _1 = Int[0](), Int[1]()
 
 # -------------------------------------------------------------------------------------------------- inverses
 
@@ -302,6 +300,8 @@ def _side_by_side(*modes: Any) -> Any:
                 f"{what}: {shown(m)}", "one swizzled layout, and plain ones", "put the plain layouts together first, and swizzle the result"
             )
         for s, d in flat_modes(m):
+            if not is_int(d):
+                raise LeafTypeError(f"{what}: a layout of coordinates", "offsets in all", "compose the coordinates with a layout first")
             if not (is_constant(1, s) or equal(d % static(period), 0) is True):
                 fix = "use tile_to_shape or append, which put the mode inside of the swizzle"
                 raise DivisibilityError(f"{what}: a stride of {d}", f"a multiple of {period}, where the swizzle repeats", fix)

@@ -8,14 +8,14 @@ Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core.basis import BasisSum
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown, size
-from ..core.ints import Int, IntTree, IntTupleLike, is_constant
+from ..core.ints import IntTree, IntTupleLike, _0, _1, is_constant
 from ..core.kinds import certified
 from ..core.layout import Layout, unchecked_layout, with_valid
 from ..core.questions import equal
@@ -24,9 +24,7 @@ from ..core.valid import ALL, UNKNOWN, spread
 from .by_mode import by_mode, in_brackets
 from .composition_refusal import refusal
 from .cutting import cut_diagonals, cut_static, cutter
-from .flat_modes import Mode, cut_like, flat_modes, merge, path_of, step_of, steps_of
-
-_0, _1 = Int[0](), Int[1]()
+from .flat_modes import Mode, flat_modes, merge, path_of, step_of, steps_of
 
 
 @in_brackets
@@ -53,8 +51,8 @@ def composition(a: Layout, b: Layout) -> Layout:
       expected  steps that go evenly through the outer layout
       fix       use compose(a, b): it is exact, and keeps both layouts
 
-    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's. Valid is what is valid of b and
-    goes to what is valid of a, where that is known to be a box.
+    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's. A coordinate of R is valid if it is
+    valid in b and b's value for it is valid in a. origin_shape is None where these coordinates are not known to be a box.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
     made = _composed(a, b)
@@ -73,7 +71,7 @@ def _composed(a: Layout, b: Layout) -> Layout:
         cut = cut_static(plain_a, plain_b)
         if cut.why_not:
             raise DivisibilityError(*refusal(a, b, cut.why_not))
-        return cut_like(b.shape, cut.pieces)
+        return cut.in_profile(b.shape)
     _require_places(a, b)
     if any(isinstance(d, BasisSum) for d in leaves(b.stride)):
         return _along_diagonals(a, b)
@@ -95,8 +93,7 @@ def _composed(a: Layout, b: Layout) -> Layout:
         if cut.why_not:
             raise DivisibilityError(*refusal(a, b, cut.why_not))
         pieces[path] = iter(cut.pieces)
-    cuts = [next(pieces[path]) for path, _mode in modes]
-    return unchecked_layout(*(like(b.shape, (_one(cls, [p[k] for p in cut]) for cut in cuts), cls) for k, cls in ((0, Shape), (2, Stride))))
+    return _in_profile(b.shape, [next(pieces[path]) for path, _mode in modes])
 
 
 def _along_diagonals(a: Layout, b: Layout) -> Layout:
@@ -109,13 +106,17 @@ def _along_diagonals(a: Layout, b: Layout) -> Layout:
         raise DivisibilityError(
             f"{what}: {cut.why_not}", "steps that go evenly through the outer layout", "use compose(a, b): it is exact, and keeps both"
         )
-    return unchecked_layout(
-        *(like(b.shape, (_one(cls, [p[k] for p in pieces]) for pieces in cut.pieces), cls) for k, cls in ((0, Shape), (2, Stride)))
-    )
+    return _in_profile(b.shape, cut.pieces)
 
 
-def _one(cls: type[IntTuple], parts: list[Any]) -> IntTree:
-    return parts[0] if len(parts) == 1 else cls(*parts)
+def _in_profile(profile: IntTupleLike, cut: Sequence[Sequence[Any]]) -> Layout:
+    """The layout in which each integer of a profile is cut into pieces, of leaves of any kind."""
+
+    def parts(k: int, cls: type[IntTuple]) -> IntTree:
+        each = ([piece[k] for piece in pieces] for pieces in cut)
+        return like(profile, (x[0] if len(x) == 1 else cls(*x) for x in each), cls)
+
+    return unchecked_layout(parts(0, Shape), parts(2, Stride))
 
 
 def _require_places(a: Layout, b: Layout) -> None:

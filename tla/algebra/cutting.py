@@ -20,12 +20,11 @@ from ..core.arrays import INT64_MAX, INT64_MIN
 from ..core.basis import Encoding
 from ..core.digits import Modes, Steps, merged
 from ..core.errors import DivisibilityError
-from ..core.ints import Int, IntLike, Leaf, is_constant, is_static, known, settled, static
+from ..core.ints import Int, IntLike, IntTupleLike, Leaf, _0, _1, is_constant, is_static, known, leaf, settled, static
+from ..core.layout import Layout, plain_layout
 from ..core.leaf_arithmetic import ceil_div, mul, smaller
 from ..core.questions import at_most, divides, equal, require
 from .flat_modes import Mode, has_symbols, steps_of
-
-_0, _1 = Int[0](), Int[1]()
 
 
 class Piece(NamedTuple):
@@ -50,6 +49,14 @@ class Cut(NamedTuple):
 
     pieces: Sequence[Sequence[tuple[Any, Any, Any]]]
     why_not: str | None
+
+    def in_profile(self, profile: IntTupleLike) -> Layout:
+        """The static layout in which each integer of a profile is cut into the pieces of one mode, of plain ints."""
+        plain = [(n, t) for pieces in self.pieces for n, _x, t in pieces]
+        for _n, t in plain:
+            if not INT64_MIN <= t <= INT64_MAX:
+                leaf(t)  # refuses it
+        return plain_layout(plain, profile, [len(pieces) for pieces in self.pieces])
 
 
 def cutter(outer: list[Mode], inner: list[Mode], where: Callable[[], str]) -> StaticCutter | DynamicCutter | SymbolicCutter:

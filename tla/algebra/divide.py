@@ -18,7 +18,7 @@ from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
 from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, get, leaves, modes_of, opened, product, product_each, rank, shown, size
-from ..core.ints import Int, IntTree, IntTupleLike, is_int
+from ..core.ints import Int, IntTree, IntTupleLike, _0, _1, is_int
 from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
@@ -31,12 +31,11 @@ from .codomain import cosize
 from .complement import complement, ends_and_strides, modes_along, plain_complement, reach_of
 from .composition import composition
 from .cutting import cut_static
-from .flat_modes import by_stride, cut_like, has_symbols
+from .flat_modes import by_stride, has_symbols
 from .modes import append
 from .ordered import MakeOrderedLayout
 from .plain_integers import naming_static
 
-_0, _1 = Int[0](), Int[1]()
 _ONE = Layout(_1, _0)
 
 
@@ -72,7 +71,7 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
             if cut.why_not is None:
                 if not filled:
                     _require_all_in_tiles(a, b)
-                return cut_like((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])), cut.pieces)
+                return cut.in_profile((b.shape, rest[0][0] if len(rest) == 1 else tuple([s for s, _d in rest])))
     if any(isinstance(d, Basis) for d in leaves(b.stride)):
         tiler = join([b, complement(b, a.shape)])
         _require_whole_coordinates(a, b)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
@@ -11,14 +11,11 @@ from ..core.basis import Basis, ScaledBasis
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import leaves
-from ..core.ints import Int, IntLike, IntTupleLike, Leaf, is_constant, known, leaf
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, known, leaf
 from ..core.layout import Layout, plain_layout, unchecked_layout
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, require
 from ..core.strides import Shape, Stride
-
-_0, _1 = Int[0](), Int[1]()
-
 
 Mode: TypeAlias = tuple[Any, Any]  # extent and stride of one leaf
 
@@ -63,15 +60,6 @@ def wrapped(modes: Modes) -> Layout:
             leaf(s)
             leaf(d)
     return plain_layout(modes, 0, (len(modes),))
-
-
-def cut_like(profile: IntTupleLike, cut: Sequence[Sequence[tuple[Any, Any, Any]]]) -> Layout:
-    """The static layout in which each integer of a profile is cut into pieces (extent, place, stride)."""
-    plain = [(n, t) for pieces in cut for n, _x, t in pieces]
-    for _n, t in plain:
-        if not INT64_MIN <= t <= INT64_MAX:
-            leaf(t)  # refuses it
-    return plain_layout(plain, profile, [len(pieces) for pieces in cut])
 
 
 def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:

@@ -18,7 +18,7 @@ from ..core.cache import memo
 from ..core.digits import merged
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import leaves, like, shown
-from ..core.ints import Int, IntTree, is_constant, settled, static
+from ..core.ints import Int, IntTree, _0, _1, is_constant, settled, static
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul
@@ -29,7 +29,6 @@ from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, me
 from .inverse_digits import SEARCHABLE, larger_inverse, whole_modes
 from .plain_integers import naming_static, noting
 
-_0, _1 = Int[0](), Int[1]()
 #: Spans of offsets up to this are searched for any left inverse.
 SEARCHED = 256
 

@@ -15,12 +15,11 @@ from typing import Any
 from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import RankError
 from ..core.int_tuple import Bracketed, IntTuple, Underscore, as_int_tuple, like, opened, shown
-from ..core.ints import Int, leaf
+from ..core.ints import _0, _1, leaf
 from ..core.kinds import AnyLayout, Operation, by_kind, own
 from ..core.layout import Layout, as_layout, carried, join, with_valid
 from ..core.valid import ALL
 
-_0, _1 = Int[0](), Int[1]()
 #: More modes than this are refused, rather than made one by one.
 MAX_RANK = 2**16
 

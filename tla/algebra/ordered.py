@@ -10,13 +10,11 @@ from typing import Any
 
 from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import as_int_tuple, leaves, like, shown
-from ..core.ints import Int, IntTree, IntTupleLike, is_int, leaf
+from ..core.ints import Int, IntTree, IntTupleLike, _0, _1, is_int, leaf
 from ..core.layout import Layout, as_layout, with_valid
 from ..core.leaf_arithmetic import mul
 from ..core.strides import Stride
 from .coalesce import filter_zeros
-
-_0, _1 = (Int[0](), Int[1]())
 
 
 def compact_order(shape: IntTupleLike, order: IntTupleLike) -> IntTree:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
+from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, TlaError, Unproven
 from ..core.ints import Int
 from ..core.kinds import AnyLayout
@@ -85,12 +86,15 @@ def naming_static(f: F) -> F:
         try:
             return f(*arguments, **named)
         except TlaError as error:
+            refusal = error.unnamed or error
             call = None if named else _with_known(f, arguments)
             if call is None:
-                raise
-            what, expected, fix = error.reason
-            kept = "" if isinstance(error, Unproven) else f"{fix}, or "
-            raise type(error)(what, expected, f"{kept}write {call.text}, which answers") from None
+                raise refusal from None
+            what, expected, fix = refusal.reason
+            kept = "" if isinstance(refusal, Unproven) else f"{fix}, or "
+            instead = type(refusal)(what, expected, f"{kept}write {call.text}, which answers")
+            instead.unnamed = refusal
+            raise instead from None
 
     return cast(F, operation)
 
@@ -108,12 +112,18 @@ def noting(f: F) -> F:
         shape = getattr(found, "shape", None)
         if type(shape) is not Int or shape != 1 or all(getattr(x, "is_static", False) for x in arguments):
             return found
-        found = unchecked_layout(found.shape, found.stride)  # one of its own
+        found = _copied(found)  # one of its own
         key = id(found)
         _SMALL[key] = weakref.ref(found, lambda _gone: _SMALL.pop(key, None)), f, arguments
         return found
 
     return cast(F, operation)
+
+
+def _copied(layout: Any) -> Any:
+    if isinstance(layout, ComposedLayout):
+        return ComposedLayout(layout.outer, layout.offset, layout.inner)
+    return unchecked_layout(layout.shape, layout.stride)
 
 
 def note_of(answer: object) -> Note | None:

@@ -17,7 +17,7 @@ from ..core.basis import Basis, Encoding
 from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
 from ..core.int_tuple import like, product_each, shown, size
-from ..core.ints import Int, IntLike, known, leaf, static
+from ..core.ints import IntLike, _1, known, leaf, static
 from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
@@ -25,7 +25,6 @@ from ..core.questions import at_most, equal
 from .codomain import cosize
 from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, smallest, step_of
 
-_1 = Int[1]()
 #: Offsets are marked one by one, a bit each, where they span no more than this.
 SPAN = 2**26
 

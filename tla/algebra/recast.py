@@ -12,7 +12,7 @@ from typing import Any
 from ..core.basis import Basis
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, leaves, like, modes_of, product, shown
-from ..core.ints import Int, IntLike, IntTree, Leaf, is_constant, known, leaf, static
+from ..core.ints import Int, IntLike, IntTree, Leaf, _1, is_constant, known, leaf, static
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, unchecked_layout, with_valid
 from ..core.leaf_arithmetic import ceil_div, mul
@@ -20,8 +20,7 @@ from ..core.questions import at_most, divides, equal, require
 from ..core.strides import Shape, Stride
 from ..core.valid import UNKNOWN, first, spread
 from .flat_modes import Mode, flat_modes
-
-_1 = Int[1]()
+from .plain_integers import naming_static
 
 
 def _counted(name: str, *numbers: int) -> list[int]:
@@ -113,7 +112,8 @@ def upcast(n: int) -> Callable[[Any], Any]:
             raise DivisibilityError(what, f"steps of less than {n} together", "coalesce it first, or use a narrower element")
         return wide
 
-    return up
+    up.__name__ = f"upcast[{n}]"
+    return naming_static(up)
 
 
 @Bracketed
@@ -148,7 +148,8 @@ def downcast(n: int) -> Callable[[Any], Any]:
 
         return _leafwise("downcast", layout, narrower)
 
-    return down
+    down.__name__ = f"downcast[{n}]"
+    return naming_static(down)
 
 
 @Bracketed
@@ -170,4 +171,5 @@ def recast_layout(old: int, new: int) -> Callable[[Any], Any]:
         narrow = layout if old == unit else downcast[old // unit](layout)
         return narrow if new == unit else upcast[new // unit](narrow)
 
-    return recast
+    recast.__name__ = f"recast_layout[{old}, {new}]"
+    return naming_static(recast)

@@ -14,7 +14,7 @@ from ..core.composed import ComposedLayout
 from ..core.digits import ENUMERABLE
 from ..core.errors import DivisibilityError, LeafTypeError, Unproven
 from ..core.int_tuple import Underscore, leaves, shown, size
-from ..core.ints import Int, IntLike, is_constant, is_static, known, static
+from ..core.ints import Int, IntLike, _0, _1, is_constant, is_static, known, static
 from ..core.kinds import AnyLayout, on
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import plus
@@ -24,7 +24,6 @@ from .exhaustive import first_difference
 from .flat_modes import flat_modes
 from .modes import dice, slice_and_offset
 
-_0, _1 = Int[0](), Int[1]()
 _ALL_BITS = -1
 
 # ---------------------------------------------------------------------------------------------- composition

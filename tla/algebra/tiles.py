@@ -16,15 +16,13 @@ from ..core.conversions import crd2idx
 from ..core.coord import Coord, CoordLike, as_coord
 from ..core.errors import Predicate, RangeError, RankError, Reason
 from ..core.int_tuple import as_int_tuple, leaves, modes_of, product, product_each, shown
-from ..core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, leaf
+from ..core.ints import IntTree, IntTupleLike, Leaf, _0, is_constant, leaf
 from ..core.layout import Layout, as_layout, require_origin
 from ..core.leaf_arithmetic import ceil_div, larger, smaller
 from ..core.profiles import weakly_congruent
 from ..core.questions import at_most, divides, equal, require_positive
 from ..core.strides import Shape
 from .modes import prepend
-
-_0 = Int[0]()
 
 
 def MakeLayoutTile(layout: Layout, tile: IntTupleLike) -> Layout:

@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except TlaError as error:
         return _fail(str(terminal.in_shell_words(error.reason)))
+    except ModuleNotFoundError as error:  # of an extra: it says how to install it
+        return _fail(str(error))
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 0

@@ -7,7 +7,7 @@ import contextlib
 import io
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import IO, Any, TypeAlias
 
@@ -27,7 +27,7 @@ _compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.du
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
-_SORTS = ("waste", "bytes", "count")
+_SORTS = ("waste", "bytes", "count", "seconds")
 
 
 def hlo_options(sub: argparse.ArgumentParser) -> None:
@@ -53,6 +53,9 @@ def hlo_options(sub: argparse.ArgumentParser) -> None:
         metavar="P",
         help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
     )
+    sub.add_argument(
+        "--profile", metavar="TRACE", help="with --by relayout: the time of each move in a trace, FILE.xplane.pb or its folder"
+    )
     sub.add_argument("-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg")
 
 
@@ -67,6 +70,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         raise LeafTypeError(f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out")
     if arguments.fail_if_peak_grows is not None and arguments.against is None:
         raise LeafTypeError("--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt")
+    if arguments.profile is not None and arguments.by != "relayout":
+        raise LeafTypeError(f"--profile {arguments.profile} without --by relayout", "the times of moves", "add --by relayout")
     arguments.file = str(xla.program_file(arguments.file, *arguments.others))
     opened = _reader(arguments.file)
     if arguments.output is not None and arguments.by is None:
@@ -89,7 +94,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
             _say([*xla.unknown_names(module), *xla.contradictions(module)])
-            return _moves(moves, arguments, least, space)
+            times = None if arguments.profile is None else xla.read_profile(arguments.profile).times(module.name)
+            return _moves(moves, times, arguments, least, space)
         lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
     if not lines:
@@ -356,19 +362,21 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
     return _chosen(value, arguments, least, "bytes"), table
 
 
-def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
+def _moves(
+    found: list[xla.Move], measured: Mapping[str, xla.Time] | None, arguments: argparse.Namespace, least: int, space: int | None
+) -> Answer:
     if space is not None:
         found = [m for m in found if space in {x.effective_layout.memory_space for x in (m.source, m.destination)}]
-    value = [_move_row(m) for m in found]
+    value = [_move_row(m) | ({} if measured is None else _measured(m, measured)) for m in found]
     moving, free = ([v for v in value if v["free"] == kind] for kind in (False, True))
-    kept = _chosen(moving, arguments, least, "bytes")
+    kept = _chosen(moving, arguments, least, "bytes" if measured is None else "seconds")
 
     def table(value: list[dict[str, Any]]) -> str:
-        rows = [["bytes", "times", "run", "move", "from -> to"]]
+        rows = [["bytes", "times", "run", *([] if measured is None else ["us each", "GB/s"]), "move", "from -> to"]]
         for v in value:
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
             move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
-            rows.append([f"{v['bytes']:,}", times, run, move, f"{v['from']} -> {v['to']}"])
+            rows.append([f"{v['bytes']:,}", times, run, *([] if measured is None else _pace(v)), move, f"{v['from']} -> {v['to']}"])
         sums = [sum(v["bytes"] for v in value if v["overlapped"] is kind) for kind in (False, True)]
         summary = [
             f"{len(value)} moves; {len(free)} more are free",
@@ -376,9 +384,24 @@ def _moves(found: list[xla.Move], arguments: argparse.Namespace, least: int, spa
             f"{sums[0]:,} bytes by moves that wait ({in_units(sums[0])})",
             f"{sums[1]:,} bytes by prefetches ({in_units(sums[1])})",
         ]
+        if measured is not None:
+            summary += [f"{sum(v['seconds'] for v in value if not v['overlapped']) * 1e6:,.1f} us of the trace by moves that wait"]
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
+
+
+def _measured(m: xla.Move, measured: Mapping[str, xla.Time]) -> dict[str, Any]:
+    """The time of a move in a trace: 0 where it did not run, or is not told apart there."""
+    return measured.get(m.line.instruction.name, xla.Time(0, 0, 0.0, 0.0))._asdict()
+
+
+def _pace(v: dict[str, Any]) -> list[str]:
+    """Microseconds of a run of a move, a prefetch from its start to its end, and what it read and wrote in that time."""
+    seconds = v["in_flight" if v["overlapped"] else "seconds"]
+    if not seconds:
+        return ["?", "?"]
+    return [f"{seconds / v['runs'] * 1e6:,.1f}", f"{(v['read_bytes'] + v['written_bytes']) * v['runs'] / seconds / 1e9:,.1f}"]
 
 
 def _move_row(m: xla.Move) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.arrays import int64_of
 from ..core.element import Width
@@ -14,17 +14,19 @@ from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED
 from .expressions import read_coord
 from .layouts import as_text
-from .terminal import Answer
+from .terminal import Answer, wrapped
 
 if TYPE_CHECKING:
     from .. import viz
     from ..access.counting import Access
     from ..core.kinds import AnyLayout
+    from ..recovery.disagreement import Disagreement
 else:
     viz = OnDemand("tla.viz")
 
 #: Accesses that are counted where none is named; that of one coordinate first.
 _USUAL = ("a row", "a column", "cp.async.16", "ldmatrix.x4")
+_disagreement = OnDemand("tla.recovery.disagreement")
 _recovery, _languages, _counting = OnDemand("tla.recovery.door"), OnDemand("tla.recovery.languages"), OnDemand("tla.access.counting")
 
 
@@ -35,6 +37,7 @@ def read_options(read: argparse.ArgumentParser) -> None:
     read.add_argument("--language", metavar="NAME", default="c", help=f"one of {', '.join(_languages.LANGUAGES)}; c by default")
     read.add_argument("--integer", metavar="TYPE", help="int32 or int64; by default as the language has it")
     read.add_argument("--values", metavar="NAME=N", nargs="+", default=[], help="the values of other names, such as ld=72")
+    read.add_argument("--reader", metavar="EXPRESSION", help="say where this one disagrees, and what would mend either")
     read.add_argument("--access", metavar="NAME", help="count this access alone, by its name, such as ldmatrix")
     read.add_argument("--bits", metavar="N", type=int, help="bits of an element, for the accesses; else 32")
 
@@ -43,15 +46,25 @@ def read(arguments: argparse.Namespace) -> Answer:
     """The layout of an index expression of C, CUDA, Python, Triton, ...: parsed, computed at all coordinates, drawn, and its conflicts."""
     extents = read_coord(arguments.shape)
     shape = tuple(extents) if isinstance(extents, tuple) else extents
-    values = dict(map(_value, arguments.values))
-    layout = _recovery.layout_of(arguments.expression, shape, arguments.coords, arguments.language, arguments.integer, values)
+    how = (shape, arguments.coords, arguments.language, arguments.integer, dict(map(_value, arguments.values)))
+    if arguments.reader is not None:
+        return _compared(_disagreement.recover(arguments.expression, arguments.reader, *how))
+    layout = _recovery.layout_of(arguments.expression, *how)
     bits = arguments.bits or ASSUMED
     one = arguments.access and _counting.access(arguments.access, layout, bits)
     found = {arguments.access: one} if one else _usual(layout, bits)
-    value = {"layout": str(layout), "wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
+    value: dict[str, Any] = {"layout": str(layout), "origin_shape": str(layout.origin_shape)}  # what is inside of bounds
+    value |= {"wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
     value["accesses"] = [{"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()]
     said = str(one).splitlines() if one else _conflicts(found, f"{bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
     return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])
+
+
+def _compared(found: Disagreement) -> Answer:
+    """Say where a writer and a reader disagree."""
+    value = {"different": found.different, "of": found.of, "first": [x._asdict() for x in found.first]}
+    mends = [{"kind": x.kind, "writer": x.writer, "reader": x.reader} for x in found.mends]
+    return {**value, "mends": mends}, lambda _: wrapped(str(found).splitlines())
 
 
 def _usual(layout: AnyLayout, bits: int | Width) -> dict[str, Access]:

@@ -17,7 +17,7 @@ from .conversions import offset_range
 from .coord import CoordLike, Offset
 from .errors import LeafTypeError, RankError
 from .int_tuple import leaves, mode, shown, symbols_given
-from .ints import Int, IntTree, IntTupleLike, is_constant, is_int, is_leaf, is_static, leaf
+from .ints import IntTree, IntTupleLike, _0, is_constant, is_int, is_leaf, is_static, leaf
 from .kinds import AnyLayout
 from .layout import Layout, as_layout, origin_given
 from .leaf_arithmetic import plus
@@ -27,7 +27,6 @@ from .questions import equal
 from .swizzle import CoordSwizzle, Swizzle
 from .value import new_value
 
-_0 = Int[0]()
 #: A layout composed of more parts than this is refused.
 MAX_PARTS = 256
 

@@ -21,14 +21,12 @@ from .coord import Coord, CoordLike, Offset, as_coord, no_coordinate
 from .digits import merged_leaves
 from .errors import RangeError, RankError
 from .int_tuple import as_int_tuple, leaves, product, shown
-from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, is_int, is_leaf, known, plain
+from .ints import IntLike, IntTree, IntTupleLike, _0, _1, is_constant, is_int, is_leaf, known, plain
 from .kinds import AnyLayout
 from .leaf_arithmetic import mul, plus, times
 from .plain_ints import are_static
 from .profiles import require_congruent
 from .questions import equal
-
-_0, _1 = Int[0](), Int[1]()
 
 
 def crd2offset(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:

@@ -61,8 +61,8 @@ def coord_leaf(x: object) -> Leaf:
     np = sys.modules.get("numpy")
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)
-    if isinstance(x, Underscore):
-        raise LeafTypeError("`_` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open")
+    if x is None or isinstance(x, Underscore):
+        raise LeafTypeError(f"`{x}` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open")
     if re.search(NO_INTEGER_DTYPE, dtype := dtype_of(x)):
         raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
     if (

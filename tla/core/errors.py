@@ -78,6 +78,9 @@ class TlaError(Exception):
       fix       give one per mode
     """
 
+    #: The refusal as it was before an operation named the call of itself that answers: an operation around it has to name its own.
+    unnamed: TlaError | None = None
+
     def __init__(self, what: str, expected: str, fix: str) -> None:
         super().__init__(what, expected, fix)
         self.reason = Reason(_shown(what), _shown(expected), _shown(fix))

@@ -237,6 +237,7 @@ class _Types(dict[int, Static]):
 
 
 _TYPES = _Types()
+_0, _1 = Int[0](), Int[1]()
 
 
 def _static(n: int) -> Int:

@@ -166,4 +166,6 @@ def layout_fix(x: object) -> str:
         return "write a tuple: MakeLayout((4, 8))"
     if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
         return "give its .layout, and add its .offset to what comes of it" if hasattr(x, "offset") else "give its .layout"
+    if type(x).__module__.startswith("tla.compat."):
+        return f"write {type(x).__module__}.exact(x)"
     return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"

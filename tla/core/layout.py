@@ -30,7 +30,7 @@ from .int_tuple import (
     symbols_given,
     text,
 )
-from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, Static, is_static, leaf, static
+from .ints import Int, IntLike, IntTree, IntTupleLike, Leaf, Static, _0, is_static, leaf, static
 from .kinds import AnyLayout, layout_fix
 from .leaf_arithmetic import larger
 from .plain_ints import are_static
@@ -38,8 +38,6 @@ from .profiles import flatten, require_congruent, unflatten
 from .questions import asking_nothing_new, at_most, require
 from .strides import Shape, Stride, compact_col_major
 from .valid import ALL, UNKNOWN, Valid, axes, box, common, coordinates, first, indices, over
-
-_0 = Int[0]()
 
 
 class _LayoutMeta(type):

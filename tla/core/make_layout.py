@@ -11,12 +11,11 @@ from typing import Any, Generic, ParamSpec, cast
 
 from .errors import LeafTypeError
 from .int_tuple import ByPath, as_shape, shown
-from .ints import Int, IntTree, is_int, leaf
+from .ints import IntTree, _1, is_int, leaf
 from .kinds import AnyLayout, Operation, own, refuse_kind
 from .layout import Layout, as_layout, join
 from .strides import LayoutLeft, LayoutRight, _Order, compact_col_major, compact_row_major
 
-_1 = Int[1]()
 P = ParamSpec("P")
 
 

@@ -26,6 +26,14 @@ class OnDemand:
         return getattr(import_module(self._name), name)
 
 
+def jax_module(name: str) -> Any:
+    """A module of JAX, whose types a checker need not know; ModuleNotFoundError says how to install it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{error}: install it with pip install 'tla-layouts[jax]'", name=error.name) from None
+
+
 class _Package(ModuleType):
     """A package whose names are in modules that are loaded when they are first asked for."""
 

@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .int_tuple import IntTuple, as_int_tuple, leaves, like
-from .ints import Int, IntLike, IntTree, IntTupleLike, is_constant, leaf
+from .ints import IntLike, IntTree, IntTupleLike, _0, _1, is_constant, leaf
 from .leaf_arithmetic import mul
-
-_0, _1 = Int[0](), Int[1]()
 
 
 class Shape(IntTuple):

@@ -13,11 +13,9 @@ from .basis import ArithmeticTuple, ScaledBasis, as_coordinate
 from .coord import CoordLike, Offset, coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import shown
-from .ints import Int, IntTree, Static, is_constant, leaf, static
+from .ints import Int, IntTree, Static, _0, is_constant, leaf, static
 from .kinds import AnyLayout
 from .value import Value, new_value
-
-_0 = Int[0]()
 
 # ---------------------------------------------------------------------------------------------------- of offsets
 

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .basis import BasisSum, E, ScaledBasis
 from .int_tuple import leaves, like, modes_of, product, product_each
-from .ints import Int, IntTree, IntTupleLike, Leaf
+from .ints import IntTree, IntTupleLike, Leaf, _0, _1
 from .leaf_arithmetic import add, ceil_div, mul, smaller
 from .questions import at_most, equal
 from .strides import Shape, Stride
 
 if TYPE_CHECKING:
     from .ints import IntLike
-
-_0, _1 = Int[0](), Int[1]()
 
 
 class Mark(Enum):

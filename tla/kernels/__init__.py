@@ -3,14 +3,15 @@
 kernel      the decorator, and what a launch gives back
 launch      the block and the threads that run, shared memory, loops and barriers; order has the words of asynchronous instructions
 loads       loads by TMA, and words about mbarriers, which count what has come
+tensor_memory   tensor memory, and the arrival of products that add to it; allocation, what a block has of it
 trace       the function called with symbols: a program of statements
 source      the program as text: text has its statements, several those of several threads, names its names; targets/ a file for each
 elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
 report      what a check says: rows with their lines
 watch       a launch that is watched; resources has an architecture's limits
-races       which threads touch an element between two barriers (levels); clocks, what each thread knows of the others;
-            race_freedom proves that none do for all sizes
+races       which threads touch an element between two barriers (levels): a race is a row of a report; clocks, what each knows of others;
+            race_freedom proves that there is none for all sizes
 
 >>> import numpy as np
 >>> from tla import parse
@@ -32,6 +33,7 @@ from .order import (
     cp_async_fence,
     cp_async_wait,
     fence_view_async_shared,
+    fence_view_async_tmem_load,
     tma_store_arrive,
     tma_store_wait,
     warpgroup_arrive,
@@ -40,13 +42,15 @@ from .order import (
 )
 from .partition import local_partition
 from .program import Program
-from .races import Race, Unwritten
+from .race import Race, Unwritten
 from .report import Counted, Refused, Report, Used
 from .source import Source
 from .statements import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
+from .tensor_memory import Allocator1Sm, tmem, umma_arrive
 from .trace import tensor
 
 __all__ = [
+    "Allocator1Sm",
     "Counted",
     "Kernel",
     "Program",
@@ -67,6 +71,7 @@ __all__ = [
     "cp_async_fence",
     "cp_async_wait",
     "fence_view_async_shared",
+    "fence_view_async_tmem_load",
     "fill",
     "gemm",
     "kernel",
@@ -85,7 +90,9 @@ __all__ = [
     "thread",
     "tma_store_arrive",
     "tma_store_wait",
+    "tmem",
     "transform",
+    "umma_arrive",
     "wait_barrier",
     "warpgroup_arrive",
     "warpgroup_commit_batch",

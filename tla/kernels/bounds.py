@@ -23,9 +23,10 @@ from ..core.ints import Int, IntLike, Leaf, is_constant
 from ..core.leaf_arithmetic import add
 from ..core.questions import at_most
 from ..core.swizzle import Swizzle
+from ..gpu.instructions.tmem import LANES, PATH_BITS
 from ..symbolic import SymInt
 from ..symbolic.facts import symbols_in
-from ..symbolic.symint import poly_of
+from ..symbolic.symint import poly_of, wrap
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
 from .offsets import Offsets
@@ -33,6 +34,7 @@ from .program import Access, Axpby, Copy, Fill, Load, Program, Transform, access
 from .report import Refused
 
 _0, _1 = Int[0](), Int[1]()
+_PATH = 1 << PATH_BITS
 
 
 def not_inside(program: Program) -> Iterator[Refused]:
@@ -61,12 +63,29 @@ def _why_not_inside(program: Program, verb: str, access: Access, where: Within |
                 fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
                 return RangeError(what, "an element, for all sizes", fix)
         return None
+    allocated = program.allocation_of(access.tensor)
+    if allocated is not None:
+        return _why_not_allocated(program, verb, access.tensor, program.tmem[allocated].columns)
     count = len(access.tensor.data)
     for offset in _extremes(access.tensor, count):
         if not _always_inside(offset, count, program):
             what = f"{verb} offset {shown(offset)} of {count} elements"
             return RangeError(what, "an offset inside", "allocate more, or cut the tensor otherwise")
     return None
+
+
+def _why_not_allocated(program: Program, verb: str, t: Tensor, columns: int) -> RangeError | None:
+    """The error of an address that is not proved to be inside of the columns that are allocated; None where all are.
+
+    A mode of stride d goes d // 2^16 data paths and d % 2^16 columns on from one to the next, so that the last element of all is furthest.
+    """
+    steps = [((int(n) - 1), int(d)) for n, d in zip(leaves(t.layout.shape), leaves(t.layout.stride))]
+    path, column = wrap(poly_of(t.offset)) // _PATH, wrap(poly_of(t.offset)) % _PATH
+    last = add(path, sum(n * (d // _PATH) for n, d in steps)), add(column, sum(n * (d % _PATH) for n, d in steps))
+    if all(_always_inside(x, most, program) for pair in ((path, column), last) for x, most in zip(pair, (LANES, columns))):
+        return None
+    what = f"{verb} data path {shown(last[0])}, column {shown(last[1])} of tensor memory"
+    return RangeError(what, f"{LANES} data paths of {columns} columns", "allocate more columns, or cut the tensor otherwise")
 
 
 def _extremes(t: Tensor, count: int) -> Iterator[Leaf]:

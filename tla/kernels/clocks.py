@@ -11,7 +11,8 @@ from .touched import NOBODY, SEVERAL
 
 
 class Clocks:
-    """For each thread, by the number of a statement, up to where it knows that every thread has come.
+    """For each thread, by the number of a statement, up to where it knows that every thread has come; and what it would know without the
+    last barrier, and those before it that nobody needs.
 
     >>> from tla.kernels.clocks import Clocks
     >>> clocks = Clocks(4)
@@ -27,6 +28,7 @@ class Clocks:
         import numpy as np
 
         self._known = np.full((threads, threads), -1)
+        self._without = self._known.copy()
 
     def arriving(self, thread: int | None, number: int) -> Any:
         """Up to where each thread has come, as a thread knows at a statement; None: as all of them know together."""
@@ -42,15 +44,33 @@ class Clocks:
         """Let every thread know what it is told."""
         import numpy as np
 
-        np.maximum(self._known, told, out=self._known)
+        for table in (self._known, self._without):
+            np.maximum(table, told, out=table)
+
+    def wait(self, number: int, *, needed: bool) -> None:
+        """Let every thread know, by a barrier, that all have come to a statement. needed: whether the barrier before this one was."""
+        import numpy as np
+
+        if needed:
+            self._without = self._known.copy()
+        np.maximum(self._known, number, out=self._known)
 
     def meet(self, together: int, number: int) -> None:
         """Let the threads of each group of so many know that the others have come to a statement."""
         import numpy as np
 
-        for begin in range(0, len(self._known), together):
-            group = self._known[begin : begin + together, begin : begin + together]
-            np.maximum(group, number, out=group)
+        for table in (self._known, self._without):
+            for begin in range(0, len(table), together):
+                group = table[begin : begin + together, begin : begin + together]
+                np.maximum(group, number, out=group)
+
+    def unknown(self, number: int, *, without: bool = False) -> int | None:
+        """A thread of which the first thread does not know that it has come to a statement; None where there is none.
+
+        without   whether the last barrier does not count
+        """
+        known = (self._without if without else self._known)[0, 1:]
+        return next((t + 1 for t, at in enumerate(known.tolist()) if at < number), None)
 
     def know(self, before: Any, at: Any, who: Any) -> Any:
         """Whether `who` know that the statements `at` of the threads `before` have ended; of SEVERAL all do, or of all."""

@@ -68,6 +68,21 @@ class Part(NamedTuple):
     offsets: tuple[int, ...]
 
 
+class Cells(NamedTuple):
+    """A part of tensor memory that an instruction reads or adds to.
+
+    name     the name of the allocation
+    start    the address where it begins, as text
+    element  gives the address of an element by its index, which may be a symbol
+
+    Source: the PTX manual, "Tensor Memory Addressing".
+    """
+
+    name: str
+    start: str
+    element: Callable[[IntLike], Leaf]
+
+
 class Element(NamedTuple):
     """An element of a tile that TMA moves: its offset in shared and in global memory, and pairs c < n that hold where the tensor has it."""
 
@@ -102,8 +117,12 @@ class MovedTile(NamedTuple):
 class Instructions:
     """The instructions that a target has. Each gives lines of the text, and keeps the functions that these call.
 
+    has_addresses   whether it has addresses, of tensor memory and of tiles for descriptors
+
     Source: ours.
     """
+
+    has_addresses = True
 
     def __init__(self) -> None:
         self.functions: dict[str, list[str]] = {}
@@ -111,6 +130,10 @@ class Instructions:
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
         """Whether the target has an instruction; None for what orders asynchronous ones."""
         return False
+
+    def barrier(self) -> str:
+        """The line by which the threads of a block wait for each other."""
+        return "__syncthreads();"
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
@@ -128,6 +151,18 @@ class Instructions:
         """A load or a store by TMA: lines, and whether they are of each thread."""
         raise _missing("a copy by TMA")
 
+    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
+        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns; word: of Reserve."""
+        raise _missing("tensor memory")
+
+    def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
+        """Loads of tensor memory, each to registers: lines, and whether they are of each thread."""
+        raise _missing(atom.name)
+
+    def sums(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> tuple[list[str], bool]:
+        """Products of tiles that add to tensor memory where a condition holds: lines, and whether they are of each thread."""
+        raise _missing(atom.name)
+
     def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
         """Loads or stores of matrices, one for each address of a row: lines, and whether they are of each thread."""
         raise _missing(atom.name)
@@ -144,7 +179,7 @@ class Instructions:
 
 
 def _missing(what: str) -> LeafTypeError:
-    known = "ldmatrix, stmatrix, mma.sync, wgmma, cp.async and TMA in CUDA, AMD's matrix instructions in HIP, both and a CPU's vectors in C"
+    known = "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA in CUDA, AMD's products in HIP, both and a CPU's vectors in C"
     return LeafTypeError(f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run")
 
 
@@ -155,7 +190,9 @@ def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMA
 
 
 def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
-    """Whether texts have an instruction, in some target: loads and stores of matrices, dense products but tcgen05's."""
+    """Whether texts have an instruction, in some target: loads and stores of matrices, loads of tensor memory, dense products."""
+    if atom is not None and is_of_tensor_memory(atom):
+        return _is_written_of_tensor_memory(atom)
     if atom is None or (isinstance(atom, CopyAtom) and atom.asynchronous):
         return True
     if isinstance(atom, CopyAtom):
@@ -164,6 +201,27 @@ def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
         of_registers = all(atom.memory(x) == "registers" for x in "ABCD")
         known = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1 and (of_registers or is_asynchronous(atom))
     return known and bool(atom.instruction)
+
+
+def _is_written_of_tensor_memory(atom: CopyAtom | MMAAtom) -> bool:
+    """Whether texts have an instruction of tensor memory: loads to registers, dense products of one SM from shared memory."""
+    if isinstance(atom, CopyAtom):
+        return atom.writes.memory == "registers" and atom.cells is not None and not atom.cells.packed
+    return atom.memory("A") == "smem" and atom.val_SF is None and atom.sparsity is None and int(size(atom.thr_id)) == 1
+
+
+def require_load(atom: CopyAtom) -> None:
+    """LeafTypeError for a copy to tensor memory: a kernel has loads of it."""
+    if atom.writes.memory == "TMEM":
+        known = "loads of tensor memory, as SM100_TMEM_LOAD_32dp32b32x"
+        raise LeafTypeError(f"the copy {atom.name} in a kernel", known, "let products write there; tla.gpu.copy executes it")
+
+
+def is_of_tensor_memory(atom: CopyAtom | MMAAtom) -> bool:
+    """Whether an instruction reads or writes tensor memory: tcgen05."""
+    if isinstance(atom, CopyAtom):
+        return "TMEM" in (atom.reads.memory, atom.writes.memory)
+    return atom.memory("C") == "TMEM"
 
 
 def stores_rows(atom: CopyAtom) -> bool:

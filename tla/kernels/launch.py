@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..algebra.codomain import cosize
@@ -20,18 +20,27 @@ from ..tensors.buffers import as_dtype
 from ..tensors.make import registers as new_registers
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
+from .allocation import Allocation
 from .lines import line
 from .trace import Trace
 from .watch import Watch
 
 
-@dataclass(frozen=True)
+@dataclass
 class Launch:
-    """A block that runs: its place in the grid, the number of its threads, and what watches it; None without a check."""
+    """A block that runs.
+
+    block      its place in the grid
+    threads    the number of its threads
+    watch      what watches it; None without a check
+    tmem       the columns of tensor memory that it has allocated, and `released` whether it allocates no more
+    """
 
     block: tuple[int, ...]
     threads: int
     watch: Watch | None = None
+    tmem: list[Allocation] = field(default_factory=list)
+    released: bool = False
 
 
 _running: ContextVar[Launch | Trace] = ContextVar("running")
@@ -265,10 +274,22 @@ def run_block(function: Callable[..., None], arguments: tuple[Any, ...], launch:
     token = _running.set(launch)
     try:
         function(*arguments)
+        _require_freed(launch)
     finally:
         _running.reset(token)
         if isinstance(launch, Launch) and launch.watch is not None:
             launch.watch.end_block()
+
+
+def _require_freed(launch: Launch | Trace) -> None:
+    """RangeError at the end of a block for tensor memory that it has not freed."""
+    for held in launch.tmem:
+        if not held.freed:
+            fix = "write barrier(), and allocator.free(columns), at the end"
+            error = RangeError(f"the block ends with {held.columns} columns of tensor memory", "columns that are free again", fix)
+            if isinstance(launch, Trace) or launch.watch is None:
+                raise error
+            launch.watch.refuse(held.line, error)
 
 
 def executed(now: Launch, statement: Callable[[], None]) -> None:

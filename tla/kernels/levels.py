@@ -9,7 +9,7 @@ from typing import Any
 
 from ..tensors.tensor import Tensor
 from .clocks import Clocks
-from .touched import NOBODY, SEVERAL, key_of
+from .touched import NOBODY, SEVERAL, count_of, key_of
 
 
 class Touched:
@@ -64,4 +64,4 @@ class Level:
         return found is not None and found[1].clash(places, who, None, writes=writes) is not None
 
     def of(self, t: Tensor) -> Touched:
-        return self.touched.setdefault(key_of(t), (t, Touched(t.data.size)))[1]  # the tensor keeps its buffer where it is
+        return self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))[1]  # the tensor keeps its buffer where it is

@@ -85,14 +85,14 @@ def set_barrier_transaction_bytes(barrier: Mbarrier, nbytes: int) -> None:
         fix = "write tma_transaction_bytes(tile, tile)"
         raise RangeError(f"set_barrier_transaction_bytes of {shown(nbytes)}", f"1 to {MOST_BYTES} bytes", fix)
     now, here, number = running("set_barrier_transaction_bytes()"), line(), int(nbytes)
-    _require("set_barrier_transaction_bytes", barrier)
+    require_mbarrier("set_barrier_transaction_bytes", barrier)
     if isinstance(now, Trace):
         now.signal(here, "set_barrier_transaction_bytes", barrier, number)
         return
     if now.watch is not None:
         now.watch.races.arrive(here, barrier, alone=True)
     executed(now, lambda: barrier.arrive(1, number))
-    _ended(now, barrier)
+    ended(now, barrier)
 
 
 def arrive_barrier(barrier: Mbarrier) -> None:
@@ -110,7 +110,7 @@ def arrive_barrier(barrier: Mbarrier) -> None:
     "mbarrier.arrive".
     """
     now, here = running("arrive_barrier()"), line()
-    _require("arrive_barrier", barrier)
+    require_mbarrier("arrive_barrier", barrier)
     if isinstance(now, Trace):
         now.signal(here, "arrive_barrier", barrier, 0)
         return
@@ -118,7 +118,7 @@ def arrive_barrier(barrier: Mbarrier) -> None:
         now.watch.races.arrive(here, barrier, alone=False)
     threads = now.threads
     executed(now, lambda: barrier.arrive(threads, 0))
-    _ended(now, barrier)
+    ended(now, barrier)
 
 
 def wait_barrier(barrier: Mbarrier, phase: IntLike) -> None:
@@ -142,7 +142,7 @@ def wait_barrier(barrier: Mbarrier, phase: IntLike) -> None:
     `wait_barrier`; the PTX manual, "mbarrier.try_wait.parity".
     """
     now, here = running("wait_barrier()"), line()
-    _require("wait_barrier", barrier)
+    require_mbarrier("wait_barrier", barrier)
     if not is_int(phase) or at_most(0, phase) is not True or at_most(phase, 1) is not True:
         raise RangeError(f"wait_barrier for the phase {shown(phase)}", "0 or 1, its parity", "write phase(k, stages)")
     if isinstance(now, Trace):
@@ -175,12 +175,13 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: object = None) -> 
     return of_tensor(operation, now.argument(gmem) if isinstance(now, Trace) else gmem, smem, tile)
 
 
-def _require(where: str, barrier: object) -> None:
+def require_mbarrier(where: str, barrier: object) -> None:
+    """LeafTypeError for what is no mbarrier."""
     if not isinstance(barrier, Mbarrier):
         raise LeafTypeError(f"{where} of {shown(barrier)}", "one of the mbarriers", "write full = mbarriers(stages), and full[0]")
 
 
-def _ended(now: Launch, barrier: Mbarrier) -> None:
+def ended(now: Launch, barrier: Mbarrier) -> None:
     """Tell the watch that a phase may have ended."""
     if now.watch is not None:
         now.watch.races.end_phase(barrier)

@@ -100,6 +100,9 @@ class Names:
         for k, held in enumerate(self.program.shared):
             if held.data is t.data:
                 return f"smem{k}"
+        allocated = self.program.allocation_of(t)
+        if allocated is not None:
+            return f"tmem{allocated}"
         return self.registers.setdefault(id(t.data), (f"r{len(self.registers)}", t))[0]
 
     def place(self, t: Tensor, at: str) -> str:
@@ -140,6 +143,10 @@ class Names:
         """The instructions of the target; LeafTypeError where it does not have this one."""
         require_written(s.line, self._instructions, s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None)
         return self._instructions
+
+    def barrier(self) -> str:
+        """The line by which the threads of a block wait for each other."""
+        return self._instructions.barrier()
 
     def held(self, s: Statement, t: Tensor) -> list[int]:
         """The elements of a thread's registers that a tensor has, in order; LeafTypeError for other memory."""

@@ -57,6 +57,20 @@ def fence_view_async_shared() -> None:
     _state("fence_view_async_shared")
 
 
+def fence_view_async_tmem_load() -> None:
+    """Wait until each thread's loads of tensor memory so far have ended: then it may touch the registers, and others may write there.
+
+    Raises RangeError outside a kernel. Source: CUTLASS `fence_view_async_tmem_load`; the PTX manual, "tcgen05.wait".
+
+    >>> from tla.kernels import fence_view_async_tmem_load, kernel
+    >>> @kernel(threads=128)
+    ... def shown():
+    ...     fence_view_async_tmem_load()
+    >>> shown.run()
+    """
+    _state("fence_view_async_tmem_load")
+
+
 def warpgroup_arrive() -> None:
     """Let the warpgroup's products that follow see the registers that its threads wrote: before the first one, and after other statements.
 

@@ -16,6 +16,7 @@ from ..gpu.run.mma_facts import MmaStep
 from ..symbolic import Condition, SymInt
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor
+from .allocation import Allocation
 from .elements import Scalar, Value
 from .lines import Line
 
@@ -88,11 +89,15 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Product:
-    """`gemm`: D = A * B + C, by an instruction."""
+    """`gemm`: D = A * B + C, by an instruction.
+
+    accumulates   whether it adds to C: True or False, or comparisons c < n that all hold where it does
+    """
 
     line: Line
     step: MmaStep
     operands: dict[str, Access]
+    accumulates: bool | tuple[tuple[Any, Any], ...] = True
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,18 @@ class Signal:
     number: Leaf
 
 
+@dataclass(frozen=True)
+class Reserve:
+    """A statement about tensor memory, by CuTe's word for it: `allocate`, `free` ...; `tmem` begins to use it.
+
+    allocation   the columns; None of release_allocation_lock
+    """
+
+    line: Line
+    word: str
+    allocation: Allocation | None
+
+
 class Counter(NamedTuple):
     """An integer that a loop counts beside its step k: (first + k) % count.
 
@@ -181,7 +198,7 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Loop | Either
+Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Reserve | Loop | Either
 
 
 @dataclass(frozen=True)
@@ -195,6 +212,7 @@ class Program:
     blocks       the symbol of the block along each mode of the grid
     thread       the symbol of the thread
     shared       the tensors in shared memory
+    tmem         the columns of tensor memory that it allocates
     body         its statements
     conditions   what it rests on: conditions about sizes that could not be proved
     registers    the most that CUDA's compiler may give a thread; None for as many as there are
@@ -222,6 +240,7 @@ class Program:
     blocks: tuple[Any, ...]
     thread: SymInt
     shared: tuple[Tensor, ...]
+    tmem: tuple[Allocation, ...]
     body: tuple[Statement, ...]
     conditions: tuple[Condition, ...]
     registers: int | None = None
@@ -249,13 +268,19 @@ class Program:
         return of(self.body)
 
     def namer(self) -> Callable[[Tensor], str]:
-        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `registers0` ... as met."""
+        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `tmem0` ..., `registers0` ..."""
         held = {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}  # by their place in Python's memory
+        held |= {id(x.data): f"tmem{k}" for k, x in enumerate(self.tmem)}
+        before = len(held)
 
         def named(t: Tensor) -> str:
-            return self.argument_of(t) or held.setdefault(id(t.data), f"registers{len(held) - len(self.shared)}")
+            return self.argument_of(t) or held.setdefault(id(t.data), f"registers{len(held) - before}")
 
         return named
+
+    def allocation_of(self, t: Tensor) -> int | None:
+        """The number of the allocation that a tensor in tensor memory is a part of; None of other memory."""
+        return next((k for k, x in enumerate(self.tmem) if x.data is not None and x.data is t.data), None)
 
     def argument_of(self, t: Tensor) -> str | None:
         """The name of the argument that a tensor is a part of; None of shared memory and registers."""
@@ -291,6 +316,10 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
         return f" where {s.where.bounds}"
     if isinstance(s, Transform):
         return f" by {s.value}"
+    if isinstance(s, Product) and s.accumulates is not True:
+        return f" adding where {' and '.join(f'{c} < {n}' for c, n in s.accumulates)}" if s.accumulates else " without adding"
+    if isinstance(s, Reserve) and s.allocation is not None:
+        return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:
         return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}"
     return ""
@@ -298,7 +327,7 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
 
 def word_of(s: Statement) -> str:
     """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
-    return s.word if isinstance(s, (Order, Signal)) else type(s).__name__.lower()
+    return s.word if isinstance(s, (Order, Signal, Reserve)) else type(s).__name__.lower()
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:

@@ -30,7 +30,7 @@ from ..tensors.tensor import Tensor
 from .bounds import coordinate
 from .instructions import is_asynchronous
 from .offsets import Offsets
-from .program import Access, Barrier, Copy, Either, Load, Loop, Order, Product, Program, Signal, Statement, accesses
+from .program import Access, Barrier, Copy, Either, Load, Loop, Order, Product, Program, Reserve, Signal, Statement, accesses
 from .samples import small_sizes
 
 _OPERATIONS = {
@@ -131,7 +131,7 @@ def _both(a: list[_Touch], b: list[_Touch]) -> list[_Touch]:
 
 
 def _require_ordered(s: Statement) -> None:
-    asynchronous = isinstance(s, (Load, Order, Signal)) or (isinstance(s, Copy) and s.atom.asynchronous)
+    asynchronous = isinstance(s, (Load, Order, Reserve, Signal)) or (isinstance(s, Copy) and s.atom.asynchronous)
     if asynchronous or (isinstance(s, Product) and is_asynchronous(s.step.mma.atom)):
         raise _Unknown(f"{s.line}: an asynchronous instruction")
 

@@ -7,28 +7,21 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..algebra.make import make_layout
+from ..gpu.instructions.tmem import LANES, PATH_BITS
 from ..gpu.run.sides import memory_of
+from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
+from .allocation import Allocation, address_of
 from .clocks import Clocks
 from .levels import Level
 from .lines import Line
 from .mbarriers import Mbarrier, Mbarriers
-from .touched import SEVERAL, Access, Marks, accessed, key_of, name_of
+from .race import Race, Unwritten
+from .touched import SEVERAL, Access, Marks, accessed, count_of, key_of, name_of
 
-#: Who touches an element wrongly -> what is missing between, and what to write there.
-_MISSING = {
-    "thread": ("no barrier between", "barrier()"),
-    "block": ("blocks do not wait for each other", "barrier()"),
-    "copy": ("no cp_async_wait for it between", "cp_async_wait[n]() and barrier()"),
-    "product": ("no warpgroup_wait for it between", "warpgroup_commit_batch() and warpgroup_wait[n]()"),
-    "register": ("no warpgroup_arrive between", "warpgroup_arrive()"),
-    "proxy": ("no fence_view_async_shared between", "fence_view_async_shared() and barrier()"),
-    "store": ("no tma_store_wait for it between", "tma_store_arrive() and tma_store_wait[n]()"),
-    "load": ("no wait_barrier for it between", "wait_barrier(full[k], phase)"),
-    "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
-}
 #: A word that orders asynchronous instructions -> what their groups are of.
 _GROUPS = {
     "cp_async_fence": "copy",
@@ -40,87 +33,13 @@ _GROUPS = {
 }
 
 
-class Race(NamedTuple):
-    """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the one that was found.
-
-    who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been waited for, "register"
-              and "proxy" where one may not see what threads wrote to registers or shared memory; "phase" of an mbarrier
-    memory    where the element is: "shared memory", "global memory" or "registers"
-    element   its place in the buffer [elements]
-    before    who touched it first, and `written` whether that was a write; None where several read it, or a product did
-    line      of that access
-    after     who touched it then, None for a product; `writes` whether that is a write
-    at        the line of that access
-
-    >>> from tla.kernels import Race
-    >>> from tla.kernels.lines import Line
-    >>> print(Race("thread", "shared memory", 5, 1, True, Line("k.py", 7), 2, False, Line("k.py", 8)))
-    k.py:8: thread 2 reads element 5 of shared memory, which thread 1 writes at k.py:7: no barrier between
-
-    Source: ours.
-    """
-
-    who: str
-    memory: str
-    element: int
-    before: int | None
-    written: bool
-    line: Line
-    after: int | None
-    writes: bool
-    at: Line
-
-    @property
-    def fix(self) -> str:
-        """The words to write between."""
-        return _MISSING[self.who][1]
-
-    def __str__(self) -> str:
-        if self.who == "store" and self.after is None:
-            return f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: {_MISSING[self.who][0]}"
-        first = {"copy": "an asynchronous copy of ", "load": "a load by "}.get(self.who, "") + self._does(self.before, self.written)
-        if self.before is None and self.who in ("thread", "block"):
-            first = f"several {self.who}s read"
-        then, missing = self._does(self.after, self.writes), _MISSING[self.who][0]
-        return f"{self.at}: {then} element {self.element} of {self.memory}, which {first} at {self.line}: {missing}"
-
-    def _does(self, number: int | None, writes: bool) -> str:
-        verb = "writes" if writes else "reads"
-        if number is None:
-            return f"a {'store by TMA' if self.who == 'store' else 'product'} {verb}"
-        return f"{'block' if self.who == 'block' else 'thread'} {number} {verb}"
-
-
-class Unwritten(NamedTuple):
-    """An element of shared memory that is read, and that no thread of the block has written.
-
-    line      of the access, the first of this line
-    element   its place in the buffer [elements]
-    thread    who reads it; None for a product
-
-    >>> from tla.kernels import Unwritten
-    >>> from tla.kernels.lines import Line
-    >>> print(Unwritten(Line("k.py", 7), 5, 2))
-    k.py:7: thread 2 reads element 5 of shared memory, which nobody has written
-
-    Source: ours.
-    """
-
-    line: Line
-    element: int
-    thread: int | None
-
-    def __str__(self) -> str:
-        who = "a product" if self.thread is None else f"thread {self.thread}"
-        return f"{self.line}: {who} reads element {self.element} of shared memory, which nobody has written"
-
-
 class _Phase:
     """An mbarrier.
 
     ended   how many of its phases have ended
     told    what those who have arrived know, of the phase that goes on; `known`, of the one that ended last
     loads   loads of the phase that goes on; `come`, of phases that have ended, and that nobody has waited for
+    products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at phases that have ended
     waited  the number of the last statement that waited for it
     """
 
@@ -130,6 +49,7 @@ class _Phase:
         self.known: Any = None
         self.loads: list[tuple[int, Access]] = []
         self.come: list[tuple[int, Access]] = []
+        self.products = self.done = -1
         self.waited: int | None = None
 
 
@@ -159,7 +79,9 @@ class Races:
         """Nothing is under way, and nothing of shared memory is written."""
         self._written: dict[int, Any] = {}
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
-        self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load")}
+        self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load", "umma", "accumulator", "tmem")}
+        self._products: list[tuple[int, list[tuple[str, Tensor, Any, Any]]]] = []
+        self._loaded: list[tuple[int, Access, Tensor]] = []
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
         self._clocks: Clocks | None = None
@@ -171,10 +93,19 @@ class Races:
             self._since_arrive.clear()
         elif word == "fence_view_async_shared":
             self._unseen.clear()
+        elif word == "fence_view_async_tmem_load":
+            self._end_loads()
         elif word.endswith("wait"):
             self._end_groups(_GROUPS[word], pending)
         else:
             self._groups[_GROUPS[word]].append([])
+
+    def _end_loads(self) -> None:
+        """End loads of tensor memory: each thread has then read what its own read; others know of it by a barrier behind this."""
+        self._under_way["tmem"].clear()
+        for number, source, _target in self._loaded:
+            self._ask(self._threads, source.tensor, accessed(source, self.threads), self._number(self._lines[number]), False)
+        self._loaded.clear()
 
     def _end_groups(self, what: str, pending: int) -> None:
         """End all groups but the `pending` newest: each thread has then written what its copies write, and read what its products read.
@@ -248,11 +179,18 @@ class Races:
         clocks, phase = self._used(line, barrier)
         number = len(self._lines) - 1
         told = clocks.arriving(0 if alone else None, number)
-        if phase.waited is not None and alone:
-            unknown = [t for t in range(1, self.threads) if not clocks.know(t, phase.waited, 0)]
-            if unknown:
-                self._add(Race("phase", "mbarriers", int(barrier.at), unknown[0], False, self._lines[phase.waited], 0, True, line))
+        if alone:
+            self._ask_all_have_waited(line, barrier, clocks, phase)
         phase.told = told if phase.told is None else phase.told.clip(min=told)
+
+    def _ask_all_have_waited(self, line: Line, barrier: Mbarrier, clocks: Clocks, phase: _Phase) -> None:
+        """Add the race of the first thread, which arrives, with one that may still wait for the phase before."""
+        if phase.waited is None:
+            return
+        self._is_needed = self._is_needed or clocks.unknown(phase.waited, without=True) is not None
+        unknown = clocks.unknown(phase.waited)
+        if unknown is not None:
+            self._add(Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line))
 
     def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
         """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
@@ -272,6 +210,63 @@ class Races:
             self._ask(self._blocks, source.tensor, (places, who * 0 + self._block), number, False)
         phase.loads.append((number, target))
         self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
+
+    def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
+        """Note a product of the first thread that adds to tensor memory.
+
+        Until an mbarrier at which it arrives has been waited for nobody may write what it reads, nor touch what it adds to but another
+        product, which comes behind it.
+        """
+        number = self._number(line)
+        product: list[tuple[str, Tensor, Any, Any]] = []
+        for access in reads:
+            t, (places, who) = access.tensor, accessed(access, 1)
+            self._ask_loaded(t, places, who, number, False)
+            self._ask_seen(t, places, line, None)
+            self._ask(self._threads, t, (places, who), number, False, remembered=False)
+            self._ask_needed(t, places, who, False)
+            self._ask_written(t, places, who, line, False)
+            product.append(("umma", t, places, who))
+        t, (places, who) = adds.tensor, accessed(adds, 1)
+        self._ask_under_way("tmem", t, places, who, number, True)
+        self._ask(self._threads, t, (places, who), number, True, remembered=False)
+        self._ask_needed(t, places, who, True)
+        if accumulates:
+            self._ask_written(t, places, who, line, False)
+        self._ask_written(t, places, who, line, True)
+        product.append(("accumulator", t, places, who))
+        self._products.append((number, product))
+        self._mark_product(number, product)
+
+    def _mark_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]]) -> None:
+        """Mark the elements that a product of tcgen05 under way reads, and those that it adds to."""
+        for what, t, places, who in product:
+            self._under_way[what].put(t, places, who, number)
+
+    def commit(self, line: Line, barrier: Mbarrier) -> None:
+        """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them, and no more."""
+        clocks, phase = self._used(line, barrier)
+        self._ask_all_have_waited(line, barrier, clocks, phase)
+        phase.products = len(self._lines) - 1
+
+    def load_tmem(self, line: Line, source: Access, target: Tensor) -> None:
+        """Note a load of tensor memory: until it is waited for nobody may touch the registers, nor write what it reads."""
+        number = self._number(line)
+        self._loaded.append((number, source, target))
+        self._under_way["tmem"].put(source.tensor, *accessed(source, self.threads), number)
+
+    def free(self, line: Line, allocation: Allocation) -> None:
+        """Note that columns of tensor memory are freed: nobody touches them any more."""
+        number = self._number(line)
+        if allocation.data is None:
+            return
+        paths = make_layout((LANES, allocation.columns), stride=(1 << PATH_BITS, 1))
+        access = Access(MakeTensor(allocation.data, paths, position="TMEM"))
+        t, (places, who) = access.tensor, accessed(access, 1)
+        for what in ("tmem", "accumulator"):
+            self._ask_under_way(what, t, places, who, number, True)
+        self._ask(self._threads, t, (places, who), number, True, remembered=False)
+        self._ask_needed(t, places, who, True)
 
     def store(self, line: Line, source: Access, target: Access) -> None:
         """Note a store by TMA: until it has been waited for nobody may write what it reads."""
@@ -293,7 +288,7 @@ class Races:
         phase = self._phases.get((key_of(barrier.of.held), int(barrier.at)))
         if phase is not None and phase.ended < barrier.of.ended[int(barrier.at)]:
             phase.ended, phase.known, phase.told = barrier.of.ended[int(barrier.at)], phase.told, None
-            phase.come, phase.loads = [*phase.come, *phase.loads], []
+            phase.come, phase.loads, phase.done = [*phase.come, *phase.loads], [], phase.products
 
     def wait_phase(self, line: Line, barrier: Mbarrier) -> None:
         """Note that every thread waits for the phase of an mbarrier that has ended last."""
@@ -302,6 +297,12 @@ class Races:
         if phase.known is not None:
             clocks.learn(phase.known)
         phase.come = []
+        if self._products and phase.done >= self._products[0][0]:
+            self._products = [x for x in self._products if x[0] > phase.done]
+            for what in ("umma", "accumulator"):
+                self._under_way[what].clear()
+            for product in self._products:
+                self._mark_product(*product)
         self._under_way["load"].clear()
         for number, access in (x for other in self._phases.values() for x in (*other.come, *other.loads)):
             self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
@@ -323,7 +324,7 @@ class Races:
         """Forget who touched which element: a barrier orders them."""
         self._judge()
         if self._clocks is not None:
-            self._clocks.learn(self._clocks.arriving(None, len(self._lines) - 1))
+            self._clocks.wait(len(self._lines) - 1, needed=self._is_needed or self._last is None)
         self._before.append(self._threads)
         self._threads, self._last, self._is_needed = Level("thread"), line, False
 
@@ -351,6 +352,9 @@ class Races:
             held = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
             if held and (written or access.together == 1):
                 self._add(Race("product", "registers", 0, None, True, self._lines[number], 0, written, line))
+        for number, _source, target in self._loaded:
+            if key_of(target) == key:
+                self._add(Race("tmem", "registers", 0, 0, True, self._lines[number], 0, written, line))
         self._since_arrive[key] = t, line
 
     def end_block(self) -> None:
@@ -371,7 +375,7 @@ class Races:
             self._ask_read(t, places, threads, number)
         self._ask(self._threads, t, (places, threads), number, written)
         self._ask_needed(t, places, threads, written)
-        if memory_of(t) == "smem":
+        if memory_of(t) in ("smem", "TMEM"):
             self._ask_written(t, places, threads, self._lines[number], written)
             if written:
                 self._unseen.put(t, places, threads, number)
@@ -398,33 +402,34 @@ class Races:
         place = int(places[i])
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
+        place = _number_of(t, place)
         self._add(Race(level.who, name_of(t), place, _named(first), after_write, line, _named(int(who[i])), written, self._lines[number]))
 
     def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
         """Note what a block has written of its shared memory, and the first of a line that it reads before."""
         import numpy as np
 
-        held = self._written.setdefault(key_of(t), np.zeros(t.data.size, bool))
+        held = self._written.setdefault(key_of(t), np.zeros(count_of(t), bool))
         if written:
             held[places] = True
         elif line not in self.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.unwritten[line] = Unwritten(line, int(places[i]), _named(int(threads[i])))
+            self.unwritten[line] = Unwritten(line, _number_of(t, places[i]), _named(int(threads[i])), name_of(t))
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
-        for what in ("product", "store"):
+        for what in ("product", "store", "umma"):
             self._ask_under_way(what, t, places, who, number, True)
 
     def _ask_seen(self, t: Tensor, places: Any, line: Line, who: int | None) -> None:
         """Add the race of an instruction that does not see what threads wrote to shared memory."""
         if (found := self._unseen.first(t, places)) is not None:
             i, writer, at = found
-            self._add(Race("proxy", name_of(t), int(places[i]), writer, True, self._lines[at], who, who is not None, line))
+            self._add(Race("proxy", name_of(t), _number_of(t, places[i]), writer, True, self._lines[at], who, who is not None, line))
 
     def _ask_loaded(self, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
         """Add the race of an access with what is still being written to shared memory."""
-        for what in ("copy", "load"):
+        for what in ("copy", "load", "accumulator"):
             self._ask_under_way(what, t, places, who, number, written)
 
     def _ask_under_way(self, what: str, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
@@ -432,15 +437,20 @@ class Races:
         found = self._under_way[what].first(t, places)
         if found is not None:
             i, holder, at = found
-            copies = what in ("copy", "load")
-            before, after = holder if copies else None, _named(int(who[i]))
-            self._add(Race(what, name_of(t), int(places[i]), before, copies, self._lines[at], after, written, self._lines[number]))
+            writes, before = what in ("copy", "load", "accumulator"), holder if what in ("copy", "load", "tmem") else None
+            place, after = _number_of(t, places[i]), _named(int(who[i]))
+            self._add(Race(what, name_of(t), place, _named(before), writes, self._lines[at], after, written, self._lines[number]))
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
             self.found.append(race)
 
 
-def _named(who: int) -> int | None:
+def _named(who: int | None) -> int | None:
     """The number of a thread; None of several."""
     return None if who == SEVERAL else who
+
+
+def _number_of(t: Tensor, place: Any) -> int:
+    """The number of an element by its place; of tensor memory its address."""
+    return address_of(int(place)) if memory_of(t) == "TMEM" else int(place)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..core.errors import TlaError
 from .lines import Line
-from .races import Race, Unwritten
+from .race import Race, Unwritten
 
 
 class Refused(NamedTuple):

@@ -14,7 +14,7 @@ from ..core.int_tuple import shown
 from ..gpu.descriptors.tma import BOX_BYTES, TMACopy
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
-from .instructions import is_asynchronous
+from .instructions import is_asynchronous, is_of_tensor_memory
 
 
 class Limits(NamedTuple):
@@ -94,11 +94,23 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
     given = re.fullmatch(r"sm_(\d+)(a?)f?", arch or "")
     if arch is None or atom.arch == "universal" or (own is None and given is None):
         return
+    if is_of_tensor_memory(atom):
+        _require_tensor_memory(atom, arch)
+        return
     alone = isinstance(atom, MMAAtom) and is_asynchronous(atom)
     first = atom.arch if own is None else f"sm_{own[1]}{'a' * alone}"
     if own is None or given is None or int(given[1]) < int(own[1]) or (alone and arch != first):
         expected = f"{first}{' or newer' * (own is not None and not alone)}"
         raise RangeError(f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has")
+
+
+def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
+    """Require an architecture with tcgen05: sm_100a or sm_100f, or a newer one with tensor memory; of some kinds one alone."""
+    first, of_bytes = atom.arch.removeprefix("sm"), isinstance(atom, MMAAtom) and atom.kind == "i8"
+    names = "103a" if first == "103" else "(100|101|110)a" if of_bytes else "(100|101|103|110)[af]"
+    if re.fullmatch(f"sm_{names}", arch) is None:
+        expected = f"sm_{first}a{'' if first == '103' or of_bytes else f' or sm_{first}f'}"
+        raise RangeError(f"{atom.name} on {arch}", expected, f"write arch='sm_{first}a'")
 
 
 def require_tma(arch: str | None) -> None:

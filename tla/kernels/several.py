@@ -5,22 +5,25 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..core.basis import as_coordinate
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import leaves, modes_of, shown, size
-from ..core.ints import IntLike
+from ..core.ints import IntLike, Leaf
 from ..core.leaf_arithmetic import add
-from ..gpu.descriptors.operand_tiles import require_tiles
+from ..gpu.descriptors.matrix_descriptor import require_tiles
+from ..tensors.tensor import Tensor
 from .bounds import coordinate_of
 from .instructions import (
+    Cells,
     Element,
     MovedTile,
     Part,
     Registers,
     Tile,
     is_asynchronous,
+    is_of_tensor_memory,
     is_of_vectors,
     lanes_and_rows,
     matrix_extents,
@@ -28,15 +31,17 @@ from .instructions import (
     stores_rows,
     tile_of,
 )
-from .names import Names
+from .names import Names, Values
 from .offsets import Offsets
-from .program import Copy, Load, Product, Statement
+from .program import Copy, Either, Load, Loop, Order, Product, Statement
 
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
     """The lines of an instruction of several threads or of vectors, and whether they are of each thread; None of another statement."""
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
-        return _matrices(names, s)
+        return _cells(names, s) if is_of_tensor_memory(s.atom) else _matrices(names, s)
+    if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
+        return _sums(names, s)
     if isinstance(s, Product) and int(size(s.step.mma.atom.thr_id)) > 1:
         return _products(names, s)
     if isinstance(s, Product) and is_of_vectors(s.step.mma.atom):
@@ -130,11 +135,83 @@ def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
         yield ([*values.lines, *lines] if threads else lines), threads
 
 
-def accumulators(names: Names) -> list[Registers]:
-    """The registers that asynchronous products add to."""
-    found = {}
-    for s in names.program.statements():
-        if isinstance(s, Product) and is_asynchronous(s.step.mma.atom):
-            t = s.operands["D"].tensor
-            found[id(t.data)] = Registers(names.buffer(t), names.element_type(t), tuple(range(len(t.data))))
+def _cells(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
+    """Loads of tensor memory: of each instruction the address where it begins, and its registers."""
+    source, target = s.source.tensor, s.target.tensor
+    name, kind, held = names.buffer(target), names.element_type(target), names.held(s, target)
+    lanes = int(size(s.atom.thr_id))
+    width, count = (int(size(layout)) // lanes for layout in (s.atom.val_src, s.atom.val_dst))
+    firsts, instructions = range(0, int(size(source.shape)), width), names.instructions(s)
+    values = names.values([_at(source, i) for i in firsts] if instructions.has_addresses else [])
+    cells = [_cells_of(names, values if instructions.has_addresses else None, source, i) for i in firsts]
+    found = [Registers(name, kind, tuple(held[i : i + count])) for i in range(0, len(held), count)]
+    lines, threads = instructions.cells(s.atom, cells, found)
+    yield [*values.lines, *lines], threads
+
+
+def _at(t: Tensor, i: IntLike) -> Leaf:
+    """The offset of an element by its index."""
+    return add(t.offset, t.layout(i))
+
+
+def _cells_of(names: Names, values: Values | None, t: Tensor, first: int = 0) -> Cells:
+    """A part of tensor memory, from an element on; values: of addresses, where they are wanted."""
+    return Cells(names.buffer(t), "" if values is None else values.of(_at(t, first)), lambda i: _at(t, add(i, first)))
+
+
+def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
+    """Products that add to tensor memory."""
+    atom, total, one = s.step.mma.atom, s.operands["D"].tensor, {x: s.operands[x].tensor for x in "AB"}
+    tiles = {name: require_tiles("gemm", atom, name, t) for name, t in one.items()}
+    (m, k), (n, _k) = (matrix_extents(t, s.step.one_value) for t in one.values())
+    parts = [tile_of(total, i) for i in range(m * n)]
+    asked = () if isinstance(s.accumulates, bool) else s.accumulates
+    instructions = names.instructions(s)
+    addresses = [*(x.start for x in tiles.values()), *(_at(x, 0) for x in parts)] if instructions.has_addresses else []
+    values = names.values([*addresses, *(side for pair in asked for side in pair)])
+
+    def tile(name: str, part: int) -> Tile:
+        found, t = tiles[name], one[name]
+        start = values.of(found.start) if instructions.has_addresses else ""
+        return Tile(names.buffer(t), names.element_type(t), start, found.descriptor.bits, int(found.steps(part)), tile_of(t, part))
+
+    order = [(i, j, step) for step in range(k) for j in range(n) for i in range(m)]
+    read = [{"A": tile("A", i + m * step), "B": tile("B", j + n * step)} for i, j, step in order]
+    cells = [_cells_of(names, values if instructions.has_addresses else None, parts[i + m * j]) for i, j, _step in order]
+    chosen = [f"const int accumulates = {values.comparisons(asked)};"] if asked else []
+    lines, threads = instructions.sums(atom, read, cells, "accumulates" if asked else str(int(s.accumulates is True)))
+    lines = [*values.lines, *chosen, *lines]
+    yield lines if threads else ["{", *(f"    {line}" for line in lines), "}"], threads
+
+
+def asynchronous_registers(names: Names, word: str, loaded: Sequence[Tensor]) -> list[Registers]:
+    """The registers of instructions that a word waits for: those that products of warpgroups add to, or those that are being loaded."""
+    if word.startswith("fence_view_async_tmem"):
+        tensors = [*loaded]
+    else:
+        products = (s for s in names.program.statements() if isinstance(s, Product) and is_asynchronous(s.step.mma.atom))
+        tensors = [s.operands["D"].tensor for s in products]
+    found = {id(t.data): Registers(names.buffer(t), names.element_type(t), tuple(range(len(t.data)))) for t in tensors}
     return [*found.values()]
+
+
+def loaded_before(body: Sequence[Statement]) -> dict[int, list[Tensor]]:
+    """The registers that loads of tensor memory may still write at each wait for them: of a statement's place in Python's memory."""
+    found: dict[int, dict[int, Tensor]] = {}
+
+    def through(statements: Sequence[Statement], held: dict[int, Tensor]) -> dict[int, Tensor]:
+        for s in statements:
+            if isinstance(s, Copy) and is_of_tensor_memory(s.atom):
+                held = held | {id(s.target.tensor.data): s.target.tensor}
+            elif isinstance(s, Order) and s.word == "fence_view_async_tmem_load":
+                found[id(s)] = found.get(id(s), {}) | held
+                held = {}
+            elif isinstance(s, Loop):
+                held = held | through(s.body, held)
+                held = held | through(s.body, held)  # what the step before has begun
+            elif isinstance(s, Either):
+                held = through(s.inside, held) | through(s.otherwise, held)
+        return held
+
+    through(body, {})
+    return {at: [*tensors.values()] for at, tensors in found.items()}

@@ -13,17 +13,20 @@ from ..core.int_tuple import shown, size
 from ..core.ints import is_int, known
 from ..gpu.descriptors.tma import TMACopy
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
+from ..gpu.instructions.tmem import LANES, PATH_BITS
 from ..gpu.run import algorithms
 from ..gpu.run.bulk import bulk_facts, run_bulk
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
 from ..gpu.run.mma_facts import MmaStep, mma_facts
-from ..gpu.run.values import places_of, valid_of
+from ..gpu.run.sides import memory_of
+from ..gpu.run.values import places_of, thread_values, valid_of
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
+from .allocation import require_allocated
 from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
-from .instructions import is_asynchronous, stores_rows
+from .instructions import is_asynchronous, is_of_tensor_memory, require_load, stores_rows
 from .launch import Launch, executed, running
 from .lines import line
 from .mbarriers import Mbarrier
@@ -125,7 +128,7 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
 
     Operands and errors are those of tla.gpu.axpby; RangeError outside a kernel. Source: CuTe `axpby`.
     """
-    now = running("axpby()")
+    now = _threads_touch("axpby", x, y)
     if isinstance(now, Trace):
         now.axpby(line(), alpha, x, beta, y)
     else:
@@ -147,7 +150,7 @@ def fill(t: Any, value: Any) -> None:
 
     Raises RangeError outside a kernel. Source: CuTe `fill`.
     """
-    now = running("fill()")
+    now = _threads_touch("fill", t)
     if isinstance(now, Trace):
         now.fill(line(), t, value)
     else:
@@ -169,7 +172,7 @@ def clear(t: Any) -> None:
 
     Raises RangeError outside a kernel. Source: CuTe `clear`.
     """
-    now = running("clear()")
+    now = _threads_touch("clear", t)
     if isinstance(now, Trace):
         now.fill(line(), t, 0)
     else:
@@ -200,7 +203,7 @@ def transform(*operands: Any) -> None:
     *tensors, f = operands
     if len(tensors) < 2:
         raise RankError(f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)")
-    now = running("transform()")
+    now = _threads_touch("transform", *tensors)
     if isinstance(now, Trace):
         now.transform(line(), tensors, f)
     else:
@@ -231,7 +234,7 @@ def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
 
     Raises what transform raises; LeafTypeError for a target that is not in registers. Source: ours; CuTe DSL `TensorSSA.reduce`.
     """
-    now = running("reduce()")
+    now = _threads_touch("reduce", source, target)
     if isinstance(now, Trace):
         now.reduce(line(), source, target, f)
     else:
@@ -274,6 +277,15 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
         now.shuffle(line(), source, target, int(mask))
     else:
         executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
+
+
+def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
+    """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory."""
+    now = running(f"{where}()")
+    if any(isinstance(t, Tensor) and memory_of(t) == "TMEM" for t in tensors):
+        fix = "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write mma.with_(False) for zeros"
+        raise LeafTypeError(f"{where} of a tensor in tensor memory", "one that threads read and write", fix)
+    return now
 
 
 def _of_tile(now: Launch | Trace, *operands: Any) -> None:
@@ -333,28 +345,64 @@ def _ask(atom: CopyAtom | MMAAtom) -> None:
 
 
 def _multiplied(step: MmaStep) -> None:
-    _ask(step.mma.atom)
-    run_mma(step)
     now, atom = running("a statement"), step.mma.atom
+    assert isinstance(now, Launch)  # of a trace nothing is executed
+    _ask(atom)
+    require_allocated(now.tmem, *step.operands.values())
+    run_mma(step)
     read = [(name, t) for name, t in step.operands.items() if name != "D"]
-    if not is_asynchronous(atom):
+    if is_of_tensor_memory(atom):
+        if now.watch is not None:
+            operands = [Access(t) for name, t in read if name != "C"]
+            now.watch.races.umma(line(), operands, Access(step.operands["D"]), accumulates=step.mma.accumulate_)
+    elif not is_asynchronous(atom):
         _note([Access(t) for _name, t in read], [Access(step.operands["D"])])
-    elif isinstance(now, Launch) and now.watch is not None:
+    elif now.watch is not None:
         together = int(size(atom.thr_id))
         now.watch.product(line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]])
 
 
 def _copied(step: CopyStep) -> None:
+    now = running("a statement")
+    assert isinstance(now, Launch)  # of a trace nothing is executed
     _ask(step.atom)
+    require_load(step.atom)
+    require_allocated(now.tmem, step.source, step.target)
+    if is_of_tensor_memory(step.atom):
+        _moved_cells(now, step)
+        return
     run_copy(step)
     read, written = (None, None) if step.where is None else step.where
     atom, each = step.atom, 8 * step.target.dtype.itemsize
     counts = [1 if atom.most_bits is not None else max(1, side.bits // each) for side in (atom.reads, atom.writes)]
     target = Access(step.target, _of_rows(atom, step.target, None if atom.fills_zeros else written), counts[1])
     _note([Access(step.source, read, counts[0])], [target])
-    now = running("a statement")
-    if atom.asynchronous and isinstance(now, Launch) and now.watch is not None:
+    if atom.asynchronous and now.watch is not None:
         now.watch.races.copy(line(), target)
+
+
+def _moved_cells(now: Launch, step: CopyStep) -> None:
+    """A load of tensor memory: each warp has the data paths that it may reach, and each lane those values that it gets."""
+    import numpy as np
+
+    places, lanes = places_of(step.source), int(size(step.atom.thr_id))
+    warps = np.arange(len(places)).reshape(-1, *(1,) * (places.ndim - 1)) // lanes
+    wrong = (places >> PATH_BITS) // lanes != warps % (LANES // lanes)
+    if wrong.any():
+        warp = int(np.argwhere(wrong)[0][0]) // lanes
+        first = warp % (LANES // lanes) * lanes
+        what = f"a load of tensor memory by warp {warp} from data path {int(places[wrong][0]) >> PATH_BITS}"
+        raise RangeError(what, f"data paths {first} to {first + lanes - 1}", "partition it by make_tmem_copy(...)[thread()]")
+    run_copy(step)
+    if now.watch is None:
+        return
+    count = int(size(step.atom.val_src)) // lanes
+    own = thread_values(step.atom.val_dst, lanes)[:, :, None] == np.arange(count)
+    atoms = places.shape[1] // count
+    chosen = np.tile(own.any(1), (len(places) // lanes, atoms)).reshape(*places.shape[:2], *(1,) * (places.ndim - 2))
+    source = Access(step.source, np.broadcast_to(chosen, places.shape))
+    _note([source], [Access(step.target)])
+    now.watch.races.load_tmem(line(), source, step.target)
 
 
 def _of_rows(atom: CopyAtom, t: Tensor, chosen: Any) -> Any:

@@ -38,12 +38,13 @@ from .program import (
     Order,
     Product,
     Program,
+    Reserve,
     Shuffle,
     Signal,
     Statement,
     Transform,
 )
-from .several import accumulators, several
+from .several import asynchronous_registers, loaded_before, several
 from .whole_tiles import is_filled_before
 
 
@@ -72,7 +73,7 @@ class Writer(Names):
         self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions, *, loops: bool = False
     ) -> None:
         super().__init__(program, language, own, instructions, loops=loops)
-        self._others = others
+        self._others, self._loaded = others, loaded_before(program.body)
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         """The blocks of a body in order."""
@@ -106,7 +107,10 @@ class Writer(Names):
             elif isinstance(s, Barrier):
                 yield Block(["{barrier}"], False, indent)
             elif isinstance(s, Order):
-                yield Block(self.instructions(s).order(s.word, s.pending, accumulators(self)), False, indent)
+                registers = asynchronous_registers(self, s.word, self._loaded.get(id(s), ()))
+                yield Block(self.instructions(s).order(s.word, s.pending, registers), False, indent)
+            elif isinstance(s, Reserve):
+                yield Block([f"// {s.line}", *self._reserve(s)], True, indent)
             elif isinstance(s, Signal):
                 values = self.values([s.at, s.number])
                 barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
@@ -117,6 +121,14 @@ class Writer(Names):
                     yield Block([f"// {s.line}", *lines], threads, indent)
             else:
                 yield Block([f"// {s.line}", *self._statement(s)], True, indent)
+
+    def _reserve(self, s: Reserve) -> list[str]:
+        """A statement about tensor memory."""
+        of = s.allocation
+        if of is None:
+            return self.instructions(s).reserve(s.word, "", "", 0)
+        name = f"tmem{self.program.tmem.index(of)}"
+        return self.instructions(s).reserve(s.word, name, self.place(of.address, "0"), of.columns)
 
     @staticmethod
     def _scope(values: Values, indent: int) -> Generator[Block, None, int]:

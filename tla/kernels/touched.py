@@ -11,6 +11,7 @@ from ..gpu.run.sides import memory_of
 from ..gpu.run.values import places_of, valid_of
 from ..tensors import packed
 from ..tensors.tensor import Tensor
+from .allocation import PLACES, place_of
 
 #: In place of a thread's number.
 NOBODY, SEVERAL = -1, -2
@@ -41,7 +42,7 @@ class Marks:
         """Mark elements."""
         import numpy as np
 
-        fresh = t, np.full(t.data.size, NOBODY), np.zeros(t.data.size, int)
+        fresh = t, np.full(count_of(t), NOBODY), np.zeros(count_of(t), int)
         _t, holder, at = self._held.setdefault(key_of(t), fresh)
         holder[places], at[places] = who, number
 
@@ -68,7 +69,13 @@ def key_of(t: Tensor) -> int:
 
 
 def name_of(t: Tensor) -> str:
-    return "shared memory" if memory_of(t) == "smem" else "global memory"
+    """The name of a tensor's memory, in words."""
+    return {"smem": "shared memory", "TMEM": "tensor memory"}.get(memory_of(t) or "", "global memory")
+
+
+def count_of(t: Tensor) -> int:
+    """The number of places of a tensor's buffer that are told apart."""
+    return PLACES if memory_of(t) == "TMEM" else int(t.data.size)
 
 
 def places_and_chosen(access: Access, threads: int) -> tuple[Any, Any]:
@@ -76,6 +83,8 @@ def places_and_chosen(access: Access, threads: int) -> tuple[Any, Any]:
     import numpy as np
 
     places = places_of(access.tensor)
+    if memory_of(access.tensor) == "TMEM":
+        places = place_of(places)
     chosen = valid_of(access.tensor) if access.chosen is None else access.chosen
     several, *modes = np.broadcast_shapes(places.shape, np.shape(chosen))
     shape = threads if several == 1 else several, *modes

@@ -34,8 +34,10 @@ from ..tensors.make import make_identity_tensor
 from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
+from .allocation import Allocation, require_allocated
 from .elements import Scalar, value_of
 from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
+from .instructions import require_load
 from .lines import Line, line_of
 from .offsets import Offsets
 from .program import (
@@ -59,7 +61,7 @@ from .program import (
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
-    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|smem\d+|rows|lane|shared_memory)\b"
+    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|[st]mem\d+|rows|lane|shared_memory)\b"
 )
 _0 = Int[0]()
 
@@ -99,6 +101,8 @@ class Trace:
         self.arguments, self.threads, self.places, self.steps = arguments, threads, held is not None, 0
         self._held = arguments if held is None else held
         self.shared: list[Tensor] = []
+        self.tmem: list[Allocation] = []
+        self.released = False
         self.bodies: list[list[Statement]] = [[]]
         self.counters: list[tuple[SymInt, list[Counter]]] = []
         self.thread = index("tid", threads)
@@ -129,19 +133,12 @@ class Trace:
 
     def when(self, line: Line, condition: object) -> Iterator[None]:
         """One step, of which what is stated is stated where a condition holds."""
-        if isinstance(condition, Condition) and condition.holds is not None:
-            condition = condition.holds
-        if isinstance(condition, bool):
-            yield from (None,) * condition
+        asked = _asked("when", condition)
+        if isinstance(asked, bool):
+            yield from (None,) * asked
             return
-        if not isinstance(condition, Condition) or condition.question not in ("<", "<=") or _of_thread(condition):
-            what = f"when({condition!r:.60})"
-            fix = "write when(k + 1 < steps); copy_if by elem_less has a condition of each thread"
-            raise LeafTypeError(what, "a comparison by < or <=, the same for all threads", fix)
-        c, n = wrap(condition.a), wrap(condition.b)
         self.bodies.append([])
         yield None
-        asked = ((c, n if condition.question == "<" else add(n, 1)),)
         inside = tuple(self.bodies.pop())
         self.state(Either(line, asked, inside, ()))
 
@@ -198,9 +195,11 @@ class Trace:
         if predicate is not None and size(predicate.coordinates.shape) != size(source.shape):
             what = f"copy_if with a predicate of {shown(predicate.coordinates.shape)} for {shown(source.shape)}"
             raise LeafTypeError(what, "one truth value for each element", "partition the identity tensor the same way")
+        require_allocated(self.tmem, source, target)
         atom = None
         if not self.places:
             atom = copy_facts(tiled[0] if tiled else plain_copy(source, target, predicated=True), source, target).atom
+            require_load(atom)
         self.state(Copy(line, atom, Access(source), Access(target), predicate))  # type: ignore[arg-type]
 
     def gemm(self, line: Line, operands: tuple[Any, ...]) -> None:
@@ -209,7 +208,9 @@ class Trace:
         given = [x for x in operands if isinstance(x, Tensor)]
         given = [given[-1], *given] if len(given) == 3 else given
         tensors = dict(zip(names, given)) if step is None else step.operands
-        self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}))  # type: ignore[arg-type]
+        require_allocated(self.tmem, *tensors.values())
+        accumulates = True if step is None else _asked("with_", step.mma.accumulate_)
+        self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}, accumulates))  # type: ignore[arg-type]
 
     def axpby(self, line: Line, alpha: object, x: object, beta: object, y: object) -> None:
         source, target = as_tensor("axpby", x), as_tensor("axpby", y)
@@ -266,6 +267,20 @@ class Trace:
         self.state(Order(line, word, pending))
 
 
+def _asked(where: str, condition: object) -> bool | tuple[tuple[Leaf, Leaf], ...]:
+    """A condition of the block as comparisons c < n, or its truth value where that is known."""
+    if isinstance(condition, Condition) and condition.holds is not None:
+        condition = condition.holds
+    if isinstance(condition, bool):
+        return condition
+    if not isinstance(condition, Condition) or condition.question not in ("<", "<=") or _of_thread(condition):
+        what = f"{where}({condition!r:.60})"
+        fix = f"write {where}(k + 1 < steps); copy_if by elem_less has a condition of each thread"
+        raise LeafTypeError(what, "a comparison by < or <=, the same for all threads", fix)
+    c, n = wrap(condition.a), wrap(condition.b)
+    return ((c, n if condition.question == "<" else add(n, 1)),)
+
+
 def _of_thread(condition: Condition) -> bool:
     """Whether a condition is not the same for all threads."""
     return any(n.name == "tid" for side in (condition.a, condition.b) for n in symbols_in(side))
@@ -314,7 +329,18 @@ def traced(
         _called(call, function, second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
-    return Program(function.__name__, arguments, extents, threads, first.blocks, first.thread, tuple(first.shared), body, tuple(conditions))
+    return Program(
+        function.__name__,
+        arguments,
+        extents,
+        threads,
+        first.blocks,
+        first.thread,
+        tuple(first.shared),
+        tuple(first.tmem),
+        body,
+        tuple(conditions),
+    )
 
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:

@@ -12,6 +12,7 @@ from ..access.machines import MACHINES, Machine
 from ..access.memories import NVIDIA_GLOBAL, Memory
 from ..core.errors import TlaError
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
+from ..gpu.instructions.tmem import COLUMNS
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
 from .lines import Line
@@ -42,6 +43,7 @@ class Watch:
         self._live = LiveRegisters()
         self._shared: list[int] = []
         self._most_shared = 0
+        self._most_columns: tuple[int, Line | None] = 0, None
 
     # ------------------------------------------------------------------------------------------- what is noted
 
@@ -54,6 +56,11 @@ class Watch:
         self._shared.append(nbytes)
         self._most_shared = max(self._most_shared, placed(self._shared)[1])
 
+    def reserve(self, line: Line, columns: int) -> None:
+        """Note columns of tensor memory, all that a block has."""
+        if columns > self._most_columns[0]:
+            self._most_columns = columns, line
+
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
         """Note what a statement of all threads reads, then what it writes."""
         self.races.note(line, reads, writes)
@@ -61,7 +68,7 @@ class Watch:
             for access in accesses:
                 if memory_of(access.tensor) == "registers":
                     self._live.touch(access.tensor, line, written=written)
-                elif self._counting and access.tensor.data is not None:
+                elif self._counting and access.tensor.data is not None and memory_of(access.tensor) != "TMEM":
                     self._count(line, access, written)
 
     def ask(self, atom: CopyAtom | MMAAtom) -> None:
@@ -147,6 +154,7 @@ class Watch:
         return (
             Used(None, "bytes of shared memory", self._most_shared, self._limits.shared),
             Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),
+            Used(self._most_columns[1], "columns of tensor memory", self._most_columns[0], COLUMNS),
         )
 
     @property

@@ -104,15 +104,13 @@ def intersection(a: Sequence[int], b: Sequence[int]) -> list[int]:
     >>> intersection([1, 2], [3, 4])
     [3]
     """
-    independent = [c for c, is_new in zip(a, _new(a)) if is_new]
-    mine = len(independent)
-    both = kernel([*independent, *(c for c, is_new in zip(b, _new(b)) if is_new)])
-    return [apply(independent, k & (1 << mine) - 1) for k in both]
+    mine, theirs = _independent(a), _independent(b)
+    return [apply(mine, k & (1 << len(mine)) - 1) for k in kernel([*mine, *theirs])]
 
 
-def _new(columns: Sequence[int]) -> Iterator[bool]:
+def _independent(columns: Sequence[int]) -> list[int]:
     found = Echelon()
-    return (found.add(c) for c in columns)
+    return [c for c in columns if found.add(c)]
 
 
 def complement(columns: Sequence[int], bits: int) -> list[int]:
@@ -123,6 +121,21 @@ def complement(columns: Sequence[int], bits: int) -> list[int]:
     """
     found = Echelon(columns)
     return [1 << k for k in range(bits) if found.add(1 << k)]
+
+
+def reduced(columns: Iterable[int]) -> list[int]:
+    """The basis of the space that columns span of which no vector has the highest bit of another: single bits, where they are in it.
+
+    >>> reduced([3, 6, 5, 1])
+    [1, 2, 4]
+    """
+    found: list[int] = []
+    for column in columns:
+        for vector in found:
+            column = min(column, column ^ vector)
+        if column:
+            found = [*(min(v, v ^ column) for v in found), column]
+    return sorted(found)
 
 
 def ones(x: int) -> Iterator[int]:

@@ -7,14 +7,16 @@ in front makes it affine: c + x with the columns (c + v) ^ c, iff these add up f
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, shown
-from ..core.ints import Int, IntLike, Leaf, is_int, known, static
+from ..core.ints import Int, IntLike, Leaf, is_int, known
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
@@ -22,10 +24,10 @@ from . import bits
 from .arguments import checked
 from .linear_layout import LinearLayout
 from .radix import RadixLayout
-from .radix_bridge import as_layout, as_linear, swizzles
+from .radix_bridge import as_layout, as_linear, of_modes, swizzles
 from .value import MAX_BITS
 
-_0, _1 = Int[0](), Int[1]()
+_0 = Int[0]()
 #: So many input bits are evaluated one by one where nothing shorter proves that a composed layout is linear.
 MAX_EVALUATED = 14
 #: A constant, and one column for each input bit: x goes to the constant xor the columns of its bits.
@@ -74,23 +76,25 @@ def affine(layout: AnyLayout, in_dims: Sequence[str] | None = None, out_dims: Ma
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"linear of a {type(layout).__name__}", "a layout", layout_fix(layout))
     counts = [sum(_bits_of(layout, n) for n in leaves(mode)) for mode in modes_of(layout.shape)]
-    constant, columns = _affine(layout)
-    names = [f"dim{k}" for k in range(len(counts))] if in_dims is None else list(in_dims)
-    if len(names) == 1:
-        counts = [sum(counts)]
-    if len(names) != len(counts):
-        raise RankError(
-            f"linear({shown(layout)}): {len(names)} names",
-            f"{len(counts)}, one for each mode, or 1",
-            "give one name for each mode, or leave in_dims out",
-        )
+    constant, columns = _proved(layout) or _evaluated(layout)
+    ins = named_inputs(f"linear({shown(layout)})", counts, in_dims)
     width = max([c.bit_length() for c in columns] + [constant.bit_length()], default=0)
     outs = dict(out_dims) if out_dims is not None else {"offset": 1 << width}
     whole = LinearLayout({}, outs)
     if whole.get_total_out_dim_size_log2() < width:
         what = f"linear({shown(layout)}): offsets up to {(1 << width) - 1}"
         raise RangeError(what, f"out_dims of 2^{width} in all", "give larger sizes, or leave out_dims out")
-    return LinearLayout._of_columns(list(zip(names, counts)), tuple(whole.out_dims.items()), columns), constant
+    return LinearLayout._of_columns(ins, tuple(whole.out_dims.items()), columns), constant
+
+
+def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | None) -> list[tuple[str, int]]:
+    """The name and the number of bits of each input, dim0, dim1, ... by default: an input for each mode, or one for all."""
+    names = [f"dim{k}" for k in range(len(counts))] if in_dims is None else list(in_dims)
+    counts = [sum(counts)] if len(names) == 1 else counts
+    if len(names) != len(counts):
+        expected = f"{len(counts)}, one for each mode, or 1"
+        raise RankError(f"{where}: {len(names)} names", expected, "give one name for each mode, or leave in_dims out")
+    return [*zip(names, counts)]
 
 
 def _bits_of(layout: AnyLayout, extent: IntLike) -> int:
@@ -101,12 +105,6 @@ def _bits_of(layout: AnyLayout, extent: IntLike) -> int:
         what = f"linear({shown(layout)}): the extent {n}"
         raise DivisibilityError(what, "powers of two: only these are bits", f"pad it to {1 << n.bit_length()}" if n else "use 1")
     return bits.log2(n)
-
-
-def _affine(layout: AnyLayout) -> Affine:
-    """The constant and columns of a layout that is proved to be affine; else it is refused."""
-    found = _proved(layout)
-    return _evaluated(layout) if found is None else found
 
 
 def _proved(layout: Any) -> Affine | None:
@@ -156,14 +154,11 @@ def _not_linear(layout: AnyLayout, zero: int, i: int, j: int, a: int, b: int, bo
 def _added(offset: int, inner: Affine) -> Affine | None:
     """offset + y for the y of an affine map, where that is proved to be affine."""
     constant, columns = inner
-    reached = constant
-    for c in columns:
-        reached |= c
+    reached = functools.reduce(operator.or_, columns, constant)
     if offset >= 0 and not offset & reached:
         return constant ^ offset, columns
     start = offset + constant
-    plain = all(not a & b for a, b in itertools.combinations([constant, *columns], 2))
-    if not plain or start < 0:
+    if not _disjoint([constant, *columns]) or start < 0:
         return None
     pairs = ((start + a) ^ (start + b) ^ start == start + a + b for a, b in itertools.combinations([c for c in columns if c], 2))
     return (start, [(start + c) ^ start for c in columns]) if all(pairs) else None
@@ -174,33 +169,24 @@ def _through(outer: Layout | Swizzle, inner: Affine) -> Affine | None:
     constant, columns = inner
     if isinstance(outer, Swizzle):
         return outer(constant), [outer(c) for c in columns]
-    reached = constant
-    for c in columns:
-        reached |= c
-    images = _bit_images(outer, reached)
-    if images is None or any(images[a] & images[b] for a, b in itertools.combinations(images, 2)):
+    images = _bit_images(outer, functools.reduce(operator.or_, columns, constant))
+    if images is None or not _disjoint(images):
         return None
-
-    def image(x: int) -> int:
-        return sum(images[k] for k in bits.ones(x))
-
-    return image(constant), [image(c) for c in columns]
+    return bits.apply(images, constant), [bits.apply(images, c) for c in columns]
 
 
-def _bit_images(layout: Layout, reached: int) -> dict[int, int] | None:
-    """The image of each bit of an index in `reached`; past the last mode it goes on along it. None for extents that are not bits."""
-    images, at = {}, 0
+def _bit_images(layout: Layout, reached: int) -> list[int] | None:
+    """The image of each bit of an index, 0 if not in `reached`; the last mode goes on without end. None for extents that are not bits."""
+    images: list[int] = []
     flat = [*zip(leaves(layout.shape), leaves(layout.stride))]
     for i, (extent, stride) in enumerate(flat):
         n, d = known(extent), known(stride) if is_int(stride) else None
         last = i == len(flat) - 1
         if n is None or d is None or d < 0 or not (last or bits.is_power_of_two(n)):
             return None
-        count = max(reached.bit_length() - at, 0) if last else bits.log2(n)
-        for k in range(count):
-            if reached >> (at + k) & 1:
-                images[at + k] = d << k
-        at += count
+        at = len(images)
+        count = reached.bit_length() - at if last else bits.log2(n)
+        images += [d << k if reached >> (at + k) & 1 else 0 for k in range(count)]
     return images
 
 
@@ -268,24 +254,19 @@ def _disjoint(columns: Sequence[int]) -> bool:
 def _plain(columns: Sequence[int], counts: Sequence[int]) -> Layout:
     """The layout of columns that share no bit, so many of them in each mode; runs that double are one extent."""
     it = iter(columns)
-    modes = [_runs([next(it) for _ in range(n)]) for n in counts]
-    if len(modes) == 1:
-        runs = modes[0]
-        return Layout(*(zip(*runs) if len(runs) > 1 else runs[0]))
-    shapes = [tuple(n for n, _ in runs) if len(runs) > 1 else runs[0][0] for runs in modes]
-    strides = [tuple(d for _, d in runs) if len(runs) > 1 else runs[0][1] for runs in modes]
-    return Layout(tuple(shapes), tuple(strides))
+    return of_modes([runs_of([next(it) for _ in range(n)]) for n in counts])
 
 
-def _runs(columns: Sequence[int]) -> list[tuple[Any, Any]]:
-    """Extents and strides of input bits, the lowest first."""
-    runs: list[list[int]] = []
+def runs_of(columns: Sequence[int]) -> list[tuple[int, int]]:
+    """Extents and strides of input bits, the lowest first: bits that double are one run."""
+    runs: list[tuple[int, int]] = []
     for c in columns:
-        if runs and c == runs[-1][0] * runs[-1][1]:
-            runs[-1][0] *= 2
+        n, d = runs[-1] if runs else (1, 0)
+        if runs and c == n * d:
+            runs[-1] = (2 * n, d)
         else:
-            runs.append([2, c])
-    return [(static(n), static(d)) for n, d in runs] or [(_1, _0)]
+            runs.append((2, c))
+    return runs or [(1, 0)]
 
 
 def one_swizzle(columns: Sequence[int], rows: int) -> Swizzle | None:

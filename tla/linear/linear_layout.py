@@ -5,17 +5,17 @@ Source: Linear Layouts, arXiv 2505.23819; Triton's LinearLayout, whose conventio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from ..core.display import Displayed
 from ..core.errors import InjectivityError, RangeError, RankError
 from . import bits, views
 from .arguments import checked
-from .building import unpack
-from .naming import Named
+from .building import Built, unpack
 
 
-class LinearLayout(Named, Displayed):
+class LinearLayout(Built, Displayed):
     """A map, linear over bits, of named inputs to outputs: the xor of the bases of the set input bits.
 
     bases      name -> one basis for each bit of that input, the lowest first; a basis has one integer for each output
@@ -67,9 +67,7 @@ class LinearLayout(Named, Displayed):
             return False
         others_in = [d for d in self.get_in_dim_names() if d not in dims]
         others_out = [d for d in self.get_out_dim_names() if d not in dims]
-        identity = LinearLayout.empty()
-        for d in dims:
-            identity = identity * LinearLayout.identity_1d(self.get_in_dim_size(d), d, d)
+        identity = _identity({d: self.get_in_dim_size(d) for d in dims})
         here = self.sublayout(dims, dims)
         if here.get_total_in_dim_size_log2() != here.get_total_out_dim_size_log2():
             return False
@@ -189,10 +187,7 @@ class LinearLayout(Named, Displayed):
 
         Source: Triton's convention, the least squares of its echelon form.
         """
-        identity = LinearLayout.empty()
-        for name, size in self._outs:
-            identity = identity * LinearLayout.identity_1d(size, name, name)
-        return LinearLayout._make(identity._ins, identity._outs)._least_squares("pseudoinvert", self)
+        return _identity(self.out_dims)._least_squares("pseudoinvert", self)
 
     @checked
     def invert_and_compose(self, outer: LinearLayout) -> LinearLayout:
@@ -294,3 +289,8 @@ class LinearLayout(Named, Displayed):
     def get_shared_view(self, use_hw_view: bool) -> str:
         """The offset of each element in shared memory, as Triton prints it; with use_hw_view the element at each offset."""
         return views.shared(self, use_hw_view)
+
+
+def _identity(sizes: Mapping[str, int]) -> LinearLayout:
+    """The layout of these names from each to itself."""
+    return math.prod((LinearLayout.identity_1d(size, name, name) for name, size in sizes.items()), start=LinearLayout.empty())

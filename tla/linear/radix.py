@@ -18,12 +18,12 @@ import itertools
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.arrays import computed
 from ..core.display import Displayed
 from ..core.errors import InjectivityError, LeafTypeError, RangeError, RankError
-from ..core.value import Value, put
+from ..core.value import Value, new_value, put
 from .arguments import checked
 from .building import merged
 from .digits import (
@@ -331,9 +331,8 @@ class RadixLayout(Value, Displayed):
             return NotImplemented
         mine, theirs = self.out_dims, other.out_dims
         outs = {name: (*mine.get(name, ()), *theirs.get(name, ())) for name in merged(list(mine), list(theirs))}
-        spread = [_Spread(self, outs, {}), _Spread(other, outs, {name: len(of) for name, of in mine.items()})]
-        names = merged(list(self.in_sizes), list(other.in_sizes))
-        return _made([(name, [d for x in spread for d in x.digits(name)]) for name in names], [*outs.items()])
+        inner, outer = _spread(self, outs, {}), _spread(other, outs, {name: len(of) for name, of in mine.items()})
+        return _made([(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])], [*outs.items()])
 
     @checked
     def compose(self, outer: RadixLayout) -> RadixLayout:
@@ -470,30 +469,22 @@ class RadixLayout(Value, Displayed):
         return _made(ins, [(name, tuple(d.extent for d in of)) for name, of in self.ins])
 
 
-class _Spread(NamedTuple):
-    """A factor of a product: its digits over all outputs of the product, behind so many radices of each."""
+def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, int]) -> dict[str, list[Digit]]:
+    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many radices of each."""
 
-    of: RadixLayout
-    outs: Mapping[str, Vector]
-    behind: Mapping[str, int]
-
-    def digits(self, name: str) -> list[Digit]:
-        return [Digit(d.extent, self._step(d.step)) for d in dict(self.of.ins).get(name, ())]
-
-    def _step(self, step: Vector) -> Vector:
+    def wide(step: Vector) -> Vector:
         it = iter(step)
-        parts = {name: [next(it) for _ in radices] for name, radices in self.of.outs}
+        parts = {name: [next(it) for _ in radices] for name, radices in of.outs}
         found: list[int] = []
-        for name, radices in self.outs.items():
-            part = [0] * self.behind.get(name, 0) + parts.get(name, [])
+        for name, radices in outs.items():
+            part = [0] * behind.get(name, 0) + parts.get(name, [])
             found += part + [0] * (len(radices) - len(part))
         return tuple(found)
+
+    return {name: [Digit(d.extent, wide(d.step)) for d in digits] for name, digits in of.ins}
 
 
 def _made(ins: Iterable[tuple[str, Sequence[Digit]]], outs: Sequence[tuple[str, Vector]]) -> RadixLayout:
     """The layout of parts that are proved to fit, in its shortest form."""
     radices = [m for _, of in outs for m in of]
-    new = object.__new__(RadixLayout)
-    put(new, "ins", tuple((name, shortest(digits, radices)) for name, digits in ins))
-    put(new, "outs", tuple(outs))
-    return new
+    return new_value(RadixLayout, ins=tuple((name, shortest(digits, radices)) for name, digits in ins), outs=tuple(outs))

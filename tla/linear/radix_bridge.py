@@ -243,13 +243,14 @@ def swizzles(rows: int) -> Iterator[Swizzle]:
 def _plain(layout: RadixLayout) -> Layout | None:
     """The layout of shape and stride, where its sums are those of integers."""
     sums = layout.sums(*layout.out_sizes)
-    if sums is None:
-        return None
-    modes = [[(static(n), static(d)) for n, d in of] or [(_1, _0)] for _, of in sums]
-    parts = [tuple(zip(*mode)) if len(mode) > 1 else mode[0] for mode in modes]
-    if len(parts) == 1:
-        return Layout(*parts[0])
-    return Layout(tuple(n for n, _ in parts), tuple(d for _, d in parts))
+    return None if sums is None else of_modes([of for _, of in sums])
+
+
+def of_modes(modes: Sequence[Sequence[tuple[int, int]]]) -> Layout:
+    """The static layout of modes, each of extents and strides; a single mode is the layout itself."""
+    pairs = [[(static(n), static(d)) for n, d in mode] or [(_1, _0)] for mode in modes]
+    parts = [tuple(zip(*mode)) if len(mode) > 1 else mode[0] for mode in pairs]
+    return Layout(*parts[0]) if len(parts) == 1 else Layout(tuple(n for n, _ in parts), tuple(d for _, d in parts))
 
 
 def _doubled(extent: int, v: Sequence[int]) -> list[tuple[int, ...]]:

@@ -11,6 +11,7 @@ from ..core.coord import coord_leaf
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, known
+from ..core.value import Value, put
 from . import bits
 from .arguments import checked
 
@@ -25,7 +26,7 @@ Ins = tuple[tuple[str, tuple[Basis, ...]], ...]
 Outs = tuple[tuple[str, int], ...]
 
 
-class Bases:
+class Bases(Value):
     """The bases of named input dimensions over named outputs, checked once, and immutable."""
 
     __slots__ = ("_columns", "_ins", "_outs")
@@ -43,16 +44,9 @@ class Bases:
                     if value >= size:
                         what = f"LinearLayout: {name}={1 << k} goes to {value} of {out}, which has size {size}"
                         raise RangeError(what, f"0 to {size - 1}", f"make the size of {out} {1 << value.bit_length()}")
-        self._set(ins, outs)
-
-    def _set(self, ins: Ins, outs: Outs) -> None:
-        for name, value in (("_ins", ins), ("_outs", outs), ("_columns", None)):
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a LinearLayout is immutable: make another instead of changing {name}")
-
-    __delattr__ = __setattr__
+        put(self, "_ins", ins)
+        put(self, "_outs", outs)
+        put(self, "_columns", None)
 
     @property
     def bases(self) -> dict[str, tuple[Basis, ...]]:
@@ -123,7 +117,7 @@ class Bases:
         """The matrix over bits: a column for each input bit, in order; the bits of the first output are lowest in it."""
         if self._columns is None:
             columns = tuple(self.pack(vector) for _, vectors in self._ins for vector in vectors)
-            object.__setattr__(self, "_columns", columns)
+            put(self, "_columns", columns)
         return self._columns  # type: ignore[return-value]  # it is set above
 
     def pack(self, coordinate: Iterable[int]) -> int:
@@ -168,7 +162,7 @@ class Bases:
             require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
                 bit = computed(operator.and_, computed(operator.rshift, x, k), 1)
-                totals = [_xor(total, bit, v) if v else total for total, v in zip(totals, vector)]
+                totals = [computed(operator.xor, total, computed(operator.mul, bit, v)) if v else total for total, v in zip(totals, vector)]
         return dict(zip(self.get_out_dim_names(), totals))
 
     def __eq__(self, other: object) -> bool:
@@ -202,11 +196,6 @@ def input_value(name: str, x: object) -> int | npt.NDArray[Any]:
     if isinstance(x, (str, bytes, list, tuple, dict, float)) or x is None:
         raise LeafTypeError(f"apply: {name} is {shown(x)[:80]}", "an integer, or an array of them", "give its value")
     return x if type(x) is int else coord_leaf(x)
-
-
-def _xor(total: Any, bit: Any, v: int) -> Any:
-    """The total xor v where a bit is set."""
-    return computed(operator.xor, total, computed(operator.mul, bit, v))
 
 
 def _named(kind: str, table: Mapping[str, Any], name: str) -> Any:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..core.errors import RangeError, RankError
+from .digits import vector_text
 
 if TYPE_CHECKING:
     from .value import Bases
@@ -31,7 +32,7 @@ def distributed(layout: Bases, use_hw_view: bool) -> str:
             lines += [f"Block{block}:"] if several else []
             for warp in range(warps):
                 lines.append(f"Warp{warp}:")
-                lines += [", ".join(_tuple(at[block, warp, lane, r]) for lane in range(lanes)) for r in range(registers)]
+                lines += [", ".join(vector_text(at[block, warp, lane, r]) for lane in range(lanes)) for r in range(registers)]
         return "\n".join(lines) + "\n"
     width = len(str(lanes * warps - 1))
     held: dict[tuple[int, ...], list[str]] = {}
@@ -55,7 +56,7 @@ def shared(layout: Bases, use_hw_view: bool) -> str:
         lines = []
         for (block, offset), element in zip(places, there):
             lines += [f"Block: {block}:"] if offset == 0 else []
-            lines.append(f"Offset: {offset} -> {_tuple(element)}")
+            lines.append(f"Offset: {offset} -> {vector_text(element)}")
         return "\n".join(lines) + "\n"
     texts = (f"({':'.join(map(str, element))})" for element in there)
     return _brackets(layout, dict(zip(itertools.product(*map(range, shape)), texts)), ",")
@@ -72,10 +73,6 @@ def _sizes(layout: Bases, names: Sequence[str]) -> list[int]:
 
 def _inputs(layout: Bases, point: dict[str, int]) -> dict[str, int]:
     return {name: point[name] for name in layout.get_in_dim_names()}
-
-
-def _tuple(element: Iterable[int]) -> str:
-    return f"({','.join(map(str, element))})"
 
 
 def _brackets(layout: Bases, held: dict[tuple[int, ...], str], between: str) -> str:

@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ..core.int_tuple import modes_of
 from ..core.ints import IntTree
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.reader import Reader
 from . import bits
 from .arguments import checked
-from .bridge import linear
+from .bridge import linear, named_inputs, runs_of
+from .digits import listed
 from .linear_layout import LinearLayout
 from .value import MAX_BITS
 
@@ -48,30 +50,11 @@ def to_xor_strides(layout: object) -> str:
     if not isinstance(layout, LinearLayout):
         raise LeafTypeError(f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout, or a layout", layout_fix(layout))
     columns = iter(layout.columns)
-    modes = [_runs([next(columns) for _ in vectors]) for vectors in layout.bases.values()]
+    modes = [runs_of([next(columns) for _ in vectors]) for vectors in layout.bases.values()]
     if len(modes) == 1:
         modes = [[run] for run in modes[0]]
-    return f"{_text(_mode([str(n) for n, _ in runs]) for runs in modes)}:{_text(_mode([f'F{d}' for _, d in runs]) for runs in modes)}"
-
-
-def _runs(columns: Sequence[int]) -> list[tuple[int, int]]:
-    """Extents and strides of bases, the lowest first."""
-    runs: list[tuple[int, int]] = []
-    for c in columns:
-        n, d = runs[-1] if runs else (1, 0)
-        if runs and c == n * d:
-            runs[-1] = (2 * n, d)
-        else:
-            runs.append((2, c))
-    return runs or [(1, 0)]
-
-
-def _mode(leaves: Sequence[str]) -> str:
-    return leaves[0] if len(leaves) == 1 else f"({','.join(leaves)})"
-
-
-def _text(modes: Iterable[str]) -> str:
-    return _mode([*modes])
+    shape, stride = ([listed([text.format(pair[k]) for pair in runs]) for runs in modes] for k, text in enumerate(("{}", "F{}")))
+    return f"{listed(shape)}:{listed(stride)}"
 
 
 @checked
@@ -86,15 +69,8 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     shape, stride = _StrideReader(text).layout()
     if _profile(shape) != _profile(stride):
         raise RankError(f"from_xor_strides of {text[:60]}: shape and stride of other forms", "one stride for each extent", "give them all")
-    columns = [[*_bases(text, n, d)] for n, d in zip(_modes(shape), _modes(stride))]
-    names = [f"dim{k}" for k in range(len(columns))] if in_dims is None else list(in_dims)
-    counts = [len(c) for c in columns] if len(names) != 1 else [sum(map(len, columns))]
-    if len(names) != len(counts):
-        raise RankError(
-            f"from_xor_strides: {len(names)} names",
-            f"{len(counts)}, one for each mode, or 1",
-            "give one name for each mode, or leave in_dims out",
-        )
+    columns = [[*_bases(text, n, d)] for n, d in zip(modes_of(shape), modes_of(stride))]
+    ins = named_inputs("from_xor_strides", [*map(len, columns)], in_dims)
     flat = [c for mode in columns for c in mode]
     outs = {"offset": 1 << max((c.bit_length() for c in flat), default=0)} if out_dims is None else dict(out_dims)
     whole = LinearLayout({}, outs)
@@ -102,7 +78,7 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
         raise RankError(
             f"from_xor_strides: offsets up to {max(flat)} in {outs}", "outputs that hold them", "give larger sizes, or leave out_dims out"
         )
-    return LinearLayout._of_columns([*zip(names, counts)], tuple(whole.out_dims.items()), flat)
+    return LinearLayout._of_columns(ins, tuple(whole.out_dims.items()), flat)
 
 
 class _StrideReader(Reader):
@@ -126,10 +102,6 @@ class _StrideReader(Reader):
         if self.token[:1] != "F" and self.token != "0":
             self.unexpected("an xor stride, such as F8")
         return int(self.next().lstrip("F"))
-
-
-def _modes(tree: Tree) -> list[Tree]:
-    return list(tree) if isinstance(tree, tuple) else [tree]
 
 
 def _profile(tree: Tree) -> IntTree:

@@ -1,5 +1,8 @@
 """Statements and functions of the C family before an address, or around it: straight code with conditions, read to steps in order.
 
+A loop around a store, `for (int i = a; i < b; i += s) smem[f(i)] = ...;`, is a coordinate, and its passes are the extent. It stores once in
+each pass: nothing may be carried to the next, and what is stored is not read. A pass that ends without a store is out of bounds: -1.
+
 Names of a block are made different from those outside of it (`x` of the third block is "x 3"), so all values stand in one table, and a
 name means what it means where it is written. Under a condition a name keeps its value where that does not hold.
 """
@@ -11,7 +14,7 @@ from typing import TypeVar
 
 from ..codegen.proofs.reading import Tree
 from .c_text import CExpression, Routine, TemplateParameter
-from .languages import FRACTIONS
+from .languages import FRACTIONS, SIZES
 from .reading import ASSIGNS, Call, Code, Op
 
 T = TypeVar("T")
@@ -26,12 +29,16 @@ _BODY = re.compile(
 )
 _LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
 _USING = re.compile(r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;")
+_FRACTION = re.compile(rf"(?:const\s{{1,9}})?(?:{'|'.join(sorted({*FRACTIONS, *SIZES}))})\s{{1,9}}\w+\s{{0,9}}=[^;{{}}]{{0,9999}};")
 _EMPTY = re.compile(r"\[\s*\]")
 _TEMPLATE = re.compile(r"template\s*<([^<>(){};]*)>")
 _TEMPLATE_PARAMETER = re.compile(r"\s{0,99}((?:[A-Za-z_][\w:]*\s{1,99}){1,9})([A-Za-z_]\w*)\s{0,99}(=\s{0,99})?")
 _STRUCT = re.compile(r"(?:struct|class|namespace)\s+([A-Za-z_]\w*)\s*\{")
+_ENUM = re.compile(r"enum(?:\s+(?:class\s+|struct\s+)?([A-Za-z_]\w*))?\s*(?::\s*([\w:]+(?:\s+\w+){0,2})\s*)?\{")
 _ACCESS = re.compile(r"(?:public|private|protected)\s*:")
 _IGNORED = re.compile(r"\(\s*void\s*\)\s*\w+\s*;|(?:static_assert|assert|__builtin_assume|__syncthreads)\s*\((?:[^()]|\([^()]*\))*\)\s*;")
+#: What a loop passes over: a value that is stored, up to the end of the statement.
+_STORED = re.compile(r"[^;{}]{0,9999};")
 #: Words in front of a type that say nothing of its integers.
 _QUALIFIERS = re.compile(
     r"\b(?:__\w+__|__restrict|restrict|extern|static|inline|constexpr|consteval|typename|auto|const|volatile|KERNEL|void)\b"
@@ -47,9 +54,12 @@ class CProgram(CExpression):
         self.returned: list[tuple[str, str]] = []
         self.template: tuple[TemplateParameter, ...] = ()
         self.forms = {_TEMPLATE: self.templated, _STRUCT: self.struct, _USING: self.named_type, _LAMBDA: self.last_lambda}
+        self.forms[_ENUM] = self.enumeration
         self.forms.update(dict.fromkeys((_IGNORED, _ACCESS), self.passed_over))
         self.guard, self.names_made, self.last, self.frozen = "", 0, "", False
         self.reads: set[bool] = set()
+        self.loops: dict[str, int] | None = {}
+        self.kept: frozenset[str] = frozenset()
         value = self.block("")
         self.end()
         parameters: tuple[str, ...] = ()
@@ -63,6 +73,7 @@ class CProgram(CExpression):
             names = (*(t.name for t in routine.template if t.name), *routine.parameters)
             value = Call(Op("call", at), names, (*given, *plain), routine.steps, routine.value)
             parameters = tuple(n for n in plain if n not in self.bases)
+        parameters = parameters or tuple(self.loops or ())
         kinds = {**dict.fromkeys(self.bases, "int64"), **self.kinds}
         free = {**dict.fromkeys(parameters, 0), **self.seen}
         return Code(self.text, self.written, tuple(self.steps), value, parameters, free, kinds, frozenset(self.bases))
@@ -80,7 +91,8 @@ class CProgram(CExpression):
                 self.side_effect()
             self.unexpected("the end of the text" if not end else f"{end!r} behind what is returned")
         for guard, name in reversed(self.returned[steps_before:]):
-            value = self.tree(Op("missing", self.at)) if value is None else value
+            nothing: Tree = self.tree(Op("neg", self.at), 1) if self.loops else self.tree(Op("missing", self.at))
+            value = nothing if value is None else value
             value = self.tree(Op("select", self.at), guard, name, value)
         del self.returned[steps_before:]
         return value
@@ -88,8 +100,12 @@ class CProgram(CExpression):
     def statement(self, end: str) -> Tree | Call | None:
         """A statement; the value, if it is what is returned, or an expression at the end of the text."""
         self.count()
+        if self.token == "for" and self.loops is not None and not self.guard:
+            return self.loop()
         if self.token in ("for", "while", "do", "switch", "goto"):
-            self.fail(f"{self.token!r}", "statements without loops, and functions", "write one pass of it: its variable is a coordinate")
+            self.fail(
+                f"{self.token!r}", "statements, functions, and loops around one store", "write one pass of it: its variable is a coordinate"
+            )
         if self.take(";"):
             return None
         for form, take in self.forms.items():
@@ -104,6 +120,12 @@ class CProgram(CExpression):
         if self.token == "if":
             self.condition()
             return None
+        if self.loops and self.token == "continue":
+            self.passed_by()
+            return None
+        if self.loops and (found := _FRACTION.match(self.text, self.at)):
+            self.go_to(found.end())
+            return None
         if (found := _DECLARED.match(self.text, self.at)) and self.declares(found):
             self.declaration(found)
             return None
@@ -114,11 +136,103 @@ class CProgram(CExpression):
                 self.assignment(name)
                 return None
             self.go_to(at - len(name))
+        if self.loops:
+            return self.stored()
         if end:
             self.unexpected("a declaration, an assignment of a local name, or return")
         value = self.value()
         self.take(";")
         return value
+
+    # ------------------------------------------------------------------------------------------------- loops
+
+    def loop(self) -> Tree | Call | None:
+        """`for (int i = a; i < b; i += s)`, whose variable is a coordinate, and the address that it stores at."""
+        assert self.loops is not None
+        at, outer, kept = self.at, {**self.scope}, self.kept
+        self.expect("for")
+        self.expect("(")
+        found = _DECLARED.match(self.text, self.at)
+        if not found:
+            self.unexpected("the variable of the loop, such as int i = 0")
+        self.go_to(found.end())
+        name, kind = found[2], self.declared_kind(found[2], found[1], at)
+        if name in self.seen:
+            self.fail(f"{name:.40}, which is a variable of two loops or has another meaning", "one meaning", "give it another name", at)
+        self.free(name, found.start(2))
+        self.scope[name] = unique = self.fresh(name)
+        self.kept |= {*self.scope.values()}
+        self.kinds[name] = self.kinds[unique] = kind
+        self.expect("=")
+        start = self.expression()
+        self.expect(";")
+        bound, test = self.bound(unique)
+        step = self.increment(name, unique)
+        count: Tree = self.tree(Op("-", at), bound, start)
+        count = self.tree(Op("+", at), count, 1) if test == "<=" else count
+        self.steps.append((name, self.tree(Op("extent", at), name, self.tree(Op("ceil_div", at), count, step))))
+        passes = self.tree(Op("*", at), self.tree(Op(f"as {kind or 'int32'}", at), name), step)
+        self.steps.append((unique, self.of_kind(kind, self.tree(Op("+", at), start, passes), at)))
+        self.loops[name] = at
+        depth, self.depth = self.depth, self.deeper()
+        value, returned = self.statement("}"), len(self.returned)
+        self.depth, self.scope, self.kept = depth, outer, kept
+        if value is None and not returned:
+            self.fail("a loop without an address", "a store, such as smem[i] = x", "write what it stores to", at)
+        return value
+
+    def bound(self, unique: str) -> tuple[Tree, str]:
+        """The end of `i < b`, and the comparison."""
+        at, found = self.at, self.expression()
+        self.expect(";")
+        test, first, second = found if isinstance(found, tuple) and len(found) == 3 else ("", "", "")
+        if second == unique:
+            test, first, second = {">": "<", ">=": "<="}.get(test, test if test == "!=" else ""), second, first
+        if first != unique or test not in ("<", "<=", "!="):
+            self.fail("a loop of another form", "one that counts up: i < n", "write for (int i = 0; i < n; ++i)", at)
+        return second, str(test)
+
+    def increment(self, name: str, unique: str) -> Tree:
+        """The step of `++i` or `i += s`."""
+        at, before = self.at, self.take("++")
+        self.expect(name)
+        if before or self.take("++"):
+            self.expect(")")
+            return 1
+        if self.token != "+=":
+            self.fail("a loop of another form", "one that counts up: ++i or i += s", "write for (int i = 0; i < n; ++i)", at)
+        self.advance()
+        step = self.expression()
+        self.expect(")")
+        return step
+
+    def stored(self) -> Tree | Call | None:
+        """The address of a store in a loop; what is stored is passed over."""
+        at, value = self.at, self.value()
+        if self.token in ASSIGNS:
+            if self.read_at < 0:
+                self.side_effect()
+            end = _STORED.match(self.text, self.after)
+            self.go_to(end.end() if end else self.after)
+        else:
+            self.take(";")
+        if any(name.startswith("store ") for _guard, name in self.returned):
+            self.fail("a second address", "one store in each pass", "give the loop of each store alone", at)
+        if not self.guard:
+            if self.token not in ("", "}"):
+                self.fail("statements behind a store", "a loop whose last statement stores", "give the loop of each store alone")
+            return value
+        self.returned.append((self.guard, self.step(self.fresh("store"), value)))
+        return None
+
+    def passed_by(self) -> None:
+        """`continue`: no store in this pass."""
+        at = self.at
+        self.advance()
+        self.expect(";")
+        if not self.guard:
+            self.fail("continue in every pass", "a condition", "leave it out", at)
+        self.returned.append((self.guard, self.step(self.fresh("continue"), self.tree(Op("neg", at), 1))))
 
     def value(self) -> Tree:
         """An expression, which may be an address."""
@@ -219,6 +333,23 @@ class CProgram(CExpression):
         self.arrays = _qualified(found[1], self.arrays, arrays)
         self.last = self.last if self.last in self.routines else f"{found[1]}::{self.last}"
 
+    def enumeration(self, found: re.Match[str]) -> None:
+        """`enum Name { A, B = 4 };`: each is one more than that before, unless it says what; Name::A is A."""
+        value: Tree = -1
+        while self.token != "}":
+            at, name = self.at, self.name()
+            value = self.expression() if self.take("=") else self.tree(Op("+", at), value, 1) if value != -1 else 0
+            unique = self.fresh(name)
+            self.kinds[unique] = self.kind(found[2] or "") or "int32"
+            self.step(unique, self.of_kind(self.kinds[unique], value, at))
+            self.scope[name] = value = unique
+            if found[1]:
+                self.scope[f"{found[1]}::{name}"] = unique
+            if not self.take(","):
+                break
+        self.expect("}")
+        self.expect(";")
+
     def passed_over(self, found: re.Match[str]) -> None:
         """Pass over what changes no value."""
 
@@ -311,6 +442,9 @@ class CProgram(CExpression):
     def assignment(self, name: str) -> None:
         """Another value of a name that the text declares."""
         unique, op = self.scope[name], Op(self.token, self.at)
+        if unique in self.kept:
+            what = f"{name:.40}, which is carried from one pass of a loop to the next"
+            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
         if self.frozen:
             self.fail(f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name")
         self.advance()
@@ -341,8 +475,8 @@ class CProgram(CExpression):
     def routine(self, name: str, words: str, body: re.Match[str]) -> None:
         """A function, which the text may call behind it."""
         at, operations = self.at, self.operations
-        outer = {**self.scope}, self.steps, self.returned, self.guard, {**self.arrays}, self.reads
-        self.steps, self.returned, self.guard, self.reads = [], [], "", set()
+        outer = {**self.scope}, self.steps, self.returned, self.guard, {**self.arrays}, self.reads, self.loops
+        self.steps, self.returned, self.guard, self.reads, self.loops = [], [], "", set(), None
         template, self.template = self.template, ()
         for t in template:
             if t.name:
@@ -363,7 +497,7 @@ class CProgram(CExpression):
         value = self.of_kind(kind, value, at)
         self.depth = depth
         pointers = frozenset(unique for unique, pointer in given if pointer)
-        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads) = tuple(self.steps), outer
+        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops) = tuple(self.steps), outer
         operations = self.operations - operations
         self.routines[name] = Routine(tuple(u for u, _ in given), pointers, template, steps, value, operations, reads)
         self.last = name

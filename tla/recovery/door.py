@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, is_sympy
+from ..core.kinds import AnyLayout
 from ..linear import LinearLayout, RadixLayout
 from ..linear.bridge import layout_of as layout_of_linear
+from ..tensors.offsets import offsets
 from ..xla import ArrayShape, lower
 from ..xla.jax import layout_of as layout_of_jax
 from .bounds import has_bounds, layout_in_bounds
@@ -21,7 +23,8 @@ from .languages import LANGUAGES
 from .tables import MAX_OFFSETS, as_table, layout_of_table
 from .texts import coordinates_of, read
 from .unknown_bounds import box_of, within
-from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_function, offset_of_text, sizes_of
+from .unknown_functions import offset_of_function
+from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_text, sizes_of
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout
@@ -49,6 +52,7 @@ def layout_of(
              or of sympy; a map of isl, which has its box; a LinearLayout or a RadixLayout; an array's shape of XLA, and with the
              shape of its array a Layout or a Format of JAX
     shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest.
+             A text whose coordinates are loops or aranges says them itself.
              Extents of a text or a function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
     coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
     language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy. Quotients are C's in the
@@ -83,29 +87,49 @@ def layout_of(
 
     Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they are the simplest.
     """
+    x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
+    if (own := _own_layout(x, shape)) is not None:
+        return own
+    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
+        return _layout_of_sizes(x, shape, coords, language, integer, values or {})
+    table = _table(x, shape, coords, language, integer, values or {})
+    try:
+        return layout_of_table(table)
+    except RangeError:
+        if not ((isinstance(x, str) or callable(x)) and has_bounds(table)):
+            raise
+    return layout_in_bounds(table)
+
+
+def offsets_of(
+    x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any] | None
+) -> Table:
+    """The offsets of what layout_of takes, whether they have a layout or not; of sizes that are numbers."""
+    x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
+    own: Any = x if isinstance(x, AnyLayout) else _own_layout(x, shape)
+    return as_table(offsets(own)) if own is not None else _table(x, shape, coords, language, integer, values or {})
+
+
+def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, values: Mapping[str, Any]) -> Table:
+    """The offsets of a table, a text or a function."""
+    extents = None if shape is None else _extents(shape)
+    if not isinstance(x, str) and not callable(x):
+        return as_table(x, extents)
+    if isinstance(x, str):
+        return _table_of_text(x, extents, coords, language, integer, values)
+    if extents is None:
+        raise _without_shape(x)
+    return table_of_function(x, extents)
+
+
+def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) -> tuple[Any, ...]:
+    """Bring what layout_of takes to one form: coordinates beside their extents, a map of isl or an expression of sympy as text."""
     if isinstance(x, str) and is_isl(x):
         x, coords, shape = read_isl(x)
         language, integer = "python", "int64"
     if isinstance(shape, Mapping):
         coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
-    if (own := _own_layout(x, shape)) is not None:
-        return own
-    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
-        return _layout_of_sizes(x, shape, coords, language, integer, values or {})
-    extents = None if shape is None else _extents(shape)
-    if is_sympy(x):
-        x, language = str(x), "sympy"
-    if not isinstance(x, str) and not callable(x):
-        return layout_of_table(as_table(x, extents))
-    if extents is None:
-        raise _without_shape(x)
-    table = _table_of_text(x, extents, coords, language, integer, values or {}) if isinstance(x, str) else table_of_function(x, extents)
-    try:
-        return layout_of_table(table)
-    except RangeError:
-        if not has_bounds(table):
-            raise
-    return layout_in_bounds(table)
+    return (str(x), shape, coords, "sympy", integer) if is_sympy(x) else (x, shape, coords, language, integer)
 
 
 def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
@@ -126,8 +150,6 @@ def _layout_of_sizes(
     x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
 ) -> Layout | ComposedLayout:
     """The layout of a text or a function where sizes are names."""
-    if is_sympy(x):
-        x, language = str(x), "sympy"
     if not (isinstance(x, str) or callable(x)):
         expected = "positive integers: only a text or a function has sizes that are names"
         raise LeafTypeError(f"shape={shown(shape)} of a {type(x).__name__}", expected, "write shape=(64, 64)")
@@ -136,12 +158,13 @@ def _layout_of_sizes(
     extents, known = sizes_of(shape if isinstance(shape, tuple) else (shape,), values)
     if not isinstance(x, str):
         indices = coordinates(tuple(f"i{k}" for k in range(len(extents))), extents, known)
-        return layout_of_offset(offset_of_function(x, indices), indices, extents)
-    integer = _integer(language, integer)
-    code = read(x, language)
-    names = coordinates_of(code, _names(coords), len(extents), known)
-    indices = coordinates(names, extents, known)
-    offset, bounds = offset_of_text(code, dict(zip(names, indices)), known, integer)
+        offset, bounds = offset_of_function(x, indices)
+    else:
+        integer = _integer(language, integer)
+        code = read(x, language)
+        names = coordinates_of(code, _names(coords), len(extents), known)
+        indices = coordinates(names, extents, known)
+        offset, bounds = offset_of_text(code, dict(zip(names, indices)), extents, known, integer)
     found = layout_of_offset(offset, indices, extents)
     return within(found, box_of(bounds, indices, extents)) if bounds else found
 
@@ -165,14 +188,23 @@ def _integer(language: str, integer: str | None) -> str:
 
 
 def _table_of_text(
-    text: str, shape: tuple[int, ...], coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
+    text: str,
+    shape: tuple[int, ...] | None,
+    coords: str | Sequence[str] | None,
+    language: str,
+    integer: str | None,
+    values: Mapping[str, Any],
 ) -> Table:
     """The offset of every coordinate of an index expression."""
     integer = _integer(language, integer)
-    if (count := math.prod(shape)) > MAX_OFFSETS:
+    if shape is not None and (count := math.prod(shape)) > MAX_OFFSETS:
         raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
-    code = read(text, language)
-    return as_table(table_of(code, coordinates_of(code, _names(coords), len(shape), values), shape, values, integer))
+    code, given = read(text, language), _names(coords)
+    said = {name for name, tree in code.steps if isinstance(tree, tuple) and str(tree[0]) == "extent"}
+    names = coordinates_of(code, given, len(said if shape is None else shape), values) if said or shape is not None else ()
+    if shape is None and not (said and said >= {*names}):
+        raise _without_shape(text)
+    return as_table(table_of(code, names, shape, values, integer))
 
 
 def _extents(shape: Any) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,6 +11,7 @@ from ..core.arrays import as_int64, computed, range_of
 from ..core.errors import ParseError
 from .languages import LANGUAGES, common, promoted
 from .reading import Call, Code, Op
+from .tables import MAX_OFFSETS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,8 +49,8 @@ class Evaluator:
     Integers without a sign compute modulo 2^32 or 2^64. A branch is asked only for the coordinates that take it: `mask` says which.
     """
 
-    def __init__(self, code: Code, values: Mapping[str, Any], integer: str) -> None:
-        self.code, self.integer = code, integer
+    def __init__(self, code: Code, values: Mapping[str, Any], integer: str, names: tuple[str, ...] = ()) -> None:
+        self.code, self.integer, self.names = code, integer, names
         self.c = LANGUAGES[code.language].grammar == "c"
         self.values = {name: (x, code.kinds.get(name) or self.kind_of_value(x)) for name, x in values.items()}
         self.mask: Any = None
@@ -98,6 +100,8 @@ class Evaluator:
         parts = tree[1:]
         if op == "results":
             self.fail(op, "a tuple in the middle of an expression", "one integer", "return the tuple itself")
+        if op == "extent":
+            return self.extent(op, *parts)
         if op == "missing":
             self.require_none(op)
             return np.array([0]), "int32"
@@ -126,6 +130,27 @@ class Evaluator:
         if not self.c and kind.startswith("u") and any(k[:1] == "i" for k in kinds):
             self.fail(op, f"integers of {kinds[0]} and {kinds[-1]}", "both with a sign, or both without", "cast one of them")
         return kind
+
+    def extent(self, op: Op, name: str, count: Any) -> tuple[Any, str]:
+        """The coordinate that a loop or an arange is: it has as many values as the text says."""
+        import numpy as np
+
+        passes = self.of(count)[0]
+        least, most = int(passes.min()), int(passes.max())
+        if not 1 <= least == most:
+            shown = f"{least} to {most}" if least < most else str(most)
+            self.fail(op, f"{shown} values of {name:.40}", "one number, 1 or more", "give values with which the text has one")
+        if name not in self.values:
+            others = math.prod(self.values[n][0].size for n in self.names if n in self.values)
+            if most * others > MAX_OFFSETS:
+                self.fail(op, f"{most * others:,} coordinates", f"at most {MAX_OFFSETS:,}", "give values with which there are fewer")
+            along = [1] * len(self.names)
+            along[self.names.index(name)] = most
+            self.values[name] = np.arange(most).reshape(along), self.code.kinds.get(name, "")
+        elif (given := self.values[name][0].size) != most:
+            fix = f"give {most} in shape=, or write that extent in the text"
+            self.fail(op, f"{most} values of {name:.40} for an extent of {given}", "its extent", fix)
+        return self.values[name]
 
     def require_none(self, op: Op) -> None:
         """Require that no coordinate comes to the end of a function."""
@@ -256,19 +281,17 @@ def _wrapped(values: Any, low: int, high: int) -> Any:
     return computed(operator.add, remainder, low)
 
 
-def table_of(code: Code, names: tuple[str, ...], shape: tuple[int, ...], values: Mapping[str, int], integer: str) -> npt.NDArray[np.int64]:
-    """The offset of every coordinate of a shape, with an axis for each of these names."""
+def table_of(
+    code: Code, names: tuple[str, ...], shape: tuple[int, ...] | None, values: Mapping[str, int], integer: str
+) -> npt.NDArray[np.int64]:
+    """The offset of every coordinate, with an axis for each of these names. shape: their extents; None where the text says them all."""
     import numpy as np
 
-    for name, extent in code.extents.items():
-        said = values.get(extent, 0) if isinstance(extent, str) else extent if isinstance(extent, int) else 0
-        if name in names and said and said != shape[names.index(name)]:
-            what = f"an arange of {said} for an extent of {shape[names.index(name)]}"
-            raise ParseError(code.text, code.names[name], what, "its extent", f"give {said} in shape=, or write that extent in the text")
-    axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
+    axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True) if shape is not None else []
     given = {name: np.array([int(v)], np.int64) for name, v in {**dict.fromkeys(code.bases, 0), **values}.items()}
+    evaluator = Evaluator(code, {**given, **dict(zip(names, axes))}, integer, names)
     try:
-        found = Evaluator(code, {**given, **dict(zip(names, axes))}, integer).result()
+        found = evaluator.result()
     except RecursionError:
         raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
-    return np.broadcast_to(found, shape)
+    return np.broadcast_to(found, shape or tuple(evaluator.values[name][0].size for name in names))

@@ -34,10 +34,10 @@ def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
     except Exception:  # it takes no arrays: an `if` of one, math.floor, a table of its own
         return _one_by_one(f, shape)
     if any(not np.array_equal(g, h) for g, h in zip(given, grid)):
-        raise LeafTypeError(f"{_name(f)}, which changes its arguments", "a function without side effects", "compute a new value")
+        raise LeafTypeError(f"{name_of(f)}, which changes its arguments", "a function without side effects", "compute a new value")
     values = np.asarray(found)
     if np.broadcast_shapes(values.shape, shape) != shape:
-        raise RankError(f"{_name(f)}, which gives values of shape {values.shape}", f"one for each of {shape}", "return one integer")
+        raise RankError(f"{name_of(f)}, which gives values of shape {values.shape}", f"one for each of {shape}", "return one integer")
     return as_table(np.broadcast_to(values, shape))
 
 
@@ -45,14 +45,14 @@ def _one_by_one(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
     import numpy as np
 
     if math.prod(shape) > MAX_CALLS:
-        what = f"{_name(f)}, which takes no arrays, at {math.prod(shape):,} coordinates"
+        what = f"{name_of(f)}, which takes no arrays, at {math.prod(shape):,} coordinates"
         raise RangeError(what, f"at most {MAX_CALLS:,}", "write it with // and numpy.where, or take a smaller shape")
     values = []
     for coordinate in itertools.product(*map(range, shape)):
         try:
             values.append(f(*coordinate))
         except Exception as error:
-            what = f"{_name(f)} at {shown(coordinate)}: {type(error).__name__}: {str(error)[:200]}"
+            what = f"{name_of(f)} at {shown(coordinate)}: {type(error).__name__}: {str(error)[:200]}"
             raise LeafTypeError(what, "an integer for each coordinate", "mend it, or give the shape that it is for") from error
     return as_table(np.array(values).reshape(shape))
 
@@ -65,9 +65,10 @@ def _require_parameters(f: Callable[..., Any], count: int) -> None:
     try:
         signature.bind(*range(count))
     except TypeError:
-        what = f"{_name(f)}{signature} for {count} coordinates"
+        what = f"{name_of(f)}{signature} for {count} coordinates"
         raise RankError(what, "one parameter for each extent of shape=", "give shape= as many extents") from None
 
 
-def _name(f: Callable[..., Any]) -> str:
+def name_of(f: Callable[..., Any]) -> str:
+    """The name of a function, for an error."""
     return str(getattr(f, "__name__", type(f).__name__))

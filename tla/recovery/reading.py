@@ -40,7 +40,6 @@ class Code(NamedTuple):
     names       the names that are no steps, and where they stand first, in this order
     kinds       the integers of names whose type is said
     bases       those of the names that are memory: an address is counted from there
-    extents     of coordinates whose extent the text says: an integer, or a name
     """
 
     text: str
@@ -51,7 +50,6 @@ class Code(NamedTuple):
     names: Mapping[str, int]
     kinds: Mapping[str, str]
     bases: Collection[str] = ()
-    extents: Mapping[str, Tree] = {}
 
 
 class Call(NamedTuple):

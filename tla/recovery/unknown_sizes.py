@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from ..core.composed import ComposedLayout
-from ..core.errors import LeafTypeError, ParseError, RangeError, RankError, Unproven
+from ..core.errors import LeafTypeError, ParseError, RangeError, Unproven
 from ..core.int_tuple import shown
 from ..core.ints import Leaf, is_int
 from ..core.layout import Layout
@@ -109,7 +109,12 @@ def coordinates(names: tuple[str, ...], extents: tuple[Leaf, ...], values: Mappi
 
 
 class SymbolicEvaluator(Evaluator):
-    """The value of a tree at coordinates that are symbols. Integers are those that hold every value: no size says which do."""
+    """The value of a tree at coordinates that are symbols. Integers are those that hold every value: no size says which do.
+
+    extents  of the coordinates, by their names
+    """
+
+    extents: Mapping[str, Leaf] = {}
 
     def result(self) -> tuple[Leaf, tuple[Test, ...]]:
         """The offset, and the comparisons that hold where there is one."""
@@ -141,6 +146,13 @@ class SymbolicEvaluator(Evaluator):
         if isinstance(tree, tuple) and not isinstance(tree, Call) and str(tree[0]) == "missing":
             return NoValue(tree[0]), "int32"
         return super().of(tree)
+
+    def extent(self, op: Op, name: str, count: Any) -> tuple[Any, str]:
+        passes, given = self.decided(self.of(count)[0]), self.extents[name]
+        condition = _equal(passes, given)
+        if not (condition if isinstance(condition, bool) else condition.holds is True):
+            self.fail(op, f"{passes} values of {name:.40} for an extent of {given}", "its extent, proved", f"give {passes} in shape=")
+        return self.values[name]
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
         """The branch that is proved to be taken; && and || are such choices of 0 and 1."""
@@ -251,25 +263,17 @@ def _equal(a: Any, b: Any) -> Condition | bool:
     return a.equals(b) if isinstance(a, SymInt) else b.equals(a) if isinstance(b, SymInt) else bool(a == b)
 
 
-def offset_of_text(code: Code, indices: Mapping[str, Leaf], values: Mapping[str, Leaf], integer: str) -> tuple[Leaf, tuple[Test, ...]]:
+def offset_of_text(
+    code: Code, indices: Mapping[str, Leaf], extents: tuple[Leaf, ...], values: Mapping[str, Leaf], integer: str
+) -> tuple[Leaf, tuple[Test, ...]]:
     """The offset of a text at coordinates that are symbols, and the bounds outside of which it is -1."""
     given = {**dict.fromkeys(code.bases, 0), **values, **indices}
     try:
-        return SymbolicEvaluator(code, given, integer).result()
+        evaluator = SymbolicEvaluator(code, given, integer)
+        evaluator.extents = dict(zip(indices, extents))
+        return evaluator.result()
     except RecursionError:
         raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
-
-
-def offset_of_function(f: Callable[..., Any], indices: tuple[Leaf, ...]) -> Leaf:
-    """The offset of a function at coordinates that are symbols."""
-    try:
-        found = f(*indices)
-    except TypeError as error:
-        what = f"{getattr(f, '__name__', 'the function')!s:.40} of {len(indices)} symbols: {str(error)[:200]}"
-        raise RankError(what, "a function of one coordinate for each extent", "write it with + - * // % ^") from error
-    if not is_int(found):
-        raise LeafTypeError(f"{shown(found):.60}, which a function gives", "an integer", "return one")
-    return found
 
 
 def layout_of_offset(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout:

@@ -64,7 +64,7 @@ def swizzled_layout(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf
         with contextlib.suppress(RangeError):  # for an expression that grows too large
             found = undone.digits(swizzles)
             layout: Any = found and found.layout(swizzles)
-            if layout and undone.equal(layout):
+            if found and undone.equal(layout, _Swizzled(swizzles, found.layout())):
                 return layout  # type: ignore[no-any-return]
     return None
 
@@ -153,12 +153,12 @@ class _Undone(NamedTuple):
         found |= {number(1 << bit) for bit in range(largest_.bit_length())}
         return sorted(found, key=lambda d: (d.const is None, d.const or 0, sum(map(len, d.terms)), d.key))
 
-    def equal(self, layout: Any) -> bool:
+    def equal(self, layout: Any, swizzled: _Swizzled) -> bool:
         """Whether a layout's offset is proved equal: as a normal form, else as one of i = unit*a + r for each r below the unit."""
         with contextlib.suppress(RangeError):  # for an expression that grows too large
             if poly_of(layout(*map(wrap, self.indices))) == self.offset:
                 return True
-        return any(self.equal_by_cases(layout, units) for units in self.units())
+        return any(self.equal_by_cases(swizzled, units) for units in self.units())
 
     def units(self) -> Iterator[list[int]]:
         """For each coordinate a power of two that divides its extent: at most the largest divisor, then the largest that is tried."""
@@ -171,7 +171,7 @@ class _Undone(NamedTuple):
             if math.prod(units) <= _CASES:
                 yield units
 
-    def equal_by_cases(self, layout: Any, units: list[int]) -> bool:
+    def equal_by_cases(self, layout: _Swizzled, units: list[int]) -> bool:
         """Whether a layout has the offset for each remainder of coordinates by these units."""
         taken, parts = {n.name for n in self.offset.scope}, []
         for unit, extent in zip(units, self.extents):
@@ -181,7 +181,7 @@ class _Undone(NamedTuple):
         for rest in itertools.product(*map(range, units)):
             where = tuple(x + r if i.const is None else wrap(i) for i, x, r in zip(self.indices, parts, rest))
             given = {_symbols(i)[0]: x for i, x in zip(self.indices, where) if i.const is None}
-            if poly_of(_computed(self.offset, given)) != poly_of(layout(*where)):
+            if poly_of(_computed(self.offset, given)) != poly_of(layout.at(where)):
                 return False
         return True
 
@@ -197,6 +197,26 @@ class _Undone(NamedTuple):
             if poly_of(_through(swizzles[::-1], wrap(other))) == poly_of(value):
                 return other
         return None
+
+
+class _Swizzled:
+    """A layout behind swizzles, the outermost first, at many places."""
+
+    def __init__(self, swizzles: Swizzles, inner: Any) -> None:
+        self.swizzles, self.inner = swizzles, inner
+        self.above = 1 << max((s.base + s.bits + abs(s.shift) for s in swizzles), default=0)
+        self.whole: dict[Poly, bool] = {}
+
+    def at(self, where: tuple[Leaf, ...]) -> Leaf:
+        """The offset there: what a number of bits above those of the swizzles divides, they leave, and act on the rest alone."""
+        offset = poly_of(self.inner(*where))
+        rest = offset.terms.get((), 0) % self.above
+        high = offset - number(rest)
+        if high not in self.whole:
+            self.whole[high] = proved_divides(number(self.above), high) is True
+        if self.whole[high]:
+            return wrap(high + poly_of(_through(self.swizzles[::-1], rest)))
+        return _through(self.swizzles[::-1], wrap(offset))
 
 
 def _has_xor(x: Leaf) -> bool:

@@ -17,7 +17,7 @@ from ..core.composed import around, innermost
 from ..core.digits import Modes
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import _, modes_of, shown
-from ..core.ints import Int, IntTree, IntTupleLike, leaf
+from ..core.ints import IntTree, IntTupleLike, _0, leaf
 from ..core.layout import Layout, require_origin
 from ..core.leaf_arithmetic import ceil_div
 from ..core.make_layout import MakeLayout
@@ -31,8 +31,6 @@ from .make_tensor import MakeTensor, as_tensor, padded
 from .packed import memory_of
 from .tensor import Tensor, as_element, require_box, require_data, require_writable, tensor_of
 from .views import GetTile, TileView
-
-_0 = Int[0]()
 
 
 def _elements(where: str, x: object) -> Tensor:

@@ -17,7 +17,7 @@ from ..core.basis import ArithmeticTuple, Basis, as_coordinate
 from ..core.composed import ComposedLayout
 from ..core.coord import CoordLike
 from ..core.int_tuple import modes_of
-from ..core.ints import Int, IntTree, IntTupleLike
+from ..core.ints import Int, IntTree, IntTupleLike, _0, _1
 from ..core.layout import Layout, unchecked_layout, whole_of
 from ..core.leaf_arithmetic import add, larger, mul, smaller
 from ..core.make_layout import MakeLayout
@@ -25,8 +25,6 @@ from ..core.profiles import congruent
 from ..core.questions import at_most, equal
 from ..core.strides import compact_col_major
 from ..core.valid import axes, box, coordinates
-
-_0, _1 = Int[0](), Int[1]()
 
 
 class Guard(NamedTuple):

@@ -15,7 +15,7 @@ from ..core.basis import as_coordinate
 from ..core.composed import ComposedLayout, innermost
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import as_int_tuple, leaves, product_each, size
-from ..core.ints import Int, IntTree, IntTupleLike, is_int, known
+from ..core.ints import IntTree, IntTupleLike, _0, is_int, known
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout
 from .buffers import as_dtype
@@ -26,8 +26,6 @@ from .tensor import Tensor, gives_places, require_data, tensor_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-_0 = Int[0]()
 
 
 class _MakeTensorOf:

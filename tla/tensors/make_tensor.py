@@ -12,7 +12,7 @@ from ..algebra.tiles import start_of
 from ..core.composed import ComposedLayout, gives_coordinates, innermost
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import shown
-from ..core.ints import Int, leaf
+from ..core.ints import _0, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import as_layout, require_origin, whole_of
 from ..core.leaf_arithmetic import plus
@@ -23,8 +23,6 @@ from .guard import Guard
 from .packed import storage_of
 from .positions import as_memory
 from .tensor import Tensor, require_box, tensor_of
-
-_0 = Int[0]()
 
 
 class _MakeTensor:

@@ -23,7 +23,7 @@ from ..core.display import Displayed
 from ..core.element import Width
 from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import Underscore, leaves, modes_of, opened, product, product_each, shown
-from ..core.ints import Int, IntLike, IntTree, Leaf, is_int, is_leaf, known, leaf
+from ..core.ints import IntLike, IntTree, Leaf, _0, is_int, is_leaf, known, leaf
 from ..core.kinds import AnyLayout, is_operation
 from ..core.layout import with_valid
 from ..core.leaf_arithmetic import plus
@@ -38,8 +38,6 @@ from .buffers import as_dtype
 from .guard import Guard
 from .packed import bits_of, kind_of, require_whole_bytes
 from .positions import NOWHERE, Memory
-
-_0 = Int[0]()
 
 
 class Tensor(Value, Displayed):

@@ -20,7 +20,7 @@ from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import Int, IntLike, IntTree, IntTupleLike, is_int, leaf
+from ..core.ints import IntLike, IntTree, IntTupleLike, _0, _1, is_int, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, join, require_origin, with_valid
 from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
@@ -34,8 +34,6 @@ from .guard import Guard
 from .make_tensor import MakeTensor, as_tensor
 from .packed import bits_of, require_whole_bytes, storage_of
 from .tensor import Tensor, from_zero, gives_places, require_box, require_data, tensor_of
-
-_0, _1 = Int[0](), Int[1]()
 
 
 def GetTile(t: Tensor, coord: IntTree, tile: IntTupleLike) -> Tensor:

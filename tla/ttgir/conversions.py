@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..access.by_bits import ByBits
-from ..access.rounds import within_warps
+from ..access.gluon_text import MOST_SHUFFLED
+from ..access.rounds import exchanged_bits, within_warps
 from ..access.steps import BYTE_BITS, Move, Shuffle
 from ..core.element import Width
 from ..core.errors import RangeError
@@ -24,8 +25,6 @@ from .machines import Machine
 from .shared import Moved, moved_by_bits
 
 _BANKS_BITS, _WIDEST, _BANK = 32 * 32, 128, 32
-#: Conversions that exchange so many bits between registers and lanes go through shared memory.
-_MOST_EXCHANGED = 2
 
 
 class Conversion(NamedTuple):
@@ -62,10 +61,10 @@ def conversion(src: LinearLayout, dst: LinearLayout, element: Width, machine: Ma
     src, dst = _single_block(src), _single_block(dst).transpose_outs([*src.out_dims])
     if _columns(src) == _columns(dst):
         return Conversion("none")
-    steps = within_warps(src, dst, element.bits)
+    steps = within_warps(src, dst, element.bits) if src.bases["warp"] == dst.bases["warp"] else None
     if steps is not None and isinstance(steps[0], Move):
         return Conversion("registers")
-    if steps is not None and _exchanged(src, dst) < _MOST_EXCHANGED:
+    if steps is not None and exchanged_bits(src, dst) < MOST_SHUFFLED:
         words, fewer = max(1, element.bits // _BANK), max(0, len(_columns(src).register) - len(_columns(dst).register))
         return Conversion("shuffles", (words << fewer) * sum(isinstance(s, Shuffle) and s.crosses for s in steps))
     return _through_memory(_columns(src), _columns(dst), element, machine)
@@ -82,13 +81,6 @@ def _columns(layout: LinearLayout) -> ByBits:
     """The elements of each bit of register, lane and warp; registers that hold what others do are left out."""
     found = ByBits.of(layout)
     return found._replace(register=[c for c in found.register if c])
-
-
-def _exchanged(src: LinearLayout, dst: LinearLayout) -> int:
-    """The number of bits that a conversion within warps exchanges between lanes and registers: from these or to these, if one has more."""
-    here, there = _columns(src).register, _columns(dst).register
-    both = bits.rank([*here, *there])
-    return max(both - bits.rank(here), both - bits.rank(there))
 
 
 # ------------------------------------------------------------------------------------------- through shared memory

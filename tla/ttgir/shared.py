@@ -82,18 +82,12 @@ def _vectors(at: ByBits, element: Width, machine: Machine, store: bool, most: in
     """Instructions of vectors: the widest of which each step is one bit of the register's number, and all else a whole vector."""
     at = at._replace(register=[c for c in at.register if c])
     widths = (w for w in machine.read.widths if w <= most and w % element.bits == 0 and bits.is_power_of_two(w // element.bits))
-    width = next((w for w in widths if _is_whole(at, w // element.bits)), None)
+    width = next((w for w in widths if at.walks_alike(w // element.bits)), None)
     row = machine.write if store else machine.read
     found = None if width is None else counted_by_bits(at, element, Asked(width), row)
     if found is None:
         raise RangeError(f"elements of {element} in {row.name}", "elements of 8 to 128 bits", "look at another operation")
     return Moved("store" if store else "load", found.instructions >> len(at.warp), found)
-
-
-def _is_whole(at: ByBits, count: int) -> bool:
-    """Whether registers step through vectors of so many elements, in one order in every lane."""
-    rest = [c for c in at.register if c >= count or not bits.is_power_of_two(c)]
-    return at.walks(count) and all(c % count == 0 for c in (*rest, *at.lane, *at.warp))
 
 
 def _matrices(at: ByBits, element: Width, machine: Machine, store: bool, limit: int) -> Moved | None:

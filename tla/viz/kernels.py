@@ -9,22 +9,21 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..algebra.codomain import cosize
 from ..core.element import uint1, uint4, uint8, uint16, uint32
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, printable
-from ..core.int_tuple import product, product_each, shown, size
-from ..core.ints import Int, IntLike, Leaf, is_int, known
+from ..core.int_tuple import shown, size
+from ..core.ints import Int
 from ..core.layout import Layout
 from ..core.make_layout import MakeLayout
 from ..gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA, make_tiled_mma
 from ..gpu.tiled.tiled_mma import MODES
 from ..linear import LinearLayout
-from .colours import tint
-from .drawable import CORNER, levels
 from .drawing import Drawing
-from .scene import Axis, Cell, Figure, Grid
+from .scene import Figure
+from .threads import Held, caption_of, checked_thread, grids_of, require_rule, row_by_row
 
 #: What is drawn by its threads.
 KINDS = (TiledMMA, TiledCopy, MMAAtom, CopyAtom, LinearLayout)
@@ -38,47 +37,24 @@ _TMEM_LANES = re.compile(r"_TMEM_.*_([0-9]+)dp")
 _UNITS = (uint32, uint16, uint8, uint4, uint1)
 
 
-class Held(NamedTuple):
-    """A tile, and who holds what of it.
-
-    title     of its grid
-    rows      how many there are
-    columns   how many there are
-    lanes     the thread of each row of `places`
-    places    (which thread, value) -> index of a cell, row after row
-    blocks    every so many rows and columns a border; 0 for none
-    named     whether cells name the thread: not those of memory that all of them read
-    """
-
-    title: str
-    rows: int
-    columns: int
-    lanes: list[int]
-    places: list[list[int]]
-    blocks: tuple[int, int] = (0, 0)
-    named: bool = True
-
-
 def drawn(x: Any, *, color_by: str, title: str | None, limit: int, thread: int | str | None) -> Drawing:
     """The drawing of an atom, a TiledMMA, a TiledCopy or a LinearLayout, as draw makes it.
 
     color_by   "thread" or "value"
     thread     the one whose cells alone have colours, and a star; None for all
     """
-    if color_by not in ("thread", "value"):
-        raise RangeError(f"color_by {color_by!r:.60} of {shown(x)}", "thread or value", "write color_by='thread'")
+    require_rule(color_by, shown(x))
     if isinstance(x, (TiledCopy, CopyAtom)):
         tables, more, notes = _of_copy(x)
     else:
         tables, more, notes = _of_linear(x) if isinstance(x, LinearLayout) else _of_mma(x)
     chosen = None if thread is None else checked_thread(x, thread, {n for held in tables for n in held.lanes})
-    cut = sum(held.rows * held.columns for held in (*tables, *more)) > limit
-    notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
-    first, rest = ([grid_of(held, color_by, chosen, cut) for held in found] for found in (tables, more))
+    grids, cut = grids_of([*tables, *more], color_by, chosen, limit)
+    first = grids[: len(tables)]
     name = printable(title if title is not None else _named(x))
-    figures = [Figure(name, tuple(map(printable, notes)), tuple(first), 2 if len(first) == 3 else 0)]
-    figures += [Figure(grid.title, (), (grid._replace(title=""),)) for grid in rest]
-    return Drawing(tuple(figures), (), f"colours: {color_by}s" if chosen is None else f"colours, and a star: thread {chosen}")
+    figures = [Figure(name, tuple(map(printable, [*notes, *cut])), first, 2 if len(first) == 3 else 0)]
+    figures += [Figure(grid.title, (), (grid._replace(title=""),)) for grid in grids[len(tables) :]]
+    return Drawing(tuple(figures), (), caption_of(color_by, chosen))
 
 
 def _require_few(x: Any, count: int, what: str) -> None:
@@ -86,13 +62,6 @@ def _require_few(x: Any, count: int, what: str) -> None:
     if count > 1 << MAX_BITS:
         fix = f"draw its atom, {x.atom.name}, or a tile of fewer: what is beside it is the same again"
         raise RangeError(f"draw of {shown(x)}, {what}", f"{1 << MAX_BITS} elements at most", fix)
-
-
-def checked_thread(x: Any, thread: object, present: set[int]) -> int:
-    n = known(thread) if is_int(thread) else None
-    if n is None or int(n) not in present:
-        raise RangeError(f"thread {shown(thread)} of {shown(x)}", f"one of its {len(present)} threads", f"write thread={min(present)}")
-    return int(n)
 
 
 # ------------------------------------------------------------------------------------------------------------- MMA
@@ -133,12 +102,7 @@ def _operand(mma: TiledMMA, name: str) -> Held:
     if i == 1:  # B
         places = [[h + w for w in values] for h in held_by]
         return Held(f"{where}, K down", second, first, lanes, places, (step[1], step[0]), not memory)
-    return Held(where, first, second, lanes, _row_by_row(held_by, values, first, second), (step[0], step[1]), not memory)
-
-
-def _row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, columns: int) -> list[list[int]]:
-    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go along the rows."""
-    return [[(h + w) % rows * columns + (h + w) // rows for w in values] for h in held_by]
+    return Held(where, first, second, lanes, row_by_row(held_by, values, first, second), (step[0], step[1]), not memory)
 
 
 # ------------------------------------------------------------------------------------------------------------ copy
@@ -147,7 +111,7 @@ def _row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, column
 def _of_copy(x: TiledCopy | CopyAtom) -> tuple[list[Held], list[Held], list[str]]:
     """Source and destination, and notes."""
     if isinstance(x, TiledCopy):
-        extents = [int(n) for n in product_each(MakeLayout(tuple(product_each(_shape(t)) for t in x.tiler_mn)).shape)]
+        extents = [int(size(t)) for t in x.tiler_mn]
         rows, columns = (1, extents[0]) if len(extents) == 1 else (extents[0], math.prod(extents[1:]))
         _require_few(x, x.threads * int(size(x.TV[1])), f"{_counted(x.threads)} of {size(x.TV[1])} values")
         tables = [
@@ -165,10 +129,6 @@ def _of_copy(x: TiledCopy | CopyAtom) -> tuple[list[Held], list[Held], list[str]
     return tables, [], [f"{_counted(int(size(x.thr_id)))}, {elements} {unit}, {order}", *([x.instruction] if x.instruction else [])]
 
 
-def _shape(tile: IntLike) -> tuple[Leaf, ...]:
-    return (product(tile.shape),) if isinstance(tile, Layout) else (tile,)
-
-
 def _in_units(x: CopyAtom) -> CopyAtom:
     """The atom with elements as wide as leave each thread's part whole."""
     for unit in _UNITS:
@@ -183,7 +143,7 @@ def _side(title: str, tv: Layout, ids: Layout | None, rows: int, columns: int, *
     """A side of a copy. down: whether an index of the tile goes down its rows first."""
     held_by, values = ([int(tv[k](n)) for n in range(int(size(tv[k])))] for k in (0, 1))
     lanes = [n if ids is None else int(ids(n)) for n in range(len(held_by))]
-    places = _row_by_row(held_by, values, rows, columns) if down else [[h + w for w in values] for h in held_by]
+    places = row_by_row(held_by, values, rows, columns) if down else [[h + w for w in values] for h in held_by]
     return Held(title, rows, columns, lanes, places, named=len({*held_by}) > 1 or len(held_by) == 1)
 
 
@@ -223,36 +183,3 @@ def _named(x: Any) -> str:
     if isinstance(x, LinearLayout):
         return f"a linear layout of {' x '.join(map(str, x.out_dims.values()))}"
     return str(x.name) if isinstance(x, (MMAAtom, CopyAtom)) else repr(x)
-
-
-# ------------------------------------------------------------------------------------------------------------ cells
-
-
-def grid_of(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
-    """The grid of a tile: the first thread of each cell by number, and how many more there are."""
-    rows, columns = (min(n, most) if cut else n for n, most in zip((held.rows, held.columns), CORNER))
-    holders: dict[int, list[tuple[int, int]]] = {}
-    for lane, places in sorted(zip(held.lanes, held.places)):
-        for value, place in enumerate(places):
-            holders.setdefault(place, []).append((lane, value))
-    cells = tuple(
-        tuple(_cell(holders.get(i * held.columns + j, []), held.named, color_by, thread) for j in range(columns)) for i in range(rows)
-    )
-    axes = [_axis(n, b) for n, b in zip((rows, columns), held.blocks)]
-    return Grid(axes[0], axes[1], cells, held.title)
-
-
-def _axis(count: int, block: int) -> Axis:
-    return Axis(tuple((str(i),) for i in range(count)), tuple(levels(range(count), [block] if 0 < block < count else [])))
-
-
-def _cell(holders: list[tuple[int, int]], named: bool, color_by: str, thread: int | None) -> Cell:
-    own = next((x for x in holders if x[0] == thread), None)
-    if not holders:
-        return Cell("")
-    lane, value = own or holders[0]
-    if not named:
-        return Cell(f"V{value}", tint(value) if color_by == "value" else None)
-    star = "*" if own and thread is not None else ""
-    text = f"T{lane}\nV{value}{star}" + (f"\n+{len(holders) - 1}" if len(holders) > 1 else "")
-    return Cell(text, tint(lane if color_by == "thread" else value) if thread is None or own else None)

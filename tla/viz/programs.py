@@ -1,8 +1,8 @@
 """Whole kernels drawn: for each statement that reads or writes memory, which thread has which element of each tensor.
 
 It is of the first block and the first step of each loop, at sizes that the program's facts allow, elements behind an edge included.
-A cell names the first thread that has the element, and which of the thread's values it is. Registers have no cells: notes say what
-each thread holds there.
+A cell names the first thread that has the element, and which of the thread's values it is. Registers and tensor memory have no cells:
+notes say what is there.
 
 Source: ours; the cells are those of CuTe's print_latex of a TiledCopy.
 """
@@ -23,10 +23,9 @@ from ..kernels.program import Access, Either, Loop, Program, Statement, accesses
 from ..kernels.samples import small_sizes
 from ..symbolic.evaluate import array_of
 from ..symbolic.symint import poly_of
-from .drawable import CORNER
 from .drawing import Drawing
-from .kernels import Held, checked_thread, grid_of
 from .scene import Figure
+from .threads import Held, caption_of, checked_thread, grids_of, require_rule
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,8 +46,7 @@ def drawn(x: Any, *, color_by: str, title: str | None, limit: int, thread: int |
     if isinstance(x, Kernel):
         fix = f"write draw({x.__name__}.program(...)), with the arguments that source takes"
         raise LeafTypeError(f"draw of {x!r}", "its program, for some arguments", fix)
-    if color_by not in ("thread", "value"):
-        raise RangeError(f"color_by {color_by!r:.60} of {x.name}", "thread or value", "write color_by='thread'")
+    require_rule(color_by, x.name)
     chosen = None if thread is None else checked_thread(x, thread, {*range(x.threads)})
     sizes = small_sizes(x)
     figures = [*_figures(x, sizes, color_by, chosen, limit)]
@@ -57,7 +55,7 @@ def drawn(x: Any, *, color_by: str, title: str | None, limit: int, thread: int |
     about = [f"block 0 of {' by '.join(map(str, x.grid))}", f"{x.threads} threads", *(f"{n} = {v}" for n, v in sizes.items())]
     first, name = figures[0], printable(x.name if title is None else title)
     figures[0] = first._replace(title=f"{name}, {first.title}", notes=(printable(", ".join(about)), *first.notes))
-    return Drawing(tuple(figures), (), f"colours: {color_by}s" if chosen is None else f"colours, and a star: thread {chosen}")
+    return Drawing(tuple(figures), (), caption_of(color_by, chosen))
 
 
 def _figures(program: Program, sizes: dict[str, int], color_by: str, thread: int | None, limit: int) -> Iterator[Figure]:
@@ -77,13 +75,17 @@ def _figures(program: Program, sizes: dict[str, int], color_by: str, thread: int
             before.append(f"{what} ({s.line})")
             continue
         notes = [f"in {' in '.join(loops)}{': the first step' * any(x.startswith('loop') for x in loops)}"] if loops else []
-        notes += [f"each thread holds {name}: {x.tensor.layout}" for name, x in each.items() if name not in tiles]
+        notes += [_held(program, name, x) for name, x in each.items() if name not in tiles]
         notes += [f"after {', '.join(before)}"] if before else []
-        cut = sum(tile.rows * tile.columns for tile in tiles.values()) > limit
-        notes += [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
-        grids = tuple(grid_of(tile, color_by, thread, cut) for tile in tiles.values())
-        yield Figure(printable(f"{s.line}  {what}"), tuple(map(printable, notes)), grids)
+        grids, cut = grids_of([*tiles.values()], color_by, thread, limit)
+        yield Figure(printable(f"{s.line}  {what}"), tuple(map(printable, [*notes, *cut])), grids)
         before.clear()
+
+
+def _held(program: Program, name: str, access: Access) -> str:
+    """The note of a tensor that has no cells: registers, or tensor memory."""
+    of_threads = program.allocation_of(access.tensor) is None
+    return f"{'each thread holds' if of_threads else 'in tensor memory'} {name}: {access.tensor.layout}"
 
 
 _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]

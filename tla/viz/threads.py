@@ -1,14 +1,15 @@
-"""Thread-value layouts drawn: who holds each element of a tile."""
+"""Tiles drawn by who holds each element: thread-value layouts here, atoms and tiled copies in kernels.py, programs in programs.py."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..core.errors import RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
 from ..core.ints import IntTree, is_int, known
 from .colours import tint
-from .drawable import LIMIT, Subject, as_subject, view
+from .drawable import CORNER, LIMIT, Subject, as_subject, levels, view
 from .drawing import Drawing
 from .scene import Axis, Cell, Figure, Grid
 
@@ -38,11 +39,10 @@ def draw_threads(layout: object, tile: IntTree | None, color_by: str = "thread")
     extents = tile if isinstance(tile, tuple) else (tile,)
     if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
         raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in tile=(16, 8)")
-    if color_by not in ("thread", "value"):
-        raise RangeError(f"color_by {color_by!r:.60} of threads", "thread or value", "write color_by='thread'")
+    require_rule(color_by, "threads")
     if len(modes_of(subject.layout.shape)) != 2:
         raise RankError(f"draw_threads of {shown(subject.layout)}", "two modes, thread and value", "group its modes first")
-    return Drawing((_threads(subject, extents, color_by),), (), f"colours: {color_by}s")
+    return Drawing((_threads(subject, extents, color_by),), (), caption_of(color_by, None))
 
 
 def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
@@ -52,20 +52,95 @@ def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
         raise RangeError(f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs", f"{LIMIT} at most", "draw fewer threads")
     if count > LIMIT:
         raise RangeError(f"draw_threads of a tile {shown(tile)}", f"{LIMIT} elements at most", "draw a smaller one")
-    holders: dict[Any, list[tuple[int, int]]] = {}
     for (thread, value), element in zip(seen.coords, seen.values):
         if isinstance(element, str) or not 0 <= element < count:
             what = f"value {value} of thread {thread} of {shown(subject.layout)} is {element}"
             raise RangeError(what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers")
-        holders.setdefault(element, []).append((thread, value))
-    chosen = 0 if color_by == "thread" else 1
-    cells = tuple(tuple(_held(holders.get(i + j * tile[0], []), chosen) for j in range(tile[1])) for i in range(tile[0]))
-    axes = [Axis(tuple((str(i),) for i in range(n)), (0,) * n) for n in tile]
-    return Figure(printable(subject.title), (f"threads and values in {tile[0]} x {tile[1]}",), (Grid(axes[0], axes[1], cells),))
+    threads, each = seen.shape
+    places = [place for (place,) in row_by_row(seen.values, [0], *tile)]
+    held = Held("", *tile, [*range(threads)], [places[t * each : (t + 1) * each] for t in range(threads)])
+    return Figure(printable(subject.title), (f"threads and values in {tile[0]} x {tile[1]}",), (grid_of(held, color_by, None, False),))
 
 
-def _held(holders: list[tuple[int, int]], chosen: int) -> Cell:
+# ------------------------------------------------------------------------------------------------- who holds a tile
+
+
+class Held(NamedTuple):
+    """A tile, and who holds what of it.
+
+    title     of its grid
+    rows      how many there are
+    columns   how many there are
+    lanes     the thread of each row of `places`
+    places    (which thread, value) -> index of a cell, row after row
+    blocks    every so many rows and columns a border; 0 for none
+    named     whether cells name the thread: not those of memory that all of them read
+    """
+
+    title: str
+    rows: int
+    columns: int
+    lanes: list[int]
+    places: list[list[int]]
+    blocks: tuple[int, int] = (0, 0)
+    named: bool = True
+
+
+def row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, columns: int) -> list[list[int]]:
+    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go along the rows."""
+    return [[(h + w) % rows * columns + (h + w) // rows for w in values] for h in held_by]
+
+
+def require_rule(color_by: object, whose: str) -> None:
+    """RangeError for a rule of colours that is not of threads and values."""
+    if color_by not in ("thread", "value"):
+        raise RangeError(f"color_by {color_by!r:.60} of {whose}", "thread or value", "write color_by='thread'")
+
+
+def checked_thread(x: Any, thread: object, present: set[int]) -> int:
+    n = known(thread) if is_int(thread) else None
+    if n is None or int(n) not in present:
+        raise RangeError(f"thread {shown(thread)} of {shown(x)}", f"one of its {len(present)} threads", f"write thread={min(present)}")
+    return int(n)
+
+
+def caption_of(color_by: str, thread: int | None) -> str:
+    """The caption of a drawing by threads. thread: the one whose cells alone have colours; None for all."""
+    return f"colours: {color_by}s" if thread is None else f"colours, and a star: thread {thread}"
+
+
+def grids_of(tiles: Sequence[Held], color_by: str, thread: int | None, limit: int) -> tuple[tuple[Grid, ...], list[str]]:
+    """The grids of tiles; of more cells than `limit` in all their corners, and a note of that."""
+    cut = sum(held.rows * held.columns for held in tiles) > limit
+    note = [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
+    return tuple(grid_of(held, color_by, thread, cut) for held in tiles), note
+
+
+def grid_of(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
+    """The grid of a tile: the first thread of each cell by number, and how many more there are."""
+    rows, columns = (min(n, most) if cut else n for n, most in zip((held.rows, held.columns), CORNER))
+    holders: dict[int, list[tuple[int, int]]] = {}
+    for lane, places in sorted(zip(held.lanes, held.places)):
+        for value, place in enumerate(places):
+            holders.setdefault(place, []).append((lane, value))
+    cells = tuple(
+        tuple(_cell(holders.get(i * held.columns + j, []), held.named, color_by, thread) for j in range(columns)) for i in range(rows)
+    )
+    axes = [_axis(n, b) for n, b in zip((rows, columns), held.blocks)]
+    return Grid(axes[0], axes[1], cells, held.title)
+
+
+def _axis(count: int, block: int) -> Axis:
+    return Axis(tuple((str(i),) for i in range(count)), tuple(levels(range(count), [block] if 0 < block < count else [])))
+
+
+def _cell(holders: list[tuple[int, int]], named: bool, color_by: str, thread: int | None) -> Cell:
+    own = next((x for x in holders if x[0] == thread), None)
     if not holders:
         return Cell("")
-    (thread, value), more = holders[0], len(holders) - 1
-    return Cell(f"T{thread}\nV{value}" + (f"\n+{more}" if more else ""), tint(holders[0][chosen]))
+    lane, value = own or holders[0]
+    if not named:
+        return Cell(f"V{value}", tint(value) if color_by == "value" else None)
+    star = "*" if own and thread is not None else ""
+    text = f"T{lane}\nV{value}{star}" + (f"\n+{len(holders) - 1}" if len(holders) > 1 else "")
+    return Cell(text, tint(lane if color_by == "thread" else value) if thread is None or own else None)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .programs.instruction import Instruction, Operand, parse_instruction
     from .programs.memory import Buffer, Memory, Peak, memory
     from .programs.module import Module, SourceLine, read_module
+    from .programs.profile import Profile, Time, read_profile
     from .programs.program import Located, read_hlo
     from .programs.relayouts import Loop, Move, relayouts
     from .programs.report import Total, totals
@@ -80,6 +81,7 @@ else:  # each module when the first of its names is asked for: to lower a shape 
         "programs.module": "Module SourceLine read_module",
         "mosaic.kernel": "KernelCall Window pallas_call",
         "mosaic.memref": "MemRef parse_memref to_memref",
+        "programs.profile": "Profile Time read_profile",
         "programs.program": "Located read_hlo",
         "shapes.proto": "from_proto proto_bytes proto_text to_proto",
         "shapes.raising": "raise_",
@@ -134,6 +136,7 @@ __all__ = [
     "Operand",
     "Peak",
     "PeakChange",
+    "Profile",
     "ProgramPeak",
     "RegisterLayout",
     "Relayout",
@@ -143,6 +146,7 @@ __all__ = [
     "SourceLine",
     "Split",
     "Target",
+    "Time",
     "TokenShape",
     "Total",
     "Trial",
@@ -197,6 +201,7 @@ __all__ = [
     "raise_",
     "read_hlo",
     "read_module",
+    "read_profile",
     "relayout",
     "relayouts",
     "shape_texts",

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ..core.arrays import INT64_MIN, dtype_of, seen
 from ..core.errors import LeafTypeError, LoweringError, RankError
 from ..core.ints import known
+from ..core.on_demand import jax_module
 from ..core.values import converted
 from .programs.program import Located, read_hlo
 from .shapes.array_shape import BITS, COMBINE, ArrayLayout, ArrayShape, cover, groups, tiled
@@ -431,11 +432,3 @@ def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
         array = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(array.shape, array.dtype))
     dims: Sequence[int] = array.shape
     return tuple(dims), array.dtype
-
-
-def jax_module(name: str) -> Any:
-    """A module of JAX, whose types a checker need not know."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{error}: install it with pip install 'tla-layouts[jax]'", name=error.name) from None

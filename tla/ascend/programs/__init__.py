@@ -1,14 +1,17 @@
 """Programs of one core, checked and executed; blocks of matrix products; what kernels of others have logged."""
 
 from .check import Copied, Finding, Product, Report, check
+from .estimate import Estimate, Rates, Span
 from .matmul import MatmulBlock, Work, block
 from .mmad import MmadInstruction, mmad
 from .origins import Term
+from .planning import Planned, Tried, plan
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 
 __all__ = [
     "Buffer",
     "Copied",
+    "Estimate",
     "Finding",
     "MatmulBlock",
     "MmadInstruction",
@@ -16,15 +19,20 @@ __all__ = [
     "Multiply",
     "Part",
     "PipeBarrier",
+    "Planned",
     "Product",
     "Program",
+    "Rates",
     "Report",
     "SetAtomic",
     "SetFlag",
+    "Span",
     "Term",
+    "Tried",
     "WaitFlag",
     "Work",
     "block",
     "check",
     "mmad",
+    "plan",
 ]

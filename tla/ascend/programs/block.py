@@ -96,6 +96,10 @@ class Plan:
 
     # ------------------------------------------------------------------------------------------------- tiles
 
+    def move(self, src: Tensor, dst: Tensor, element: Element, **options: Any) -> tuple[TransferInstruction, ...]:
+        """The instructions of a transfer."""
+        return tuple(transfer(src, dst, self.arch, element=element, **options))
+
     def memory(self, name: str) -> Tensor:
         """A buffer of the core as a tensor."""
         buffer = self.buffers[name]
@@ -108,14 +112,14 @@ class Plan:
         """The instructions that move a tile of A or B from global memory to L1."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         src = GetTile(self._gm(x), start, sizes)
-        return tuple(transfer(src, MakeTensor(None, layout, position="L1"), self.arch, element=x.element))
+        return self.move(src, MakeTensor(None, layout, position="L1"), x.element)
 
     def load_l0(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[tuple[TransferInstruction, ...], Tensor]:
         """The instructions that move a part of a tile from L1 to L0, and the tensor there."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         dst = MakeTensor(None, self._l0_layout(which, sizes), position=f"L0{which}")
         src = GetTile(MakeTensor(None, layout, position="L1"), start, sizes)
-        return tuple(transfer(src, dst, self.arch, element=x.element)), dst
+        return self.move(src, dst, x.element), dst
 
     def _l0_layout(self, which: str, sizes: tuple[int, int]) -> Layout:
         """The layout of a part in L0; of words from nZ in k of whole 16, which Mmad reads with kDirectionAlign."""
@@ -126,12 +130,21 @@ class Plan:
         words = self.a.element.bits == 32 and L1_TAGS[self.a.tag] is nZ
         return zZ.MakeLayout(self.a.element, *sizes, ld=-(-sizes[1] // 16) * 16 if words else None)
 
-    def store(self, block: Block) -> tuple[TransferInstruction, ...]:
+    def load_bias(self, start: int, n: int) -> tuple[TransferInstruction, ...]:
+        """The instructions that move n biases from global memory to L1."""
+        whole = MakeTensor(None, VectorLayout.MakeLayout(self.total, require_origin("C", self.c.layout)[1]), position="GM")
+        return self.move(GetTile(whole, (start,), (n,)), self.memory("l1Bias"), self.total)
+
+    def load_bt(self, n: int) -> tuple[TransferInstruction, ...]:
+        """The instructions that move n biases from L1 to the table of biases."""
+        return self.move(GetTile(self.memory("l1Bias"), (0,), (n,)), self.memory("bt"), self.total)
+
+    def store(self, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[TransferInstruction, ...]:
         """The instructions that move the accumulators of a block to global memory."""
-        m, n, _ = block.extents
-        dst = GetTile(self._gm(self.c), block.start[:2], (m, n))
+        m, n = sizes
+        dst = GetTile(self._gm(self.c), start, sizes)
         src = MakeTensor(None, L0C(self.rows(m), n).layout, position="L0C")
-        made = transfer(src, dst, self.arch, element=self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu)
+        made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu)
         return tuple(self._told(i) for i in made)
 
     def _told(self, i: TransferInstruction) -> TransferInstruction:
@@ -180,21 +193,28 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
-        self._load = _once(plan.load)
-        self._load_l0 = _once(plan.load_l0)
+        self._load, self._load_l0, self._store = _once(plan.load), _once(plan.load_l0), _once(plan.store)
+        self._load_bias, self._load_bt = _once(plan.load_bias), _once(plan.load_bt)
         self._mmad = _once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
         """The statements of all blocks, with the flags that are up before the first, and are waited for behind the last."""
-        own = [*self._own_flags()]
-        yield from (SetFlag(event, i) for event, i in own)
-        yield from ([SetAtomic(True)] if self.plan.adds else [])
+        yield from self.begin()
         for block in blocks:
-            if min(block.extents[:2]) > 0 and block.extents[2] > 0:
-                yield from self._block(block)
+            yield from self.block(block)
         yield from ([SetAtomic(False)] if self.plan.adds else [])
         yield PipeBarrier("ALL")
-        yield from (WaitFlag(event, i) for event, i in own)
+        yield from (WaitFlag(event, i) for event, i in self._own_flags())
+
+    def begin(self) -> Iterator[Any]:
+        """The statements before the first block."""
+        yield from (SetFlag(event, i) for event, i in self._own_flags())
+        yield from ([SetAtomic(True)] if self.plan.adds else [])
+
+    def block(self, block: Block) -> Iterator[Any]:
+        """The statements of a block; of an empty one none."""
+        if min(block.extents) > 0:
+            yield from self._block(block)
 
     def _own_flags(self) -> Iterator[tuple[str, int]]:
         """The flags that say that a buffer may be filled: one for each of A and B in L1, in L0, and of L0C and the biases."""
@@ -242,11 +262,8 @@ class Core:
 
     def _fill_bias(self, block: Block) -> Iterator[Any]:
         (filled, flag), n = self._bias_flags()[0], block.extents[1]
-        plan = self.plan
-        src = MakeTensor(None, VectorLayout.MakeLayout(plan.total, require_origin("C", plan.c.layout)[1]), position="GM")
-        made = transfer(GetTile(src, (block.start[1],), (n,)), plan.memory("l1Bias"), plan.arch, element=plan.total)
         yield WaitFlag(filled, flag)
-        yield _part("biases to L1", "l1Bias", "bias", made)
+        yield _part("biases to L1", "l1Bias", "bias", self._load_bias(block.start[1], n))
         yield SetFlag("MTE2_MTE1", flag)
 
     def _multiply_tile(self, block: Block, at: int, size: int, last: bool) -> Iterator[Any]:
@@ -270,7 +287,7 @@ class Core:
         """A Mmad, with the biases before the first."""
         plan, bias = self.plan, self.plan.bias and first
         if bias:
-            yield from self._load_bias(n)
+            yield from self._fill_bt(n)
         yield SetFlag("MTE1_M", self.next["l0C"])
         yield WaitFlag("MTE1_M", self.next["l0C"])
         unit = (3 if last else 2) if plan.unit_flag else 0
@@ -293,18 +310,17 @@ class Core:
         bias = GetTile(bias, (0,), (n,)) if bias is not None else None
         return mmad(a, b, c, plan.arch, element=elements, init=first, bias=bias, unit_flag=unit)
 
-    def _load_bias(self, n: int) -> Iterator[Any]:
-        plan, ((filled, flag), (read, id_)) = self.plan, self._bias_flags()
-        made = transfer(GetTile(plan.memory("l1Bias"), (0,), (n,)), plan.memory("bt"), plan.arch, element=plan.total)
+    def _fill_bt(self, n: int) -> Iterator[Any]:
+        (filled, flag), (read, id_) = self._bias_flags()
         yield WaitFlag("MTE2_MTE1", flag)
         yield WaitFlag(read, id_)
-        yield _part("biases to BT", "bt", "l1Bias", made)
+        yield _part("biases to BT", "bt", "l1Bias", self._load_bt(n))
         yield SetFlag(filled, flag)
 
     def _out(self, block: Block) -> Iterator[Any]:
         """The accumulators to global memory."""
         stage, plan = self.next["l0C"], self.plan
-        out = _part("C to GM", "C", f"l0C{stage}", plan.store(block))
+        out = _part("C to GM", "C", f"l0C{stage}", self._store(block.start[:2], block.extents[:2]))
         if plan.unit_flag:
             yield out
             return

@@ -25,6 +25,7 @@ from ..schedules.schedule import sizes_of
 from ..tags import RowMajor, Tag, zN
 from .block import L1_TAGS, Core, Operand, Plan, Tiling
 from .check import Product, Report, check_program
+from .estimate import Clock, Estimate, Span, estimated, rates_of
 from .mmad import accumulator_of
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
@@ -163,6 +164,36 @@ class MatmulBlock:
                     before = found.get(work[:2], Work(*work[:2], 0, 0, 0))
                     found[work[:2]] = Work(*work[:2], *(x + y for x, y in zip(before[2:], work[2:])))
         return (*found.values(),)
+
+    def timeline(self, core: IntLike = 0, rates: Any = None) -> tuple[Span, ...]:
+        """The transfers and products of a core over time, predicted, in the order of issue.
+
+        core    its number;  rates  a Rates; by default those published for the architecture
+
+        >>> from tla.ascend import block
+        >>> for span in block((64, 64, 64), (64, 64, 64), (64, 64, 32)).timeline()[:4]: print(*span)
+        MTE2 0 274 A to L1 0
+        MTE2 274 548 B to L1 0
+        MTE1 274 316 A to L0 0
+        MTE1 548 606 B to L0 0
+
+        Raises RangeError for a core that there is not, LeafTypeError where no rates are published.
+        """
+        return tuple(Clock(self.plan, rates_of(self.plan.arch, rates)).spans(self.schedule.core(core)))
+
+    def estimate(self, rates: Any = None) -> Estimate:
+        """How long the kernel takes, predicted: from bytes, runs and products of its instructions, and from its flags.
+
+        rates   a Rates; by default those published for the architecture
+
+        >>> from tla.ascend import block
+        >>> e = block((4096, 4096, 4096), (128, 256, 256), (128, 256, 64), cores=20).estimate()
+        >>> e.bound, e.cycles, e.steps[1]
+        ('M', 880830, {'MTE2': 1956, 'MTE1': 1488, 'M': 2048})
+
+        Raises LeafTypeError where no rates are published (Ascend950), and none are given.
+        """
+        return estimated(self.plan, self.schedule, rates_of(self.plan.arch, rates))
 
     def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold nothing before.

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...core.int_tuple import modes_of
 from ...core.ints import IntLike, Leaf
 from ...core.leaf_arithmetic import ceil_div
+from ...core.questions import at_most
 from .instruction import TransferInstruction, c_text
 from .moved import ROWS, fractal_of, gap_of
-from .side import Side
+from .side import Side, plain
 from .steps import Step, choose, equals, repeat
 
 #: Strides of this many elements, or blocks, and more do not go into one instruction: CATLASS moves row by row then.
@@ -45,6 +47,36 @@ def nd_to_nz(rows: int, inner: bool = False) -> Plan:
 
         whole = TransferInstruction("Nd2Nz", dst.at, src.at, fields, src.element, form)
         yield from choose(step < STRIDE_LIMIT, [whole], repeat(n, row, src, dst))
+
+    return plan
+
+
+def matrices_to_nz(form: str) -> Plan:
+    """Rows that come from several matrices, at one step inside of a matrix and at another from one to the next.
+
+    Either a matrix is what follows at the first step, or what does at the second, in one instruction for all or in one for each: the
+    first of these that fits the fields is taken.
+    """
+
+    def plan(src: Side, dst: Side) -> Iterator[Step]:
+        rows, steps = (modes_of(modes_of(x)[0]) for x in (src.layout.shape, src.layout.stride))
+        count, (step, apart), c0 = plain(rows[0]), map(plain, steps), int(src.element.C0)
+        whole, rest = divmod(src.valid[0], count)
+
+        def made(n: int, stride: int, to: int, more: tuple[int, int, int] = (1, 0, 0), row: int = 0, at: int = 0) -> TransferInstruction:
+            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here, and there [rows]."""
+            fields = {"ndNum": more[0], "nValue": n, "dValue": src.valid[1], "srcDValue": stride, "dstNzNStride": to}
+            fields |= {"srcNdMatrixStride": more[1], "dstNzMatrixStride": more[2] * c0, "dstNzC0Stride": dst.outer(1) // c0}
+            return TransferInstruction("Nd2Nz", dst.at + row * c0, src.at + at, fields, src.element, form)
+
+        last = [made(rest, step, 1, row=whole * count, at=whole * apart)] if rest else []
+        ways = [
+            [*([made(count, step, 1, (whole, apart, count))] if whole else []), *last],
+            [*([made(whole, apart, count, (count, step, 1))] if whole else []), *last],
+            [*(made(count, step, 1, row=i * count, at=i * apart) for i in range(whole)), *last],
+            [made(whole + (i < rest), apart, count, row=i, at=i * step) for i in range(count if whole else rest)],
+        ]
+        yield from next((w for w in ways if all(i.over_fields(at_most) is None for i in w)), ways[0])
 
     return plan
 

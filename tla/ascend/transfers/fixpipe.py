@@ -1,6 +1,7 @@
 """Plans out of L0C, and how Fixpipe converts on the way.
 
-Source: CATLASS include/catlass/gemm/tile: CopyL0CToGmTla, CopyL0CToUBTla, CopyL0CToGmQuantMode, CopyL0CToDstQuantMode.
+Source: CATLASS include/catlass/gemm/tile: CopyL0CToGmTla, CopyL0CToUBTla, CopyL0CToGmQuantMode, CopyL0CToDstQuantMode; to L1 AscendC
+`DataCopy` of DataCopyCO12DstParams.
 """
 
 from __future__ import annotations
@@ -102,6 +103,15 @@ def to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """An accumulator to blocks of C0; float splits the channels."""
     fields = _fields(src, dst, dst.outer(1) // int(dst.element.C0), split=dst.element.bits == 32)
     yield TransferInstruction("Fixpipe", dst.at, src.at, fields, dst.element, "CFG_NZ", settings)
+
+
+def to_l1(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
+    """An accumulator to blocks of C0 in L1, in whole columns of 16, as the manual asks of blocks."""
+    fields = {**_fields(src, dst, dst.outer(1) // int(dst.element.C0), split=False), "nz2ndEn": 0}
+    fields["nSize"] = ceil_div(dst.valid[1], ROWS) * ROWS
+    if "deqScalar" in settings:  # the struct has no field for it
+        settings = {**settings, "Unset": "deqScalar", "Before": "AscendC::SetFixpipePreQuantFlag(deqScalar);"}
+    yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, fields, dst.element, "", settings)
 
 
 def to_image(wide: bool) -> OutPlan:

@@ -93,7 +93,7 @@ class TransferInstruction:
         kind = KINDS[self.name]
         unset = (*kind.unset, self.settings.get("Unset"))
         fields = {f: c_text(v) for f, v in self.parameters.items() if f not in unset}
-        fields |= {f: v for f, v in self.settings.items() if f[0].islower()}
+        fields |= {f: v for f, v in self.settings.items() if f[0].islower() and f not in unset}
         assigned = " ".join(f"p.{kind.spelled.get(name, name)} = {value};" for name, value in fields.items())
         names = {"type": CPP_NAMES.get(self.element.name, "ElementDst"), "source": self.settings.get("Source", "float"), "form": self.form}
         config = self.form.removesuffix("_WIDE")

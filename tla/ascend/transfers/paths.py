@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import depth, rank
+from ...core.int_tuple import depth, leaves, rank
+from ...core.ints import known
 from ...core.layout import Layout
 from ...core.questions import equal
 from .. import tags
@@ -41,8 +42,28 @@ class Path(NamedTuple):
     wanted: Any = None
 
 
+class _Several:
+    """The tag of rows that come from several matrices: rows in two modes, columns side by side."""
+
+    def __str__(self) -> str:
+        return "rows of several matrices"
+
+    def why_not(self, layout: Layout) -> str | None:
+        """The reason that a layout has it not; None if it has."""
+        nested = rank(layout.shape) == 2 and isinstance(layout.shape[0], tuple) and rank(layout.shape[0]) == 2  # type: ignore[index]
+        if not nested or depth(layout.shape) != 2 or isinstance(layout.shape[1], tuple):  # type: ignore[index]
+            return "its rows are not in two modes, or its columns are"
+        if any(known(n) is None for n in leaves((layout.shape, layout.stride))):
+            return "its rows are in two modes of sizes that are not known"
+        return None if equal(layout.stride[1], 1) else "its columns do not lie side by side"  # type: ignore[index]
+
+
+SEVERAL: Any = _Several()
+
 PATHS = (
     Path("GM", "L1", tags.RowMajor, tags.zN, cube.nd_to_nz(0)),
+    Path("GM", "L1", SEVERAL, tags.zN, cube.matrices_to_nz(""), (8, 16, 32)),
+    Path("GM", "L1", SEVERAL, tags.zN, cube.matrices_to_nz("wide"), (8, 16, 32), _950),
     Path("GM", "L1", tags.ColumnMajor, tags.nZ, cube.nd_to_nz(1)),
     Path("GM", "L1", tags.zN, tags.zN, cube.nz_to_nz(0), archs=_ALL),
     Path("GM", "L1", tags.nZ, tags.nZ, cube.nz_to_nz(1), archs=_ALL),
@@ -61,6 +82,7 @@ PATHS = (
     Path("L1", "L0B", tags.zN, tags.nZ, cube.words(0, 16, transposes=False, to_b=True), (32,)),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.to_rows, (8, 16, 32)),
     Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.to_blocks, (8, 16, 32)),
+    Path("L0C", "L1", tags.L0C, tags.zN, fixpipe.to_l1, (8, 16)),
     # Ascend950
     Path("GM", "L1", tags.RowMajor, tags.zN, cube.wide_nd_to_nz(0), archs=_950),
     Path("GM", "L1", tags.ColumnMajor, tags.nZ, cube.wide_nd_to_nz(1), archs=_950),
@@ -83,6 +105,11 @@ PATHS = (
     # rows and vectors
     Path("GM", "UB", tags.RowMajor, tags.RowMajor, vectors.rows("to UB"), (8, 16, 32), _ALL),
     Path("UB", "GM", tags.RowMajor, tags.RowMajor, vectors.rows("to GM"), (8, 16, 32), _ALL),
+    Path("GM", "UB", tags.ColumnMajor, tags.ColumnMajor, vectors.rows("to UB", along=0), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.ColumnMajor, tags.ColumnMajor, vectors.rows("to GM", along=0), (8, 16, 32), _ALL),
+    Path("GM", "UB", tags.zN, tags.zN, cube.nz_to_nz(0), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.zN, tags.zN, cube.nz_to_nz(0), (8, 16, 32), _ALL),
+    Path("UB", "GM", tags.RowMajor, tags.PaddingRowMajor, vectors.rows_to_padded, (8, 16, 32), _ALL),
     Path("GM", "UB", tags.VectorLayout, tags.VectorLayout, vectors.rows("to UB"), (8, 16, 32), _ALL),
     Path("UB", "GM", tags.VectorLayout, tags.VectorLayout, vectors.rows("to GM"), (8, 16, 32), _ALL),
     Path("GM", "L1", tags.VectorLayout, tags.VectorLayout, vectors.vector(32), (8, 16, 32, 64), _ALL),
@@ -157,7 +184,11 @@ def tags_at(position: object, arch: object = AtlasA2) -> tuple[Tag, ...]:
     """
     arch, position = as_architecture(arch), position_of(position)
     paths = [p for p in (*PATHS, *WINDOWS) if arch.name in p.archs]
-    return tuple(dict.fromkeys(tag for p in paths for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag)) if place == position))
+    return tuple(
+        dict.fromkeys(
+            tag for p in paths for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag)) if place == position and tag is not SEVERAL
+        )
+    )
 
 
 def _neighbours(table: list[Path], a: str, b: str) -> str:
@@ -182,6 +213,8 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
     """The reason that a layout has not the tag; None if it has."""
     if not isinstance(layout, Layout):
         return "it has no one shape and stride"
+    if tag is SEVERAL:
+        return SEVERAL.why_not(layout)  # type: ignore[no-any-return]
     if tag in (tags.NC1HWC0, tags.CI1KHKWCOCI0):
         return _why_no_image(tag, layout, element)
     why = Is(tag)[element].why_not(layout)

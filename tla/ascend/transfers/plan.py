@@ -160,6 +160,8 @@ def transfer(
     elif total:
         plan = functools.partial(path.plan, settings=settings_of(width, total, quant, relu, wide))
     elif pad:
+        if path.src_tag not in (tags.RowMajor, tags.VectorLayout):
+            raise LeafTypeError(f"pad=True of a transfer of {path.src_tag}", "rows, or a vector", "leave out pad=")
         plan = rows("to UB", pad=True)
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:
@@ -172,6 +174,21 @@ def transfer(
     except Unproven as error:
         raise Unproven(error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix) from None
     return made
+
+
+def unproved(src: Tensor, dst: Tensor, arch: Architecture, element: Element, **options: Any) -> Iterable[Step]:
+    """The instructions that `transfer` proves to be right, before it does: for what is asked of many tiles, and believed of none.
+
+    options   quant, accumulator and relu, out of L0C
+    """
+    ends = _position("transfer", src), _position("transfer", dst)
+    path = path_of(ends, (src.layout, dst.layout), element, arch, False, None)
+    a, b = side_of(src, element), side_of(dst, element)
+    if ends[0] != "L0C":
+        return tuple(path.plan(a, b))
+    total = _accumulator(src, options["accumulator"])
+    settings = settings_of(element, total, options["quant"], options["relu"], "AtlasA" not in arch.name)
+    return tuple(path.plan(a, b, settings))
 
 
 #: The options that only some ways have: what they are without saying, where they are, and how that is told.

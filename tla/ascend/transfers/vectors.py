@@ -5,29 +5,31 @@ Source: CATLASS include/catlass/epilogue/tile, and gemm/tile: copy_l1_to_bt.hpp,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from ...core.errors import Unproven
 from ...core.ints import Leaf
 from ...core.leaf_arithmetic import ceil_div, larger
 from ..element import CPP_NAMES
 from .cube import Plan
 from .instruction import TransferInstruction
 from .moved import gap_of
-from .side import Side
+from .side import Side, plain
 from .steps import Step, choose, repeat
 
 _PADDING = ", AscendC::DataCopyPadExtParams<{}>({}, 0, {}, 0)"
 
 
-def rows(form: str, pad: bool = False) -> Plan:
-    """Rows of bytes between global memory and UB; `pad` sets what is left of a row's last 32 bytes to 0."""
+def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
+    """Rows of bytes between global memory and UB, along the mode `along`; `pad` sets what is left of a row's last 32 bytes to 0."""
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         valid = src.valid if form == "to UB" else dst.valid
-        high, wide = valid if len(valid) == 2 else (1, valid[0])
+        high, wide = (valid[1 - along], valid[along]) if len(valid) == 2 else (1, valid[0])
         size = src.element.bits // 8
-        steps = (side.outer(0) if len(valid) == 2 else wide for side in (src, dst))
+        steps = (side.outer(1 - along) if len(valid) == 2 else wide for side in (src, dst))
         gaps = {name: larger(0, step - wide) for name, step in zip(("srcStride", "dstStride"), steps)}
         inside = "dstStride" if form == "to UB" else "srcStride"
         fields = {"blockCount": high, "blockLen": wide * size}
@@ -37,6 +39,30 @@ def rows(form: str, pad: bool = False) -> Plan:
         yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form, settings if form == "to UB" else {})
 
     return plan
+
+
+def rows_to_padded(src: Side, dst: Side) -> Iterator[Step]:
+    """Rows of UB into a matrix of padded blocks in global memory: the part of each block by itself."""
+    if src.symbols or dst.symbols:
+        raise Unproven(
+            f"rows into blocks of {dst.layout}", "sizes that are known: how many blocks there are", "make the layouts of numbers"
+        )
+    size, step = src.element.bits // 8, src.outer(0)
+    parts = [[*_parts(dst.start[mode], dst.valid[mode], dst.block(mode))] for mode in (0, 1)]
+    for (row, high), (column, wide) in itertools.product(*parts):
+        at = plain(dst.layout((dst.start[0] + row, dst.start[1] + column))) + dst.base
+        gaps = {"srcStride": (step - wide) * size // 32, "dstStride": (dst.inner(0) - wide) * size}
+        fields = {"blockCount": high, "blockLen": wide * size, **{name: gap_of(gap, high, 2**32) for name, gap in gaps.items()}}
+        yield TransferInstruction("DataCopyPad", at, src.at + row * step + column, fields, src.element, "to GM")
+
+
+def _parts(start: int, size: int, block: int) -> Iterator[tuple[int, int]]:
+    """The parts of a run that lie in one block each: where they begin in the run, and how long they are."""
+    at = 0
+    while at < size:
+        length = min(size - at, block - (start + at) % block)
+        yield at, length
+        at += length
 
 
 def vector(unit: int, even: bool = False) -> Plan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...algebra.flat_modes import flat_modes, step_of
 from ...algebra.predicates import is_injective
@@ -34,17 +34,10 @@ from ..indices.c import requirement
 from . import kernels, serial
 from .loop_nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
 
-
-class Writer(NamedTuple):
-    """A target's writer of copies: write(copy, language); and the blocks that its nests are to have."""
-
-    write: Callable[[Copy, CLanguage], str]
-    blocks: tuple[int, ...]
-
-
-_FUNCTION, _KERNEL = Writer(serial.write, SERIAL_BLOCKS), Writer(kernels.write, GRID_BLOCKS)
-#: Target -> how it writes a copy.
-WRITERS = {name: _FUNCTION if language.threads is None else _KERNEL for name, language in C_FAMILY.items()}
+#: Target -> write(copy, language) that writes a copy, and the blocks that its nests are to have.
+WRITERS: dict[str, tuple[Callable[[Copy, CLanguage], str], tuple[int, ...]]] = {
+    name: (serial.write, SERIAL_BLOCKS) if language.threads is None else (kernels.write, GRID_BLOCKS) for name, language in C_FAMILY.items()
+}
 #: Names that emitted copies use.
 _TAKEN = re.compile(r"dst|src|n|[dknst]\d+|memcpy|get_global_(id|size)")
 
@@ -114,9 +107,9 @@ def emit_copy(source: object, destination: object, target: str = "c", *, element
         f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits",
         *required(c for c, _ in requires),
     ]
-    writer, language = WRITERS[target], C_FAMILY[target]
+    (write, blocks), language = WRITERS[target], C_FAMILY[target]
     checks, first = _checks(language, name, sizes, [node for _c, node in requires], check)
-    return writer.write(Copy(name, nests(to, of, writer.blocks), bits, sizes, remarks, checks, first), language)
+    return write(Copy(name, nests(to, of, blocks), bits, sizes, remarks, checks, first), language)
 
 
 def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:

@@ -108,7 +108,7 @@ class Copy(NamedTuple):
 
 def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
     """The nests that move every valid element of source to its coordinate in target, which have one origin_shape."""
-    names = _names()
+    names = (f"k{n}" for n in itertools.count())
     if all(known(n) is not None for t in (target, source) for n in _integers(t)):
         found = _of_cells(target, source, blocks, names)
         if found is not None:
@@ -136,10 +136,6 @@ def _integers(t: Tensor) -> Iterator[Any]:
     if isinstance(t.layout, Layout):
         yield from leaves(t.layout.shape)
         yield from leaves(t.layout.stride)
-
-
-def _names() -> Iterator[str]:
-    return (f"k{n}" for n in itertools.count())
 
 
 def _loops(modes: Iterable[Any], names: Iterator[str]) -> Iterator[Loop]:

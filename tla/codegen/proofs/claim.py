@@ -41,13 +41,14 @@ class Claim:
     bits       of the integers that the text computes with; None where they have no end, and quotients are rounded down
     extents    of each mode, those of its leaves
     given      the leaves whose facts hold
+    trees      what the definition is made of besides the extents
     has_bits   whether the definition has an exclusive or
     """
 
     has_bits = False
 
-    def __init__(self, function: Function, bits: int | None, shape: Any, given: Iterable[Any]) -> None:
-        self.function, self.bits = function, bits
+    def __init__(self, function: Function, bits: int | None, shape: Any, given: Iterable[Any], trees: Iterable[Tree] = ()) -> None:
+        self.function, self.bits, self.trees = function, bits, [*trees]
         self.extents = [[*map(leaf_tree, leaves(m))] for m in modes_of(shape)]
         symbols = {n for x in given if hasattr(x, "symbols") for n in poly_of(x).scope}
         self.facts = [*function.requires, *facts(symbols)]
@@ -59,19 +60,19 @@ class Claim:
 
     def names(self) -> Iterator[str]:
         """The names in it that are no coordinates: the function may have no need of them."""
-        yield from (n for mode in self.extents for t in mode for n in _names(t))
-        yield from (n for _relation, a, b in self.facts for t in (a, b) for n in _names(t))
+        trees = (*(t for mode in self.extents for t in mode), *(t for _relation, a, b in self.facts for t in (a, b)), *self.trees)
+        yield from (n for t in trees for n in _names(t))
 
 
 class OffsetClaim(Claim):
     """The claim that a function computes a layout's offset: digits times strides, then what is composed with it."""
 
     def __init__(self, layout: Any, function: Function, bits: int | None) -> None:
-        inner = innermost(layout)
-        super().__init__(function, bits, inner.shape, [*leaves((inner.shape, inner.stride)), *_starts(layout)])
-        strides = inner.stride if isinstance(inner.shape, tuple) else (inner.stride,)
+        inner, starts = innermost(layout), [*_starts(layout)]
+        self.layout, self.strides = layout, [[*map(leaf_tree, leaves(m))] for m in modes_of(inner.stride)]
+        trees = [*(t for mode in self.strides for t in mode), *map(leaf_tree, starts)]
+        super().__init__(function, bits, inner.shape, [*leaves((inner.shape, inner.stride)), *starts], trees)
         self.has_bits = layout is not inner
-        self.layout, self.strides = layout, [[*map(leaf_tree, leaves(m))] for m in strides]
 
     def definition(self, values: Any, digits: list[list[Any]]) -> Any:
         pairs = [(d, values.value(t)) for mode, strides in zip(digits, self.strides) for d, t in zip(mode, strides)]
@@ -82,10 +83,6 @@ class OffsetClaim(Claim):
             return offset
         inside = self._around(layout.inner, values, offset)
         return values.through(layout.outer, values.value(leaf_tree(layout.offset)) + inside)
-
-    def names(self) -> Iterator[str]:
-        yield from super().names()
-        yield from (n for t in (*(t for mode in self.strides for t in mode), *map(leaf_tree, _starts(self.layout))) for n in _names(t))
 
 
 class GuardClaim(Claim):
@@ -101,9 +98,10 @@ class GuardClaim(Claim):
         shape = place.shape if isinstance(place, Layout) else place
         start = tuple(as_coordinate(start)) + (0,) * len(bounds)
         steps = [t.value if isinstance(t, ScaledBasis) else t for t in self.strides or ()]
-        super().__init__(function, bits, shape, [*leaves(shape), *steps, *start, *bounds])
         self.start = [*map(leaf_tree, start)]
         self.bounds = [f"valid_{k}" if type(n) is int else leaf_tree(n) for k, n in enumerate(bounds)]
+        moved = [leaf_tree(t.value) for t in self.strides or () if isinstance(t, ScaledBasis)]
+        super().__init__(function, bits, shape, [*leaves(shape), *steps, *start, *bounds], [*self.start, *self.bounds, *moved])
         self.least = least
 
     def definition(self, values: Any, digits: list[list[Any]]) -> Any:
@@ -124,11 +122,6 @@ class GuardClaim(Claim):
             if isinstance(t, ScaledBasis) and t.path == (k,):
                 total = total + d * values.value(leaf_tree(t.value))
         return total
-
-    def names(self) -> Iterator[str]:
-        yield from super().names()
-        yield from (n for t in (*self.start, *self.bounds) for n in _names(t))
-        yield from (n for t in self.strides or () if isinstance(t, ScaledBasis) for n in _names(leaf_tree(t.value)))
 
 
 class ConditionClaim(Claim):

@@ -157,12 +157,15 @@ def _dsl_layout(tma: TMACopy) -> str:
 
 def _row_major(tma: TMACopy, system: str) -> tuple[list[int], int]:
     """The box and the bytes of the swizzle, the contiguous mode last."""
-    m = tma.map
+    return [*tma.map.box[::-1]], _span(tma.map, system)
+
+
+def _span(m: TensorMap | Im2colMap, system: str) -> int:
+    """The bytes of the swizzle."""
     if m.swizzle not in _SPANS:
-        raise RangeError(
-            f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')"
-        )
-    return [*m.box[::-1]], _SPANS[m.swizzle]
+        what = f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}"
+        raise RangeError(what, "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')")
+    return _SPANS[m.swizzle]
 
 
 def _listed(values: Iterable[Any]) -> str:
@@ -171,12 +174,15 @@ def _listed(values: Iterable[Any]) -> str:
 
 def _tensor(m: TensorMap | Im2colMap) -> str:
     """Shape and strides in elements, the contiguous mode last."""
+    if m.packing:
+        fix = "give both layouts in uint8, two values in each, or write emit_tma(tma, 'cuda')"
+        raise RangeError(f"emit_tma for triton and gluon: a tensor of {m.element}, {m.element.bits} bits", "elements of whole bytes", fix)
     strides = (d * 8 // m.element.bits for d in m.strides[::-1])
     return f"x, shape={_listed(m.shape[::-1])}, strides={_listed(strides)}"
 
 
 def _gluon_layout(m: TensorMap | Im2colMap, rank: int) -> str:
-    return f"layout=gl.NVMMASharedLayout(swizzle_byte_width={_SPANS[m.swizzle]}, element_bitwidth={m.element.bits}, rank={rank})"
+    return f"layout=gl.NVMMASharedLayout(swizzle_byte_width={_span(m, 'gluon')}, element_bitwidth={m.element.bits}, rank={rank})"
 
 
 def _triton(tma: TMACopy) -> str:
@@ -196,15 +202,11 @@ def _block(tma: TMACopy, system: str) -> list[int]:
 
 def _gluon_im2col(tma: Im2colCopy) -> str:
     """Corners and steps stand in the order of the shape there: D, H, W."""
-    m, block = tma.map, [tma.map.pixels, tma.map.channels]
-    if m.swizzle not in _SPANS:
-        raise RangeError(
-            f"emit_tma for gluon: the swizzle {m.swizzle} of {m.element}", "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')"
-        )
+    m, block, layout = tma.map, [tma.map.pixels, tma.map.channels], _gluon_layout(tma.map, 2)
     _require_powers(block, "gluon")
     corners = f"pixel_box_lower_corner={_listed(m.lower[::-1])}, pixel_box_upper_corner={_listed(m.upper[::-1])}"
     steps = f"element_strides={_listed(m.element_strides[::-1])}"
-    return f"TensorDescriptorIm2Col({_tensor(m)}, block_shape={block}, {_gluon_layout(m, 2)}, {steps}, {corners})"
+    return f"TensorDescriptorIm2Col({_tensor(m)}, block_shape={block}, {layout}, {steps}, {corners})"
 
 
 def _pallas(tma: TMACopy) -> str:

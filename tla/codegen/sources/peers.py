@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...algebra.codomain import coshape
 from ...core.basis import Basis, E, ScaledBasis
@@ -34,10 +34,6 @@ def _plain(x: object, system: str, fix: str) -> Layout:
     if isinstance(x, Layout):
         return x
     raise LeafTypeError(f"{shown(x)} as source of {system}", "a plain layout: it has no other", fix)
-
-
-def _elements(d: Basis, element: Callable[[ScaledBasis], str]) -> str:
-    return " + ".join(map(element, d.terms))
 
 
 # ------------------------------------------------------------------------------------------------------- FlyDSL
@@ -87,7 +83,7 @@ def pycute(x: object) -> str:
 def _python(x: IntTupleLike) -> str:
     if isinstance(x, tuple):
         return f"({', '.join(map(_python, x))}{',' if len(x) == 1 else ''})"
-    return _elements(x, _python_element) if isinstance(x, Basis) else _number(x, "PyCuTe")
+    return " + ".join(map(_python_element, x.terms)) if isinstance(x, Basis) else _number(x, "PyCuTe")
 
 
 def _python_element(x: ScaledBasis) -> str:

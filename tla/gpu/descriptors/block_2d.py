@@ -15,7 +15,7 @@ from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ...core.questions import require
 from ...tensors.tensor import Tensor
-from ..instructions.atom import side_by_side, tv
+from ..instructions.atom import tv, tv_of
 from ..instructions.elements import element_of, require_number
 
 LANES = 16
@@ -93,7 +93,7 @@ class Block2D:
 
         RangeError for a prefetch, which has no destination, and where the extension leaves the order, or some lanes, undefined.
         """
-        rows, blocks = (self.rows, 1), (self.count, self.rows * self.columns)
+        blocks = (self.count, self.rows * self.columns)
         if self.operation == "prefetch":
             raise RangeError(f"who holds what of {self.name}", "a read or a write", "ask the read of the same shape")
         if self.operation == "read_transpose":
@@ -103,12 +103,9 @@ class Block2D:
         if self.columns == 8:
             if self.rows == 1:
                 raise RangeError(f"who holds what of {self.name}", "2 rows or more: lanes 8 to 15 are undefined", "read 2 rows")
-            lanes, values = ((8, 2), (self.rows, 1)), [(self.rows // 2, 2), blocks]
-        else:
-            each = self.columns // LANES
-            lanes, values = (LANES, each * self.rows), [(each, self.rows), rows, blocks]  # type: ignore[assignment]
-        shape, stride = side_by_side(values)
-        return tv((lanes[0], shape), (lanes[1], stride))
+            return tv_of([(8, self.rows), (2, 1)], [(self.rows // 2, 2), blocks])
+        each = self.columns // LANES
+        return tv_of([(LANES, each * self.rows)], [(each, self.rows), (self.rows, 1), blocks])
 
 
 def block_2d(operation: str, gmem: object, rows: int, columns: int, count: int = 1, *, element: object = None) -> Block2D:

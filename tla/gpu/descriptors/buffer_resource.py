@@ -10,6 +10,7 @@ Source: the ISA manuals of AMD's CDNA 1 to 3, "Buffer resource descriptor" and "
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from ...core.leaf_arithmetic import plus, times
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
 from ..instructions.elements import element_of, require_number
+from .canonical import nearest
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -183,21 +185,17 @@ def buffer_resource(layout: Any, element: object = None, *, base: int = 0) -> Bu
     size = element.bits // 8
     if not size:
         raise LeafTypeError(f"buffer_resource of {element}", "elements of 8 bits or more", "see the records as uint8: recast[uint8]")
-    best: tuple[int, Any, Layout] | None = None
-    for group in (0, *(g for g in INDEX_STRIDES if records > 1 and ELEMENT_BYTES % size == 0)):
-        wanted = _buffer(given, group, records, count, ELEMENT_BYTES // size if group else 1)
-        if wanted is None:
-            continue
-        stride, candidate = wanted
-        image = offsets(candidate)[:records, :count]
-        wrong = int((given != image).sum())
-        if not wrong:
-            begin = require_number("the base of a buffer", base) + int(start)
-            return BufferResource(begin, stride * size, records if stride else count * size, group)
-        if best is None or wrong < best[0]:
-            best = (wrong, image, candidate)
-    assert best is not None
-    raise _differs(layout, given, best[1], best[2], size)
+    found = nearest(given, ((made, offsets(made[2])[:records, :count]) for made in _buffers(given, records, count, size)))
+    assert found is not None  # a buffer that is not swizzled
+    (group, stride, closest), wanted, at = found
+    if at is None:
+        begin = require_number("the base of a buffer", base) + int(start)
+        return BufferResource(begin, stride * size, records if stride else count * size, group)
+    raise DivisibilityError(
+        f"buffer_resource of {shown(layout)}: {at} lies at byte {int(given[at]) * size}",
+        f"byte {int(wanted[at]) * size}, as in {closest}",
+        f"swizzle records in groups of {', '.join(map(str, INDEX_STRIDES[:-1]))} or {INDEX_STRIDES[-1]}, or give them one stride",
+    )
 
 
 def _extents(layout: Any) -> tuple[int, int]:
@@ -215,25 +213,14 @@ def _extents(layout: Any) -> tuple[int, int]:
     return records, count
 
 
-def _buffer(given: Any, group: int, records: int, count: int, each: int) -> tuple[int, Layout] | None:
-    """The stride [elements] and the layout of the buffer with such groups whose records are as far apart as the given ones."""
-    if not group:
-        stride = int(given[1, 0] - given[0, 0]) if records > 1 else count
-        return stride, Layout((records, count), (stride, static(1)))
-    stride = int(given[group, 0] - given[0, 0]) // group if records > group else -(-count // each) * each
-    if stride % each or stride < count:
-        return None
-    groups, pieces = -(-records // group), -(-count // each)
-    return stride, Layout(((group, groups), (each, pieces)), ((each, stride * group), (static(1), each * group)))
-
-
-def _differs(layout: Layout, given: npt.NDArray[Any], wanted: npt.NDArray[Any], nearest: Layout, size: int) -> DivisibilityError:
-    import numpy as np
-
-    index = int(np.argmax((given != wanted).ravel(order="F")))
-    at = tuple(int(i) for i in np.unravel_index(index, given.shape, order="F"))
-    return DivisibilityError(
-        f"buffer_resource of {shown(layout)}: {at} lies at byte {int(given[at]) * size}",
-        f"byte {int(wanted[at]) * size}, as in {nearest}",
-        f"swizzle records in groups of {', '.join(map(str, INDEX_STRIDES[:-1]))} or {INDEX_STRIDES[-1]}, or give them one stride",
-    )
+def _buffers(given: npt.NDArray[Any], records: int, count: int, size: int) -> Iterator[tuple[int, int, Layout]]:
+    """The buffers whose records are as far apart as the given ones: records of a group, 0 for no swizzle; stride [elements]; layout."""
+    stride = int(given[1, 0] - given[0, 0]) if records > 1 else count
+    yield 0, stride, Layout((records, count), (stride, static(1)))
+    each = ELEMENT_BYTES // size
+    for group in INDEX_STRIDES if records > 1 and ELEMENT_BYTES % size == 0 else ():
+        stride = int(given[group, 0] - given[0, 0]) // group if records > group else -(-count // each) * each
+        if stride % each == 0 and stride >= count:
+            groups, pieces = -(-records // group), -(-count // each)
+            shape = (group, groups), (each, pieces)
+            yield group, stride, Layout(shape, ((each, stride * group), (static(1), each * group)))

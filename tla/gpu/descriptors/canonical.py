@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...algebra.divide import tile_to_shape, tiled_divide
 from ...core.composed import ComposedLayout
@@ -26,6 +27,10 @@ from ...tensors.tensor import Tensor
 from ..instructions.atom import Major
 from ..instructions.elements import as_element
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+C = TypeVar("C")
 _0 = static(0)
 #: The bits of a unit of shared memory, 16 bytes, and the rows of a core matrix.
 UNIT_BITS, ROWS = 128, 8
@@ -161,23 +166,26 @@ class Swizzled(NamedTuple):
     inner: Layout
 
 
-def taken_apart(layout: object, element: Element) -> Swizzled | Reason:
-    """The swizzle mode, offset and inner layout of a layout of shared memory; the reason if it has another swizzle."""
+def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
+    """The swizzle mode, offset and inner layout of shared memory, a tensor or its layout; DivisibilityError if it has another swizzle.
+
+    where   what a message begins with
+    """
+    layout = layout.layout if isinstance(layout, Tensor) else layout
     if isinstance(layout, Layout):
         return Swizzled(MODES["INTER"], _0, layout)
     if not isinstance(layout, ComposedLayout):
         raise LeafTypeError(f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout")
     if not isinstance(layout.inner, Layout) or isinstance(layout.outer, (Layout, ComposedLayout)):
-        return Reason(
-            f"{shown(layout)}: more than one swizzle over a layout", "Sw<B,M,S> o offset o layout", "leave one of the swizzles out"
-        )
+        what = f"{where}{shown(layout)}: more than one swizzle over a layout"
+        raise DivisibilityError(what, "Sw<B,M,S> o offset o layout", "leave one of the swizzles out")
     swizzle = layout.outer
     for mode in MODES.values():
         if (swizzle.bits, swizzle.base, swizzle.shift) == (mode.bits, element_base(mode, element.bits), mode.shift):
             return Swizzled(mode, layout.offset, layout.inner)
     given = [f"Sw<{m.bits},{element_base(m, element.bits)},{m.shift}>" for m in MODES.values() if m.bits]
-    what = f"the swizzle {swizzle} of elements of {element.bits} bits"
-    return Reason(what, ", ".join(given[:-1]) + f" or {given[-1]}: no other is one of 32, 64 or 128 bytes", "take an atom of GMMA or UMMA")
+    expected = ", ".join(given[:-1]) + f" or {given[-1]}: no other is one of 32, 64 or 128 bytes"
+    raise DivisibilityError(f"{where}the swizzle {swizzle} of elements of {element.bits} bits", expected, "take an atom of GMMA or UMMA")
 
 
 class Canonical(NamedTuple):
@@ -226,34 +234,54 @@ write tile_to_shape(GMMA.K_SW128[half], (_64,_64), (_1,_2))
 
     Tiles of a buffer, which descriptors read, need not be whole atoms: ask for the buffer's. Source: CuTe `GMMA::Layout_K_SW128_Atom`.
     """
-    import numpy as np
-
     element = as_element(element)
     layout = layout.layout if isinstance(layout, Tensor) else layout
     shape = _known_shape(layout)
     given = offsets(layout)
-    best: tuple[int, Any, Canonical] | None = None
-    for name, atom in _atoms().items():
+    found = nearest(given, _candidates(shape, element))
+    if found is None:
+        least = product_each(GMMA.K_INTER[element].shape)
+        return Reason(f"{shown(layout)}: an extent that no atom divides", f"multiples of {shown(least)} at least", "pad it to these")
+    closest, wanted, at = found
+    if at is None:
+        return closest
+    bytes_of = [f"{int(x[at]) * element.bits / 8:g}" for x in (given, wanted)]
+    return Reason(
+        f"{shown(layout)}: {at} lies at byte {bytes_of[0]}",
+        f"byte {bytes_of[1]}, as in {closest}",
+        f"write tile_to_shape({closest.atom}[{element}], {shown(tuple(map(static, shape)))}, {shown(closest.order)})",
+    )
+
+
+def _candidates(shape: tuple[int, ...], element: Element) -> Iterator[tuple[Canonical, npt.NDArray[Any]]]:
+    """Every canonical layout of a shape, with its offsets; atoms of UMMA that GMMA has too are GMMA's."""
+    umma = {f"UMMA.{n}": a for n, a in UMMA.atoms.items() if n not in GMMA.atoms}
+    for name, atom in (umma | {f"GMMA.{n}": a for n, a in GMMA.atoms.items()}).items():
         tile = atom[element]
         if any(n % int(m) or not n for n, m in zip(shape, product_each(tile.shape))):
             continue
         for order in itertools.permutations(map(static, range(1, len(shape) + 1))):
-            found = Canonical(name, order)
-            wanted = offsets(tile_to_shape(tile, shape, order))
-            wrong = np.count_nonzero(given != wanted)
-            if not wrong:
-                return found
-            if best is None or wrong < best[0]:
-                best = (int(wrong), wanted, found)
+            yield Canonical(name, order), offsets(tile_to_shape(tile, shape, order))
+
+
+def nearest(given: npt.NDArray[Any], candidates: Iterable[tuple[C, Any]]) -> tuple[C, Any, tuple[int, ...] | None] | None:
+    """The candidate whose values agree with the given ones at the most coordinates, the first without a difference if there is one.
+
+    Returns   the candidate, its values, the first coordinate that differs, the first mode fastest; None for no candidates
+    """
+    import numpy as np
+
+    best: tuple[int, C, Any] | None = None
+    for candidate, values in candidates:
+        wrong = int(np.count_nonzero(given != values))
+        if not wrong:
+            return candidate, values, None
+        if best is None or wrong < best[0]:
+            best = (wrong, candidate, values)
     if best is None:
-        least = product_each(GMMA.K_INTER[element].shape)
-        return Reason(f"{shown(layout)}: an extent that no atom divides", f"multiples of {shown(least)} at least", "pad it to these")
-    return _first_that_differs(layout, element, given, *best[1:])
-
-
-def _atoms() -> dict[str, CanonicalAtom]:
-    """Every atom by its name; those of UMMA that GMMA has too are GMMA's."""
-    return {f"UMMA.{n}": a for n, a in UMMA.atoms.items() if n not in GMMA.atoms} | {f"GMMA.{n}": a for n, a in GMMA.atoms.items()}
+        return None
+    index = int(np.argmax((given != best[2]).ravel(order="F")))
+    return *best[1:], tuple(int(i) for i in np.unravel_index(index, given.shape, order="F"))
 
 
 def _known_shape(layout: Any) -> tuple[int, ...]:
@@ -268,16 +296,3 @@ def _known_shape(layout: Any) -> tuple[int, ...]:
     if math.prod(extents) > MOST:
         raise RangeError(f"canonical of {shown(layout)}", f"at most {MOST} elements, 256 KiB", "take the layout of one buffer")
     return extents
-
-
-def _first_that_differs(layout: Any, element: Element, given: Any, wanted: Any, nearest: Canonical) -> Reason:
-    import numpy as np
-
-    index = int(np.argmax((given != wanted).ravel(order="F")))
-    at = tuple(int(i) for i in np.unravel_index(index, given.shape, order="F"))
-    bytes_of = [f"{int(x[at]) * element.bits / 8:g}" for x in (given, wanted)]
-    return Reason(
-        f"{shown(layout)}: {at} lies at byte {bytes_of[0]}",
-        f"byte {bytes_of[1]}, as in {nearest}",
-        f"write tile_to_shape({nearest.atom}[{element}], {shown(tuple(map(static, given.shape)))}, {shown(nearest.order)})",
-    )

@@ -7,6 +7,7 @@ ldmatrix, stmatrix and cp.async by the PTX manual.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...algebra.modes import take
@@ -26,13 +27,16 @@ from ..instructions.names import atoms
 from .block_2d import SHAPES, block_2d
 from .buffer_resource import buffer_resource
 from .canonical import UNIT_BITS, taken_apart
+from .loads_to_lds import loads_to_lds
 from .matrix_descriptor import umma_descriptor, wgmma_descriptor
 from .operand_reads import operand_reads
 from .tma import make_tma_copy
 from .vectors import vectors_along
 
 if TYPE_CHECKING:
+    from .block_2d import Block2D
     from .descriptor import Descriptor
+    from .operand_reads import OperandReads
     from .tma import TMACopy
 
 
@@ -40,8 +44,8 @@ class Contract(NamedTuple):
     """An instruction, and whether it could take a layout.
 
     instruction   what it is;  holds  whether it could
-    given         what it is given then: a Descriptor, a TMACopy, OperandReads, a Block2D, a BufferResource, or the layout of
-                  16-byte units
+    given         what it is given then: a Descriptor, a TMACopy, OperandReads, LoadsToLds, a Block2D, a BufferResource, or the layout
+                  of 16-byte units
     reason        why not, with what was expected and a fix
 
     >>> from tla import parse
@@ -70,7 +74,8 @@ def contracts(layout: object, element: object) -> list[Contract]:
     Returns   a Contract for each. Of shared memory: wgmma and tcgen05.mma by the first tile of 64 or 128 rows and 32 bytes of K,
               tcgen05.cp by its 128 rows of 256 bits; ldmatrix, stmatrix, cp.async and AMD's ds_read_b128 by rows of 16 bytes; MFMA
               of CDNA 3 and WMMA of RDNA 4 by the loads of their first A; TMA by a global tensor with the layout's own contiguous
-              mode. Of global memory: Intel's 2D block loads and stores of 8 rows, and AMD's buffer loads, by its resource
+              mode; AMD's loads straight to LDS by one wave. Of global memory: Intel's 2D block loads and stores of 8 rows, and AMD's
+              buffer loads, by its resource
 
     >>> from tla import tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, contracts, half
@@ -92,6 +97,8 @@ def contracts(layout: object, element: object) -> list[Contract]:
     block_2d read False
     block_2d write False
     buffer_load False
+    load to LDS gfx942 True
+    load to LDS gfx950 True
 
     Source: the PTX manual.
     """
@@ -114,24 +121,18 @@ def _tile(layout: Any, rows: int, k: int) -> Tensor:
     return local_tile(tensor, (static(min(rows, int(size(tensor.layout[0])))), static(k)), (0, 0))
 
 
-def _wgmma(major: Major) -> Callable[[Any, Element], Any]:
-    def check(layout: object, element: Element) -> Any:
-        _require_major("wgmma", wgmma.majors, major, element)
-        return wgmma_descriptor(_tile(layout, 64, 2 * UNIT_BITS // element.bits), major, element)
-
-    return check
+def _wgmma(major: Major, layout: object, element: Element) -> Descriptor:
+    _require_major("wgmma", wgmma.majors, major, element)
+    return wgmma_descriptor(_tile(layout, 64, 2 * UNIT_BITS // element.bits), major, element)
 
 
-def _tcgen05_mma(major: Major) -> Callable[[Any, Element], Any]:
-    def check(layout: object, element: Element) -> Any:
-        _require_major("tcgen05.mma", tcgen05.majors, major, element)
-        found = umma_descriptor(_tile(layout, 128, 2 * UNIT_BITS // element.bits), major, element)
-        if major is Major.MN and element.bits == 32 and found.mode.name != "SW128_32B":
-            what = f"tcgen05.mma of {element}, MN-major under {found.mode.name}"
-            raise RangeError(what, "128 bytes in pieces of 32, for elements of 32 bits", f"tile UMMA.MN_SW128_32B[{element}]")
-        return found
-
-    return check
+def _tcgen05_mma(major: Major, layout: object, element: Element) -> Descriptor:
+    _require_major("tcgen05.mma", tcgen05.majors, major, element)
+    found = umma_descriptor(_tile(layout, 128, 2 * UNIT_BITS // element.bits), major, element)
+    if major is Major.MN and element.bits == 32 and found.mode.name != "SW128_32B":
+        what = f"tcgen05.mma of {element}, MN-major under {found.mode.name}"
+        raise RangeError(what, "128 bytes in pieces of 32, for elements of 32 bits", f"tile UMMA.MN_SW128_32B[{element}]")
+    return found
 
 
 def _require_major(name: str, majors: Callable[[Element], tuple[Major, ...]], major: Major, element: Element) -> None:
@@ -152,64 +153,46 @@ def _tcgen05_cp(layout: object, element: Element) -> Descriptor:
     return umma_descriptor(tile, "K", element)
 
 
-def _operand_a(arch: str) -> Callable[[Any, Element], Any]:
+def _operand_a(arch: str, layout: object, element: Element) -> OperandReads:
     """The loads of A of an architecture's first matrix instruction for the type, of one block."""
-
-    def check(layout: object, element: Element) -> Any:
-        known = [a for a in atoms(arch=arch, kind=MMAAtom) if a.blocks == 1]
-        atom = next((a for a in known if a.val_A is element), None)
-        if atom is None:
-            types = ", ".join(dict.fromkeys(a.val_A.name for a in known))
-            raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first")
-        m, _n, k = map(int, atom.shape_mnk)
-        return operand_reads(atom, "A", _tile(layout, m, k).layout)
-
-    return check
+    known = [a for a in atoms(arch=arch, kind=MMAAtom) if a.blocks == 1]
+    atom = next((a for a in known if a.val_A is element), None)
+    if atom is None:
+        types = ", ".join(dict.fromkeys(a.val_A.name for a in known))
+        raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first")
+    m, _n, k = map(int, atom.shape_mnk)
+    return operand_reads(atom, "A", _tile(layout, m, k).layout)
 
 
-def _block(operation: str) -> Callable[[Any, Element], Any]:
-    def check(layout: object, element: Element) -> Any:
-        columns = next((s.width for s in SHAPES[operation] if s.bits == element.bits), 16)
-        return block_2d(operation, layout, 8, columns, element=element)
-
-    return check
+def _block(operation: str, layout: object, element: Element) -> Block2D:
+    columns = next((s.width for s in SHAPES[operation] if s.bits == element.bits), 16)
+    return block_2d(operation, layout, 8, columns, element=element)
 
 
-def _transposed(check: Callable[[Any, Element], Any]) -> Callable[[Any, Element], Any]:
-    """A check of the instructions that transpose: only elements of 8 and 16 bits."""
-
-    def checked(layout: Any, element: Element) -> Any:
-        if element.bits not in (8, 16):
-            raise LeafTypeError(f"{element}, transposed", "elements of 8 or 16 bits", "use the other major, or plain loads")
-        return check(layout, element)
-
-    return checked
+def _transposed_rows(layout: object, element: Element) -> Any:
+    """Rows of the instructions that transpose: only elements of 8 and 16 bits."""
+    if element.bits not in (8, 16):
+        raise LeafTypeError(f"{element}, transposed", "elements of 8 or 16 bits", "use the other major, or plain loads")
+    return _rows_of_16_bytes(0, layout, element)
 
 
-def _rows_of_16_bytes(mode: int | None) -> Callable[[Any, Element], Any]:
-    """Whether 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
-
-    def check(layout: object, element: Element) -> Any:
-        parts = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
-        if isinstance(parts, Reason):
-            raise DivisibilityError(*parts)
-        reason = None
-        for i in range(rank(parts.inner)) if mode is None else (mode,):
-            vectors = vectors_along(i, parts.inner, UNIT_BITS, element, "pad rows to 16 bytes, or use another major")
-            if (reason := vectors.why_not(lambda: "contracts")) is None:
-                return upcast[vectors.elements](parts.inner)
-        raise DivisibilityError(*(reason or Reason("a layout of no modes", "two, (MN, K)", "give a stage")))
-
-    return check
+def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Any:
+    """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
+    inner = taken_apart("", layout, element).inner
+    reason = Reason("a layout of no modes", "two, (MN, K)", "give a stage")
+    for i in range(rank(inner)) if mode is None else (mode,):
+        vectors = vectors_along(i, inner, UNIT_BITS, element, "pad rows to 16 bytes, or use another major")
+        if (why := vectors.why_not(lambda: "contracts")) is None:
+            return upcast[vectors.elements](inner)
+        reason = why
+    raise DivisibilityError(*reason)
 
 
 def _tma(layout: object, element: Element) -> TMACopy:
     """A TMA load of a global tensor that has the layout's extents and its contiguous mode."""
-    inner = taken_apart(layout.layout if isinstance(layout, Tensor) else layout, element)
-    if isinstance(inner, Reason):
-        raise DivisibilityError(*inner)
-    extents = product_each(inner.inner.shape)
-    first = min(range(len(extents)), key=lambda i: _step(inner.inner, i))
+    inner = taken_apart("", layout, element).inner
+    extents = product_each(inner.shape)
+    first = min(range(len(extents)), key=lambda i: _step(inner, i))
     strides, step = [0] * len(extents), 1
     for i in [first, *(i for i in range(len(extents)) if i != first)]:
         strides[i], step = step, step * int(extents[i])
@@ -226,21 +209,23 @@ def _step(inner: Layout, i: int) -> int:
 
 
 _CHECKS: dict[str, Callable[[Any, Element], Any]] = {
-    "wgmma K": _wgmma(Major.K),
-    "wgmma MN": _wgmma(Major.MN),
-    "tcgen05.mma K": _tcgen05_mma(Major.K),
-    "tcgen05.mma MN": _tcgen05_mma(Major.MN),
+    "wgmma K": partial(_wgmma, Major.K),
+    "wgmma MN": partial(_wgmma, Major.MN),
+    "tcgen05.mma K": partial(_tcgen05_mma, Major.K),
+    "tcgen05.mma MN": partial(_tcgen05_mma, Major.MN),
     "tcgen05.cp 128x256b": _tcgen05_cp,
-    "ldmatrix": _rows_of_16_bytes(1),
-    "ldmatrix.trans": _transposed(_rows_of_16_bytes(0)),
-    "stmatrix": _rows_of_16_bytes(1),
-    "stmatrix.trans": _transposed(_rows_of_16_bytes(0)),
-    "cp.async 16": _rows_of_16_bytes(None),
-    "ds_read_b128": _rows_of_16_bytes(None),
-    "MFMA A": _operand_a("cdna3"),
-    "WMMA A": _operand_a("rdna4"),
+    "ldmatrix": partial(_rows_of_16_bytes, 1),
+    "ldmatrix.trans": _transposed_rows,
+    "stmatrix": partial(_rows_of_16_bytes, 1),
+    "stmatrix.trans": _transposed_rows,
+    "cp.async 16": partial(_rows_of_16_bytes, None),
+    "ds_read_b128": partial(_rows_of_16_bytes, None),
+    "MFMA A": partial(_operand_a, "cdna3"),
+    "WMMA A": partial(_operand_a, "rdna4"),
     "TMA": _tma,
-    "block_2d read": _block("read"),
-    "block_2d write": _block("write"),
+    "block_2d read": partial(_block, "read"),
+    "block_2d write": partial(_block, "write"),
     "buffer_load": buffer_resource,
+    "load to LDS gfx942": partial(loads_to_lds, arch="gfx942"),
+    "load to LDS gfx950": partial(loads_to_lds, arch="gfx950"),
 }

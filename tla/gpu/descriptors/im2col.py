@@ -26,7 +26,7 @@ from ...tensors.tensor import Tensor
 from ..instructions.elements import element_of, require_number
 from .tensor_map import CORNERS, MAX_BOX, MAX_PIXELS, Im2colMap, swizzle_name
 from .tma import box_values, require_own_places, shared_of
-from .tma_basis import runs_of
+from .tma_basis import bytes_of, runs_of
 
 
 class Im2colBox(NamedTuple):
@@ -151,7 +151,7 @@ def make_im2col_copy(
     tensor_map = Im2colMap(
         element=element,
         shape=extents,
-        strides=tuple(d * (element.bits // 8) for d in steps),
+        strides=(element.bits // 8, *(bytes_of(where, d, element) for d in steps[1:])),
         element_strides=(1, *steps_of, 1),
         swizzle=swizzle_name(parts.mode),
         l2_promotion=l2_promotion,

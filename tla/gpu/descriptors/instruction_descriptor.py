@@ -91,8 +91,8 @@ def instruction_descriptor(
     a, b = atom.types or (atom.val_A, atom.val_B)
     fields = {"sparse_id2": 0, "sparse_flag": int(atom.sparsity is not None)}
     fields |= {"a_format": FORMATS[kind][a.name], "b_format": FORMATS[kind][b.name]}
-    fields |= {"a_negate": int(negate_a), "b_negate": int(negate_b), "a_major": _code(atom.major_A), "b_major": _code(atom.major_B)}
-    fields |= {"n_dim": n >> 3, "m_dim": m >> 4}
+    fields |= {"a_negate": int(negate_a), "b_negate": int(negate_b), "a_major": int(atom.major_A is Major.MN)}
+    fields |= {"b_major": int(atom.major_B is Major.MN), "n_dim": n >> 3, "m_dim": m >> 4}
     if scale is not None:
         fields |= {"b_sf_id": 0, "scale_format": SCALE_FORMATS[scale.name], "a_sf_id": 0, "k_size": int(k == 96)}
     else:
@@ -105,7 +105,3 @@ def _choice(name: str, given: object, own: bool) -> bool:
     if not (given is None or isinstance(given, bool)):
         raise LeafTypeError(f"instruction_descriptor with {name}={shown(given)}", "True or False", "leave it out")
     return own if given is None else given
-
-
-def _code(major: Major | None) -> int:
-    return int(major is Major.MN)

@@ -77,16 +77,15 @@ def operand_reads(atom: Any, operand: str, smem: object, *, memory: Any = None, 
 
     Source: the ISA manuals, "LDS"; tla.access.
     """
-    layouts = {"A": ("val_A", "A"), "B": ("val_B", "B")}
     family = next((f for f in _LOADS if isinstance(atom, MMAAtom) and atom.arch.startswith(f)), None)
-    if family is None or not isinstance(operand, str) or operand not in layouts:
+    if family is None or not isinstance(operand, str) or operand not in ("A", "B"):
         what = f"operand_reads of {shown(operand)} of {shown(atom)}"
         raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", 'write operand_reads(atom("v_mfma_..."), "A", smem)')
     row, name = _LOADS[family]
     if memory is None and (row is None or _is_wave_of_two_halves(atom)):
         what = f"operand_reads of {atom.name}: no memory of {atom.arch} in waves of {atom.wave} is known"
         raise LeafTypeError(what, "a memory", f"give one: memory={row or 'AMD_LDS_GFX942_READ'!r}")
-    element, owners = (getattr(atom, n) for n in layouts[operand])
+    element, owners = getattr(atom, f"val_{operand}"), atom.operand(operand)
     layout = smem.layout if isinstance(smem, Tensor) else smem
     _require_operand(atom, operand, layout)
     found = access(owners, layout, element, width, memory if memory is not None else row)

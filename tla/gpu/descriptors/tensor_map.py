@@ -158,7 +158,7 @@ class _Map:
             raise LeafTypeError(
                 f"a tensor map of {self.element}", "elements of 4, 6, 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them"
             )
-        if not _constant(bits // 8, self.strides[0]):
+        if known(self.strides[0]) != bits // 8:
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
             raise DivisibilityError(what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first")
         if self.packing:
@@ -216,9 +216,20 @@ class _Map:
         shape, strides = (tuple(require_number(what, n) for n in x) for x in (self.shape, self.strides))
         return shape, strides
 
+    def _entry(self, what: str, first: int) -> tuple[int, int, int]:
+        """What an entry of arrays of offsets stands for: its elements, and its bytes in shared memory and in the tensor.
 
-def _constant(n: int, x: int) -> bool:
-    return known(x) == n
+        RangeError where a copy begins at an element within a group of packed ones.
+        """
+        packing, size = self.packing, self.element.bits // 8
+        if packing is None:
+            return 1, size, size
+        if first % packing.coordinate:
+            multiple = packing.coordinate
+            raise RangeError(
+                f"{what} of {packing.name} at element {first}", f"a multiple of {multiple}", f"begin at {first - first % multiple}"
+            )
+        return packing.values, packing.written, packing.read
 
 
 def _holds(question: Literal["<=", "divides"], a: Any, b: Any, what: str, expected: str, fix: str) -> None:
@@ -290,15 +301,8 @@ class TensorMap(_Map):
 
         shape, strides = self._known("offsets of a box")
         at = coordinate("offsets of a box", at, self.rank)
-        size, read, loaded = self.element.bits // 8, strides[0], self.loaded
-        if (packing := self.packing) is not None:
-            if at[0] % packing.coordinate:
-                multiple = packing.coordinate
-                raise RangeError(
-                    f"a box of {packing.name} at element {at[0]}", f"a multiple of {multiple}", f"begin at {at[0] - at[0] % multiple}"
-                )
-            size, read, values = packing.written, packing.read, packing.values
-            at, shape, loaded = ((x[0] // values, *x[1:]) for x in (at, shape, loaded))
+        values, size, read = self._entry("a box", at[0])
+        at, shape, loaded = ((x[0] // values, *x[1:]) for x in (at, shape, self.loaded))
         strides = (read, *strides[1:])
         grid = [*np.ogrid[tuple(slice(n) for n in reversed(loaded))]][::-1]
         steps = [math.prod(loaded[:i]) * size for i in range(self.rank)]
@@ -313,7 +317,7 @@ class TensorMap(_Map):
 class Im2colMap(_Map):
     """An im2col tensor map: an instruction copies a column of pixels of a bounding box, and some channels of each.
 
-    element, shape, strides, swizzle, interleave, l2_promotion   as of TensorMap; modes are C, W, (H, (D,)) N
+    element, shape, strides, swizzle, interleave, l2_promotion, unpacked   as of TensorMap; modes are C, W, (H, (D,)) N
     element_strides    of the convolution: every n-th pixel of W, H, D
     lower, upper       corners of the bounding box in W, H, D: the first pixel, and the last counted from the last of the tensor;
                        a pixel outside of the tensor is zero
@@ -338,9 +342,6 @@ class Im2colMap(_Map):
 
     def __post_init__(self) -> None:
         self._require_common()
-        if self.packing:
-            fix = "copy them as uint8, whole bytes of them"
-            raise LeafTypeError(f"an im2col map of {self.element}", "elements of 8, 16, 32 or 64 bits", fix)
         if self.rank not in CORNERS:
             raise RankError(f"an im2col map of {self.rank} modes", "3 to 5: C, W, (H, (D,)) N", "give the tensor these modes")
         limit = CORNERS[self.rank]
@@ -366,7 +367,8 @@ class Im2colMap(_Map):
     def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> Any:
         """The offsets at which a column is written and read, by the rules of the hardware, in numpy: arrays (pixels, channels).
 
-        at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box
+        at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box. Of elements of 4 and 6 bits
+                       the channels of the arrays go over whole bytes, as in TensorMap.offsets
         filter_offset  what is added to each pixel along W, (H, (D)): the filter's coordinate times its dilation
         base           where it lies in shared memory [bytes]
         Returns        (bytes in shared memory, bytes in the tensor, whether they are inside it)
@@ -396,11 +398,12 @@ class Im2colMap(_Map):
         where = [*map(plus, where, shift), plus(at[-1], rest)]
         inside = functools.reduce(np.logical_and, ((w >= 0) & (w < n) for w, n in zip(where, shape[1:])))
         pixel = functools.reduce(plus, map(times, where, strides[1:]))
-        channel = plus(at[0], np.arange(self.channels))
-        size = self.element.bits // 8
-        place = plus(_base(base), times(np.arange(self.pixels * self.channels).reshape(self.pixels, -1), size))
-        read = plus(pixel[:, None], times(channel, size))
-        return self._swizzled(place), read, inside[:, None] & ((channel >= 0) & (channel < shape[0]))
+        values, size, read = self._entry("a column", at[0])
+        entries = self.channels // values
+        channel = plus(at[0] // values, np.arange(entries))
+        place = plus(_base(base), times(np.arange(self.pixels * entries).reshape(self.pixels, -1), size))
+        begin = plus(pixel[:, None], times(channel, read))
+        return self._swizzled(place), begin, inside[:, None] & ((channel >= 0) & (channel < shape[0] // values))
 
 
 def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from ...algebra.divide import logical_divide, tile_to_shape, zipped_divide
 from ...algebra.inverse import right_inverse
 from ...algebra.predicates import is_injective
 from ...core.element import Element
-from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Reason
+from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
 from ...core.int_tuple import leaves, product_each, rank, shown, size
 from ...core.ints import Int, is_int, known, static
 from ...core.kinds import AnyLayout
@@ -24,6 +24,7 @@ from ...core.questions import require
 from ...core.strides import Shape
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
+from ..instructions.atom import as_types
 from ..instructions.elements import element_of, require_number
 from .canonical import Swizzled, taken_apart
 from .tensor_map import STRIDE_BYTES, TensorMap
@@ -148,7 +149,7 @@ def make_tma_copy(
     parts = shared_of("make_tma_copy", smem, element)
     _require_begin(gmem, element, STRIDE_BYTES, "gmem")
     _require_begin(smem, element, max(parts.mode.pattern, BOX_BYTES), "smem")
-    tile = Shape(*product_each(parts.inner.shape)) if tile is None else _as_types(tile)
+    tile = Shape(*product_each(parts.inner.shape)) if tile is None else as_types(tile)
     vectors = _vectors(layout, tile, parts.inner)
     require_own_places("make_tma_copy", parts.inner)
     basis = tma_basis(layout, parts.inner, vectors)
@@ -170,9 +171,7 @@ def _require_operation(operation: object, cluster: object) -> None:
 
 def shared_of(where: str, smem: object, element: Element) -> Swizzled:
     """Shared memory taken apart; DivisibilityError for a swizzle that no map has."""
-    parts = taken_apart(smem.layout if isinstance(smem, Tensor) else smem, element)
-    if isinstance(parts, Reason):
-        raise DivisibilityError(f"{where}: {parts.what}", parts.expected, parts.fix)
+    parts = taken_apart(f"{where}: ", smem, element)
     return parts._replace(inner=_of_modes(parts.inner))
 
 
@@ -215,11 +214,6 @@ def box_values(smem: Layout, vectors: Layout, basis: Layout, element: Element) -
     values = tile_to_shape(Layout((box.shape,), (box.stride,)), (size(vectors),))
     _require_aligned(composition(smem, values[0][1]), element)
     return values
-
-
-def _as_types(tile: object) -> Any:
-    """Plain integers of a tile as static ones: what C++ takes as types."""
-    return tuple(map(_as_types, tile)) if isinstance(tile, tuple) else static(tile) if type(tile) is int else tile
 
 
 def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> None:

@@ -9,18 +9,18 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, construct_tma_gbasis an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
 from typing import Any
 
 from ...algebra.coalesce import coalesce
 from ...algebra.composition import composition
 from ...algebra.inverse import right_inverse
 from ...core.arithmetic import gcd
-from ...core.basis import E, ScaledBasis
+from ...core.basis import E, MakeBasisLike, ScaledBasis
 from ...core.element import Element
 from ...core.errors import DivisibilityError, Unproven
-from ...core.int_tuple import get, leaves, modes_of, product_each, shown
-from ...core.ints import Int, IntTree, IntTupleLike, Leaf, is_constant, known, static
+from ...core.int_tuple import get, leaves, like, modes_of, product_each, shown
+from ...core.ints import Int, IntTree, Leaf, is_constant, known, static
 from ...core.layout import Layout
 from ...core.strides import Shape, Stride
 from .canonical import Mode
@@ -53,7 +53,7 @@ def tma_basis(gmem: Layout, smem: Layout, vectors: Layout) -> Layout:
             merged.append(([(extent, e)], extent, step))
     parts = [mode for mode, _, _ in merged]
     used = {e.path for mode in parts for _, e in mode}
-    parts += [[(_1, E[path])] for path in _paths(gmem.shape) if path not in used and not _is_fixed(gmem, path)]
+    parts += [[(_1, e)] for e in leaves(MakeBasisLike(gmem.shape)) if e.path not in used and not _is_fixed(gmem, e.path)]
     last = [piece for mode in parts[MAX_RANK - 1 :] for piece in mode]
     parts = parts[: MAX_RANK - 1] + ([last] if last else [])
     shapes, strides = (tuple(tuple(piece[i] for piece in mode) for mode in parts) for i in (0, 1))
@@ -66,29 +66,13 @@ def _unwrapped(mode: tuple[Any, ...]) -> IntTree:
 
 def runs_of(vectors: Layout, smem: Layout) -> list[tuple[Any, ScaledBasis]]:
     """The modes, from the first of shared memory on, in which it goes along a mode of the tensor with step 1: extent and mode."""
-    return [*_runs(coalesce(composition(vectors, right_inverse(smem))))]
-
-
-def _runs(layout: Layout) -> Iterator[tuple[Any, ScaledBasis]]:
-    """The leading modes of a layout of coordinates that go along a mode of the tensor with step 1."""
-    for i, (extent, e) in enumerate(zip(leaves(layout.shape), leaves(layout.stride))):
-        if not isinstance(e, ScaledBasis) or not is_constant(1, e.value):
-            if i == 0:
-                what = "shared memory goes along no mode of the tensor with step 1"
-                raise DivisibilityError(
-                    f"make_tma_copy: {what}: {layout}", "a first mode like _64:_1@1", "give shared memory the order of gmem"
-                )
-            return
-        yield extent, e
-
-
-def _paths(shape: IntTupleLike, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """The path of each leaf of a shape."""
-    for i, m in enumerate(modes_of(shape)):
-        if isinstance(m, tuple):
-            yield from _paths(m, (*before, i))
-        else:
-            yield (*before, i)
+    layout = coalesce(composition(vectors, right_inverse(smem)))
+    pairs = zip(leaves(layout.shape), leaves(layout.stride))
+    found = [*itertools.takewhile(lambda pair: isinstance(pair[1], ScaledBasis) and is_constant(1, pair[1].value), pairs)]
+    if not found:
+        what = f"make_tma_copy: shared memory goes along no mode of the tensor with step 1: {layout}"
+        raise DivisibilityError(what, "a first mode like _64:_1@1", "give shared memory the order of gmem")
+    return found
 
 
 def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
@@ -98,9 +82,9 @@ def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
 def map_of(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: int, l2_promotion: str) -> TensorMap:
     """The tensor map of a basis: extents and strides of the global tensor, and the box that one CTA of a cluster copies."""
     shape, strides = zip(*(_extent_and_step(gmem, [*leaves(m)]) for m in modes_of(basis.stride)))
-    bytes_of = (_first_bytes(strides[0], element), *(_bytes(d, element) for d in strides[1:]))
+    in_bytes = (_first_bytes(strides[0], element), *(bytes_of("make_tma_copy", d, element) for d in strides[1:]))
     box = _shared([int(n) for n in product_each(basis.shape)], cluster)
-    return TensorMap(element=element, shape=shape, strides=bytes_of, box=tuple(box), swizzle=swizzle_name(mode), l2_promotion=l2_promotion)
+    return TensorMap(element=element, shape=shape, strides=in_bytes, box=tuple(box), swizzle=swizzle_name(mode), l2_promotion=l2_promotion)
 
 
 def _first_bytes(step: Leaf, element: Element) -> Leaf:
@@ -111,13 +95,13 @@ def _first_bytes(step: Leaf, element: Element) -> Leaf:
     return element.bits // 8 if element.bits % 8 else step * (element.bits // 8)
 
 
-def _bytes(step: Any, element: Element) -> Any:
+def bytes_of(where: str, step: Any, element: Element) -> Any:
     """The bytes of a step of elements; refused where it is no whole bytes, or not known to be."""
     if element.bits % 8 == 0:
         return step * (element.bits // 8)
     n = known(step)
     if n is None or n * element.bits % 8:
-        what = f"make_tma_copy: a step of {shown(step)} elements of {element.bits} bits"
+        what = f"{where}: a step of {shown(step)} elements of {element.bits} bits"
         raise DivisibilityError(what, "known whole bytes", "pad the rows of gmem to a multiple of 32 elements")
     return int(n) * element.bits // 8
 
@@ -164,10 +148,4 @@ def coordinates_of(gmem: Layout, basis: Layout, m: TensorMap) -> Layout:
             d = get[e.path](gmem.stride)
             scale = d if j == 0 else _1 if not several else int(d) * m.element.bits // 8 // max(m.strides[j], 1)
             strides[e.path] = E[j] * scale
-    return Layout(gmem.shape, _by_path(gmem.shape, strides))
-
-
-def _by_path(shape: IntTupleLike, strides: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> IntTree:
-    if isinstance(shape, tuple):
-        return Stride(*(_by_path(m, strides, (*path, i)) for i, m in enumerate(shape)))
-    return strides.get(path or (0,), _0)
+    return Layout(gmem.shape, like(gmem.shape, (strides.get(e.path, _0) for e in leaves(MakeBasisLike(gmem.shape))), Stride))

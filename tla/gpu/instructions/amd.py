@@ -40,8 +40,8 @@ from ...core.element import (
 from ...core.errors import RangeError
 from ...core.layout import Layout
 from .arithmetic import Arithmetic
-from .atom import MMAAtom, shape_of, side_by_side, tv
-from .entries import Entry, element, flag
+from .atom import MMAAtom, shape_of, tv, tv_of
+from .entries import Entry, element, option
 
 
 @dataclass(frozen=True)
@@ -122,55 +122,46 @@ def rows() -> tuple[Row, ...]:
     return tuple(out)
 
 
-_Steps = list[tuple[int, int]]  # modes of a lane or of a value: extent, step in the operand
-
-
-def _layout(lanes: _Steps, values: _Steps) -> Layout:
-    """(lane, value) -> index of modes, those of extent 1 left out."""
-    (s, d), (t, e) = side_by_side(lanes), side_by_side(values)
-    return tv((s, t), (d, e))
-
-
 def _mfma_operand(m: int, k: int, blocks: int = 1, most: int = 32) -> Layout:
     """A or B, which lie alike: lanes go down the rows, then over the blocks, then along K by runs of values, of `most` at most."""
     over = 64 // m // blocks
     values = k // over
     run = min(values, most)
-    return _layout([(m, 1), (blocks, m * k), (over, m * run)], [(run, m), (values // run, m * run * over)])
+    return tv_of([(m, 1), (blocks, m * k), (over, m * run)], [(run, m), (values // run, m * run * over)])
 
 
 def _mfma_result(r: Row) -> Layout:
     """D: lanes go along the columns; four rows at a time (of f64 one) are values."""
     m, run = r.m, 1 if r.d is double else 4
     if m == 4:
-        return _layout([(m, m), (r.blocks, m * m), (m // run, run)], [(run, 1)])
+        return tv_of([(m, m), (r.blocks, m * m), (m // run, run)], [(run, 1)])
     down = 64 // m
-    return _layout([(m, m), (down, run)], [(run, 1), (m // (run * down), run * down), (r.blocks, m * m)])
+    return tv_of([(m, m), (down, run)], [(run, 1), (m // (run * down), run * down), (r.blocks, m * m)])
 
 
 def _wmma_operand(r: Row) -> Layout:
     """A or B of RDNA: on RDNA3 each half of the wave, or quarter, has a copy of all."""
     if r.arch == "rdna3":
-        return _layout([(16, 1), (r.wave // 16, 0)], [(r.k, 16)])
+        return tv_of([(16, 1), (r.wave // 16, 0)], [(r.k, 16)])
     bits, k = r.a.bits, r.k
     if bits == 16:  # a lane's run is 4 elements, its second one 8 further on
         lanes = [(2, 64)] if r.wave == 32 else [(4, 64)]
-        return _layout([(16, 1), *lanes], [(4, 16), (2 if r.wave == 32 else 1, 128)])
+        return tv_of([(16, 1), *lanes], [(4, 16), (2 if r.wave == 32 else 1, 128)])
     if r.wave == 32:
-        return _layout([(16, 1), (2, 8 * k)], [(k // 2, 16)])
-    if _has_no_layout(r):
+        return tv_of([(16, 1), (2, 8 * k)], [(k // 2, 16)])
+    if _has_notv_of(r):
         what = f"{r.name} for waves of 64: where A and B lie is no layout of lanes and values"
         raise RangeError(what, "waves of 32, or K of 32", f'write atom("{r.name}", "{r.arch}/32")')
-    return _layout([(16, 1), (2, 8 * k), (2, 4 * k)], [(k // 4, 16)])
+    return tv_of([(16, 1), (2, 8 * k), (2, 4 * k)], [(k // 4, 16)])
 
 
 def _wmma_result(r: Row) -> Layout:
     """D of RDNA: lanes go along the columns."""
     parts = r.wave // 16
     if r.arch == "rdna3":
-        return _layout([(16, 16), (parts, 1)], [(16 // parts, parts)])
+        return tv_of([(16, 16), (parts, 1)], [(16 // parts, parts)])
     lanes = [(2, 8)] if parts == 2 else [(2, 8), (2, 4)]
-    return _layout([(16, 16), *lanes], [(16 // parts, 1)])
+    return tv_of([(16, 16), *lanes], [(16 // parts, 1)])
 
 
 def _matrix(name: str, r: Row) -> MMAAtom:
@@ -224,9 +215,9 @@ def entries() -> Iterator[Entry]:
     """Every dense matrix instruction, of an architecture and for waves of a size."""
     for r in rows():
         if r.d is int32 and r.arch.startswith("rdna"):
-            flags = tuple(flag(x, "") for x in ("sign_A", "sign_B", "clamp"))
+            flags = tuple(option(x, "", False) for x in ("sign_A", "sign_B", "clamp"))
             make = partial(_wmma_of_integers, r=r)
-            yield Entry(r.name, r.arch, make, flags, ((), (True, True)), r.wave, unlisted=_has_no_layout(r))
+            yield Entry(r.name, r.arch, make, flags, ((), (True, True)), r.wave, unlisted=_has_notv_of(r))
         else:
             yield Entry(r.name, r.arch, partial(_matrix, r=r), wave=r.wave)
 
@@ -237,6 +228,6 @@ def entries() -> Iterator[Entry]:
         yield Entry(name, "cdna4", partial(_f8f6f4, m=m, k=k, scaled=scaled), types, pairs, 64)
 
 
-def _has_no_layout(r: Row) -> bool:
+def _has_notv_of(r: Row) -> bool:
     """Whether no layout of lanes and values says where A and B lie."""
     return r.arch == "rdna4" and r.wave == 64 and (r.a.bits, r.k) == (4, 16)

@@ -47,15 +47,30 @@ def static_tree(x: IntTree) -> IntTree:
     return tuple(map(static_tree, x)) if isinstance(x, tuple) else static(x)
 
 
+def as_types(x: object) -> Any:
+    """Plain integers as static ones, what C++ takes as types; anything else as it is."""
+    return tuple(map(as_types, x)) if isinstance(x, tuple) else static(x) if type(x) is int else x
+
+
 def tv(shape: IntTree, stride: IntTree) -> Layout:
     """The static layout of a shape and its strides."""
     return Layout(static_tree(shape), static_tree(stride))
 
 
-def side_by_side(modes: list[tuple[IntTree, IntTree]], one_tuple: bool = False) -> tuple[IntTree, IntTree]:
+#: Extents, each with its stride.
+Modes = list[tuple[int, int]]
+
+
+def side_by_side(modes: Modes, one_tuple: bool = False) -> tuple[IntTree, IntTree]:
     """The shape and the strides of modes, those of extent 1 left out; a single mode is in a tuple only if one_tuple."""
     kept = [m for m in modes if m[0] != 1] or [(1, 0)]
     return kept[0] if len(kept) == 1 and not one_tuple else (tuple(n for n, _d in kept), tuple(d for _n, d in kept))
+
+
+def tv_of(threads: Modes, values: Modes, one_tuple: bool = False) -> Layout:
+    """(thread, value) -> index, of the modes of both, those of extent 1 left out. one_tuple: of values, as side_by_side has it."""
+    (s, d), (t, e) = side_by_side(threads), side_by_side(values, one_tuple)
+    return tv((s, t), (d, e))
 
 
 def shape_of(m: int, n: int, k: int) -> Shape:

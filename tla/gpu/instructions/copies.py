@@ -13,9 +13,8 @@ from typing import Any
 
 from ...core.element import Element, half, uint32, uint64, uint128
 from ...core.errors import LeafTypeError
-from ...core.ints import IntTree
 from ...core.layout import Layout
-from .atom import CopyAtom, CopySide, TmemCells, tv
+from .atom import CopyAtom, CopySide, Modes, TmemCells, tv, tv_of
 from .entries import Entry, Parameter, element, integer
 from .warp import THREAD, WARP
 
@@ -24,38 +23,32 @@ from .warp import THREAD, WARP
 
 def _rows(count: int) -> Layout:
     """(lane, bit) of the shared memory that lanes point to: 8 * count rows of 128 bits, each of the first lanes one."""
-    return tv((32, 128), (128, 1)) if count == 4 else tv(((8 * count, 4 // count), 128), ((128, 0), 1))
+    return tv_of([(8 * count, 128), (4 // count, 0)], [(128, 1)])
 
 
 def _plain(count: int) -> Layout:
     """(lane, bit) of registers: the 8x8 matrices of 16 bits as they lie, 32 bits a lane of each."""
-    return tv((32, 32), (32, 1)) if count == 1 else tv((32, (32, count)), (32, (1, 1024)))
+    return tv_of([(32, 32)], [(32, 1), (count, 1024)])
 
 
 def _transposed(count: int) -> Layout:
     """As _plain, each matrix transposed."""
-    shape, stride = ((16, 2), (1, 128)) if count == 1 else ((16, 2, count), (1, 128, 1024))
-    return tv(((4, 8), shape), ((256, 16), stride))
+    return tv_of([(4, 256), (8, 16)], [(16, 1), (2, 128), (count, 1024)])
 
 
 def _bytes_transposed(count: int) -> Layout:
     """As _transposed, of 16x8 matrices of bytes."""
-    shape, stride = ((8, 2, 2), (1, 128, 64)) if count == 1 else ((8, 2, 2, count), (1, 128, 64, 1024))
-    return tv(((4, 8), shape), ((256, 8), stride))
+    return tv_of([(4, 256), (8, 8)], [(8, 1), (2, 128), (2, 64), (count, 1024)])
 
 
 #: A row of a matrix in shared memory; registers of 32 bits; columns of tensor memory.
 _ROW, _REGISTERS, _COLUMNS = CopySide("smem", 128), CopySide("registers", 32), CopySide("TMEM", 32)
 
 
-def _copy(name: str, arch: str, text: str, src: Layout, dst: Layout, ref: Layout, thr_id: Layout = WARP, **meaning: Any) -> CopyAtom:
-    return CopyAtom(name, arch, thr_id, src, dst, ref, text, **meaning)
-
-
 def _of_rows(name: str, arch: str, text: str, src: Layout, dst: Layout, ref: Layout) -> CopyAtom:
     """A copy of matrices between shared memory and registers, or between registers."""
     reads, writes = (_ROW if text.startswith(way) else _REGISTERS for way in ("ldmatrix", "stmatrix"))
-    return _copy(name, arch, text, src, dst, ref, reads=reads, writes=writes, transposes=text.startswith("movmatrix"))
+    return CopyAtom(name, arch, WARP, src, dst, ref, text, reads=reads, writes=writes, transposes=text.startswith("movmatrix"))
 
 
 def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
@@ -84,23 +77,14 @@ def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
 
 # -------------------------------------------------------------------------------------------------- tensor memory
 
-#: the most repetitions, the text, data paths and the bits of each in one repetition, and (lane, bit) -> bit for n repetitions
-_TMEM: dict[str, tuple[int, str, int, int, Callable[[int], Any]]] = {
-    "16dp256b": (32, "16x256b", 16, 256, lambda n: (((4, 8), (64, 2, n)), ((64, 256 * n), (1, 2048 * n, 256)))),
-    "16dp128b": (64, "16x128b", 16, 128, lambda n: (((4, 8), (32, 2, n)), ((32, 128 * n), (1, 1024 * n, 128)))),
-    "16dp64b": (128, "16x64b", 16, 64, lambda n: (((2, 2, 8), (32, n)), ((512 * n, 32, 64 * n), (1, 64)))),
-    "16dp32b": (128, "16x32bx2", 16, 64, lambda n: (((16, 2), 32 * n), ((64 * n, 32 * n), 1))),
-    "32dp32b": (128, "32x32b", 32, 32, lambda n: ((32, 32 * n), (32 * n, 1))),
+#: the most repetitions, the text, data paths and the bits of each in one repetition, and lanes and bits of n repetitions
+_TMEM: dict[str, tuple[int, str, int, int, Callable[[int], tuple[Modes, Modes]]]] = {
+    "16dp256b": (32, "16x256b", 16, 256, lambda n: ([(4, 64), (8, 256 * n)], [(64, 1), (2, 2048 * n), (n, 256)])),
+    "16dp128b": (64, "16x128b", 16, 128, lambda n: ([(4, 32), (8, 128 * n)], [(32, 1), (2, 1024 * n), (n, 128)])),
+    "16dp64b": (128, "16x64b", 16, 64, lambda n: ([(2, 512 * n), (2, 32), (8, 64 * n)], [(32, 1), (n, 64)])),
+    "16dp32b": (128, "16x32bx2", 16, 64, lambda n: ([(16, 64 * n), (2, 32 * n)], [(32 * n, 1)])),
+    "32dp32b": (128, "32x32b", 32, 32, lambda n: ([(32, 32 * n)], [(32 * n, 1)])),
 }
-
-
-def _without_ones(shape: IntTree, stride: IntTree) -> Layout:
-    """The layout without the values' last mode where that has extent 1: one repetition is not counted."""
-    values: list[Any] = [shape[1], stride[1]]
-    if not isinstance(values[0], tuple) or values[0][-1] > 1:
-        return tv(shape, stride)
-    cut: list[Any] = [v[:-1] if len(v) > 2 else v[0] for v in values]
-    return tv((shape[0], cut[0]), (stride[0], cut[1]))
 
 
 def _tmem() -> Iterator[Entry]:
@@ -117,13 +101,13 @@ def _tmem() -> Iterator[Entry]:
 def _tmem_copy(name: str, cell: str, n: int, pack: str, load: bool) -> CopyAtom:
     """tcgen05.ld or .st: a warp, and its tensor memory as one run of bits, row after row."""
     _most, text, paths, bits, lanes = _TMEM[cell]
-    memory, registers = tv((32, paths * bits * n), (0, 1)), _without_ones(*lanes(n))
+    memory, registers = tv((32, paths * bits * n), (0, 1)), tv_of(*lanes(n))
     packed = "" if not pack else ".pack::16b" if load else ".unpack::16b"
     src, dst = (memory, registers) if load else (registers, memory)
     text = f"tcgen05.{'ld' if load else 'st'}.sync.aligned.{text}.x{n}{packed}.b32"
     cells = TmemCells(((bits * n, 0), (paths, 1)), bool(pack))
     reads, writes = (_COLUMNS, _REGISTERS)[:: 1 if load else -1]
-    return _copy(name, "sm100", text, src, dst, memory, reads=reads, writes=writes, asynchronous=True, cells=cells)
+    return CopyAtom(name, "sm100", WARP, src, dst, memory, text, reads=reads, writes=writes, asynchronous=True, cells=cells)
 
 
 def _tmem_load_with_max(name: str, n: int) -> CopyAtom:
@@ -148,7 +132,7 @@ def _tmem_fill(name: str, cell: str, sms: int) -> CopyAtom:
     src = tv((sms, shape), (0, stride))
     dst = src if cell == "4dp256bit" else tv((sms, 32768 if cell == "128dp256bit" else 16384), (0, 1))
     thr_id, text = tv(sms, 1 if sms == 2 else 0), f"tcgen05.cp.cta_group::{sms}.{text}"
-    return _copy(name, "sm100", text, src, dst, dst, thr_id, reads=_ROW, writes=_COLUMNS, asynchronous=True, cells=TmemCells(cells))
+    return CopyAtom(name, "sm100", thr_id, src, dst, dst, text, reads=_ROW, writes=_COLUMNS, asynchronous=True, cells=TmemCells(cells))
 
 
 # ------------------------------------------------------------------------------------------------- by one thread
@@ -157,13 +141,13 @@ def _tmem_fill(name: str, cell: str, sms: int) -> CopyAtom:
 def _of_bits(name: str, arch: str, text: str, bits: int, source: str = "any", target: str = "any", **meaning: Any) -> CopyAtom:
     layout = tv((1, bits), (0, 1))
     reads, writes = (CopySide(memory, 32 if memory == "registers" else bits) for memory in (source, target))
-    return _copy(name, arch, text, layout, layout, layout, THREAD, reads=reads, writes=writes, **meaning)
+    return CopyAtom(name, arch, THREAD, layout, layout, layout, text, reads=reads, writes=writes, **meaning)
 
 
 def _unsized(name: str, MaxVecBits: int) -> CopyAtom:
     """A copy that takes as many bits at once as it can, at most so many: its layouts say nothing."""
     layout = tv((1, 1), (0, 0))
-    return _copy(name, "universal", "ld and st", layout, layout, layout, THREAD, most_bits=MaxVecBits)
+    return CopyAtom(name, "universal", THREAD, layout, layout, layout, "ld and st", most_bits=MaxVecBits)
 
 
 def _universal(name: str, S: Element, D: Element) -> CopyAtom:

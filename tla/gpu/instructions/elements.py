@@ -1,126 +1,72 @@
 """The element types of matrix and copy instructions, under the names that CUTLASS and the vendors' manuals have.
 
 A type is the one object that tla has for it: `half_t` of CUTLASS is `half`, `float_e4m3_t` is `fp8_e4m3`. C++'s own names are
-in CPP, the short codes of the names of instructions (F16, S8, E4M3) in CODES.
+in CPP, the short codes of the names of instructions (F16, S8, E4M3) in CODES, numpy's types in NUMPY, MLIR's in MLIR.
 
 Source: CuTe include/cute/numeric/numeric_types.hpp; the PTX manual, fundamental and alternate types.
 """
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
-from ...core.element import (
-    Element,
-    bf16,
-    complex64,
-    complex128,
-    complex_tf32,
-    double,
-    float,
-    fp4_e2m1,
-    fp6_e2m3,
-    fp6_e3m2,
-    fp8_e4m3,
-    fp8_e5m2,
-    fp8_e8m0,
-    fp8_ue4m3,
-    gauss_complex128,
-    half,
-    int4b,
-    int8,
-    int16,
-    int32,
-    int64,
-    of_dtype,
-    tf32,
-    uint1,
-    uint2,
-    uint4,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    uint128,
-)
+from ...core import element as types
+from ...core.element import Element, of_dtype
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
 from ...core.ints import is_int, known
 from ...tensors.tensor import Tensor
 
-#: What C++ calls them, the name that we write first.
-CPP: dict[str, Element] = {
-    "half_t": half,
-    "bfloat16_t": bf16,
-    "tfloat32_t": tf32,
-    "float": float,
-    "double": double,
-    "complex<float>": complex64,
-    "complex<double>": complex128,
-    "complex<tfloat32_t>": complex_tf32,
-    "SM80_8x8x4_GC64C64C64GC64_TN::GaussComplex": gauss_complex128,
-    "float_e4m3_t": fp8_e4m3,
-    "float_e5m2_t": fp8_e5m2,
-    "float_e3m2_t": fp6_e3m2,
-    "float_e2m3_t": fp6_e2m3,
-    "float_e2m1_t": fp4_e2m1,
-    "float_ue8m0_t": fp8_e8m0,
-    "float_ue4m3_t": fp8_ue4m3,
-    "int8_t": int8,
-    "int16_t": int16,
-    "int32_t": int32,
-    "int64_t": int64,
-    "int4_t": int4b,
-    "uint1_t": uint1,
-    "uint2_t": uint2,
-    "uint4_t": uint4,
-    "uint8_t": uint8,
-    "uint16_t": uint16,
-    "uint32_t": uint32,
-    "uint64_t": uint64,
-    "uint128_t": uint128,
-    "bf16_t": bf16,
-    "bin1_t": uint1,
-    "half": half,
-    "int": int32,
-    "cute::half_t": half,
-}
-_CPP_OF = {element: name for name, element in reversed(CPP.items())}
-
-#: The codes in the names of instructions.
-CODES: dict[str, Element] = {
-    "F16": half,
-    "BF16": bf16,
-    "TF32": tf32,
-    "F32": float,
-    "F64": double,
-    "C64": complex128,
-    "GC64": gauss_complex128,
-    "S32": int32,
-    "S16": int16,
-    "S8": int8,
-    "U8": uint8,
-    "S4": int4b,
-    "U4": uint4,
-    "U1": uint1,
-    "E4M3": fp8_e4m3,
-    "E5M2": fp8_e5m2,
-    "E3M2": fp6_e3m2,
-    "E2M3": fp6_e2m3,
-    "E2M1": fp4_e2m1,
-}
-_PTX = {**{element: code.lower() for code, element in CODES.items()}, uint1: "b1", fp8_e8m0: "ue8m0", fp8_ue4m3: "ue4m3"}
+#: An element type, its names in C++, the first the one that we write; its code in the names of instructions; the type of numpy that
+#: holds its values, of those without one float32; its names in MLIR.
+_ROWS: tuple[tuple[Element, str, str, str, str], ...] = (
+    (types.half, "half_t half cute::half_t", "F16", "float16", "f16"),
+    (types.bf16, "bfloat16_t bf16_t", "BF16", "", "bf16"),
+    (types.tf32, "tfloat32_t", "TF32", "float32", "tf32"),
+    (types.float, "float", "F32", "float32", "f32"),
+    (types.double, "double", "F64", "float64", "f64"),
+    (types.complex64, "complex<float>", "", "complex64", ""),
+    (types.complex128, "complex<double>", "C64", "complex128", ""),
+    (types.complex_tf32, "complex<tfloat32_t>", "", "complex64", ""),
+    (types.gauss_complex128, "SM80_8x8x4_GC64C64C64GC64_TN::GaussComplex", "GC64", "complex128", ""),
+    (types.int32, "int32_t int", "S32", "int32", "i32 si32"),
+    (types.int16, "int16_t", "S16", "int16", "i16 si16"),
+    (types.int8, "int8_t", "S8", "int8", "i8 si8"),
+    (types.int64, "int64_t", "", "int64", "i64 si64"),
+    (types.uint8, "uint8_t", "U8", "uint8", "ui8"),
+    (types.int4b, "int4_t", "S4", "int8", "i4"),
+    (types.uint4, "uint4_t", "U4", "uint8", ""),
+    (types.uint2, "uint2_t", "", "uint8", ""),
+    (types.uint1, "uint1_t bin1_t", "U1", "uint8", ""),
+    (types.uint16, "uint16_t", "", "uint16", "ui16"),
+    (types.uint32, "uint32_t", "", "uint32", "ui32"),
+    (types.uint64, "uint64_t", "", "uint64", "ui64"),
+    (types.uint128, "uint128_t", "", "", ""),
+    (types.fp8_e4m3, "float_e4m3_t", "E4M3", "", "f8E4M3FN"),
+    (types.fp8_e5m2, "float_e5m2_t", "E5M2", "", "f8E5M2"),
+    (types.fp6_e3m2, "float_e3m2_t", "E3M2", "", "f6E3M2FN"),
+    (types.fp6_e2m3, "float_e2m3_t", "E2M3", "", "f6E2M3FN"),
+    (types.fp4_e2m1, "float_e2m1_t", "E2M1", "", "f4E2M1FN"),
+    (types.fp8_e8m0, "float_ue8m0_t", "", "", "f8E8M0FNU"),
+    (types.fp8_ue4m3, "float_ue4m3_t", "", "", ""),
+)
+CPP = {name: x for x, names, *_others in _ROWS for name in names.split()}
+CODES = {code: x for x, _names, code, *_others in _ROWS if code}
+#: By the name of an element type.
+NUMPY = {x.name: name for x, _names, _code, name, _mlir in _ROWS if name}
+MLIR = {name: x for x, *_others, names in _ROWS for name in names.split()}
+_CPP_OF = {x: name for name, x in reversed(CPP.items())}
+_PTX = {**{x: code.lower() for code, x in CODES.items()}, types.uint1: "b1", types.fp8_e8m0: "ue8m0", types.fp8_ue4m3: "ue4m3"}
 
 
 def as_element(x: Any) -> Element:
     """x as an element type: one of ours, C++'s name of one as text, or Python's float, which is C++'s."""
     if isinstance(x, Element):
         return x
-    if x is builtins.float:
-        return float
-    if x is builtins.int:
-        return int32
+    if x is float:
+        return types.float
+    if x is int:
+        return types.int32
     found = CPP.get(x.replace("cutlass::", "").replace("cute::", "")) if isinstance(x, str) else None
     if found is None:
         raise LeafTypeError(f"{shown(x)} for an element type", "a type of tla.gpu, or its name in C++", "write half, or 'half_t'")
@@ -157,12 +103,12 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
 
 def tensor_core_type(element: Element) -> Element:
     """The type that tensor cores take elements as: of the 32 bits of a float they read tf32's."""
-    return tf32 if element is float else element
+    return types.tf32 if element is types.float else element
 
 
-def require_number(what: str, x: object) -> builtins.int:
+def require_number(what: str, x: object) -> int:
     """An integer that is known, as a plain one; LeafTypeError for anything else."""
     n = known(x) if is_int(x) else None
     if n is None:
         raise LeafTypeError(f"{what}: {shown(x)}", "a known integer", "write a number, as 0")
-    return builtins.int(n)
+    return int(n)

@@ -40,20 +40,12 @@ class Parameter(NamedTuple):
 
 def element(name: str, noun: str, *allowed: Element, default: object = ...) -> Parameter:
     """A parameter that is an element type: one of the types listed, or any if none are."""
-    return Parameter(name, partial(_read_element, noun, allowed), cpp_name, default)
-
-
-def _read_element(noun: str, allowed: tuple[Element, ...], where: str, x: object) -> Element:
-    return one_of(f"{noun} of {where}", x, allowed)
+    return Parameter(name, partial(one_of, noun, allowed), cpp_name, default)
 
 
 def integer(name: str, noun: str, *allowed: int) -> Parameter:
     """A parameter that is an integer: one of those listed."""
-    return Parameter(name, partial(_read_integer, noun, allowed))
-
-
-def _read_integer(noun: str, allowed: tuple[int, ...], where: str, x: object) -> int:
-    return extent(f"{noun} of {where}", x, allowed)
+    return Parameter(name, partial(extent, noun, allowed))
 
 
 def major(name: str, noun: str, namespace: str, default: object = ..., why_k: str = "", named: bool = True) -> Parameter:
@@ -70,14 +62,10 @@ def _read_major(noun: str, why_k: str, where: str, x: object) -> Major:
     return x
 
 
-def sign(name: str, namespace: str) -> Parameter:
-    """Whether an operand is negated: ScaleIn.One, which may be left out, or ScaleIn.Neg."""
-    return Parameter(name, partial(_read_option, name, ScaleIn), f"{namespace}::{{}}".format, ScaleIn.One, ScaleIn)
-
-
-def flag(name: str, prefix: str) -> Parameter:
-    """Whether something is done: False, which may be left out, or True."""
-    return Parameter(name, partial(_read_option, name, bool), f"{prefix}::{{}}".format, False, bool)
+def option(name: str, namespace: str, default: ScaleIn | bool) -> Parameter:
+    """A parameter of the class of its default, which may be left out: the sign of an operand, or whether something is done."""
+    kind = type(default)
+    return Parameter(name, partial(_read_option, name, kind), f"{namespace}::{{}}".format, default, kind)
 
 
 def choice(name: str, *allowed: str) -> Parameter:
@@ -193,19 +181,19 @@ class Family:
         return f"{self.name}[{self.entry.signature}]"
 
 
-def extent(what: str, x: object, allowed: range | tuple[int, ...]) -> int:
+def extent(noun: str, allowed: tuple[int, ...], where: str, x: object) -> int:
     """An extent of a template, checked against those of the instruction."""
     if not isinstance(x, (int, Int)) or isinstance(x, bool):
-        raise LeafTypeError(f"{what} of {x!r}", "an integer", f"write {allowed[0]}")
+        raise LeafTypeError(f"{noun} of {where} of {x!r}", "an integer", f"write {allowed[0]}")
     if int(x) not in allowed:
         some = f"{allowed[0]}, {allowed[1]}, ..., {allowed[-1]}" if len(allowed) > 4 else ", ".join(map(str, allowed))
-        raise RangeError(f"{what} of {int(x)}", some, f"take {min(allowed, key=lambda a: abs(a - int(x)))}")
+        raise RangeError(f"{noun} of {where} of {int(x)}", some, f"take {min(allowed, key=lambda a: abs(a - int(x)))}")
     return int(x)
 
 
-def one_of(what: str, x: object, allowed: tuple[Element, ...]) -> Element:
+def one_of(noun: str, allowed: tuple[Element, ...], where: str, x: object) -> Element:
     """An element type of a template, checked against those of the instruction."""
     element = as_element(x)
     if allowed and element not in allowed:
-        raise LeafTypeError(f"{what} of {element}", ", ".join(map(repr, allowed)), f"take {allowed[0]}, or another instruction")
+        raise LeafTypeError(f"{noun} of {where} of {element}", ", ".join(map(repr, allowed)), f"take {allowed[0]}, or another instruction")
     return element

@@ -12,9 +12,8 @@ from functools import partial
 
 from ...core.element import Element, bf16, float, half, int4b, int8, int32, tf32, uint4, uint8, uint32
 from ...core.errors import LeafTypeError
-from ...core.ints import IntTree
 from ...core.layout import Layout
-from .atom import MMAAtom, shape_of, side_by_side, tv
+from .atom import MMAAtom, shape_of, tv, tv_of
 from .entries import Entry, element, integer, one_of
 
 _INTS = (int8, uint8, int4b, uint4)
@@ -28,32 +27,25 @@ ROWS: list[tuple[tuple[Element, ...], tuple[Element, ...]]] = [
 LANES = 16
 
 
-def _joined(threads: IntTree, modes: list[tuple[int, int]]) -> Layout:
-    """(lane, value) with the values' modes of extent 1 left out."""
-    shape, stride = side_by_side(modes)
-    return tv((threads[0], shape), (threads[1], stride))
-
-
 def by_rows(rows: int, k: int, bits: int) -> Layout:
     """The operand of `rows` rows: lanes along K, a byte (or one element that is wider) each."""
     if bits == 32:  # K is 8: the lanes are two rows at once. CuTe gives the upper lanes row 1 of a matrix that has one row alone
         return tv(((8, 2), max(rows // 2, 1)), ((rows, 1 if rows > 1 else 0), 2 if rows > 2 else 0))
     each = max(8 // bits, 1)
-    return _joined((LANES, rows * each), [(each, rows), (k // (LANES * each), LANES * each * rows), (rows, 1)])
+    return tv_of([(LANES, rows * each)], [(each, rows), (k // (LANES * each), LANES * each * rows), (rows, 1)])
 
 
 def packed(k: int, bits: int) -> Layout:
     """The operand of 16 columns: 32 bits of neighbours along K belong together, spread over as many lanes as they are bytes or elements."""
     p, each = 32 // max(bits, 8), max(8 // bits, 1)
-    threads = ((p, LANES // p), (16 * each, 1)) if p > 1 else (LANES, 1)
-    return _joined(threads, [(each, 16), (p, LANES // p), (k // (p * each), 16 * p * each)])
+    return tv_of([(p, 16 * each), (LANES // p, 1)], [(each, 16), (p, LANES // p), (k // (p * each), 16 * p * each)])
 
 
 def _dpas(name: str, form: str, M: int, TypeD: Element, TypeA: Element, TypeB: Element, TypeC: Element) -> MMAAtom:
     inputs, outputs = next(row for row in ROWS if TypeA in row[0])
-    one_of(f"B of XE_DPAS with A of {TypeA}", TypeB, inputs)
+    one_of("B", inputs, f"XE_DPAS with A of {TypeA}", TypeB)
     for x, t in (("D", TypeD), ("C", TypeC)):
-        one_of(f"{x} of XE_DPAS with A of {TypeA}", t, outputs)
+        one_of(x, outputs, f"XE_DPAS with A of {TypeA}", t)
     if inputs is _INTS and TypeD is not TypeC:
         raise LeafTypeError(f"XE_DPAS of D {TypeD} and C {TypeC}", "one type", f"take {TypeD} for both")
     k = 256 // max(TypeA.bits, TypeB.bits)

@@ -27,25 +27,21 @@ if TYPE_CHECKING:
 LANES, COLUMNS, PATH_BITS = 128, 512, 16
 
 
-class Cells(NamedTuple):
-    """The place of an instruction's (M, N) tile of an SM over (data path, column): a layout into path + 128 * column; the step of tiles."""
+def _cells(m: int, n: int, sms: int, allocation: str) -> tuple[Layout, int]:
+    """The place of an instruction's (M, N) tile of an SM, as the layout into path + 128 * column, and the step of tiles.
 
-    layout: Layout
-    step: int = 1
-
-
-def _cells(m: int, n: int, sms: int, allocation: str) -> Cells:
-    """The rows of the PTX manual's table of data path layouts, by M of one SM."""
+    By the rows of the PTX manual's table of data path layouts, which go by M of one SM.
+    """
     whole = tv((m, n), (1, LANES))
-    rows: dict[tuple[int, int], Cells] = {
-        (1, 128): Cells(whole),
-        (1, 64): Cells(tv(((16, 4), n), ((1, 32), LANES)), 1 if allocation == "Interleaved" else 2),
-        (2, 128): Cells(whole),
-        (2, 64): Cells(tv((64, (n // 2, 2)), (1, (LANES, 64)))),
-        (2, 32): Cells(tv((32, (n // 4, 4)), (1, (LANES, 32)))),
+    rows = {
+        (1, 128): (whole, 1),
+        (1, 64): (tv(((16, 4), n), ((1, 32), LANES)), 1 if allocation == "Interleaved" else 2),
+        (2, 128): (whole, 1),
+        (2, 64): (tv((64, (n // 2, 2)), (1, (LANES, 64))), 1),
+        (2, 32): (tv((32, (n // 4, 4)), (1, (LANES, 32))), 1),
     }
     if (sms, m) == (2, 64) and allocation == "Duplicated":
-        return Cells(tv((LANES, n), (1, LANES)))
+        return tv((LANES, n), (1, LANES)), 1
     if (sms, m) not in rows:
         known = sorted({a for s, a in rows if s == sms})
         raise DivisibilityError(f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction")
@@ -82,7 +78,7 @@ def tmem_layout(shape: object, element: object, *, sms: int = 1, storage: int = 
     if not isinstance(shape, tuple) or not shape or not isinstance(shape[0], tuple) or len(shape[0]) != 2:
         raise RankError(f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C")
     if not all(type(n) is Int for n in leaves(shape)):
-        raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write them as Int[N]()")
+        raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write static(shape)")
     if require_number("the bits of an element's storage", storage) < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
     if storage % element.bits:

@@ -16,7 +16,7 @@ from typing import Any
 from ...core.element import Element, float, fp4_e2m1, fp6_e2m3, fp6_e3m2, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp8_ue4m3, half, uint4, uint8
 from ...core.layout import Layout
 from .arithmetic import PARTS
-from .atom import MMAAtom, shape_of, side_by_side, tv
+from .atom import MMAAtom, shape_of, tv, tv_of
 from .elements import CODES, ptx_name
 from .entries import Entry, Parameter, element, integer
 
@@ -30,9 +30,7 @@ def fragment(rows: int, columns: int, v: int, one_tuple: bool = False) -> Layout
 
     one_tuple   whether a single mode of values is written in parentheses, as CuTe writes it for 4-bit types
     """
-    modes = [(v, rows), (rows // 8, 8), (columns // (4 * v), 4 * v * rows)]
-    shape, stride = side_by_side(modes, one_tuple)
-    return tv(((4, 8), shape), ((rows * v, 1), stride))
+    return tv_of([(4, rows * v), (8, 1)], [(v, rows), (rows // 8, 8), (columns // (4 * v), 4 * v * rows)], one_tuple)
 
 
 def _split(codes: str) -> list[Element]:

@@ -16,9 +16,9 @@ from ...core.cache import plain_memo
 from ...core.element import Element, uint8
 from ...core.layout import Layout
 from .arithmetic import PARTS, ScaleIn
-from .atom import Major, MMAAtom, shape_of, tv
+from .atom import Major, MMAAtom, shape_of, tv, tv_of
 from .elements import CODES, ptx_name, tensor_core_type
-from .entries import Entry, Parameter, choice, major, sign
+from .entries import Entry, Parameter, choice, major, option
 
 _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
 _INTS = [f"S32 {a} {b}" for a, b in itertools.product(("S8", "U8"), repeat=2)]
@@ -32,9 +32,7 @@ N_OF_INTEGERS = (8, 16, 24, 32, *range(48, 257, 16))
 
 def registers(k: int, v: int) -> Layout:
     """(thread, value) -> (M,K) of 64 rows whose registers hold v neighbours along K."""
-    modes = [(v, 64), (2, 8), (k // (4 * v), 256 * v)]
-    shape, stride = zip(*[m for i, m in enumerate(modes) if i != 0 or m[0] > 1])
-    return tv(((4, 8, 4), shape), ((64 * v, 1, 16), stride))
+    return tv_of([(4, 64 * v), (8, 1), (4, 16)], [(v, 64), (2, 8), (k // (4 * v), 256 * v)])
 
 
 def shared(rows: int, columns: int) -> Layout:
@@ -100,7 +98,7 @@ def _parameters(bits: int, integers: bool, where: str, sparse: bool) -> tuple[Pa
     why_k = only_k or ("" if where == "SS" else "it is in registers")
     reasons = (("tnspA", "A", why_k), ("tnspB", "B", only_k))
     majors = (major(name, noun, "GMMA", Major.K, why, named=bits == 16) for name, noun, why in reasons)
-    signs = () if integers else (sign("scaleA", "GMMA"), sign("scaleB", "GMMA"))
+    signs = () if integers else (option(x, "GMMA", ScaleIn.One) for x in ("scaleA", "scaleB"))
     threads = (choice("spsel", "GMMA::SparseSel::Zero", "GMMA::SparseSel::One"),) if sparse else ()
     return (*majors, *signs, *threads)
 
@@ -112,13 +110,10 @@ def entries() -> Iterator[Entry]:
         for codes, part, where, n in itertools.product(types, parts, ("SS", "RS"), extents):
             bits = CODES[codes.split()[1]].bits
             prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90"
-            name = f"{prefix}_64x{n}x{256 // bits * (1 + sparse)}_{codes.replace(' ', '')}_{where}{_behind(bits, part)}"
+            end = ("" if bits == 16 else "_TN") + (f"_{part}" if part else "")
+            name = f"{prefix}_64x{n}x{256 // bits * (1 + sparse)}_{codes.replace(' ', '')}_{where}{end}"
             make = partial(_wgmma, codes=codes, n=n, where=where, part=part, sparse=sparse)
             yield Entry(name, "sm90", make, _parameters(bits, types is _INTS, where, sparse))
-
-
-def _behind(bits: int, part: str) -> str:
-    return ("" if bits == 16 else "_TN") + (f"_{part}" if part else "")
 
 
 def majors(element: Element) -> tuple[Major, ...]:

@@ -69,6 +69,8 @@ def run_mma(step: MmaStep) -> None:
 
     mma, groups, d = step.mma, _groups(step.mma), step.operands["D"]
     matrices = {name: _matrices(step, name, groups) for name in step.operands if name != "D"}
+    if mma.accumulate_ is False:
+        matrices["C"] = np.zeros_like(matrices["C"])
     left, right = (_factor(mma.atom, side, matrices) for side in "AB")
     found = _fragments(mma, _product(mma.atom, left, right, matrices["C"], d.dtype), groups)
     runs = np.isin(np.arange(found.shape[0]), groups)  # lanes of no quad pair do nothing

@@ -18,7 +18,7 @@ from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankErr
 from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
-from ..descriptors.operand_tiles import require_tiles
+from ..descriptors.matrix_descriptor import require_tiles
 from ..descriptors.vectors import Vectors
 from ..instructions.atom import MMAAtom
 from ..instructions.elements import element_of
@@ -210,6 +210,9 @@ def _require_one_product(step: MmaStep) -> None:
     if k != other or (m, n) != total:
         given = ", ".join(str(rests[name]) for name in "ABC")
         raise RankError(f"gemm of A, B, C of {given} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product")
+    if step.mma.accumulate_ is not True and k != 1:
+        what = f"gemm by {step.mma.atom.name} of {k} atoms along K, each of which may overwrite C"
+        raise RankError(what, "one atom along K where it does not always add", "write gemm(mma.with_(0 < k), a[_, _, k], b[_, _, k], c)")
 
 
 def _repetitions(step: MmaStep, name: str, t: Tensor) -> tuple[int, ...]:

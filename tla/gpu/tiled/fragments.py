@@ -19,28 +19,17 @@ from ...tensors.make import registers
 from ...tensors.positions import Memory
 from ...tensors.tensor import Tensor, tensor_of
 from ..instructions.atom import TmemFragment
+from ..instructions.elements import NUMPY
 from ..instructions.tmem import tmem_layout
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 _0 = Int[0]()
-#: numpy's types of elements; one that numpy does not have is held by float32.
-NUMPY = {
-    "half": "float16",
-    "float": "float32",
-    "tf32": "float32",
-    "double": "float64",
-    "complex64": "complex64",
-    "complex128": "complex128",
-    "complex_tf32": "complex64",
-}
-NUMPY |= {name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
-NUMPY |= {"int4b": "int8", "uint4": "uint8", "uint2": "uint8", "uint1": "uint8", "gauss_complex128": "complex128"}
 
 
 def numpy_type(element: Element) -> str:
-    """The numpy type that holds an element type's values."""
+    """The numpy type that holds an element type's values: float32 where numpy does not have it."""
     return NUMPY.get(element.name, "float32")
 
 

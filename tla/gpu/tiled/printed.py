@@ -23,29 +23,8 @@ from ...algebra.inverse import left_inverse
 from ...algebra.predicates import same_map
 from ...core.brackets import split
 from ...core.cache import plain_memo
-from ...core.element import (
-    Element,
-    bf16,
-    double,
-    float,
-    fp4_e2m1,
-    fp6_e2m3,
-    fp6_e3m2,
-    fp8_e4m3,
-    fp8_e5m2,
-    fp8_e8m0,
-    half,
-    int4b,
-    int8,
-    int16,
-    int32,
-    int64,
-    tf32,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from ...core.each_leaf import each_leaf
+from ...core.element import Element
 from ...core.errors import LeafTypeError, ParseError, TlaError
 from ...core.int_tuple import Underscore, _, size
 from ...core.ints import is_int, known, static
@@ -53,7 +32,7 @@ from ...core.layout import Layout
 from ...core.strides import Shape
 from ...notation.text import parse
 from ..instructions.atom import CopyAtom, MMAAtom
-from ..instructions.elements import CPP
+from ..instructions.elements import CPP, MLIR
 from ..instructions.names import atoms
 from .tiled_copy import TiledCopy
 from .tiled_mma import TiledMMA, make_tiled_mma
@@ -85,11 +64,6 @@ _NEEDS = {
 _DSL = re.compile(r" |ThrID")
 _BARE = re.compile(r"(?<![\w@.])(-?\d+)(?![\w.])")
 _UNSAID = Element("unsaid", 1)
-
-
-def is_printed(text: str) -> bool:
-    """Whether a text begins as the print of a tiled MMA or copy, or of an atom, does."""
-    return bool(_HEADER.fullmatch(text.lstrip().partition("\n")[0]))
 
 
 def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
@@ -254,11 +228,8 @@ def _copy_atom(said: dict[str, Any]) -> CopyAtom:
 
 def _in_bits(tv: Layout, bits: int) -> Layout:
     """(thread, value) -> element as (thread, bit) -> bit."""
-    return Layout((tv[0].shape, (static(bits), tv[1].shape)), (_times(tv[0].stride, bits), (static(1), _times(tv[1].stride, bits))))
-
-
-def _times(stride: Any, n: int) -> Any:
-    return tuple(_times(d, n) for d in stride) if isinstance(stride, tuple) else stride * static(n)
+    threads, values = (each_leaf("from_print", mode.stride, lambda d: d * static(bits)) for mode in tv)
+    return Layout((tv[0].shape, (static(bits), tv[1].shape)), (threads, (static(1), values)))
 
 
 def _typed(element: Element, thr_id: Layout, src: Layout) -> Iterator[CopyAtom]:
@@ -275,25 +246,6 @@ def _element(text: str) -> Element:
     """The element type of a print: a name of MLIR's, as f16, or of C++ a width, as 16b."""
     if width := re.fullmatch(r"([1-9][0-9]{0,3})b", text):
         return Element(f"{width[1]}b", int(width[1]))
-    if found := _MLIR.get(text) or CPP.get(text):
+    if found := MLIR.get(text) or CPP.get(text):
         return found
     raise LeafTypeError(f"the value type {text:.40}", "a width such as 16b, or a type such as f16", "write 16b")
-
-
-#: MLIR's names of element types.
-_MLIR = {
-    "f16": half,
-    "bf16": bf16,
-    "f32": float,
-    "f64": double,
-    "tf32": tf32,
-    "i4": int4b,
-    "f4E2M1FN": fp4_e2m1,
-    "f6E2M3FN": fp6_e2m3,
-    "f6E3M2FN": fp6_e3m2,
-    "f8E4M3FN": fp8_e4m3,
-    "f8E5M2": fp8_e5m2,
-    "f8E8M0FNU": fp8_e8m0,
-    **{f"{sign}{x.bits}": x for sign in ("i", "si") for x in (int8, int16, int32, int64)},
-    **{f"ui{x.bits}": x for x in (uint8, uint16, uint32, uint64)},
-}

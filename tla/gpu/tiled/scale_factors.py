@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 from ...algebra.divide import tile_to_shape
 from ...core.arithmetic import round_up
+from ...core.each_leaf import each_leaf
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError
 from ...core.int_tuple import leaves, product_each, rank, shown
-from ...core.ints import IntTree, IntTupleLike, Leaf, is_int, leaf, static
+from ...core.ints import IntTree, IntTupleLike, is_int, leaf, static
 from ...core.layout import Layout
 from ...core.questions import at_most
 from ...core.strides import Shape, Stride, compact_col_major
@@ -132,13 +133,9 @@ def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> L
     (row_block, row_blocks), (k_block, k_blocks) = blocked.shape
     scales = product_each((k_block[1],))[0]
     per_row = k_blocks * scales if is_int(k_blocks) else scales
-    row_steps = _times(compact_col_major(Shape(row_block, row_blocks)), per_row)
+    row_steps = each_leaf("plain_scales", compact_col_major(Shape(row_block, row_blocks)), lambda d: d * per_row)
     k_steps = Stride(Stride(static(0), compact_col_major(k_block[1])), scales)
     return Layout(blocked.shape, Stride(row_steps, k_steps), blocked.origin_shape)
-
-
-def _times(tree: IntTree, n: Leaf) -> Any:
-    return Stride(*(_times(m, n) for m in tree)) if isinstance(tree, tuple) else tree * n
 
 
 def require_scale_strides(layout: Layout, vector: int, arch: str = "sm100") -> None:

@@ -37,7 +37,7 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
     if layout is None:
         raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
     if not layout.is_static:
-        raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write (_2, _2)")
+        raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write static(...) around it")
     if size(layout) == 0:
         raise RangeError(f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread")
     layout = layout if isinstance(layout.shape, tuple) else join([layout])
@@ -101,3 +101,10 @@ def rank_of(x: Any) -> int:
         raise LeafTypeError(f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
+
+
+def require_kind(where: str, x: Any, kind: type, named: str) -> Any:
+    """x, if it is of a kind, which has this name; else LeafTypeError."""
+    if not isinstance(x, kind):
+        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)")
+    return x

@@ -17,7 +17,7 @@ from ...core.display import Displayed
 from ...core.element import Width
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import _, product_each, shown, size
-from ...core.ints import Int, IntLike, IntTree, Leaf, is_int
+from ...core.ints import Int, IntLike, IntTree, Leaf
 from ...core.kinds import AnyLayout, on
 from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import mul
@@ -25,11 +25,11 @@ from ...core.make_layout import MakeLayout, shape
 from ...core.questions import at_most, divides
 from ...core.strides import Shape
 from ...tensors.tensor import Tensor
-from ..instructions.atom import CopyAtom, as_cute_prints
+from ..instructions.atom import CopyAtom, as_cute_prints, as_types
 from ..instructions.entries import Family
 from .partition import cut, part_of, with_valid
 from .refusals import require_whole_atoms
-from .tiled import ONE, as_thread, as_threads, rank_of, thread_coordinate, vector
+from .tiled import ONE, as_thread, as_threads, rank_of, require_kind, thread_coordinate, vector
 from .tiled_mma import TiledMMA
 
 _0, _1 = Int[0](), Int[1]()
@@ -282,7 +282,7 @@ def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[Any, Layout]
 
 def _layout_tv(where: str, thr_layout: Any, val_layout: Any) -> tuple[Any, Layout]:
     r = max(_rank_given(thr_layout), _rank_given(val_layout))
-    threads, values = (as_threads(where, _static(x), r) for x in (thr_layout, val_layout))
+    threads, values = (as_threads(where, as_types(x), r) for x in (thr_layout, val_layout))
     layout_mn = raked_product(threads, values)
     inverse = right_inverse(layout_mn)
     if size(inverse) != size(layout_mn):
@@ -294,12 +294,6 @@ def _layout_tv(where: str, thr_layout: Any, val_layout: Any) -> tuple[Any, Layou
 def _rank_given(x: Any) -> int:
     s = shape(x) if isinstance(x, Layout) else x
     return len(s) if isinstance(s, tuple) else 1
-
-
-def _static(x: Any) -> Any:
-    if isinstance(x, tuple):
-        return tuple(map(_static, x))
-    return Int[int(x)]() if is_int(x) and isinstance(x, int) else x
 
 
 def make_tiled_copy_A(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
@@ -342,15 +336,9 @@ def make_tiled_copy_C(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
 
 
 def _of_mma(where: str, atom: CopyAtom, mma: Any, operand: str) -> TiledCopy:
-    sizes = _require(where, mma, TiledMMA, "a tiled MMA").tile_size
+    sizes = require_kind(where, mma, TiledMMA, "a tiled MMA").tile_size
     i, j = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}[operand]
     return _tiled_copy(where, atom, getattr(mma, f"{operand}_TV"), Shape(sizes[i], sizes[j]))
-
-
-def _require(where: str, x: Any, kind: type, named: str) -> Any:
-    if not isinstance(x, kind):
-        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)")
-    return x
 
 
 def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
@@ -363,7 +351,7 @@ def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
 
     Source: CuTe `make_tiled_copy_S`.
     """
-    tiled_copy = _require("make_tiled_copy_S", tiled_copy, TiledCopy, "a tiled copy")
+    tiled_copy = require_kind("make_tiled_copy_S", tiled_copy, TiledCopy, "a tiled copy")
     return _tiled_copy("make_tiled_copy_S", atom, tiled_copy.S_TV, tiled_copy.tiler_mn)
 
 
@@ -377,7 +365,7 @@ def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
 
     Source: CuTe `make_tiled_copy_D`.
     """
-    tiled_copy = _require("make_tiled_copy_D", tiled_copy, TiledCopy, "a tiled copy")
+    tiled_copy = require_kind("make_tiled_copy_D", tiled_copy, TiledCopy, "a tiled copy")
     return _tiled_copy("make_tiled_copy_D", atom, tiled_copy.D_TV, tiled_copy.tiler_mn)
 
 
@@ -392,7 +380,7 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
     Source: CuTe `make_tiled_copy_C_atom`.
     """
     count = size(_typed("make_tiled_copy_C_atom", atom).val_src[1])
-    mma = _require("make_tiled_copy_C_atom", mma, TiledMMA, "a tiled MMA")
+    mma = require_kind("make_tiled_copy_C_atom", mma, TiledMMA, "a tiled MMA")
     tv = mma.C_TV
     if at_most(count, size(tv[1])) is not True:
         what = f"make_tiled_copy_C_atom: {atom.name} stores {count} values"
@@ -427,7 +415,7 @@ def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledC
     """
     for what, x in (("the threads and values", atom_tv), ("the data", data_layout)):
         if not isinstance(x, Layout) or not x.is_static:
-            raise LeafTypeError(f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write Int[N]() for its integers")
+            raise LeafTypeError(f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write static(...) around it")
     if rank_of(atom_tv) != 2:
         raise RankError(f"make_cotiled_copy: the threads and values {atom_tv}", "two modes: (thread, value)", "write (32,2):(2,1)")
     whole = product_each(data_layout.shape)

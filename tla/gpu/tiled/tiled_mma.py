@@ -21,15 +21,16 @@ from ...core.layout import Layout, join
 from ...core.leaf_arithmetic import mul
 from ...core.make_layout import MakeLayout
 from ...core.questions import divides
+from ...symbolic import Condition
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
-from ..descriptors.operand_tiles import require_tiles
+from ..descriptors.matrix_descriptor import require_tiles
 from ..instructions.atom import MMAAtom, TmemFragment, as_cute_prints
 from ..instructions.entries import Family
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
 from .partition import cut, part_of, with_valid
 from .refusals import require_layouts
-from .tiled import as_thread, as_threads, by_thread, rank_of, thread_coordinate, vector
+from .tiled import as_thread, as_threads, by_thread, rank_of, require_kind, thread_coordinate, vector
 
 _0, _1 = Int[0](), Int[1]()
 #: Of each operand: its two modes among M, N, K.
@@ -43,6 +44,7 @@ class TiledMMA(Displayed):
     atom           the instruction
     thr_layout     (m, n, k) -> which of the atoms' groups of threads, static
     permutations   of the tile's M, N, K: an integer extent, a layout that permutes it, or `_`
+    accumulate_    whether it adds to C: False for D = A * B; see `with_`
 
     `mma[t]` is thread t's view; A_TV, B_TV and C_TV say of a whole tile which thread has which values.
     Source: CuTe `TiledMMA`.
@@ -58,10 +60,34 @@ class TiledMMA(Displayed):
     atom: MMAAtom
     thr_layout: Layout
     permutations: tuple[Any, ...]
+    accumulate_: Any = True
+
+    def with_(self, accumulate: Any) -> TiledMMA:
+        """The tiled MMA that adds to C, or that does not read C, where the instruction chooses: tcgen05.mma.
+
+        accumulate   True or False; of a kernel a comparison too, the same for all threads: `mma.with_(0 < k)`
+        Raises       LeafTypeError for another value, and for an instruction that always adds
+
+        >>> from tla.gpu import K, SM100_MMA_F16BF16_SS, float, half, make_tiled_mma
+        >>> mma = make_tiled_mma(SM100_MMA_F16BF16_SS[half, half, float, 128, 256, K, K])
+        >>> mma.accumulate_, mma.with_(False).accumulate_
+        (True, False)
+
+        Source: CuTe `TiledMMA::accumulate_`, `UMMA::ScaleOut`.
+        """
+        import numpy as np
+
+        if not isinstance(accumulate, (bool, np.bool_, Condition)):
+            raise LeafTypeError(f"with_({shown(accumulate)})", "True, False or a comparison", "write mma.with_(0 < k)")
+        if self.atom.memory("C") != "TMEM":
+            raise LeafTypeError(f"with_ of {self.atom.name}, which always adds", "an instruction of tcgen05.mma", "clear C before")
+        known_ = accumulate.holds if isinstance(accumulate, Condition) else bool(accumulate)
+        return replace(self, accumulate_=accumulate if known_ is None else known_)
 
     def __repr__(self) -> str:
         perms = "" if all(isinstance(p, Underscore) for p in self.permutations) else f", {shown(self.permutations)}"
-        return f"make_tiled_mma({self.atom.name}, {self.thr_layout}{perms})"
+        chosen = "" if self.accumulate_ is True else f".with_({self.accumulate_})"
+        return f"make_tiled_mma({self.atom.name}, {self.thr_layout}{perms}){chosen}"
 
     def __str__(self) -> str:
         """The fields as CuTe prints a TiledMMA, and then its atom."""
@@ -235,7 +261,7 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
     if not is_int(p) and not isinstance(p, Layout):
         raise LeafTypeError(where, "an integer, a layout or _", "write 32")
     if not (p.is_static if isinstance(p, Layout) else is_static(p)):
-        raise LeafTypeError(where, "static integers: it is a type in C++", "write it with Int[N]()")
+        raise LeafTypeError(where, "static integers: it is a type in C++", "write static(...) around it")
     if is_int(p) and (known(p) or 0) < 1:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
@@ -397,19 +423,13 @@ def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
     """
     import numpy as np
 
-    count = int(cosize(_tiled("partition_fragment_C", mma).thr_layout_vmnk))
+    count = int(cosize(require_kind("partition_fragment_C", mma, TiledMMA, "a tiled MMA").thr_layout_vmnk))
     return mma[np.arange(count)].make_fragment_C(_part(mma, np.arange(count), "C", shape))
 
 
 def _part(mma: Any, thread: Any, operand: str, shape: Any) -> Tensor:
     """A thread's part of a tile of a shape: only its own shape counts."""
-    tiled, where = _tiled(f"the part of {operand}", mma), f"the part of {operand} of {shown(shape)}"
+    tiled: TiledMMA = require_kind(f"the part of {operand}", mma, TiledMMA, "a tiled MMA")
     if not is_int(shape) and not isinstance(shape, tuple):
-        raise LeafTypeError(where, "the extents of a tile", "write (64, 64)")
+        raise LeafTypeError(f"the part of {operand} of {shown(shape)}", "the extents of a tile", "write (64, 64)")
     return tiled[thread].partition(operand, MakeLayout(shape))
-
-
-def _tiled(where: str, mma: MMAAtom | TiledMMA) -> TiledMMA:
-    if not isinstance(mma, TiledMMA):
-        raise LeafTypeError(f"{where} of {shown(mma)}", "a tiled MMA", "write make_tiled_mma(...)")
-    return mma

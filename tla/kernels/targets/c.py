@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
+from ..allocation import PLACES
 from ..digits import loops
 from ..names import WORD
 from ..source import Form, Parts, Source
@@ -45,6 +46,11 @@ def write(parts: Parts) -> Source:
     held = [(f"smem{k}", t) for k, t in enumerate(p.shared) if f"smem{k}" in words]
     inner = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
     inner += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
+    inner += [
+        f"_Alignas(16) {writer.type_named('tensor memory', str(x.data.dtype))} tmem{k}[{PLACES}];"
+        for k, x in enumerate(p.tmem)
+        if x.data is not None
+    ]
     inner += [f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else []
     for block in blocks:
         lines = [line.replace("{int}", kind).replace("{barrier}", ";") for line in block.lines]

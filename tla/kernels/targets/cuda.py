@@ -12,4 +12,7 @@ from .ptx import Ptx
 
 def write(parts: Parts) -> Source:
     """The text of a program as CUDA. Source: ours."""
-    return write_grid(parts, Runtime("cuda", "__CUDACC_RTC__", "__maxnreg__({})", "__shfl_xor_sync(0xffffffffu, {}[{}], {})", Ptx))
+    return write_grid(
+        parts,
+        Runtime("cuda", "__CUDACC_RTC__", "__maxnreg__({})", "__shfl_xor_sync(0xffffffffu, {}[{}], {})", lambda fenced: Ptx(fenced=fenced)),
+    )

@@ -34,27 +34,28 @@ class Runtime(NamedTuple):
     without_host   the macro of a compiler that has no code of the host
     registers      what bounds the registers of a thread, in place of the threads of a block; None where a compiler chooses
     others         a register of another thread of the warp: of its array, its number, and the mask of the threads' difference
-    instructions   makes what writes asynchronous copies and instructions of several threads
+    instructions   of whether tensor memory is used, makes what writes asynchronous copies and instructions of several threads
     """
 
     name: str
     without_host: str
     registers: str | None
     others: str
-    instructions: Callable[[], Instructions]
+    instructions: Callable[[bool], Instructions]
 
 
 def write_grid(parts: Parts, runtime: Runtime) -> Source:
     """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
     parts = parts._replace(program=with_whole_tiles(parts.program))
     p, language = parts.program, C_FAMILY[runtime.name]
-    writer = Writer(p, language, "{}[{}]", runtime.others, runtime.instructions())
+    writer = Writer(p, language, "{}[{}]", runtime.others, runtime.instructions(bool(p.tmem)))
     blocks = [*writer.blocks()]
     kind = language.integers[str(Integer(writer.bits, True))]
-    body = _shared(p, writer)
+    body = [*_shared(p, writer), *(f"unsigned int tmem{k};" for k, x in enumerate(p.tmem) if x.data is not None)]
+    waits = writer.barrier()
     body += [f"__align__(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in writer.registers.values()]
     for block in blocks:
-        lines = [line.replace("{int}", kind).replace("{barrier}", "__syncthreads();") for line in block.lines]
+        lines = [line.replace("{int}", kind).replace("{barrier}", waits) for line in block.lines]
         if block.threads:
             lines = [lines[0], "{", *(f"    {line}" for line in lines[1:]), "}"]
         body += [f"{'    ' * block.indent}{line}" for line in lines]

@@ -17,7 +17,8 @@ from ...core.leaf_arithmetic import add
 from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..instructions import Instructions, MovedTile, Part, Registers, Tile, lanes_and_rows, stores_rows
+from ..allocation import place_of
+from ..instructions import Cells, Instructions, MovedTile, Part, Registers, Tile, lanes_and_rows, stores_rows
 from . import vectors
 
 
@@ -30,6 +31,7 @@ class Lanes(Instructions):
 
     def __init__(self, threads: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
         super().__init__()
+        self.has_addresses = False
         self.threads, self.values, self.rows = threads, values, 0
         self.forms: dict[str, list[Any]] = {}
 
@@ -48,6 +50,35 @@ class Lanes(Instructions):
 
     def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
         return [], False
+
+    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
+        return []
+
+    def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
+        thread, count = index("tid", self.threads), len(held[0].elements)
+        places = [place_of(part.element(atom.val_dst(thread % int(size(atom.thr_id)), v))) for part in cells for v in range(count)]
+        before, texts = self.values(places)
+        names = [f"{own.name}[tid][{n}]" for own in held for n in own.elements]
+        return [*before, *(f"{to} = {cells[0].name}[{at}];" for to, at in zip(names, texts))], True
+
+    def sums(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> tuple[list[str], bool]:
+        m, n, k = map(int, leaves(atom.shape_mnk))
+        total = "int" if atom.kind == "i8" else "float"
+        given = {"0": "0", "1": "{}"}.get(accumulates, f"{accumulates} ? {{}} : 0")
+        lines = []
+        for read, part in zip(tiles, cells):
+            before, (place,) = self.values([place_of(part.element(index("lane", m * n)))])
+            product = f"({total})a_tile[lane % {m} + {m} * k] * ({total})b_tile[lane / {m} + {n} * k]"
+            body = [
+                *(line.replace("{int}", "int") for line in before),
+                f"{total} sum = {given.format(f'{part.name}[{place}]')};",
+                f"for (int k = 0; k < {k}; ++k) sum += {product};",
+                f"{part.name}[{place}] = sum;",
+            ]
+            gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
+            loop = [f"for (int lane = 0; lane < {m * n}; ++lane) {{", *(f"    {x}" for x in body), "}"]
+            lines += ["{", *(f"    {x}" for x in (*gathered, *loop)), "}"]
+        return lines, False
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         x = tile.element(index("lane", tile.size))

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
-from ..instructions import Instructions, MovedTile, Registers, Tile, is_asynchronous, stores_rows
+from ..instructions import Cells, Instructions, MovedTile, Registers, Tile, is_asynchronous, is_of_tensor_memory, stores_rows
+from . import tcgen05
+from .shared_address import DEVICE, SHARED, descriptors
 
 _ARCHITECTURES = ("sm70", "sm75", "sm80", "sm89", "sm90", "sm100", "sm120")
-_DEVICE = "static __device__ __forceinline__ void"
 #: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of whatever they hold.
 _CONSTRAINTS = {"float": ("f", "float"), "double": ("d", "double")}
 _DESCRIPTOR = "l", "unsigned long long"
@@ -21,6 +22,7 @@ _DESCRIPTOR = "l", "unsigned long long"
 _ORDERS = {
     "cp_async_fence": "cp.async.commit_group",
     "cp_async_wait": "cp.async.wait_group {}",
+    "fence_view_async_tmem_load": "tcgen05.wait::ld.sync.aligned",
     "fence_view_async_shared": "fence.proxy.async.shared::cta",
     "tma_store_arrive": "cp.async.bulk.commit_group",
     "tma_store_wait": "cp.async.bulk.wait_group.read {}",
@@ -28,11 +30,14 @@ _ORDERS = {
     "warpgroup_commit_batch": "wgmma.commit_group.sync.aligned",
     "warpgroup_wait": "wgmma.wait_group.sync.aligned {}",
 }
+#: Words behind or before which registers have changed.
+_OF_REGISTERS = "warpgroup", "fence_view_async_tmem"
 #: CuTe's word about an mbarrier -> PTX, of its address and a number.
 _SIGNALS = {
     "initialize_barrier": "mbarrier.init.shared::cta.b64 [%0], %1;",
     "set_barrier_transaction_bytes": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
     "arrive_barrier": "mbarrier.arrive.shared::cta.b64 _, [%0];",
+    "umma_arrive": tcgen05.COMMIT,
     "wait_barrier": "{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }",
 }
 #: The driver's type, where the driver's header is not.
@@ -47,27 +52,28 @@ _MAP = [
 #: first coordinate.
 _LOAD = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];", 3
 _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}}}], [%0];", 2
-_SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 
 
 class Ptx(Instructions):
-    """NVIDIA's instructions. functions: those of the text that are called, by name."""
+    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: whether tensor memory is used."""
+
+    def __init__(self, *, fenced: bool) -> None:
+        super().__init__()
+        self._fenced = fenced
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
         """Whether it is one of NVIDIA's for a warp or a warpgroup, or cp.async."""
         if atom is None:
             return True
-        if isinstance(atom, MMAAtom):
-            return atom.arch in _ARCHITECTURES and int(size(atom.thr_id)) > 1
-        return atom.arch in _ARCHITECTURES and "TMEM" not in (atom.reads.memory, atom.writes.memory)
+        return atom.arch in _ARCHITECTURES and (isinstance(atom, CopyAtom) or int(size(atom.thr_id)) > 1 or is_of_tensor_memory(atom))
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         name = f"{atom.instruction.replace('.', '_')}_{width}"
         given, read = (", bool inside", f', "r"(inside ? {width} : 0)') if atom.fills_zeros else ("", "")
         asm = f'asm volatile("{atom.instruction} [%0], [%1], {width}{", %2" if read else ""};"'
         self.functions[name] = [
-            f"{_DEVICE} {name}(void *target, const void *source{given}) {{",
-            f'    {asm} :: "r"({_SHARED.format("target")}), "l"(source){read} : "memory");',
+            f"{DEVICE} {name}(void *target, const void *source{given}) {{",
+            f'    {asm} :: "r"({SHARED.format("target")}), "l"(source){read} : "memory");',
             "}",
         ]
         if atom.fills_zeros:
@@ -77,37 +83,61 @@ class Ptx(Instructions):
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         name = f"{word}_{pending}" if word.endswith("wait") else word
         clobbered = "" if word == "cp_async_fence" else ' ::: "memory"'
-        self.functions[name] = [f'{_DEVICE} {name}() {{ asm volatile("{_ORDERS[word].format(pending)};"{clobbered}); }}']
-        fences = [line for x in accumulators for line in self._fence(x)] if word.startswith("warpgroup") else []
+        self.functions[name] = [f'{DEVICE} {name}() {{ asm volatile("{_ORDERS[word].format(pending)};"{clobbered}); }}']
+        fences = [line for x in accumulators for line in self._fence(x)] if word.startswith(_OF_REGISTERS) else []
         if word == "warpgroup_arrive":
             return [*fences, f"{name}();"]
-        return [f"{name}();", *(fences if word == "warpgroup_wait" else [])]
+        return [f"{name}();", *(fences if word != "warpgroup_commit_batch" else [])]
 
     def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
-        asm = f'asm volatile("{_SIGNALS[word]}" :: "r"({_SHARED.format("barrier")}), "r"(number) : "memory");'
+        asm = f'asm volatile("{_SIGNALS[word]}" :: "r"({SHARED.format("barrier")}), "r"(number) : "memory");'
         named, given, body = "unsigned int number", f", {number}", [asm]
-        if word == "arrive_barrier":
+        if word in ("arrive_barrier", "umma_arrive"):
             named, given, body = "", "", [asm.replace(', "r"(number)', "")]
+            body = [*self._fences(tcgen05.BEFORE), *body] if word == "arrive_barrier" else body
+        elif word == "wait_barrier":
+            body += self._fences(tcgen05.AFTER)
         elif word == "initialize_barrier":
             fence = 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'
             body = [f"for (int i = 0; i < count; ++i, ++barrier) {asm}", fence]
             named, given = f"int count, {named}", f", {count}{given}"
         parameters = ", ".join(["unsigned long long *barrier", *([named] if named else [])])
-        self.functions[word] = [f"{_DEVICE} {word}({parameters}) {{", *(f"    {line}" for line in body), "}"]
-        first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes"))
+        self.functions[word] = [f"{DEVICE} {word}({parameters}) {{", *(f"    {line}" for line in body), "}"]
+        first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes", "umma_arrive"))
         return [f"{first}{word}(&{barrier}{given});"], True
+
+    def _fences(self, word: str) -> list[str]:
+        """The line that orders instructions of tensor memory with what threads wait for, where there are some."""
+        return [f'asm volatile("{word}" ::: "memory");'] if self._fenced else []
+
+    def barrier(self) -> str:
+        """The line by which the threads of a block wait for each other."""
+        if not self._fenced:
+            return "__syncthreads();"
+        body = [*self._fences(tcgen05.BEFORE), "__syncthreads();", *self._fences(tcgen05.AFTER)]
+        self.functions["wait_for_all"] = [f"{DEVICE} wait_for_all() {{", *(f"    {line}" for line in body), "}"]
+        return "wait_for_all();"
+
+    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
+        return tcgen05.reserve(self.functions, word, name, address, columns)
+
+    def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
+        return tcgen05.loads(self.functions, atom, cells, held), True
+
+    def sums(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> tuple[list[str], bool]:
+        return tcgen05.products(self.functions, atom, tiles, cells, accumulates), True
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         rank, stores = len(tile.boxes[0][1]), tile.barrier is None
         name, at = f"{'store' if stores else 'load'}_tile_{rank}d", [f"c{i}" for i in range(rank)]
         form, first = _STORE if stores else _LOAD
         asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
-        operands = [f'"r"({_SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({_SHARED.format("barrier")})'])]
+        operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({SHARED.format("barrier")})'])]
         operands += [f'"r"({c})' for c in at]
         given = ["void *shared", "const CUtensorMap &map", *([] if stores else ["unsigned long long *barrier"]), *(f"int {c}" for c in at)]
         self.functions["CUtensorMap"] = _MAP
         self.functions[name] = [
-            f"{_DEVICE} {name}({', '.join(given)}) {{",
+            f"{DEVICE} {name}({', '.join(given)}) {{",
             f'    asm volatile("{asm}" :: {", ".join(operands)} : "memory");',
             "}",
         ]
@@ -119,7 +149,7 @@ class Ptx(Instructions):
         """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders their products."""
         constraint, kind = self._constraint(x.kind)
         name = f"fence_operand_{constraint}"
-        self.functions[name] = [f'{_DEVICE} {name}({kind} &x) {{ asm volatile("" : "+{constraint}"(x) :: "memory"); }}']
+        self.functions[name] = [f'{DEVICE} {name}({kind} &x) {{ asm volatile("" : "+{constraint}"(x) :: "memory"); }}']
         words = self._words(x, 32)
         return [f"{name}({word});" for word in words]
 
@@ -151,15 +181,13 @@ class Ptx(Instructions):
         """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory, and steps from it."""
         told = _told(atom, [str(getattr(atom, f"major_{x}")) for x in tiles[0]])
         name = "_".join([atom.instruction.replace(".", "_"), *told]).replace("-", "minus_")
-        starts: dict[tuple[str, str, int], str] = {}
+        made, described = descriptors(self.functions, tiles)
         calls = []
-        for given, read in zip(operands, tiles):
+        for given, read in zip(operands, described):
             words, forms = [], []
             for x in "DAB":
                 if x in read:
-                    tile = read[x]
-                    start = starts.setdefault((tile.name, tile.start, tile.descriptor), f"descriptor_{len(starts)}")
-                    words.append(f"{start} + {tile.step}" if tile.step else start)
+                    words.append(read[x])
                     forms.append(("", *_DESCRIPTOR, 1))
                 else:
                     words += (held := self._words(given[x], atom.register_bits))
@@ -168,12 +196,6 @@ class Ptx(Instructions):
             self._function(
                 name, f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{''.join(f', {x}' for x in told)}; }}", forms
             )
-        self.functions["matrix_descriptor"] = [
-            "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {",
-            f"    return bits | (({_SHARED.format('start')} & 0x3ffff) >> 4);",
-            "}",
-        ]
-        made = [f"const unsigned long long {x} = matrix_descriptor(&{name}[{at}], {bits:#x}ull);" for (name, at, bits), x in starts.items()]
         return [*made, *calls]
 
     @staticmethod
@@ -209,10 +231,10 @@ class Ptx(Instructions):
         if row:
             parameters.append("const void *row")
             numbers.insert(len(numbers) if written else 0, f"[%{at}]")
-            read.append(f'"r"({_SHARED.format("row")})')
+            read.append(f'"r"({SHARED.format("row")})')
         clobbered = ' : "memory"' if row else ""
         asm = f'asm volatile("{instruction.replace("{}", ", ".join(numbers))}" : {", ".join(written)} : {", ".join(read)}{clobbered});'
-        self.functions[name] = [f"{_DEVICE} {name}({', '.join(parameters)}) {{", f"    {asm}", "}"]
+        self.functions[name] = [f"{DEVICE} {name}({', '.join(parameters)}) {{", f"    {asm}", "}"]
 
 
 def _told(atom: MMAAtom, majors: list[str]) -> list[str]:

@@ -94,13 +94,9 @@ class TiledLayout:
         parts = tiled(sizes, self.tiling)
         taken = {d for d in (*self.warp_dims, *self.lane_dims) if isinstance(d, int)} | {self.vector_dim}
         registers = [self.vector_dim, *(d for d in range(-1, -len(parts) - 1, -1) if d not in taken)]
-        columns = {name: _columns(parts, dims, len(sizes)) for name, dims in _named(registers, self.lane_dims, self.warp_dims)}
+        fastest_first = {"register": registers, "lane": self.lane_dims[::-1], "warp": self.warp_dims[::-1]}
+        columns = {name: _columns(parts, dims, len(sizes)) for name, dims in fastest_first.items()}
         return LinearLayout(columns, {f"dim{k}": n for k, n in enumerate(sizes)})
-
-
-def _named(registers: Sequence[Dim], lanes: Sequence[Dim], warps: Sequence[Dim]) -> list[tuple[str, Sequence[Dim]]]:
-    """The dimensions of each input, fastest first."""
-    return [("register", registers), ("lane", lanes[::-1]), ("warp", warps[::-1])]
 
 
 def _columns(parts: Sequence[Part], dims: Sequence[Dim], rank: int) -> list[tuple[int, ...]]:

@@ -64,6 +64,40 @@ def _read_splat(shape: Any) -> TiledLayout:
     raise RangeError("a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead")
 
 
+class Tiled(NamedTuple):
+    """The last dimensions in tiles."""
+
+    tiling: tuple[int, ...]
+
+
+class Transposed(NamedTuple):
+    """Dimensions in another order: the k-th is what dimension permutation[k] was."""
+
+    permutation: tuple[int, ...]
+
+
+def read_transforms(text: str) -> list[Tiled | Transposed | int]:
+    """The transforms of an array in shared memory, in a list or one after the other; of a swizzle its bytes.
+
+    >>> read_transforms("[#mosaic_gpu.tile<[8, 64]>, #mosaic_gpu.swizzle<128 : i32>]")
+    [Tiled(tiling=(8, 64)), 128]
+    """
+    reader = _MosaicReader(text)
+    return reader.whole(reader.transforms)
+
+
+def _tiled(tiling: Any, rounding: Any = None) -> Tiled:
+    if not isinstance(tiling, list) or rounding is not None:
+        raise RangeError(f"tiles {shown(tiling)}, rounding {shown(rounding)}", "extents, not rounded", "write TilingTransform((8, 64))")
+    return Tiled(tuple(integer("an extent of a tile", n) for n in tiling))
+
+
+def _transposed(permutation: Any) -> Transposed:
+    if not isinstance(permutation, list):
+        raise RangeError(f"TransposeTransform of {shown(permutation)}", "a permutation", "write TransposeTransform((1, 0))")
+    return Transposed(tuple(integer("TransposeTransform: a dimension", k) for k in permutation))
+
+
 class _Call(NamedTuple):
     """A layout, or a part of one, by the names of its parameters; the last `optional` of them may be left out."""
 
@@ -78,6 +112,12 @@ _CALLS = {
     "Replicated": _Call(("times",), lambda times: Replicated(integer("Replicated: times", times))),
     "WGStridedFragLayout": _Call(("shape", "vec_size"), WGStridedFragLayout),
     "WGSplatFragLayout": _Call(("shape",), _read_splat),
+    "TilingTransform": _Call(("tiling",), _tiled),
+    "TileTransform": _Call(("tiling", "rounding"), _tiled, 1),
+    "mosaic_gpu.tile": _Call(("tiling",), _tiled),
+    "TransposeTransform": _Call(("permutation",), _transposed),
+    "SwizzleTransform": _Call(("swizzle",), lambda swizzle: integer("SwizzleTransform", swizzle)),
+    "mosaic_gpu.swizzle": _Call(("swizzle",), lambda swizzle: integer("swizzle", swizzle)),
 }
 _CLOSE = {"(": "()", "<": "<>", "[": "[]"}
 
@@ -91,6 +131,21 @@ class _MosaicReader(Reader):
         start, found = self.at, self.value()
         if not isinstance(found, (TiledLayout, WGStridedFragLayout)):
             self.fail("no layout of registers", "TiledLayout or WGStridedFragLayout", at=start)
+        return found
+
+    def transforms(self) -> list[Tiled | Transposed | int]:
+        if self.token in ("[", "("):
+            return [*self.listed(_CLOSE[self.token], self.transform)]
+        found = [self.transform()]
+        while self.take(","):
+            found.append(self.transform())
+        return found
+
+    def transform(self) -> Tiled | Transposed | int:
+        start = self.at
+        found = self.call() if self.token.removeprefix("#")[:1].isalpha() else None
+        if not isinstance(found, (Tiled, Transposed, int)):
+            self.fail("no transform", "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform", at=start)
         return found
 
     def value(self) -> Any:
@@ -108,7 +163,8 @@ class _MosaicReader(Reader):
         return self.call()
 
     def call(self) -> Any:
-        start, name = self.at, self.token.removeprefix("#mosaic_gpu.")
+        start, name = self.at, self.token.removeprefix("#")
+        name = name if name in _CALLS else name.rpartition(".")[2]
         if name not in _CALLS:
             self.unexpected(f"one of {', '.join(_CALLS)}, or the name of a layout alone")
         self.advance()

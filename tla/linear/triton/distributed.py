@@ -36,17 +36,14 @@ class BlockedLayout(Parameters):
     order: Sequence[int]
     cga_layout: Any = ()
 
+    _ranked = "order"
+
     def __post_init__(self) -> None:
         rank = len(self._powers("size_per_thread"))
         self._powers("threads_per_warp", rank)
         self._powers("warps_per_cta", rank)
         self._order("order", rank)
         self._vectors("cga_layout", rank)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.order)
 
     def linear(self, shape: Sequence[int], release: str = "3.9") -> LinearLayout:
         """The linear layout of a tensor of this shape.
@@ -82,16 +79,13 @@ class DistributedLinearLayout(Parameters):
     block_bases: Any
     shape: Sequence[int]
 
+    _ranked = "shape"
+
     def __post_init__(self) -> None:
         rank = len(self._powers("shape"))
         for name in ("reg_bases", "lane_bases", "warp_bases", "block_bases"):
             self._vectors(name, rank)
         self._tile()
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
 
     @property
     def cga_layout(self) -> tuple[Vector, ...]:

@@ -6,9 +6,10 @@ Source: the printer of Triton 3.9's dialects.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
+from ..value import power_of_two
 from . import tiles
 from .distributed import BlockedLayout, DistributedLinearLayout, SliceLayout
 from .mma import AMDMFMALayout, AMDWMMALayout, DotOperandLayout, NVMMADistributedLayout
@@ -76,14 +77,33 @@ def _read_cga(p: Pairs) -> Any:
     order, per_cga, split = p["CTAOrder"], p["CTAsPerCGA"], p["CTASplitNum"]
     vectors = []
     for d in order:
-        parts = tiles.log2(tiles.power("CTASplitNum", "a size", split[d]))
+        parts = tiles.log2(power_of_two("CTASplitNum: a size", split[d]))
         vectors += [tuple(1 << k if i == d else 0 for i in range(len(order))) for k in range(parts)]
-        vectors += [(0,) * len(order)] * (tiles.log2(tiles.power("CTAsPerCGA", "a size", per_cga[d])) - parts)
+        vectors += [(0,) * len(order)] * (tiles.log2(power_of_two("CTAsPerCGA: a size", per_cga[d])) - parts)
     return vectors
 
 
 def _unless(value: Any, default: Any, name: str) -> Pairs:
     return {} if value == default else {name: value}
+
+
+def _of_fields(kind: type, attributes: str, *, braces: bool = True, **optional: Any) -> Form:
+    """The form of a class whose fields are attributes, in its own order. optional: those that a text leaves out where they are this."""
+    names, left_out = attributes.split(), {"CGALayout": (), **optional}
+
+    def write(layout: Any) -> Pairs:
+        given = {name: getattr(layout, field.name) for name, field in zip(names, fields(kind))}
+        return {name: value for name, value in given.items() if name not in left_out or value != left_out[name]}
+
+    def read(p: Pairs) -> Any:
+        def value(name: str) -> Any:
+            if name == "CGALayout":
+                return _read_cga(p)
+            return p.get(name, left_out[name]) if name in left_out else p[name]
+
+        return kind(*map(value, names))
+
+    return Form(kind, write, read, braces)
 
 
 def _wmma_tile(x: AMDWMMALayout) -> Pairs:
@@ -117,12 +137,8 @@ def with_rank(layout: object, rank: int) -> Any:
     return replace(layout, parent=with_rank(layout.parent, rank + 1)) if isinstance(layout, SliceLayout) else layout
 
 
-def _write_swizzled(x: SwizzledSharedLayout) -> Pairs:
-    return {"vec": x.vec, "perPhase": x.per_phase, "maxPhase": x.max_phase, "order": x.order, **_cga(x)}
-
-
 def _least_shape(vectors: Sequence[Sequence[int]]) -> list[int]:
-    return [1 << max(v[k].bit_length() for v in vectors) for k in range(len(vectors[0]))] if vectors else [1]
+    return tiles.least_shape(vectors, len(vectors[0]) if vectors else 1)
 
 
 def _read_linear(p: Pairs) -> DistributedLinearLayout:
@@ -150,28 +166,14 @@ def _read_padded(p: Pairs) -> PaddedSharedLayout:
 
 
 FORMS: dict[str, Form] = {
-    "ttg.blocked": Form(
-        BlockedLayout,
-        lambda x: {
-            "sizePerThread": x.size_per_thread,
-            "threadsPerWarp": x.threads_per_warp,
-            "warpsPerCTA": x.warps_per_cta,
-            "order": x.order,
-            **_cga(x),
-        },
-        lambda p: BlockedLayout(p["sizePerThread"], p["threadsPerWarp"], p["warpsPerCTA"], p["order"], _read_cga(p)),
-    ),
+    "ttg.blocked": _of_fields(BlockedLayout, "sizePerThread threadsPerWarp warpsPerCTA order CGALayout"),
     "ttg.linear": Form(
         DistributedLinearLayout,
         lambda x: {"register": x.reg_bases, "lane": x.lane_bases, "warp": x.warp_bases, "block": x.block_bases},
         _read_linear,
     ),
     "ttg.slice": Form(SliceLayout, lambda x: {"dim": x.dim, "parent": x.parent}, _read_slice),
-    "ttg.dot_op": Form(
-        DotOperandLayout,
-        lambda x: {"opIdx": x.operand_index, "parent": x.parent, **_unless(x.k_width, 0, "kWidth")},
-        lambda p: DotOperandLayout(p["opIdx"], p["parent"], p.get("kWidth", 0)),
-    ),
+    "ttg.dot_op": _of_fields(DotOperandLayout, "opIdx parent kWidth", kWidth=0),
     "ttg.nvidia_mma": Form(
         NVMMADistributedLayout,
         lambda x: {
@@ -215,26 +217,9 @@ FORMS: dict[str, Form] = {
         },
         _read_wmma,
     ),
-    "ttg.swizzled_shared": Form(
-        SwizzledSharedLayout,
-        _write_swizzled,
-        lambda p: SwizzledSharedLayout(p["vec"], p["perPhase"], p["maxPhase"], p["order"], _read_cga(p)),
-    ),
-    "ttg.amd_rotating_shared": Form(
-        AMDRotatingSharedLayout,
-        _write_swizzled,
-        lambda p: AMDRotatingSharedLayout(p["vec"], p["perPhase"], p["maxPhase"], p["order"], _read_cga(p)),
-    ),
-    "ttg.partitioned_shared": Form(
-        PartitionedSharedLayout,
-        lambda x: {
-            "numPartitions": x.num_partitions,
-            "numGroups": x.num_groups,
-            "partitionDim": x.partition_dim,
-            "partitionLayout": x.partition_layout,
-        },
-        lambda p: PartitionedSharedLayout(p["numPartitions"], p["numGroups"], p["partitionDim"], p["partitionLayout"]),
-    ),
+    "ttg.swizzled_shared": _of_fields(SwizzledSharedLayout, "vec perPhase maxPhase order CGALayout"),
+    "ttg.amd_rotating_shared": _of_fields(AMDRotatingSharedLayout, "vec perPhase maxPhase order CGALayout"),
+    "ttg.partitioned_shared": _of_fields(PartitionedSharedLayout, "numPartitions numGroups partitionDim partitionLayout"),
     "ttg.nvmma_shared": Form(
         NVMMASharedLayout,
         lambda x: {
@@ -275,10 +260,7 @@ FORMS: dict[str, Form] = {
         ),
         braces=False,
     ),
-    "ttng.tensor_memory_scales_encoding": Form(
-        TensorMemoryScalesLayout,
-        lambda x: {**_cga(x), **_unless(x.block_rep_order, MN_THEN_K, "blockRepOrder")},
-        lambda p: TensorMemoryScalesLayout(_read_cga(p), p.get("blockRepOrder", MN_THEN_K)),
-        braces=False,
+    "ttng.tensor_memory_scales_encoding": _of_fields(
+        TensorMemoryScalesLayout, "CGALayout blockRepOrder", braces=False, blockRepOrder=MN_THEN_K
     ),
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..linear_layout import LinearLayout
+from ..value import power_of_two
 from . import tiles
 from .distributed import BlockedLayout, require_distributed
 from .parameters import Parameters, Vector, flag, one_of
@@ -47,6 +48,8 @@ class NVMMADistributedLayout(Parameters):
     instr_shape: Sequence[int]
     cga_layout: Any = ()
 
+    _ranked = "warps_per_cta"
+
     def __post_init__(self) -> None:
         version = self._vector("version", 2)
         one_of(f"{self.name}: the major version", version[0], (2, 3))
@@ -54,11 +57,6 @@ class NVMMADistributedLayout(Parameters):
         self._vector("instr_shape", rank if version[0] == 2 else 3)
         self._vectors("cga_layout", rank)
         tiles.require(self.name, rank >= 2, f"rank {rank}", "at least 2", "give the warps along both dimensions")
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.warps_per_cta)
 
     @property
     def is_hopper(self) -> bool:
@@ -75,7 +73,7 @@ class NVMMADistributedLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         box = (*(1,) * (self.rank - 2), *self.instr_shape[:2]) if self.is_hopper else self.instr_shape
         order = tiles.matrix_order(self.rank)
-        tile = quads(self.name, box, 2, order, order)
+        tile = quads(self.name, box, 2, order)
         warps = tiles.ordered(tiles.identity("warp", self.warps_per_cta, self.warp_order), order)
         return tiles.combine(self.name, tile * warps, self.cga_layout, shape)
 
@@ -86,18 +84,18 @@ class NVMMADistributedLayout(Parameters):
         box = [1] * self.rank
         box[-2:] = (16, 8 * k_width) if index == 0 else (8 * k_width, 8)
         order, k = tiles.operand_order(index, self.rank), tiles.k_of(index, self.rank)
-        warps = tiles.shared_along(k, "warp", self.warps_per_cta, self.warp_order)
-        tile = quads(self.name, box, k_width, order, order) * tiles.ordered(warps, order)
+        warps = tiles.identity("warp", self.warps_per_cta, self.warp_order, shared=k)
+        tile = quads(self.name, box, k_width, order) * tiles.ordered(warps, order)
         return tiles.combine(self.name, tile, cga_layout, shape)
 
 
-def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int], rep_order: Sequence[int]) -> LinearLayout:
+def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int]) -> LinearLayout:
     """A box of 8 rows of 4 lanes, each with k_width neighbours. Registers repeat it over the rows, then along them."""
     inner, outer = f"dim{order[0]}", f"dim{order[1]}"
     rows, columns = box[order[1]], box[order[0]]
     what = f"an instruction of {rows} by {columns}, {k_width} elements together"
     tiles.require(where, rows % 8 == 0 and columns % (4 * k_width) == 0, what, f"multiples of 8 and of {4 * k_width}", "use [16, 8]")
-    tile = tiles.trivial("register", rep_order) * identity_1d(k_width, "register", inner)
+    tile = tiles.trivial(order) * identity_1d(k_width, "register", inner)
     tile = tile * identity_1d(4, "lane", inner) * identity_1d(8, "lane", outer)
     return tile * identity_1d(rows // 8, "register", outer) * identity_1d(columns // (4 * k_width), "register", inner)
 
@@ -127,6 +125,8 @@ class AMDMFMALayout(Parameters):
     tiles_per_warp: Any = None
     cga_layout: Any = ()
 
+    _ranked = "warps_per_cta"
+
     def __post_init__(self) -> None:
         self._set(version=one_of(f"{self.name}: version", self.version, (1, 2, 3, 4)))
         flag(f"{self.name}: transposed", self.transposed)
@@ -138,11 +138,6 @@ class AMDMFMALayout(Parameters):
         self._set(tiles_per_warp=self.tiles_per_warp or (1,) * rank)
         self._powers("tiles_per_warp", rank)
         self._vectors("cga_layout", rank)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.warps_per_cta)
 
     def _instruction(self) -> LinearLayout:
         m, n, _ = self.instr_shape
@@ -184,8 +179,8 @@ class AMDMFMALayout(Parameters):
         if shape[k] > depth:
             tile = tile * identity_1d(shape[k] // depth, "register", along)
         tile = tile * identity_1d(self.tiles_per_warp[order[1]], "register", across)
-        tile = tile * tiles.trivial("register", order)
-        warps = tiles.shared_along(k, "warp", self.warps_per_cta, tiles.matrix_order(self.rank))
+        tile = tile * tiles.trivial(order)
+        warps = tiles.identity("warp", self.warps_per_cta, tiles.matrix_order(self.rank), shared=k)
         return tiles.combine(self.name, tiles.ordered(tile, order) * tiles.ordered(warps, order), self.cga_layout, shape)
 
 
@@ -212,7 +207,7 @@ class AMDWMMALayout(Parameters):
     reg_bases: Any = None
     instr_shape: Any = None
     cga_layout: Any = ()
-    rank: int | None = None
+    rank: Any = None
 
     def __post_init__(self) -> None:
         self._set(version=one_of(f"{self.name}: version", self.version, (1, 2, 3)))
@@ -229,7 +224,7 @@ class AMDWMMALayout(Parameters):
     def _with_warps(self, tile: LinearLayout, zero: int | None = None) -> LinearLayout:
         """The instruction's tile repeated over registers and warps; along dimension `zero` all of them have the same."""
         rank = int(self.rank or 2)
-        sizes = [1 << max((v[k].bit_length() for v in (*self.reg_bases, *self.warp_bases)), default=0) for k in range(rank)]
+        sizes = tiles.least_shape((*self.reg_bases, *self.warp_bases), rank)
         cut = [[tuple(0 if k == zero else x for k, x in enumerate(v)) for v in vs] for vs in (self.reg_bases, self.warp_bases)]
         registers = [v for v in cut[0] if any(v)]
         sizes = [1 if k == zero else n for k, n in enumerate(sizes)]
@@ -247,7 +242,7 @@ class AMDWMMALayout(Parameters):
         else:
             tile = identity_1d(8, "register", along) * identity_1d(16, "lane", across) * identity_1d(2, "lane", along)
         tile = tile * identity_1d(self.instr_shape[0] // 16, "register", along)  # of 32 rows: 16 and then 16
-        tile = tiles.trivial("register", tiles.matrix_order(rank)) * tile.transpose_ins(["register", "lane"])
+        tile = tiles.trivial(tiles.matrix_order(rank)) * tile.transpose_ins(["register", "lane"])
         return tiles.combine(self.name, self._with_warps(tile), self.cga_layout, shape)
 
     def operand(self, index: int, k_width: int, shape: Vector, cga_layout: Sequence[Vector]) -> LinearLayout:
@@ -256,7 +251,7 @@ class AMDWMMALayout(Parameters):
         rank = int(self.rank or 2)
         order, k = tiles.operand_order(index, rank), tiles.k_of(index, rank)
         along, across = f"dim{order[0]}", f"dim{order[1]}"
-        tile = tiles.trivial("register", order) * identity_1d(k_width, "register", along) * identity_1d(16, "lane", across)
+        tile = tiles.trivial(order) * identity_1d(k_width, "register", along) * identity_1d(16, "lane", across)
         tile = tile * (zeros_1d if self.version == 1 else identity_1d)(2, "lane", along)
         tile = tile * identity_1d(max(1, self.instr_shape[2] // (2 * k_width)), "register", along)
         other = self.instr_shape[index ^ self.transposed]  # a transposed product is that of B^T and A^T
@@ -306,7 +301,7 @@ class DotOperandLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         if isinstance(self.parent, BlockedLayout):
             return self._of_fma(shape)
-        width = tiles.power(self.name, "k_width", self.k_width)
+        width = power_of_two(f"{self.name}: k_width", self.k_width)
         return self.parent.operand(self.operand_index, width, shape, self.cga_layout)  # type: ignore[no-any-return]
 
     def _of_fma(self, shape: Vector) -> LinearLayout:
@@ -315,6 +310,6 @@ class DotOperandLayout(Parameters):
         order = parent.order
         per_thread = [shape[d] if d == k else n for d, n in enumerate(parent.size_per_thread)]
         tile = tiles.identity("register", per_thread, order)
-        tile = tile * tiles.shared_along(k, "lane", parent.threads_per_warp, order)
-        tile = tile * tiles.shared_along(k, "warp", parent.warps_per_cta, order)
+        tile = tile * tiles.identity("lane", parent.threads_per_warp, order, shared=k)
+        tile = tile * tiles.identity("warp", parent.warps_per_cta, order, shared=k)
         return tiles.combine(self.name, tile, self.cga_layout, shape)

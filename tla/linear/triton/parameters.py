@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from ...core.errors import LeafTypeError, RankError
 from ...core.int_tuple import shown
@@ -17,10 +17,17 @@ class Parameters:
     """The base of every layout of Gluon: checked parameters, the text of Triton's IR, the linear layout of a tensor."""
 
     __slots__ = ()
+    #: The parameter that has an integer for each dimension, where one has.
+    _ranked: ClassVar[str]
 
     @property
     def name(self) -> str:
         return type(self).__name__
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(getattr(self, self._ranked))
 
     def __repr__(self) -> str:
         """The call that makes it, in Gluon too: lists where it has tuples."""
@@ -38,7 +45,10 @@ class Parameters:
         return found
 
     def _vectors(self, name: str, rank: int | None = None) -> tuple[Vector, ...]:
-        found = vectors(f"{self.name}: {name}", getattr(self, name), rank)
+        where, x = f"{self.name}: {name}", getattr(self, name)
+        if not isinstance(x, (list, tuple)):
+            raise LeafTypeError(f"{where} is {shown(x)}", "a list of bases", "write [[1, 0]]")
+        found = tuple(vector(where, v, rank) for v in x)
         self._set(**{name: found})
         return found
 
@@ -64,13 +74,6 @@ def vector(where: str, x: object, rank: int | None = None) -> Vector:
     if rank is not None and len(x) != rank:
         raise RankError(f"{where} {shown(tuple(x))}", f"{rank} integers", "give one for each dimension")
     return tuple(integer(where, n) for n in x)
-
-
-def vectors(where: str, x: object, rank: int | None = None) -> tuple[Vector, ...]:
-    """A list of lists of integers as a tuple of tuples."""
-    if not isinstance(x, (list, tuple)):
-        raise LeafTypeError(f"{where} is {shown(x)}", "a list of bases", "write [[1, 0]]")
-    return tuple(vector(where, v, rank) for v in x)
 
 
 def flag(where: str, x: object) -> bool:

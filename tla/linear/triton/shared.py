@@ -18,7 +18,7 @@ from ...core.errors import LeafTypeError, RankError
 from ...core.ints import IntTree
 from ...core.leaf_arithmetic import plus, times
 from ..linear_layout import LinearLayout
-from ..value import integer
+from ..value import integer, power_of_two
 from . import tiles
 from .parameters import Parameters, Vector, flag, one_of
 from .tiles import identity_1d
@@ -29,8 +29,7 @@ TMA_BOX = 256
 
 def _per_block(where: str, shape: Sequence[int], cga_layout: Sequence[Vector]) -> tuple[int, ...]:
     """The part of a shape that one block has."""
-    sizes = tiles.cga_size(cga_layout, len(shape))
-    return tuple(max(1, n // c) for n, c in zip(shape, sizes))
+    return tuple(max(1, n // c) for n, c in zip(shape, tiles.least_shape(cga_layout, len(shape))))
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +53,8 @@ class SwizzledSharedLayout(Parameters):
     order: Sequence[int]
     cga_layout: Any = ()
 
+    _ranked = "order"
+
     def __post_init__(self) -> None:
         for name in ("vec", "per_phase", "max_phase"):
             n = integer(f"{self.name}: {name}", getattr(self, name))
@@ -61,11 +62,6 @@ class SwizzledSharedLayout(Parameters):
             self._set(**{name: n})
         self._order("order", len(self.order) if isinstance(self.order, (list, tuple)) else 0)
         self._vectors("cga_layout", self.rank)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.order)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of a tensor of this shape, from offset and block to its elements."""
@@ -213,7 +209,7 @@ class SharedLinearLayout(Parameters):
             raise RankError(f"{self.name}: no offset_bases", "at least one", "write [[1]]")
         self._vectors("offset_bases", len(vectors[0]))
         self._vectors("block_bases", len(vectors[0]))
-        self._set(alignment=tiles.power(self.name, "alignment", self.alignment))
+        self._set(alignment=power_of_two(f"{self.name}: alignment", self.alignment))
 
     @property
     def rank(self) -> int:
@@ -223,7 +219,7 @@ class SharedLinearLayout(Parameters):
     @property
     def shape(self) -> tuple[int, ...]:
         """The least shape that holds all bases."""
-        return tuple(1 << max(v[k].bit_length() for v in (*self.offset_bases, *self.block_bases)) for k in range(self.rank))
+        return tuple(tiles.least_shape((*self.offset_bases, *self.block_bases), self.rank))
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of a tensor of this shape, from offset and block to its elements."""
@@ -256,6 +252,8 @@ class PaddedSharedLayout(Parameters):
     cga_layout: Any
     shape: Sequence[int]
 
+    _ranked = "shape"
+
     def __post_init__(self) -> None:
         rank = len(self._powers("shape"))
         self._vectors("offset_bases", rank)
@@ -264,13 +262,8 @@ class PaddedSharedLayout(Parameters):
         if not pairs or len({interval for interval, _ in pairs}) != len(pairs):
             raise RankError(f"{self.name}: interval_padding_pairs {list(pairs)}", "intervals that differ, at least one", "write [[32, 4]]")
         for interval, padding in pairs:
-            tiles.power(self.name, "an interval", interval)
-            tiles.power(self.name, "a padding", padding)
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
+            power_of_two(f"{self.name}: an interval", interval)
+            power_of_two(f"{self.name}: a padding", padding)
 
     @staticmethod
     def with_identity_for(pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: IntTree = ()) -> PaddedSharedLayout:
@@ -289,8 +282,8 @@ class PaddedSharedLayout(Parameters):
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout before padding, of a tensor of this shape."""
         shape = tiles.checked_shape(self.name, shape, self.rank)
-        sizes = [1 << max((v[k].bit_length() for v in self.offset_bases), default=0) for k in range(self.rank)]
-        tile = LinearLayout({"offset": self.offset_bases}, dict(zip(tiles.dim_names(self.rank), sizes)))
+        sizes = zip(tiles.dim_names(self.rank), tiles.least_shape(self.offset_bases, self.rank))
+        tile = LinearLayout({"offset": self.offset_bases}, dict(sizes))
         return tiles.combine(self.name, tile, self.cga_layout, shape)
 
 
@@ -319,7 +312,7 @@ class PartitionedSharedLayout(Parameters):
 
     def __post_init__(self) -> None:
         for name in ("num_partitions", "num_groups"):
-            self._set(**{name: tiles.power(self.name, name, getattr(self, name))})
+            self._set(**{name: power_of_two(f"{self.name}: {name}", getattr(self, name))})
         tiles.require(self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece")
         piece = self.partition_layout
         if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):

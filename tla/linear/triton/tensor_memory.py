@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..linear_layout import LinearLayout
+from ..value import power_of_two
 from . import tiles
 from .parameters import Parameters, flag
 from .tiles import identity_1d, zeros_1d
@@ -69,7 +70,7 @@ class TensorMemoryLayout(_OfMatrices):
     def __post_init__(self) -> None:
         rows, _ = self._powers("block", 2)
         tiles.require(self.name, rows in (64, 128), f"a block of {rows} rows", "64 or 128", "use 128")
-        self._set(col_stride=tiles.power(self.name, "col_stride", self.col_stride))
+        self._set(col_stride=power_of_two(f"{self.name}: col_stride", self.col_stride))
         self._vectors("cga_layout", 2)
         for name in ("two_ctas", "fp4_padded"):
             flag(f"{self.name}: {name}", getattr(self, name))

@@ -47,24 +47,16 @@ def k_of(operand_index: int, rank: int) -> int:
     return rank - 1 if operand_index == 0 else rank - 2
 
 
-def trivial(in_dim: str, order: Sequence[int]) -> LinearLayout:
-    """The layout of one element, its dimensions in an order: what is multiplied to it grows in that order."""
-    return identity("register", (1,) * len(order), order).rename({"register": in_dim})
+def trivial(order: Sequence[int]) -> LinearLayout:
+    """The layout of one element in registers, its dimensions in an order: what is multiplied to it grows in that order."""
+    return identity("register", (1,) * len(order), order)
 
 
-def identity(in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
-    """The elements of a box, one by one, in an order of its dimensions."""
+def identity(in_dim: str, shape: Sequence[int], order: Sequence[int], shared: int | None = None) -> LinearLayout:
+    """The elements of a box, one by one, in an order of its dimensions; all along dimension `shared` hold the same."""
     layout = LinearLayout({in_dim: ()}, {})
     for d in order:
-        layout = layout * identity_1d(shape[d], in_dim, f"dim{d}")
-    return layout
-
-
-def shared_along(k: int, in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
-    """As identity, but all along dimension k hold the same: each of them needs all of k."""
-    layout = LinearLayout({in_dim: ()}, {})
-    for d in order:
-        layout = layout * (zeros_1d if d == k else identity_1d)(shape[d], in_dim, f"dim{d}")
+        layout = layout * (zeros_1d if d == shared else identity_1d)(shape[d], in_dim, f"dim{d}")
     return layout
 
 
@@ -99,7 +91,7 @@ def blocks(where: str, cga_layout: Sequence[Vector], shape: Sequence[int]) -> Li
     for v in cga_layout:
         if len(v) != len(shape):
             raise RankError(f"{where}: the basis {list(v)} of cga_layout", f"{len(shape)} integers", "give one for each dimension")
-    sizes = [1 << max((v[k].bit_length() for v in cga_layout), default=0) for k in range(len(shape))]
+    sizes = least_shape(cga_layout, len(shape))
     return not_larger(LinearLayout({"block": list(cga_layout)}, dict(zip(names, sizes))), dict(zip(names, shape)))
 
 
@@ -113,13 +105,9 @@ def combine(where: str, tile: LinearLayout, cga_layout: Sequence[Vector], shape:
     return LinearLayout({d: whole.bases.get(d, ()) for d in inputs}, whole.out_dims)
 
 
-def cga_size(cga_layout: Sequence[Vector], rank: int) -> list[int]:
-    """In how many parts the blocks cut each dimension."""
-    return [1 << max((v[k].bit_length() for v in cga_layout), default=0) for k in range(rank)]
-
-
-def power(where: str, name: str, n: int) -> int:
-    return power_of_two(f"{where}: {name}", n)
+def least_shape(bases: Sequence[Sequence[int]], rank: int) -> list[int]:
+    """The least powers of two that hold all bases."""
+    return [1 << max((v[k].bit_length() for v in bases), default=0) for k in range(rank)]
 
 
 def require(where: str, holds: bool, what: str, expected: str, fix: str) -> None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
+from ...core.cache import plain_memo
 from ...core.reader import Reader
-from .instruction import Instruction
+from .instruction import Instruction, attributes_of
 
 Path = tuple[int, ...]
 #: A part of the result, the number of an operand, and the part of that operand.
@@ -41,6 +42,9 @@ SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-red
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
 
+#: Fusions inside of each other, deeper than this, overwrite nothing: a text may call itself.
+MAX_FUSIONS = 100
+
 _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
@@ -51,10 +55,11 @@ def stated(instruction: Instruction) -> Iterator[Pair]:
     >>> list(stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")))
     [((1,), 0, ())]
     """
-    if "output_to_operand_aliasing" in instruction.tail:
+    if "output_to_operand_aliasing" in instruction._attributes:
         yield from (alias[:3] for alias in aliases(instruction.attributes.get("output_to_operand_aliasing", "{}")))
 
 
+@plain_memo
 def aliases(text: str) -> tuple[Alias, ...]:
     """The aliases of a text such as `{ {1}: (0, {}, may-alias), {2}: (3, {1}) }`.
 
@@ -115,16 +120,21 @@ def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) 
     """The instruction of a name, or what its operand 0 is as long as these are of some opcodes; a text may come back to where it began."""
     seen: set[str] = set()
     it = body.get(name)
-    while it is not None and it.opcode in opcodes and it.operands and it.name not in seen:
+    while it is not None and it.opcode in opcodes and it.operand_names and it.name not in seen:
         seen.add(it.name)
-        it = body.get(it.operands[0].name)
+        it = body.get(it.operand_names[0])
     return it
 
 
 def element_of(it: Instruction) -> int | None:
     """The number of the element that a get-tuple-element takes; None where the text does not say it."""
-    text = it.attributes.get("index", "")
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+    return _index(it._attributes)
+
+
+@plain_memo
+def _index(text: str) -> int | None:
+    index = attributes_of(text).get("index", "")
+    return int(index) if re.fullmatch(r"[0-9]{1,9}", index) else None
 
 
 def element_of_done(it: Instruction, count: int) -> int:
@@ -132,34 +142,36 @@ def element_of_done(it: Instruction, count: int) -> int:
     return 0 if it.opcode == "copy-done" or count < 2 else 1
 
 
-def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]]) -> tuple[int, Path] | None:
+def of_root(
+    name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0
+) -> tuple[int, Path] | None:
     """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
     it = behind(name, body, SAME)
-    if it is None or not it.operands:
+    if it is None or not it.operand_names or deep > MAX_FUSIONS:
         return None
     if it.opcode in IN_PLACE:
-        return _parameter(it.operands[0].name, body)
+        return _parameter(it.operand_names[0], body)
     if it.opcode == "fusion":
         inner = bodies.get(_callee(it), {})
         root = next((i.name for i in inner.values() if i.is_root), "")
-        found = of_root(root, inner, {n: b for n, b in bodies.items() if n != _callee(it)})  # a text may call itself
-        if found and found[0] < len(it.operands) and (outer := _parameter(it.operands[found[0]].name, body)):
+        found = of_root(root, inner, bodies, deep + 1)
+        if found and found[0] < len(it.operand_names) and (outer := _parameter(it.operand_names[found[0]], body)):
             return outer[0], outer[1] + found[1]
     return None
 
 
 def _callee(it: Instruction) -> str:
-    return it.attributes.get("calls", "").removeprefix("%")
+    return next(iter(it.called), "")
 
 
 def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] | None:
     path: Path = ()
     it = behind(name, body, SAME)
-    while it is not None and it.opcode == "get-tuple-element" and it.operands and len(path) < len(body):
+    while it is not None and it.opcode == "get-tuple-element" and it.operand_names and len(path) < len(body):
         if (k := element_of(it)) is None:
             return None
         path = (k, *path)
-        it = behind(it.operands[0].name, body, SAME)
+        it = behind(it.operand_names[0], body, SAME)
     number = None if it is None else it.parameter_number
     return None if number is None else (number, path)
 
@@ -173,7 +185,7 @@ def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction
     root = next((i for i in body.values() if i.is_root), None)
     if root is None:
         return
-    ends = [((k,), o.name) for k, o in enumerate(root.operands)] if root.opcode == "tuple" else [((), root.name)]
+    ends = [((k,), name) for k, name in enumerate(root.operand_names)] if root.opcode == "tuple" else [((), root.name)]
     for path, name in ends:
         if found := of_root(name, body, bodies):
             yield path, *found

@@ -12,7 +12,7 @@ from ...core.errors import TlaError
 from ..shapes.sizes import byte_size
 from ..shapes.values import Shape, arrays
 from .instruction import Instruction
-from .module import Module, called, read_module, require_apart
+from .module import Module, read_module, require_apart
 from .program import Located, Source
 from .relayouts import Loop, reached, times
 
@@ -76,7 +76,7 @@ def _of_computation(module: Module, name: str, loops: tuple[Loop, ...]) -> Itera
             groups = it.attributes.get("replica_groups") or it.attributes.get("source_target_pairs", "")
             yield Collective(line, opcode, _read(it, shapes), groups, loops)
         elif it.opcode == "async-start":
-            for inner in called(it):
+            for inner in it.called:
                 yield from _of_computation(module, inner, loops)
 
 

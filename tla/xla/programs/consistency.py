@@ -12,11 +12,14 @@ from ..shapes.array_shape import ArrayShape
 from ..shapes.values import Shape, TupleShape, arrays
 from .aliasing import element_of, element_of_done
 from .entry import entry
-from .module import Module, called
+from .module import Module, root_of
 from .program import Located
 
 #: What a line is said to be, what another line gives in its place, and the number of that line.
 Claim = tuple[str, Shape, Shape, int]
+
+_CALLERS = frozenset({"fusion", "call", "while", "conditional"})
+_LITERALS = frozenset({"parameter", "constant"})
 
 
 def contradictions(module: Module) -> tuple[str, ...]:
@@ -47,13 +50,17 @@ class _Body:
     def __init__(self, lines: Sequence[Located]) -> None:
         self.lines = lines
         self.given = {x.instruction.name: x for x in lines}
-        self.parameters = [(n, x) for x in lines if (n := x.instruction.parameter_number) is not None]
-        self.root = next((x for x in lines if x.instruction.is_root), None)
+        parameters = [x for x in lines if x.instruction.opcode == "parameter"]
+        self.parameters = [(n, x) for x in parameters if (n := x.instruction.parameter_number) is not None]
+        self.root = root_of(lines)
 
 
 def _names(body: _Body) -> Iterator[str]:
     """Names and numbers of parameters that are given twice; a parameter that is missing."""
-    yield from _twice((x.instruction.name, x) for x in body.lines)
+    if len(body.given) < len(body.lines):
+        yield from _twice((x.instruction.name, x) for x in body.lines)
+    if {n for n, _x in body.parameters} == {*range(len(body.parameters))}:
+        return
     yield from _twice((f"parameter({n})", x) for n, x in body.parameters)
     for n, x in body.parameters:
         if n >= len(body.parameters):
@@ -70,23 +77,29 @@ def _twice(named: Iterable[tuple[str, Located]]) -> Iterator[str]:
 def _shapes(bodies: Mapping[str, _Body]) -> Iterator[str]:
     for body in bodies.values():
         for x in body.lines:
-            for what, shape, other, line in (*_of_operands(x, body.given), *_of_calls(x, body.given, bodies)):
+            it = x.instruction
+            claims: list[Claim] = []
+            if it.opcode not in _LITERALS and not (it._operands and it.opcode != "get-tuple-element" and it.opcode[-5:] != "-done"):
+                claims += _of_operands(x, body.given)
+            if it.opcode in _CALLERS:
+                claims += _of_calls(x, body.given, bodies)
+            for what, shape, other, line in claims:
                 if _differ(shape, other):
-                    yield f"line {x.line}: {x.instruction.name} {what} {shape}, line {line} gives {other}"
+                    yield f"line {x.line}: {it.name} {what} {shape}, line {line} gives {other}"
 
 
 def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
     """Operands whose shape is in the line; what is a part of an operand."""
     it = x.instruction
-    for o in it.operands:
+    for o in () if it._operands else it.operands:
         if o.shape is not None and (source := given.get(o.name)) is not None:
             yield f"takes {o.name} as", o.shape, source.instruction.shape, source.line
-    source = given.get(it.operands[0].name) if it.operands else None
+    source = given.get(it.operand_names[0]) if it.operand_names else None
     if source is None or not isinstance(whole := source.instruction.shape, TupleShape):
         return
     k = None
     if it.opcode == "get-tuple-element":
-        k = element_of(it) if "index" in it.attributes else None
+        k = element_of(it)
     elif it.opcode.endswith("-done") and isinstance(it.shape, ArrayShape):
         k = element_of_done(it, len(whole.elements))
     if k is not None and k < len(whole.elements):
@@ -96,18 +109,16 @@ def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
 def _of_calls(x: Located, given: Mapping[str, Located], bodies: Mapping[str, _Body]) -> Iterator[Claim]:
     """Parameters and the result of a computation that is called, against the line that calls it."""
     it = x.instruction
-    if it.opcode not in ("fusion", "call", "while", "conditional"):
-        return
-    names = called(it)[:1] if it.opcode in ("fusion", "call") else called(it)
+    names = it.called[:1] if it.opcode in ("fusion", "call") else it.called
     condition = it.attributes.get("condition", "").removeprefix("%") if it.opcode == "while" else None
     for k, name in enumerate(names):
         if (body := bodies.get(name)) is None:
             continue
         if body.root is not None and name != condition:
             yield f"with {name} for its result is", it.shape, body.root.instruction.shape, body.root.line
-        operands = it.operands[k + 1 : k + 2] if it.opcode == "conditional" else it.operands
+        operands = it.operand_names[k + 1 : k + 2] if it.opcode == "conditional" else it.operand_names
         for number, p in body.parameters:
-            source = given.get(operands[number].name) if number < len(operands) else None
+            source = given.get(operands[number]) if number < len(operands) else None
             if source is not None:
                 yield f"takes {source.instruction.name} as", source.instruction.shape, p.instruction.shape, p.line
 
@@ -131,7 +142,7 @@ def _of_entry(module: Module) -> Iterator[str]:
         number = x.instruction.parameter_number
         if number is not None and number < len(found.arguments) and differs(found.arguments[number].shape, x.instruction.shape):
             yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
-    root = next((x for x in lines if x.instruction.is_root), None)
+    root = root_of(lines)
     if root is not None:
         shape = root.instruction.shape
         parts = shape.elements if isinstance(shape, TupleShape) else (shape,)

@@ -9,7 +9,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from ...core.cache import plain_memo
@@ -20,7 +20,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
-from .module import Module, called, entry_name, header_list, require_apart, said
+from .module import Module, entry_name, header_list, require_apart, root_of, said
 from .program import Located
 from .ranges import normalise, reuse, share_scratch
 from .targets import line_of
@@ -37,6 +37,8 @@ _UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 
 #: Results that are other names for what operands have: reading it is not reading these.
 _NAMES = frozenset({"tuple", "get-tuple-element", "while", "call", "conditional", "parameter"})
+#: Those of them that no buffer of a computation applied to elements is for.
+_UNWRITTEN = _NAMES - {"parameter"}
 #: Spaces of the context of a SparseCore's operation that are not the SparseCore's own: the TensorCore waits there.
 _WAITED_FOR = frozenset({2, 4})
 
@@ -58,17 +60,36 @@ def flow(module: Module, target: str | None = None) -> Flow:
     return follow.out
 
 
+class _Bodies(Mapping[str, Mapping[str, Instruction]]):
+    """By computation, its instructions by name: made when they are asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self.lines, self.made = module.computations, dict[str, Mapping[str, Instruction]]()
+
+    def __getitem__(self, name: str) -> Mapping[str, Instruction]:
+        if name not in self.made:
+            self.made[name] = {x.instruction.name: x.instruction for x in self.lines[name]}
+        return self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.lines)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
 class _Follow:
     """Going through a module in the order in which it runs."""
 
     def __init__(self, module: Module) -> None:
         self.module, self.out = module, Flow(module)
-        self.bodies = {name: {x.instruction.name: x.instruction for x in lines} for name, lines in module.computations.items()}
+        self.bodies = _Bodies(module)
         self.arguments: dict[int, Tree] = {}
         self.entered: dict[str | None, int] = {}  # by computation, the step of its parameter
         self.span = 0  # the number of the computation that runs
         self.apart_now = 0  # how many asynchronous operations run what is followed: a SparseCore's kernels are custom calls there
         self.inside: dict[int, range] = {}  # by the table of an asynchronous operation, the values of the computation that it runs
+        self.sizes: dict[int, tuple[ArrayShape, int | None]] = {}  # by identity of the shape, with what keeps that
         self.seen: set[str] = set()  # computations that are applied to elements
         self.offered: list[tuple[int, int]] = []  # results that may overwrite an operand which nobody reads later
 
@@ -85,14 +106,16 @@ class _Follow:
         self.out.spans.append((start, start))
         values: dict[str, Tree] = {}
         lines = self.module.computations[name]
-        root = next((x for x in lines if x.instruction.is_root), lines[-1])
+        root = root_of(lines) or lines[-1]
         for line in lines:
             if line.instruction.name in values:
                 what = f"line {line.line}: {line.instruction.name} is defined twice in computation {name}"
                 raise LoweringError(what, "each name once in a computation", "give one module at a time")
             values[line.instruction.name] = found = self.instruction(line, values, arguments, depth)
             if line is root:
-                self.read((v for v in leaves(found) if self.out.values[v].line is not line), len(self.out.steps) - 1)
+                for value in leaves(found):
+                    if self.out.values[value].line is not line:
+                        self.read(value, len(self.out.steps) - 1)
         end = len(self.out.steps)
         self.out.spans[number], self.span = (start, end), around
         self.keep(values[root.instruction.name], end)  # it is there to the end of the computation
@@ -102,9 +125,9 @@ class _Follow:
         it = line.instruction
         if it.opcode == "parameter":
             return self.parameter(line, arguments)
-        names = [] if it.opcode == "constant" else [o.name for o in it.operands]
+        names = () if it.opcode == "constant" else it.operand_names
         operands = [values.get(name) for name in names]
-        for name in names:
+        for name in names if None in operands else ():
             if name not in values:
                 self.warn(line, f"operand {name} is not defined before it")
         if it.opcode in _CALLERS:
@@ -116,12 +139,13 @@ class _Follow:
         it, now = line.instruction, self.step(line)
         if it.opcode not in _NAMES:
             for operand in operands:
-                self.read(leaves(operand), now)
+                self.read(operand, now)
         if (found := self.forwarded(line, operands, now)) is not _NEW:
             self.keep(found, now)
             return found
         result = self.new(line, it.shape, now, "constant" if it.opcode == "constant" else "temporary")
-        self.applied(it, now)
+        if it.called:
+            self.applied(it, now)
         self.in_place(it, result, operands)
         if it.opcode == "custom-call" and 'custom_call_target="ConcatBitcast"' in it.tail:
             for value in (v for o in operands for v in leaves(o)):  # they are parts of the result, side by side
@@ -130,14 +154,16 @@ class _Follow:
 
     def applied(self, it: Instruction, now: int) -> None:
         """The buffers that computations which are applied to elements write: the compiler has memory of their own for each."""
-        for name in called(it) if "=" in it.tail and not (self.apart_now and it.opcode == "custom-call") else ():
+        for name in it.called if not (self.apart_now and it.opcode == "custom-call") else ():
             if name in self.seen or name not in self.module.computations:
                 continue
             self.seen.add(name)
             for inner in self.module.computations[name]:
-                if it.opcode != "fusion" and inner.instruction.opcode not in _NAMES - {"parameter"}:
-                    self.new(inner, inner.instruction.shape, now, "constant" if inner.instruction.opcode == "constant" else "local")
-                self.applied(inner.instruction, now)
+                inside = inner.instruction
+                if it.opcode != "fusion" and inside.opcode not in _UNWRITTEN:
+                    self.new(inner, inside.shape, now, "constant" if inside.opcode == "constant" else "local")
+                if inside.called:
+                    self.applied(inside, now)
 
     def forwarded(self, line: Located, operands: list[Tree], now: int) -> Tree:
         """The result where it is made of what operands are; _NEW where it is not."""
@@ -149,7 +175,7 @@ class _Follow:
             return Table(self.value(line, None, now, "temporary", (), len(operands)), tuple(operands))
         if it.opcode == "get-tuple-element":
             if isinstance(first, Table):
-                self.read([first.value], now)
+                self.read(first.value, now)
             k = aliasing.element_of(it)
             return None if k is None else part(first, (k,))
         if it.opcode.endswith("-done") and isinstance(first, Table):
@@ -200,14 +226,16 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = list(aliasing.stated(it))
-        if it.opcode in aliasing.IN_PLACE:
-            pairs += [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
-        elif it.opcode == "fusion":
+        pairs = [*aliasing.stated(it)] if it._attributes else []
+        if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
+        elif it.opcode in aliasing.IN_PLACE:
+            pairs += [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
+        if '"aliasing_operands":{"lists":[{' not in it.tail:
+            return
         outs = [*arrays(result)]
         for numbers in aliasing.shared(it):
             for k in numbers:
@@ -267,7 +295,7 @@ class _Follow:
         return number
 
     def call(self, line: Located, operands: list[Tree], depth: int) -> Tree:
-        result = self.computation(self.callee(line, "to_apply", next(iter(called(line.instruction)), None)), operands, depth + 1)
+        result = self.computation(self.callee(line, "to_apply", next(iter(line.instruction.called), None)), operands, depth + 1)
         now = self.step(line)
         for operand in operands:
             self.use(operand, now)
@@ -288,7 +316,7 @@ class _Follow:
         self.apart_now -= 1
         now, written = self.step(line), range(first, len(self.out.values))
         for operand in operands:
-            self.read(leaves(operand), now)
+            self.read(operand, now)
         if update and not brought:
             found = operands[0] if operands else None
         elif isinstance(it.shape, TupleShape):
@@ -311,11 +339,11 @@ class _Follow:
     def called_by(self, line: Located) -> str | None:
         """The computation of an asynchronous operation, which its -start names."""
         start = aliasing.behind(line.instruction.name, self.bodies.get(line.computation or "", {}), ("async-update",))
-        return next(iter(called(start)), None) if start is not None else None
+        return next(iter(start.called), None) if start is not None else None
 
     def branches(self, line: Located, operands: list[Tree], depth: int) -> Tree:
         """A conditional: each of its branches, itself. The results of the branches share their memory."""
-        names, spans = called(line.instruction), []
+        names, spans = line.instruction.called, []
         results = []
         for name, operand in zip(names, operands[1:]):
             spans.append(len(self.out.spans))
@@ -323,7 +351,7 @@ class _Follow:
         now = self.step(line)
         self.out.branches[now] = spans
         for operand in operands:
-            self.read(leaves(operand), now)
+            self.read(operand, now)
         if not results:
             return self.new(line, line.instruction.shape, now, "temporary")
         result = self.carried(line, results[0], now)
@@ -339,7 +367,7 @@ class _Follow:
 
     def parameter(self, line: Located, arguments: list[Tree] | None) -> Tree:
         it, now = line.instruction, self.step(line)
-        number = int(it.operands[0].name) if it.operands and it.operands[0].name.isdecimal() else 0
+        number = it.parameter_number or 0
         if arguments is None:
             self.arguments[number] = self.new(line, it.shape, 0, "argument")
             return self.arguments[number]
@@ -360,7 +388,7 @@ class _Follow:
 
     def value(self, line: Located, shape: ArrayShape | None, now: int, kind: str, path: aliasing.Path, pointers: int = 0) -> int:
         number = len(self.out.values)
-        size = POINTER * pointers * (not self.apart_now) if shape is None else _size(shape)
+        size = POINTER * pointers * (not self.apart_now) if shape is None else self.size(shape)
         if size is None:
             self.warn(line, f"the size of {shape} is not known: it counts as nothing")
         space = 0 if shape is None else shape.effective_layout.memory_space
@@ -369,18 +397,26 @@ class _Follow:
         self.out.values.append(Value(line.instruction.name, path, line, shape, size or 0, space, kind, now, now, [], number, number))
         return number
 
+    def size(self, shape: ArrayShape) -> int | None:
+        """The bytes of an array; None where they are not known."""
+        if id(shape) not in self.sizes:  # equal texts are one shape
+            self.sizes[id(shape)] = shape, _size(shape)
+        return self.sizes[id(shape)][1]
+
     def step(self, line: Located) -> int:
         if len(self.out.steps) >= MAX_STEPS:
             raise RangeError(f"more than {MAX_STEPS:,} instructions, calls put in place", "fewer", "give a part of the program")
         self.out.steps.append(line)
         return len(self.out.steps) - 1
 
-    def read(self, values: Iterable[int], now: int) -> None:
-        """Note the values that a step reads."""
-        for number in values:
-            found = self.out.values[number]
-            found.end = max(found.end, now)
-            found.uses.append((now, self.span))
+    def read(self, tree: Tree, now: int) -> None:
+        """Note what a step reads."""
+        values, use = self.out.values, (now, self.span)
+        for number in leaves(tree):
+            found = values[number]
+            if found.end < now:
+                found.end = now
+            found.uses.append(use)
 
     def use(self, tree: Tree, now: int) -> None:
         """Note what a loop or a call takes: it is read by what runs there, which says how long it lives."""
@@ -389,9 +425,11 @@ class _Follow:
 
     def keep(self, tree: Tree, now: int) -> None:
         """Let values live up to a step at which they have a name."""
+        values = self.out.values
         for number in leaves(tree):
-            found = self.out.values[number]
-            found.end = max(found.end, now)
+            found = values[number]
+            if found.end < now:
+                found.end = now
 
     def warn(self, line: Located, what: str) -> None:
         self.out.warnings.append(f"line {line.line}: {line.instruction.name}: {what}")
@@ -420,7 +458,7 @@ _CALLERS: dict[str, _Caller] = {
 
 def _allocate(found: Flow, target: str | None) -> None:
     """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the compiler gives them."""
-    shapes = {v.shape for v in found.values if v.shape is not None}
+    shapes = {id(v.shape): v.shape for v in found.values if v.shape is not None}.values()
     tiles = {(s.bits, s.dimensions, s.effective_layout.tiles) for s in shapes}
     line = line_of(target, frozenset(v.space for v in found.values), (32, (), ((256,),)) in tiles)
     tiled = any(t for _bits, _dims, t in tiles)

@@ -14,14 +14,15 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from typing import NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ...core.cache import plain_memo
 from ...core.errors import LeafTypeError, ParseError
+from ...core.value import put
 from ..shapes.grammar import REMEMBERED, parse_shape
 from ..shapes.values import Shape
-from .printed_line import OPERAND, line_parts
+from .printed_line import INDEX, OPERAND, line_parts
 
 # Each comment can be matched in one way only: two ways each, and a line that fails to match would be tried in 2**n.
 _COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
@@ -69,8 +70,30 @@ class Operand(NamedTuple):
         return text.removeprefix("%")
 
 
+class _Later:
+    """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the reader of its line."""
+
+    __slots__ = ("_attributes", "_metadata", "_operands", "called", "is_root", "name", "operand_names")
+    name: str
+    is_root: bool
+    operand_names: tuple[str, ...]
+    called: tuple[str, ...]
+    _operands: str  # where XLA prints names alone
+    _attributes: str  # as XLA prints them, without the backend_config where that is the last one
+    _metadata: str  # with its braces
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _WORKED_OUT:
+                raise AttributeError(f"an Instruction has no {name}")
+            value = _WORKED_OUT[name](self)
+            put(self, name, value)
+            return value
+
+
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(_Later):
     """An instruction of an HLO module. Its str() is the line, with shapes in XLA's canonical print.
 
     head       all before the shape: blanks, ROOT, the name, `=`
@@ -80,9 +103,12 @@ class Instruction:
     operands   what it takes
     tail       all behind the operands: `, key=text, key=text`
 
+    What follows from these: `name`, without %; `is_root`, whether it is the result of its computation; `operand_names`; `called`, the
+    names of the computations that it calls.
+
     >>> add = parse_instruction("  ROOT %add.1 = f32[3]{0} add(%a, %b), metadata={op_name=\\"jit(f)/add\\" stack_frame_id=3}")
-    >>> add.name, add.is_root, add.opcode, [x.name for x in add.operands], add.metadata
-    ('add.1', True, 'add', ['a', 'b'], {'op_name': 'jit(f)/add', 'stack_frame_id': '3'})
+    >>> add.name, add.is_root, add.opcode, add.operand_names, add.metadata
+    ('add.1', True, 'add', ('a', 'b'), {'op_name': 'jit(f)/add', 'stack_frame_id': '3'})
     >>> from dataclasses import replace
     >>> print(replace(add, shape=parse_shape("bf16[3]{0:T(256)}"), tail=""))
       ROOT %add.1 = bf16[3]{0:T(256)} add(%a, %b)
@@ -101,23 +127,13 @@ class Instruction:
         return f"{self.head}{self.shape}{self.gap}{self.opcode}({','.join(map(str, self.operands))}){self.tail}"
 
     @property
-    def name(self) -> str:
-        """Its name, without %."""
-        return _head(self.head, 0)["name"]
-
-    @property
-    def is_root(self) -> bool:
-        """Whether the instruction is the result of its computation."""
-        return _head(self.head, 0)["root"] is not None
-
-    @property
     def parameter_number(self) -> int | None:
         """The number of the argument of its computation: 7 of `parameter(7)`; None of any other instruction.
 
         >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
         7
         """
-        text = self.operands[0].name if self.opcode == "parameter" and self.operands else ""
+        text = self.operand_names[0] if self.opcode == "parameter" and self.operands else ""
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
     @property
@@ -126,15 +142,70 @@ class Instruction:
 
         Raises ParseError for one that is given twice.
         """
-        return attributes_of(self.tail)
+        config = ", backend_config="
+        if not self.tail.startswith(config, len(self._attributes)):
+            return {**_attributes(self.tail)} if len(self.tail) <= REMEMBERED else attributes_of(self.tail)
+        return {**_attributes(self._attributes), "backend_config": self.tail[len(self._attributes) + len(config) :]}
 
     @property
     def metadata(self) -> dict[str, str]:
         """The entries of the attribute metadata, quotes taken off: op_name, source_file, stack_frame_id."""
-        return {key: unquoted(text) for key, text in _ENTRY.findall(self.attributes.get("metadata", "")[1:-1])}
+        return {**entries(self._metadata)}
 
 
 _ENTRY = re.compile(r'\b([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
+_CALLS = re.compile(
+    r", (?:(?:to_apply|calls|body|condition|true_computation|false_computation)=%?([\w.-]+)"
+    r"|(?:branch_computations|called_computations)=\{([^{}]*)\})"
+)
+
+
+@plain_memo
+def entries(metadata: str) -> dict[str, str]:
+    """The entries of the text of metadata, which nobody may change."""
+    return {key: unquoted(text) for key, text in _ENTRY.findall(metadata[1:-1])}
+
+
+def _operands_of(it: Instruction) -> tuple[Operand, ...]:
+    """The operands of a printed line that has names alone."""
+    return tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(",")))) if it._operands else ()
+
+
+def _operand_names(it: Instruction) -> tuple[str, ...]:
+    text = INDEX.sub("", it._operands) if "/" in it._operands else it._operands
+    return tuple(text.replace("%", "").split(", ")) if text else tuple([o.name for o in it.operands])
+
+
+def _called(it: Instruction) -> tuple[str, ...]:
+    """The names of the computations that an instruction calls, as its line has them.
+
+    >>> parse_instruction("%w = s32[] while(%a), condition=%c, body=%b").called
+    ('c', 'b')
+    """
+    text = it._attributes.replace(it._metadata, "") if it._metadata else it._attributes
+    found = _CALLS.findall(text)
+    if found and '"' in text:  # a string may hold anything
+        found = _CALLS.findall("".join(f", {key}={value}" for key, value in _said(it._attributes) if '"' not in value))
+    names: list[str] = []
+    for one, several in found:
+        names += [one] if one else [name.strip().removeprefix("%") for name in several.split(",") if name.strip()]
+    return tuple(names)
+
+
+def _said(text: str) -> Iterator[tuple[str, str]]:
+    return ((key, text[begin:end].strip()) for key, begin, end in attribute_spans(text, 0))
+
+
+_WORKED_OUT: dict[str, Callable[[Instruction], object]] = {
+    "name": lambda it: _head(it.head, 0)["name"],
+    "is_root": lambda it: _head(it.head, 0)["root"] is not None,
+    "operands": _operands_of,
+    "operand_names": _operand_names,
+    "called": _called,
+    "_operands": lambda it: "",
+    "_attributes": lambda it: "".join(f", {key}={text}" for key, text in _said(it.tail)),
+    "_metadata": lambda it: next((text for key, text in _said(it.tail) if key == "metadata"), ""),
+}
 
 
 def parse_instruction(line: str) -> Instruction:
@@ -167,18 +238,33 @@ def printed_instruction(line: str) -> Instruction | None:
     found = line_parts(line)
     if found is None:
         return None
-    head, text, opcode, literal, called, operands = found.groups()
+    head, root, name, text, opcode, literal, called, operands, attributes, metadata = found.groups()
+    new = _new(Instruction)
+    _set_head(new, head)
+    _set_name(new, name)
+    _set_is_root(new, root is not None)
+    _set_gap(new, " ")
+    _set_attributes(new, attributes)
+    _set_metadata(new, metadata or "")
+    if not attributes or (metadata and len(attributes) == len(metadata) + _METADATA):
+        _set_called(new, ())
     try:
-        shape = _remembered(text) if len(text) <= REMEMBERED else parse_shape(text)
+        _set_shape(new, _remembered(text) if len(text) <= REMEMBERED else parse_shape(text))
         if called is None:
-            return _instruction(head, shape, opcode, _literal(literal), line[found.end(4) + 1 :])
-        if "[" in operands:
-            parts = tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(6))])
+            _set_opcode(new, opcode)
+            _set_names(new, "")
+            _set_operands(new, _literal(literal))
         else:
-            parts = tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, operands.split(",")))) if operands else ()
-        return _instruction(head, shape, called, parts, line[found.end(6) + 1 :])
+            _set_opcode(new, called)
+            if "[" in operands:
+                _set_names(new, "")
+                _set_operands(new, tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(8))]))
+            else:
+                _set_names(new, operands)
     except ParseError:  # of a shape; the line may have another fault before it
         return None
+    _set_tail(new, line[found.start(9) :])
+    return new
 
 
 def _literal(text: str) -> tuple[Operand, ...]:
@@ -186,21 +272,25 @@ def _literal(text: str) -> tuple[Operand, ...]:
     return (_name_alone(("", None, text)),) if text and not text.isspace() else ()
 
 
-_new = object.__new__
-_set_head, _set_shape, _set_gap, _set_opcode, _set_operands, _set_tail = (Instruction.__dict__[f.name].__set__ for f in fields(Instruction))
-
-
-def _instruction(head: str, shape: Shape, opcode: str, operands: tuple[Operand, ...], tail: str) -> Instruction:
-    """An Instruction, made in half the time that the __init__ of a frozen dataclass takes."""
-    new = _new(Instruction)
-    _set_head(new, head)
-    _set_shape(new, shape)
-    _set_gap(new, " ")
-    _set_opcode(new, opcode)
-    _set_operands(new, operands)
-    _set_tail(new, tail)
-    return new
-
+# An Instruction whose slots are set is made in half the time that the __init__ of a frozen dataclass takes.
+_new, _METADATA = object.__new__, len(", metadata=")
+(
+    _set_head,
+    _set_shape,
+    _set_gap,
+    _set_opcode,
+    _set_operands,
+    _set_tail,
+    _set_name,
+    _set_is_root,
+    _set_names,
+    _set_attributes,
+    _set_metadata,
+    _set_called,
+) = (
+    getattr(Instruction, name).__set__
+    for name in ["head", "shape", "gap", "opcode", "operands", "tail", "name", "is_root", "_operands", "_attributes", "_metadata", "called"]
+)
 
 # Most of what there is to make: operands that are names alone, made at once.
 _NO_TEXT, _NO_SHAPE = itertools.repeat(""), itertools.repeat(None)
@@ -302,6 +392,9 @@ def attributes_of(line: str, start: int = 0) -> dict[str, str]:
             _fail(line, begin, f"attribute {key:.60} is given twice", "each attribute once", "leave one of the two out")
         found[key] = line[begin:end].strip()
     return found
+
+
+_attributes = plain_memo(attributes_of)
 
 
 def attribute_spans(line: str, start: int) -> Iterator[tuple[str, int, int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...core.errors import LoweringError, ParseError, printable
@@ -20,8 +20,6 @@ _HEADER = re.compile(r"HloModule\s+([^\s,]+)")
 _TITLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
 _ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
 _FIELD = re.compile(r"\b(\w+)=(-?[0-9]+)")
-_CALLED = re.compile(r"\b(?:to_apply|calls|body|condition|true_computation|false_computation)=%?([\w.-]+)")
-_LIST = re.compile(r"\b(?:branch_computations|called_computations)=\{([^{}]*)\}")
 
 
 class SourceLine(NamedTuple):
@@ -57,15 +55,20 @@ class Module:
     computations: dict[str, tuple[Located, ...]]
     entry: str | None
     tables: dict[str, dict[int, str | dict[str, int]]]
+    _frames: dict[str, tuple[SourceLine, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def is_scheduled(self) -> bool:
         """Whether the order of the instructions is the order in which they run. ParseError for a header that cannot be read."""
         return header_list(self.header, "is_scheduled") == "true"
 
-    def frames(self, instruction: Instruction) -> Iterator[SourceLine]:
+    def frames(self, instruction: Instruction) -> tuple[SourceLine, ...]:
         """The lines of the user's program that an instruction is from, the innermost call first."""
-        metadata = instruction.metadata if "metadata=" in instruction.tail else {}
+        if instruction._metadata not in self._frames:
+            self._frames[instruction._metadata] = tuple(self._source_lines(instruction.metadata))
+        return self._frames[instruction._metadata]
+
+    def _source_lines(self, metadata: Mapping[str, str]) -> Iterator[SourceLine]:
         if "source_file" in metadata:
             yield SourceLine(metadata["source_file"], int(metadata.get("source_line", "0")), "")
         number, seen = int(metadata.get("stack_frame_id", "0")), set[int]()
@@ -172,6 +175,11 @@ def _tables(lines: list[str]) -> dict[str, dict[int, str | dict[str, int]]]:
     return out
 
 
+def root_of(lines: Sequence[Located]) -> Located | None:
+    """The line that is the result of a computation; None where no line says so."""
+    return next((x for x in lines if x.instruction.is_root), None)
+
+
 def require_apart(module: Module) -> None:
     """Refuse a module that is printed with computations inside of the instructions that call them: they have no names to follow."""
     inside = next((name for name in module.computations if "/" in name), None)
@@ -187,19 +195,6 @@ def entry_name(module: Module) -> str:
         what = f"module {module.name or 'without a name'} has no ENTRY computation"
         raise LoweringError(what, "a computation that begins with ENTRY", "dump the whole module: the file may be cut")
     return module.entry
-
-
-def called(instruction: Instruction) -> list[str]:
-    """The names of the computations that an instruction calls, as its line has them.
-
-    >>> from tla.xla import parse_instruction
-    >>> called(parse_instruction("%w = s32[] while(%a), condition=%c, body=%b"))
-    ['c', 'b']
-    """
-    names = _CALLED.findall(instruction.tail)
-    for text in _LIST.findall(instruction.tail):
-        names += [name.strip().removeprefix("%") for name in text.split(",") if name.strip()]
-    return names
 
 
 def header_list(header: str, key: str) -> str | None:

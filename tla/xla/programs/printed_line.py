@@ -35,21 +35,28 @@ for _depth in range(2):  # tiles in tuples in tuples
     _TUPLE = rf"\({_between(f'{_TUPLE}|{_INDEX}', _ROUND)}\)"
 
 _ONE = rf"(?:{_INDEX})?(?:{_ARRAY} )?%?{_NAME}"
+INDEX = re.compile(_INDEX)
 OPERAND = re.compile(rf" ?{_ONE}")
 _LITERAL = r'[^][(){}"/]*|\{[^][(){}"/]*\}'
+_WORD = rf", (?!backend_config=|metadata=){_NAME}={_VALUE}"
 _LINE = re.compile(
-    rf"(\s*(?:ROOT )?(?!ROOT =)%?{_NAME} = )({_ARRAY}|{_TUPLE}) "
+    rf"(\s*(ROOT )?(?!ROOT =)%?({_NAME}) = )({_ARRAY}|{_TUPLE}) "
     rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, {_ONE})*)?))\)"
-    rf"(?:, (?!backend_config=){_NAME}={_VALUE})*(?:, backend_config=|(?<![={{\s])\Z)"
+    rf"((?:{_WORD})*(?:, metadata=({_VALUE}))?(?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)"
 )
 _json = json.JSONDecoder().raw_decode
 
 
 def line_parts(line: str) -> re.Match[str] | None:
-    """The match of an instruction: head, shape, opcode and text of a literal, or opcode and operands; the tail follows ')'.
+    """The match of an instruction as XLA prints it; None of any other.
 
-    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()
-    ('  ROOT %a = ', 'f32[3]{0}', None, None, 'add', '%b, %c')
+    Its groups: head, ROOT, name, shape, opcode and text of a literal, or opcode and operands, the attributes but for the
+    backend_config, which is the last one, and the text of metadata.
+
+    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[:8]
+    ('  ROOT %a = ', 'ROOT ', 'a', 'f32[3]{0}', None, None, 'add', '%b, %c')
+    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[8:]
+    (', metadata={op_name="f"}', '{op_name="f"}')
     >>> line_parts("%a = f32[3] add ( %b )")  # None: not as XLA prints it
     """
     found = _LINE.match(line)

@@ -110,14 +110,16 @@ def _of_path(path: str | os.PathLike[str], on_error: OnError | None, around: Cal
 
 def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
     place = _Place(functools.partial(text_file.report, on_error), around)
-    number = 0
+    number, plain, computation, is_entry = 0, True, None, False
     for number, line in text_lines(file, on_error):
-        if place.is_plain and not line:
-            continue
-        if place.is_plain and (found := printed_instruction(line)):
-            yield _located((found, place.computation, place.is_entry, number))
-        else:
-            yield from place.read(number, line)
+        if plain:
+            if not line:
+                continue
+            if found := printed_instruction(line):
+                yield _located((found, computation, is_entry, number))
+                continue
+        yield from place.read(number, line)
+        plain, computation, is_entry = place.is_plain, place.computation, place.is_entry
     place.give_up()
     for what in place.open_at_the_end():
         place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "dump the whole module: the file may be cut"), number)

@@ -18,7 +18,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import Shape, arrays
 from .aliasing import behind, element_of
 from .instruction import Instruction
-from .module import Module, called, entry_name, read_module, require_apart
+from .module import Module, entry_name, read_module, require_apart
 from .program import Located, Source
 from .text_file import OnError, report
 
@@ -130,18 +130,18 @@ def reached(module: Module, interiors: bool) -> Iterator[Reached]:
             it = line.instruction
             if it.opcode == "while":
                 inner = (*loops, Loop(it.name, trip_count(module, name, it)))
-                waiting += [(c, inner, inside) for c in called(it)]
+                waiting += [(c, inner, inside) for c in it.called]
             elif it.opcode in ("call", "conditional"):
-                waiting += [(c, loops, inside) for c in called(it)]
+                waiting += [(c, loops, inside) for c in it.called]
             elif it.opcode == "fusion" and interiors:
-                waiting += [(c, loops, inside or it.name) for c in called(it)]
+                waiting += [(c, loops, inside or it.name) for c in it.called]
 
 
 def _first(module: Module) -> list[str]:
     """The computations that nothing calls: of a whole module its ENTRY, of a part of its text all that nothing there calls."""
     if module.header or module.entry is not None:
         return [entry_name(module)]
-    inner = {name for lines in module.computations.values() for x in lines for name in called(x.instruction)}
+    inner = {name for lines in module.computations.values() for x in lines for name in x.instruction.called}
     return [name for name in module.computations if name not in inner]
 
 
@@ -169,7 +169,7 @@ def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | Non
 
 def _parts(module: Module, fusion: Instruction) -> list[Move]:
     """The moves that a fusion is made of, bitcasts apart; none if it has another instruction, too."""
-    name = next(iter(called(fusion)), "")
+    name = next(iter(fusion.called), "")
     lines = module.computations.get(name, ())
     if not lines or {x.instruction.opcode for x in lines} - {"parameter", "copy", "transpose", "reshape", "convert", "bitcast"}:
         return []

@@ -63,9 +63,11 @@ def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[
     lines = _raw_lines(_unpacked(file))
     for number, raw in itertools.chain(_first(lines), lines):
         try:
-            yield number, _text(raw)
+            text = _text(raw)
         except ParseError as error:
             report(on_error, error, number)
+        else:
+            yield number, text
 
 
 def _unpacked(file: IO[Any]) -> IO[Any]:
@@ -109,9 +111,10 @@ def _foreign(text: str) -> ParseError:
 
 def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
     """The lines with their numbers. Of one that is too long, as much as shows that it is; the rest is passed over."""
+    readline, most = file.readline, MAX_LINE + 1
     for number in itertools.count(1):
         try:
-            raw = piece = file.readline(MAX_LINE + 1)
+            raw = piece = readline(most)
         except UnicodeDecodeError:
             what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
             fix = "give the path, or open the file as bytes: then reading goes on behind that line"
@@ -122,7 +125,7 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
         if not raw:
             return
         while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
-            piece = file.readline(MAX_LINE + 1)
+            piece = readline(most)
         yield number, raw
 
 

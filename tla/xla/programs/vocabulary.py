@@ -10,10 +10,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
+from ...core.cache import plain_memo
 from ...core.errors import LeafTypeError
 from ...core.reader import nearest
-from ..shapes.values import arrays
-from .instruction import Instruction, attribute_spans
+from ..shapes.values import Shape, arrays
+from .instruction import Instruction, attribute_spans, entries
 from .module import Module, header_attributes
 from .program import Located
 
@@ -128,13 +129,22 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     if isinstance(lines, Module):
         return unknown_in_header(lines.header) + unknown_names(x for body in lines.computations.values() for x in body)
     found: dict[str, dict[int, None]] = defaultdict(dict)
+    faults: dict[tuple[str, str], list[str]] = {}  # by what is said of an instruction: most lines say what others do
+    spaces: dict[int, tuple[Shape, list[str]]] = {}  # by identity: equal texts are one shape
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
             raise LeafTypeError(
                 f"a line of type {type(x).__name__}", "instructions with their places", "write unknown_names(read_hlo(path))"
             )
-        for what in _unknown(x):
-            found[what][x.line] = None
+        it = x.instruction
+        key, shape = (it.opcode, it._attributes), it.shape
+        if key not in faults:
+            faults[key] = [*_unknown(it)]
+        if id(shape) not in spaces:
+            spaces[id(shape)] = shape, [*_unknown_spaces(shape)]
+        if faults[key] or spaces[id(shape)][1]:
+            for what in (*faults[key], *spaces[id(shape)][1]):
+                found[what][x.line] = None
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
 
 
@@ -147,20 +157,27 @@ def unknown_in_header(header: str) -> tuple[str, ...]:
     return tuple(f"header: {_passed_over(key, HEADER)}" for key in header_attributes(header) if key not in HEADER)
 
 
-def _unknown(x: Located) -> Iterator[str]:
-    if not is_opcode(x.instruction.opcode):
-        yield f"opcode {x.instruction.opcode} is not known: its result counts as new memory"
-    yield from _faults_of_attributes(x.instruction)
-    if "metadata=" in x.instruction.tail:
-        yield from (_passed_over(key, METADATA, "of metadata ") for key in x.instruction.metadata if key not in METADATA)
-    for array in arrays(x.instruction.shape):
+def _unknown(it: Instruction) -> Iterator[str]:
+    if not is_opcode(it.opcode):
+        yield f"opcode {it.opcode} is not known: its result counts as new memory"
+    yield from _faults_of_attributes(it)
+    yield from _unknown_metadata(it._metadata)
+
+
+@plain_memo
+def _unknown_metadata(text: str) -> tuple[str, ...]:
+    return tuple(_passed_over(key, METADATA, "of metadata ") for key in entries(text) if key not in METADATA)
+
+
+def _unknown_spaces(shape: Shape) -> Iterator[str]:
+    for array in arrays(shape):
         if array.effective_layout.memory_space not in SPACES:
             yield f"memory space S({array.effective_layout.memory_space}) is not known: it counts by itself"
 
 
 def _faults_of_attributes(it: Instruction) -> Iterator[str]:
-    """The attributes that are not known, those given twice, and those that are missing. It is quick where nothing is wrong."""
-    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it.tail)
+    """The attributes that are not known, those given twice, and those that are missing."""
+    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._attributes)
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets

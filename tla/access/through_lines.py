@@ -1,0 +1,356 @@
+"""Conversions of owners over digits through shared memory in the order of one side, whose lines are rotated.
+
+In the order in which the threads of one side hold vectors, each wavefront of that side takes a line of all banks, whatever the odd digits
+are; it still does where each line is rotated. By how far is a sum of multiples of the line's number, which are searched: the term that
+leaves the fewest wavefronts, or where none does, the fewest pairs of words in one bank, and so on, until there are no conflicts, or no
+term helps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..linear import RadixLayout
+from .counting import access
+from .machines import Machine
+from .memories import Memory
+from .steps import WORD_BITS, Vector
+from .through_rows import Digits, Rows, as_layout, common_digits, plain_sums, thread_text, values_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Integers = npt.NDArray["np.int64"]
+    import numpy as np
+
+#: Digits of threads or values: the extent, and what one more moves in each dimension.
+Steps = list[tuple[int, tuple[int, ...]]]
+#: The digits of a dimension: (place, extent, stride), of which coordinate // place % extent * stride is a part of a number.
+Parts = tuple[tuple[int, int, int], ...]
+MAX_TERMS = 4
+
+
+class Lines(NamedTuple):
+    """Where an element lies: its number in the order of one side, rotated within its line.
+
+    digits   of each dimension: what its coordinate adds to the number
+    line     elements of a line
+    unit     elements that stay together
+    terms    (lines, factor): line // lines * factor is a part of the rotation [units]
+
+    >>> Lines((((1, 6, 1),), ((1, 16, 6),)), 8, 1, ((3, 1),)).place((5, 4))          # number 29, in line 3
+    30
+    """
+
+    digits: tuple[Parts, ...]
+    line: int
+    unit: int
+    terms: tuple[tuple[int, int], ...] = ()
+
+    def number(self, coordinate: Iterable[int]) -> int:
+        return sum(x // place % n * stride for x, of in zip(coordinate, self.digits) for place, n, stride in of)
+
+    def place(self, coordinate: Iterable[int]) -> int:
+        number = self.number(coordinate)
+        start = number - number % self.line
+        turn = sum(number // (lines * self.line) * factor for lines, factor in self.terms) * self.unit
+        return start + (number + turn) % self.line
+
+    def text(self) -> Iterator[str]:
+        """The function `place` of coordinates."""
+        number = " + ".join(_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of) or "0u"
+        turns = [_times(f"at / {lines * self.line}u", factor * self.unit) for lines, factor in self.terms]
+        yield f"const auto place = []({', '.join(f'unsigned x{k}' for k in range(len(self.digits)))}) {{"
+        if turns:
+            yield f"  const unsigned at = {number};"
+            number = f"at / {self.line}u * {self.line}u + ({' + '.join(['at', *turns])}) % {self.line}u"
+        yield f"  return {number};"
+        yield "};"
+
+
+def _part_text(name: str, place: int, extent: int, stride: int, last: bool) -> str:
+    divided = name if place == 1 else f"{name} / {place}u"
+    return _times(divided if last else f"{divided} % {extent}u", stride)
+
+
+def _times(text: str, factor: int) -> str:
+    return text if factor == 1 else f"{text} * {factor}u"
+
+
+class LinesSide(NamedTuple):
+    """A thread's values and where they lie: of each dimension digits of the thread's number, the coordinates of the values.
+
+    vectors   the values of each access, in the order in which they lie, equal ones together
+    """
+
+    thread: list[Digits]
+    values: list[tuple[int, ...]]
+    vectors: list[list[list[int]]]
+    memory: Lines
+
+    @property
+    def vector(self) -> int:
+        """Elements in an access."""
+        return len(self.vectors[0])
+
+    def head(self, name: str) -> Iterator[str]:
+        for k, digits in enumerate(self.thread):
+            yield f"const unsigned {name}_x{k} = {thread_text(digits)};"
+
+    def accesses(self, name: str) -> Iterator[tuple[str, Vector]]:
+        """The place of each access, as text, and its values."""
+        for of in self.vectors:
+            parts = [f"{name}_x{k} + {x}u" if x else f"{name}_x{k}" for k, x in enumerate(self.values[of[0][0]])]
+            yield f"place({', '.join(parts)})", Vector(0, of)
+
+    def offsets(self) -> list[list[int]]:
+        starts = zip(*map(values_of, self.thread))
+        return [[self.memory.place(map(sum, zip(start, v))) for v in self.values] for start in starts]
+
+
+def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
+    """The cheapest of the memories in the order of one side, for layouts of thread and value; none where neither is its digits."""
+    sides = [_Held.of(x) for x in (src, dst)]
+    sizes = [*src.out_sizes.values()]
+    best: _Found | None = None
+    for first, second in (sides, sides[::-1]):
+        for vector, memory in _orders(first, second, sizes, width, machine):
+            found = _searched(_Found.of(memory, sides, vector, width, machine), best)
+            best = found or best
+    if best is not None:
+        yield _rows(best, sides, sizes, width, machine)
+
+
+# ------------------------------------------------------------------------------------------------- owners
+
+
+class _Held(NamedTuple):
+    """Who holds what: the digits of threads and of values; the coordinates of thread 0's values, and of all values of each thread."""
+
+    thread: Steps
+    value: Steps
+    values: list[tuple[int, ...]]
+    coordinates: list[list[tuple[int, ...]]]
+
+    @staticmethod
+    def of(layout: RadixLayout) -> _Held:
+        sums = {name: plain_sums(layout, name) for name in layout.out_sizes}
+        thread, value = (_steps(*common_digits(sums, name)) for name in ("thread", "value"))
+        starts, values = (_points(steps, len(sums)) for steps in (thread, value))
+        return _Held(thread, value, values, [[tuple(map(sum, zip(start, v))) for v in values] for start in starts])
+
+
+def _steps(extents: Sequence[int], strides: dict[str, list[int]]) -> Steps:
+    return [(n, tuple(of[k] for of in strides.values())) for k, n in enumerate(extents)]
+
+
+def _points(steps: Steps, rank: int) -> list[tuple[int, ...]]:
+    """The coordinates that digits give, the first digit fastest."""
+    return [*zip(*(values_of(_in_dimension(steps, d)) for d in range(rank)))]
+
+
+def _in_dimension(steps: Steps, d: int) -> Digits:
+    return [(n, step[d]) for n, step in steps]
+
+
+def _orders(first: _Held, second: _Held, sizes: Sequence[int], width: int, machine: Machine) -> Iterator[tuple[int, Lines]]:
+    """Vectors of so many elements, the widest first, and the order of the first side in them; values of both sides are together."""
+    rows = machine.write, machine.read
+    words = max(row.banks for row in rows)
+    theirs = _primes(second.value)
+    mine = sorted(_primes(first.value), key=lambda x: x not in theirs)
+    for size in sorted({*rows[0].widths} & {*rows[1].widths}, reverse=True):
+        vector = size // width
+        if vector and size % width == 0 and words and (cut := _cut(mine, vector)) is not None:
+            digits = _digits([*mine[:cut], *first.thread, *mine[cut:]], sizes)
+            if digits is not None:
+                yield vector, Lines(digits, words * WORD_BITS // width, max(vector, WORD_BITS // width))
+
+
+def _primes(steps: Steps) -> Steps:
+    """The same digits, each of a prime extent, without those that move nothing."""
+    found = []
+    for n, step in steps:
+        place = 1
+        while place < n and any(step):
+            prime = next(p for p in range(2, n // place + 1) if n // place % p == 0)
+            found.append((prime, tuple(x * place for x in step)))
+            place *= prime
+    return found
+
+
+def _cut(steps: Steps, vector: int) -> int | None:
+    """How many of the first digits are a vector; None where none end there."""
+    sizes = [*itertools.accumulate((n for n, _ in steps), lambda a, b: a * b, initial=1)]
+    return sizes.index(vector) if vector in sizes else None
+
+
+def _digits(order: Steps, sizes: Sequence[int]) -> tuple[Parts, ...] | None:
+    """What each coordinate adds to an element's number in this order; None where the steps are not the digits of the tile."""
+    found: list[list[tuple[int, int, int]]] = [[] for _ in sizes]
+    stride = 1
+    for n, step in order:
+        moved = [d for d, x in enumerate(step) if x]
+        if len(moved) > 1:
+            return None
+        if moved:  # what moves nothing holds the same elements
+            found[moved[0]].append((step[moved[0]], n, stride))
+            stride *= n
+    for of, size in zip(found, sizes):
+        of.sort()
+        ends = [*itertools.accumulate((n for _, n, _ in of), lambda a, b: a * b, initial=1)]
+        if [place for place, _, _ in of] != ends[:-1] or ends[-1] != size:
+            return None
+    return tuple(map(_joined, found))
+
+
+def _joined(parts: Sequence[tuple[int, int, int]]) -> Parts:
+    """Digits of which each ends where the next begins, in the number too, as one."""
+    found: list[tuple[int, int, int]] = []
+    for place, n, stride in parts:
+        if found and found[-1][1] * found[-1][2] == stride:
+            before = found.pop()
+            found.append((before[0], before[1] * n, before[2]))
+        else:
+            found.append((place, n, stride))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------------- search
+
+
+class _Found(NamedTuple):
+    """A memory, the accesses of both sides, the words of lanes that go together, and what they cost.
+
+    words   of each side: line and word of it for each of these, -1 for none; and the number of banks
+    """
+
+    memory: Lines
+    vectors: list[list[list[list[int]]]]
+    words: list[tuple[Integers, Integers, int]]
+    unit: int
+    cost: tuple[int, int]
+
+    @staticmethod
+    def of(memory: Lines, sides: Sequence[_Held], vector: int, width: int, machine: Machine) -> _Found:
+        numbers = [[[memory.number(at) for at in row] for row in held.coordinates] for held in sides]
+        rows = machine.write, machine.read
+        vectors = [_vectors(of, vector, width, row) for of, row in zip(numbers, rows)]
+        words = [_words(of, v, memory.line, width, row) for of, v, row in zip(numbers, vectors, rows)]
+        found = _Found(memory, vectors, words, memory.unit * width // WORD_BITS, (0, 0))
+        return found.costed(memory)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.cost[0], sum(map(len, self.vectors))
+
+    @property
+    def least(self) -> int:
+        """Wavefronts that no rotation avoids."""
+        return sum(int((-(-(lines >= 0).sum(1) // banks)).sum()) for lines, _, banks in self.words)
+
+    @property
+    def lines(self) -> int:
+        return 1 + max(int(lines.max()) for lines, _, _ in self.words)
+
+    def costed(self, memory: Lines) -> _Found:
+        """This with the terms of a memory: wavefronts, and pairs of words in one bank."""
+        wavefronts = pairs = 0
+        for lines, words, banks in self.words:
+            turn = sum(lines // n * factor for n, factor in memory.terms) * self.unit
+            count = _in_banks((words + turn) % banks, lines >= 0, banks)
+            wavefronts, pairs = wavefronts + int(count.max(1).sum()), pairs + int((count * count).sum())
+        return self._replace(memory=memory, cost=(wavefronts, pairs))
+
+
+def _in_banks(banks_of: Integers, there: npt.NDArray[np.bool_], banks: int) -> Integers:
+    """How many words of each row are in each bank."""
+    import numpy as np
+
+    rows = len(banks_of)
+    at = np.where(there, banks_of, banks) + (banks + 1) * np.arange(rows)[:, None]
+    return np.bincount(at.ravel(), minlength=rows * (banks + 1)).reshape(rows, -1)[:, :banks]
+
+
+def _searched(found: _Found, best: _Found | None) -> _Found | None:
+    """The memory with the terms of the fewest wavefronts; None where it is not better than the best so far."""
+    least = found.least
+    if best is not None and (least, found.rank[1]) >= best.rank:
+        return None
+    now = found
+    while found.cost[0] > least and len(now.memory.terms) < MAX_TERMS:
+        others = [now, *_with_term(now)]
+        better = min(others, key=lambda x: x.cost)
+        if better.cost[0] == now.cost[0]:  # no term alone: the one after which another may
+            better = min(others, key=lambda x: x.cost[::-1])
+        if better is now:
+            break
+        now = better
+        found = min(found, now, key=lambda x: x.cost)
+    return found if best is None or found.rank < best.rank else None
+
+
+def _with_term(found: _Found) -> Iterator[_Found]:
+    """The memories with one term more."""
+    counts = [n for n in range(1, found.lines) if found.lines % n == 0]
+    for n, factor in itertools.product(counts, range(1, found.memory.line // found.memory.unit)):
+        yield found.costed(found.memory._replace(terms=(*found.memory.terms, (n, factor))))
+
+
+def _vectors(numbers: Sequence[Sequence[int]], most: int, width: int, row: Memory) -> list[list[list[int]]]:
+    """The values of each access in the widest vectors, of so many elements or fewer, that are the same values in every thread."""
+    sizes = (most >> k for k in range(most.bit_length()))
+    return next(of for size in sizes if size * width in row.phases and (of := _alike(numbers, size)) is not None)
+
+
+def _alike(numbers: Sequence[Sequence[int]], vector: int) -> list[list[list[int]]] | None:
+    found: dict[int, list[list[int]]] = {}
+    for v, number in enumerate(numbers[0]):
+        found.setdefault(number // vector, [[] for _ in range(vector)])[number % vector].append(v)
+    if not all(all(of) for of in found.values()):
+        return None
+    for row in numbers:
+        for of in found.values():
+            start = row[of[0][0]]
+            if start % vector or any(row[v] != start + k for k, same in enumerate(of) for v in same):
+                return None
+    return [*found.values()]
+
+
+def _words(
+    numbers: Sequence[Sequence[int]], vectors: list[list[list[int]]], line: int, width: int, row: Memory
+) -> tuple[Integers, Integers, int]:
+    """The line and the word in it of each word of each access, by the lanes that go together."""
+    import numpy as np
+
+    size = len(vectors[0]) * width
+    banks, groups = row.groups(size, len(numbers))
+    parts = range(max(1, size // WORD_BITS))
+    asked = [sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts}) for of in vectors for group in groups]
+    table = np.full((len(asked), max(map(len, asked))), -1)
+    for k, of in enumerate(asked):
+        table[k, : len(of)] = of
+    words = line * width // WORD_BITS
+    return table // words, table % words, banks
+
+
+def _rows(best: _Found, sides: Sequence[_Held], sizes: Sequence[int], width: int, machine: Machine) -> Rows:
+    """The way through the memory that was found, counted by access()."""
+    import numpy as np
+
+    found, wavefronts = [], 0
+    coordinates = itertools.product(*(range(n) for n in reversed(sizes)))
+    table = np.array([best.memory.place(at[::-1]) for at in coordinates])
+    for held, of, row in zip(sides, best.vectors, (machine.write, machine.read)):
+        found.append(LinesSide([_in_dimension(held.thread, d) for d in range(len(sizes))], held.values, of, best.memory))
+        owners = as_layout({"thread": _in_tile(held.thread, sizes), "value": _in_tile(held.value, sizes)})
+        wavefronts += access(owners, table, width, len(of[0]) * width, row).total
+    return Rows(found[0], found[1], 1 + int(table.max()), wavefronts, sum(map(len, best.vectors)), tuple(best.memory.text()))
+
+
+def _in_tile(steps: Steps, sizes: Sequence[int]) -> Digits:
+    """Digits of the element's index in the tile, the first dimension fastest."""
+    return [(n, sum(x * math.prod(sizes[:d]) for d, x in enumerate(step))) for n, step in steps]

@@ -1,0 +1,364 @@
+"""The pipes of a core over time, predicted: how many cycles each statement of a block takes, and when it can begin.
+
+How long an instruction takes is told from its fields, by rates that CANN's own tiling of matrix products uses; when it
+begins follows from the flags. What no such rate is known of (the issue of instructions, conflicts of cores for one part
+of memory) is left out, so that a kernel takes longer than this, and which of two is faster is told better than how fast.
+
+Source: CANN, operators of matrix products, gemm/common: cache_tiling_soc_spec.h (GemmSocSpecBandwidth) and
+cache_tiling_cycle_model.cc (GemmCycleModelL0c2out), published as hicann/ops-nn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from ...core.element import Element
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import leaves, size
+from ...core.layout import Layout, require_origin
+from ...tensors.tensor import Tensor
+from ..architecture import Architecture
+from ..schedules import Block, Schedule
+from ..transfers.instruction import TransferInstruction
+from ..transfers.plan import unproved
+from ..transfers.steps import all_of
+from .block import Core, Plan
+from .mmad import MmadInstruction
+from .queues import unit_flag
+from .statements import Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+from .trace import PIPES, ends_of, pipe_of
+
+#: The bytes of a package of global memory; what is left of a run goes in one of 256, one of 128, and one for the rest.
+PACKAGE = 512
+GLOBAL_MEMORY, L2 = "global memory", "L2"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How fast the pipes of an architecture are: bytes a cycle, and cycles before the first byte of a transfer.
+
+    load       of what a core reads into L1, in packages that each take as long as 512 bytes;  load_start  [cycles]
+    l0a, l0b   of L1 to L0A, to L0B and the table of biases;  l0_start  [cycles]
+    words      the cycles of a product of two fractals of float; of other types it is 1
+    l0c        of what Fixpipe reads;  store  of what it writes
+    gm, l2     of all cores together, from and to global memory, and L2;  l2_size  the bytes that L2 keeps
+
+    >>> from tla.ascend import Rates
+    >>> Rates().load, Rates(gm=530).gm
+    (128, 530)
+
+    Source: CANN's cost model of AtlasA2's matrix products; the defaults are its numbers.
+    """
+
+    load: int = 128
+    load_start: int = 210
+    l0a: int = 256
+    l0b: int = 128
+    l0_start: int = 26
+    words: int = 2
+    l0c: int = 256
+    store: int = 128
+    gm: int = 850
+    l2: int = 2550
+    l2_size: int = 192 * 2**20
+
+    def __post_init__(self) -> None:
+        for name, value in self.__dict__.items():
+            if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name.endswith("_start") else 1):
+                raise LeafTypeError(f"{name}={value!r:.40} of Rates", "a positive integer", f"leave out {name}=, or write {name}=64")
+
+    def moved(self, made: Iterable[TransferInstruction], dst: str) -> int:
+        """The cycles of the instructions of one transfer that ends at a position."""
+        if dst == "L1":
+            return self.load_start + self.read(sum(packages(*_runs(i.moved.src, i.element.bits)) for i in made))
+        if dst in ("L0A", "L0B", "Bias"):
+            return self.l0_start + sum(-(-_written(i) // (self.l0a if dst == "L0A" else self.l0b)) for i in made)
+        return sum(-(-_count(i) * 4 // self.l0c) + -(-_written(i) // self.store) for i in made)
+
+    def read(self, count: int) -> int:
+        """The cycles of packages of global memory."""
+        return count * -(-PACKAGE // self.load)
+
+    def multiplied(self, i: MmadInstruction) -> int:
+        """The cycles of a Mmad: one for each product of two fractals."""
+        left, p = i.elements[1], i.parameters
+        fractals = -(-int(p["m"]) // 16) * -(-int(p["n"]) // 16) * -(-int(p["k"]) // int(left.C0))
+        return fractals * (self.words if left.bits == 32 else 1)
+
+
+#: The rates that are published, by architecture.
+RATES = {"AtlasA2": Rates(), "AtlasA3": Rates()}
+
+
+def rates_of(arch: Architecture, given: Any) -> Rates:
+    """The rates that are given, or those of an architecture; LeafTypeError where none are published."""
+    found = RATES.get(arch.name) if given is None else given
+    if not isinstance(found, Rates):
+        what = f"rates of {arch}" if given is None else f"rates={given!r:.40}"
+        fix = "write rates=Rates(gm=..., l2=...) with those that you have measured"
+        raise LeafTypeError(what, f"a Rates; published are those of {', '.join(RATES)}", fix)
+    return found
+
+
+def packages(runs: int, length: int) -> int:
+    """The packages of runs of bytes."""
+    count = 0
+    for part in (PACKAGE, PACKAGE // 2, PACKAGE // 4):
+        count, length = count + length // part, length % part
+    return runs * (count + (length > 0))
+
+
+def _runs(layout: Layout, bits: int) -> tuple[int, int]:
+    """How many runs of bytes side by side there are, and how long each is, of a layout without padding."""
+    count, length = 1, 1
+    for stride, n in sorted(zip(map(int, leaves(layout.stride)), map(int, leaves(layout.shape)))):
+        if n > 1 and stride == length:
+            length *= n
+        else:
+            count *= n
+    return count, length * bits // 8
+
+
+def _count(i: TransferInstruction) -> int:
+    return int(size(require_origin("what an instruction writes", i.moved.dst)))
+
+
+def _written(i: TransferInstruction) -> int:
+    """The bytes that an instruction writes."""
+    return _count(i) * i.element.bits // 8
+
+
+class Span(NamedTuple):
+    """A transfer or a product over time.
+
+    pipe         its pipe;  begin, end  [cycles]
+    what         "A to L1", "Mmad" ...;  step  the tile of k in L1 that it belongs to, counted over all blocks of the core
+
+    >>> from tla.ascend import block
+    >>> block((32, 32, 32), (32, 32, 32), (32, 32, 32)).timeline()[0]
+    Span(pipe='MTE2', begin=0, end=226, what='A to L1', step=0)
+
+    Source: ours.
+    """
+
+    pipe: str
+    begin: int
+    end: int
+    what: str
+    step: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A prediction of how long a block takes, never a measurement. `str()` says so, and what it is bound by.
+
+    cycles   of the slowest core, or of the memory that all cores share, if that takes longer
+    bound    the pipe, "global memory" or "L2" that is busy longest: what a faster kernel has less of
+    pipes    how long each pipe of the slowest core is busy [cycles];  core  its number
+    memory   how long what all cores read and write takes from and to global memory, and L2 [cycles]
+    steps    for each tile of k of that core, how long each pipe is busy with it
+
+    >>> from tla.ascend import block
+    >>> print(block((1024, 1024, 1024), (128, 256, 256), (128, 256, 64), cores=20).estimate())
+    predicted: 20670 cycles, bound by M
+    MTE1 11904 57%
+    MTE2 15648 75%
+    M 16384 79%
+    FIX 2048 9%
+    global memory 7402 35%
+    L2 10692 51%
+
+    Source: ours, of CANN's rates.
+    """
+
+    cycles: int
+    bound: str
+    pipes: Mapping[str, int]
+    memory: Mapping[str, int]
+    core: int
+    steps: tuple[Mapping[str, int], ...]
+
+    def __str__(self) -> str:
+        rows = [f"{name} {n} {100 * n // max(self.cycles, 1)}%" for name, n in {**self.pipes, **self.memory}.items()]
+        return "\n".join([f"predicted: {self.cycles} cycles, bound by {self.bound}", *rows])
+
+
+class _Draft(Plan):
+    """A plan whose transfers are not proved: how long one takes is predicted anyway."""
+
+    def move(self, src: Tensor, dst: Tensor, element: Element, **options: Any) -> tuple[TransferInstruction, ...]:
+        """The instructions of a transfer."""
+        return tuple(all_of(unproved(src, dst, self.arch, element, **options)))
+
+
+class _BySizes(Core):
+    """A core whose tiles all begin at 0: how long a transfer takes goes by its sizes, so each is planned once."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(_Draft(*(getattr(plan, f.name) for f in fields(plan))))
+        load, load_l0, store, load_bias = self._load, self._load_l0, self._store, self._load_bias
+        self._load = lambda which, _start, sizes: load(which, (0, 0), sizes)
+        self._load_l0 = lambda which, _start, sizes: load_l0(which, (0, 0), sizes)
+        self._store = lambda _start, sizes: store((0, 0), sizes)
+        self._load_bias = lambda _start, n: load_bias(0, n)
+
+
+class _Pipes:
+    """The pipes of a core at one time: from which cycle on each is free, which flags are up since when, and what unit flags hand over."""
+
+    def __init__(self) -> None:
+        self.free = dict.fromkeys(PIPES, 0)
+        self.flags: dict[tuple[str, int], deque[int]] = {}
+        self.handed = {"M": (0, 0), "FIX": (0, 0)}  # when the last Mmad and the last Fixpipe with a unit flag began and ended
+
+    @property
+    def end(self) -> int:
+        """The cycle from which on all are free."""
+        return max(self.free.values())
+
+    def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
+        """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the order of issue."""
+        if isinstance(s, PipeBarrier):
+            self.free = dict.fromkeys(PIPES, self.end) if s.pipe == "ALL" else self.free
+            return
+        first, second = ends_of(s.event)
+        if isinstance(s, SetFlag):
+            self.flags.setdefault((s.event, s.id), deque()).append(self.free[first])
+        else:
+            self.free[second] = max(self.free[second], self.flags[s.event, s.id].popleft())
+
+    def take(self, pipe: str, cycles: int, unit: int) -> tuple[int, int]:
+        """The begin and the end of what takes so many cycles of a pipe."""
+        begin, last = self.free[pipe], 0
+        if unit:
+            other, last = self.handed["FIX" if pipe == "M" else "M"]
+            begin = max(begin, other)
+        end = max(begin + cycles, last)  # fractals are handed over one by one: neither begins before the other, nor ends
+        if unit == 3:
+            self.handed[pipe] = begin, end
+        self.free[pipe] = end
+        return begin, end
+
+    def form(self) -> tuple[Any, ...]:
+        """All of it but when: what two times have in common from which on the same follows."""
+        end = self.end
+        flags = sorted((key, *(t - end for t in up)) for key, up in self.flags.items())
+        return tuple(n - end for n in self.free.values() if n), tuple(flags), tuple(n - end for x in self.handed.values() for n in x if n)
+
+    def later(self, cycles: int) -> None:
+        """Make it later: of what has not been used yet nothing."""
+        self.free = {pipe: n + cycles if n else 0 for pipe, n in self.free.items()}
+        self.flags = {key: deque(t + cycles for t in up) for key, up in self.flags.items()}
+        self.handed = {pipe: (b + cycles if e else 0, e + cycles if e else 0) for pipe, (b, e) in self.handed.items()}
+
+
+class Clock:
+    """The statements of cores of a block over time."""
+
+    def __init__(self, plan: Plan, rates: Rates) -> None:
+        self._plan, self._rates = plan, rates
+        self._kept: dict[int, tuple[Any, int]] = {}
+        self._sizes = _BySizes(plan)
+
+    def spans(self, blocks: Iterable[Block]) -> Iterator[Span]:
+        """The transfers and products of a core's blocks over time, in the order of issue."""
+        pipes, loads, tiles = _Pipes(), 0, 0
+        for s in self._core().statements(blocks):
+            if isinstance(s, WaitFlag) and s.event == "MTE2_MTE1":
+                tiles += s.id < self._plan.tiling.stages["L1"]
+            if (span := self._run(s, pipes)) is not None:
+                loads += span.what == "A to L1"
+                yield span._replace(step=(loads if span.pipe == "MTE2" else tiles) - 1)
+
+    def cycles(self, blocks: Sequence[Block]) -> int:
+        """The cycles that a core takes.
+
+        Where blocks of the same sizes leave the pipes as they were some blocks before, but later, this goes on: they are skipped.
+        """
+        core, pipes, at = self._core(), _Pipes(), 0
+        self._through(core.begin(), pipes)
+        met: dict[tuple[Any, ...], tuple[int, int]] = {}
+        while at < len(blocks):
+            self._through(core.block(blocks[at]), pipes)
+            sizes, at = blocks[at].extents, at + 1
+            same = next((i for i, b in enumerate(blocks[at:]) if b.extents != sizes), len(blocks) - at)
+            key = (pipes.form(), *core.next.values())
+            if not same:
+                met.clear()
+            elif key in met:
+                before, end = met.pop(key)
+                turns = same // (at - before)
+                pipes.later(turns * (pipes.end - end))
+                at += turns * (at - before)
+                met.clear()
+            else:
+                met[key] = at, pipes.end
+        return pipes.end
+
+    def _core(self) -> Core:
+        """A core at its first block; what it has planned stays."""
+        self._sizes.next = dict.fromkeys(self._sizes.next, 0)
+        return self._sizes
+
+    def _through(self, statements: Iterable[Any], pipes: _Pipes) -> None:
+        for s in statements:
+            self._run(s, pipes)
+
+    def _run(self, s: Any, pipes: _Pipes) -> Span | None:
+        """Take a statement; its time, where it takes some."""
+        if isinstance(s, (SetFlag, WaitFlag, PipeBarrier)):
+            pipes.flag(s)
+        elif isinstance(s, Multiply):
+            cycles = self._once(s.instruction, lambda: self._rates.multiplied(s.instruction))
+            return Span("M", *pipes.take("M", cycles, unit_flag(s)), "Mmad", 0)
+        elif isinstance(s, Part):
+            dst, src = (self._plan.buffers[n].position if n in self._plan.buffers else "GM" for n in (s.dst, s.src))
+            cycles = self._once(s.body[0].instruction, lambda: self._rates.moved([m.instruction for m in s.body], dst))
+            pipe = pipe_of(src, dst)
+            return Span(pipe, *pipes.take(pipe, cycles, unit_flag(s.body[0])), s.what, 0)
+        return None
+
+    def _once(self, key: Any, cost: Callable[[], int]) -> int:
+        """The cost of what begins with an instruction; kept with it, so that its identity stays its own."""
+        if id(key) not in self._kept:
+            self._kept[id(key)] = key, cost()
+        return self._kept[id(key)][1]
+
+
+def estimated(plan: Plan, schedule: Schedule, rates: Rates) -> Estimate:
+    """The estimate of a block: its cores one by one, those with the same sizes once, and what all share."""
+    clock = Clock(plan, rates)
+    found: dict[tuple[tuple[int, int, int], ...], tuple[int, int]] = {}
+    for core, blocks in enumerate(schedule.table):
+        key = tuple(b.extents for b in blocks)
+        if key not in found:
+            found[key] = clock.cycles(blocks), core
+    cycles, core = max(found.values(), key=lambda x: (x[0], -x[1]))
+    pipes, steps = _busy(clock.spans(schedule.table[core]))
+    memory = shared(plan, schedule, rates)
+    rows = {**pipes, **memory}
+    return Estimate(max(cycles, *memory.values()), max(rows, key=lambda name: rows[name]), pipes, memory, core, steps)
+
+
+def _busy(spans: Iterable[Span]) -> tuple[dict[str, int], tuple[Mapping[str, int], ...]]:
+    """How long each pipe is busy, in all and in each step."""
+    pipes: dict[str, int] = {}
+    steps: dict[int, dict[str, int]] = {}
+    for s in spans:
+        pipes[s.pipe] = pipes.get(s.pipe, 0) + s.end - s.begin
+        step = steps.setdefault(s.step, {})
+        step[s.pipe] = step.get(s.pipe, 0) + s.end - s.begin
+    return {p: pipes[p] for p in PIPES if p in pipes}, tuple(steps[i] for i in sorted(steps))
+
+
+def shared(plan: Plan, schedule: Schedule, rates: Rates) -> dict[str, int]:
+    """The cycles of what all cores read and write: of A and B once where L2 keeps them, else once a wave; and of C."""
+    m, n, k = schedule.problem
+    once = (m * k * plan.a.element.bits + k * n * plan.b.element.bits) // 8
+    gm, l2 = schedule.traffic(plan.a.element)
+    written = sum(b.extents[0] * b.extents[1] for blocks in schedule.table for b in blocks) * plan.c.element.bits // 8
+    kept = once + m * n * plan.c.element.bits // 8 <= rates.l2_size
+    return {GLOBAL_MEMORY: -(-((once if kept else gm) + written) // rates.gm), L2: -(-(gm + l2 + written) // rates.l2)}

@@ -1,0 +1,283 @@
+"""The choice of a block for a problem: tiles, stages and swizzle, all of a stated space, by the estimate.
+
+Source: ours. The tiles of CATLASS's examples are in the space.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ...core.layout import require_origin
+from ..architecture import Architecture, AtlasA2, as_architecture
+from ..schedules import GemmIdentityBlockSwizzle
+from ..tags import ColumnMajor, RowMajor
+from .block import Operand, Plan
+from .estimate import PACKAGE, Clock, Estimate, Rates, packages, rates_of, shared
+from .matmul import MatmulBlock, block
+
+#: The m and n of tiles that are tried: those of CATLASS's examples, and what lies between.
+SIZES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
+#: The swizzles that are tried, by offset and direction.
+SWIZZLES = tuple((offset, direction) for offset in (1, 2, 3, 4, 5, 6, 8) for direction in (0, 1))
+
+
+class Tried(NamedTuple):
+    """A tiling that was tried.
+
+    l1, l0   its tiles;  stages  of L0C;  swizzle  (offset, direction), None where it was not predicted
+    cycles   predicted; where that was not needed, as it takes more than another, so many at least
+    exact    whether they are predicted
+
+    Source: ours.
+    """
+
+    l1: tuple[int, int, int]
+    l0: tuple[int, int, int]
+    stages: int
+    swizzle: tuple[int, int] | None
+    cycles: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A block that was chosen for a problem, with the reason. `str()` is the reason.
+
+    block      the MatmulBlock;  estimate  its prediction
+    tried      all tilings of the space, the best first: those that a bound excludes with that bound
+
+    >>> from tla.ascend import plan
+    >>> chosen = plan((64, 64, 64))
+    >>> chosen.block.plan.tiling.l1, chosen.estimate.cycles, len(chosen.tried)
+    ((16, 64, 64), 638, 48)
+
+    Source: ours.
+    """
+
+    block: MatmulBlock
+    estimate: Estimate
+    tried: tuple[Tried, ...]
+
+    def why(self) -> str:
+        """The reason of the choice: what it takes and is bound by, what was compared, and the next best."""
+        best, e = self.tried[0], self.estimate
+        share = 100 * {**e.pipes, **e.memory}[e.bound] // max(e.cycles, 1)
+        predicted = sum(t.exact for t in self.tried)
+        rows = [
+            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {self.block.schedule.swizzle}: {e.cycles} cycles predicted",
+            f"bound by {e.bound}, which is busy {share}% of the time",
+            f"the fewest of {len(self.tried)} tilings: {predicted} were predicted, the others take at least as many",
+        ]
+        others = [t for t in self.tried if t.l1[:2] != best.l1[:2]]
+        if others:
+            other = min(others, key=lambda t: t.cycles)
+            more = 100 * (other.cycles - best.cycles) / max(best.cycles, 1)
+            rows.append(f"next: {shown(other.l1)} in L1, {'' if other.exact else 'at least '}{more:.1f}% more")
+        return "\n".join(rows)
+
+    def __str__(self) -> str:
+        return self.why()
+
+
+def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = None, **more: Any) -> Planned:
+    """Choose the tiles, the stages of L0C and the swizzle of a block: the fewest cycles that are predicted, of a stated space.
+
+    problem   (m, n, k) [elements];  arch  AtlasA2, AtlasA3, or with `rates` another
+    cores     how many there are; by default the architecture's fewest
+    rates     a Rates; by default those published for the architecture
+    more      what `block` takes besides: a, b, c, bias, unit_flag, quant, scale, relu
+    Returns   Planned
+    Raises    what `block` raises; LeafTypeError where no rates are published, and for l1=, l0=, stages= and swizzle=, which are chosen
+
+    The space: m and n of 16 to 512 as CATLASS's examples have them; L0A and L0B in two stages, of the most of k that they hold, or of half
+    of it; L1 in two stages, of the most of these, or of a power of two of them; L0C in one stage, or in two where it holds them. For each m
+    and n the swizzle, of strips of 1 to 8 blocks along m or n, by which all cores together read least from global memory.
+    Law: no block of the space has a smaller estimate.
+
+    >>> from tla.ascend import plan
+    >>> print(plan((4096, 4096, 4096), cores=24))
+    (128,256,256) in L1, (128,256,32) in L0, GemmIdentityBlockSwizzle[3, 1]: 745534 cycles predicted
+    bound by M, which is busy 96% of the time
+    the fewest of 2477 tilings: 2 were predicted, the others take at least as many
+    next: (112,256,256) in L1, at least 0.1% more
+
+    Source: ours.
+    """
+    for name in ("l1", "l0", "stages", "swizzle", "splitkFactor"):
+        if name in more:
+            raise LeafTypeError(f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)")
+    arch = as_architecture(arch)
+    speed = rates_of(arch, rates)
+    return _Space(problem, arch, min(arch.cores) if cores is None else cores, speed, more).best()
+
+
+class _Space:
+    """The tilings of a problem, each with what it takes at least, and with its estimate."""
+
+    def __init__(self, problem: Any, arch: Architecture, cores: Any, rates: Rates, more: dict[str, Any]) -> None:
+        self.given, self.arch, self.cores, self.rates, self.more = problem, arch, cores, rates, more
+        probe = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
+        self.sizes, self.plan, self.count = probe.problem, probe.plan, probe.schedule.cores
+        self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def best(self) -> Planned:
+        """The tiling with the fewest cycles: predicted in the order of what they take at least, up to where none can be better."""
+        found: list[Tried] = []
+        chosen, least = None, math.inf
+        for bound, l1, l0, stages in sorted(self._tilings(), key=lambda t: (t[0], -t[2][2])):  # of equal ones with fewer instructions
+            if bound > least:
+                found.append(Tried(l1, l0, stages, None, bound, False))
+                continue
+            made = self._made(l1, l0, stages)
+            cycles = _cycles(made, self.rates)
+            found.append(Tried(l1, l0, stages, (made.schedule.offset, made.schedule.direction), cycles, True))
+            if cycles < least:
+                chosen, least = made, cycles
+        if chosen is None:
+            raise RangeError(f"no tiling of {shown(self.sizes)} on {self.arch}", "one that fits", "take narrower types")
+        found.sort(key=lambda t: (not t.exact, t.cycles))
+        return Planned(chosen, chosen.estimate(self.rates), tuple(found))
+
+    def _tilings(self) -> Iterator[tuple[int, tuple[int, int, int], tuple[int, int, int], int]]:
+        """What each tiling takes at least, its tiles in L1 and L0, and the stages of L0C."""
+        m, n, _ = self.sizes
+        for high, wide in itertools.product(self._lengths(m), self._lengths(n)):
+            for l1, l0 in self._depths(high, wide):
+                alone = self.plan.unit_flag or -(-m // high) * -(-n // wide) <= self.count
+                for stages in (1,) if alone else (1, 2):
+                    if 4 * high * wide * stages <= self.arch.sizes["L0C"]:
+                        yield self._least(l1, l0), l1, l0, stages
+
+    @property
+    def _unit(self) -> int:
+        """The elements that tiles are multiples of."""
+        return max(16, int(self.plan.a.element.C0), int(self.plan.b.element.C0))
+
+    def _lengths(self, size: int) -> list[int]:
+        """The lengths of tiles along a mode: up to the first that has all of it."""
+        lengths = [n for n in SIZES if n % self._unit == 0]
+        return [n for i, n in enumerate(lengths) if i == 0 or lengths[i - 1] < size]
+
+    def _depths(self, high: int, wide: int) -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
+        """The tiles in L1 and L0 of m and n, by how much of k they have."""
+        a, b, unit = self.plan.a.element.bits, self.plan.b.element.bits, self._unit
+        whole, sizes = -(-self.sizes[2] // unit) * unit, self.arch.sizes
+        most = min(sizes["L0A"] * 8 // (2 * high * a), sizes["L0B"] * 8 // (2 * wide * b), whole) // unit * unit
+        room = sizes["L1"] * 8 - (32 * wide if self.plan.bias else 0)
+        for deep in sorted({most, most // 2 // unit * unit} - {0}):
+            parts = min(room // (2 * (high * a + wide * b) * deep), -(-whole // deep))
+            for count in sorted({parts, *(2**i for i in range(parts.bit_length()))} - {0}):
+                yield (high, wide, deep * count), (high, wide, deep)
+
+    def _least(self, l1: tuple[int, int, int], l0: tuple[int, int, int]) -> int:
+        """The cycles that the busiest core takes at least, by its blocks, which are as many as an even share: no fewer, no smaller.
+
+        Nothing is multiplied before the first tiles have come, and nothing stored before all is multiplied.
+        """
+        kinds = self._kinds(l1)
+        share = -(-sum(count for _, _, count in kinds) // self.count)
+        cost = _Costs(self.plan, self.rates, self.sizes, l1, l0)
+        first, last, store = (min(f(m, n) for m, n, _ in kinds) for f in (cost.first, cost.last, cost.store))
+        loads, moves, products = (self._cheapest(f, kinds, share) for f in (cost.load, cost.move, cost.multiply))
+        store = 0 if self.plan.unit_flag else store
+        return max(loads + last, moves + store, first + products + store)
+
+    def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+        """The m and n of blocks, and how many have them."""
+        rows, columns = ({t: size // t, **({size % t: 1} if size % t else {})} for size, t in zip(self.sizes[:2], l1[:2]))
+        return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
+
+    def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:
+        """The cycles of as many blocks as a share has, the cheapest; or of all blocks, shared out evenly, if these are more."""
+        priced = sorted((cost(m, n), count) for m, n, count in kinds)
+        even, total = sum(c * count for c, count in priced) // self.count, 0
+        for c, count in priced:
+            taken = min(count, share)
+            total, share = total + c * taken, share - taken
+        return max(even, total)
+
+    def _made(self, l1: tuple[int, int, int], l0: tuple[int, int, int], stages: int) -> MatmulBlock:
+        """The block of a tiling, by the swizzle of which all cores together read least from global memory."""
+        told = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": stages}
+
+        def dealt(swizzle: tuple[int, int]) -> MatmulBlock:
+            how = GemmIdentityBlockSwizzle[swizzle]
+            return block(self.given, l1, l0, self.arch, cores=self.cores, stages=told, swizzle=how, **self.more)
+
+        if l1[:2] not in self._swizzles:
+            self._swizzles[l1[:2]] = min(SWIZZLES, key=lambda s: dealt(s).schedule.traffic(self.plan.a.element))
+        return dealt(self._swizzles[l1[:2]])
+
+
+class _Costs:
+    """What a block of m by n takes of each pipe at least: by its bytes and its products, however they lie."""
+
+    def __init__(self, plan: Plan, rates: Rates, sizes: tuple[int, int, int], l1: tuple[int, int, int], l0: tuple[int, int, int]) -> None:
+        self.plan, self.rates, self.k, r, k = plan, rates, sizes[2], rates, sizes[2]
+        tiles = [min(l1[2], k - i) for i in range(0, k, l1[2])]
+        parts = [min(l0[2], t - i) for t in tiles for i in range(0, t, l0[2])]
+        c0 = int(plan.a.element.C0)
+        self.tiles = {t: tiles.count(t) for t in {tiles[0], tiles[-1]}}
+        self.starts = 2 * len(parts) * r.l0_start
+        self.deep = sum(-(-p // c0) for p in parts) * (r.words if plan.a.element.bits == 32 else 1)
+        self.ends = tiles[0], parts[0], -(-tiles[-1] // c0)
+
+    def _bytes(self, m: int, n: int, k: int) -> tuple[int, int]:
+        return m * k * self.plan.a.element.bits // 8, n * k * self.plan.b.element.bits // 8
+
+    def load(self, m: int, n: int) -> int:
+        """The cycles of MTE2."""
+        return sum(count * self._loaded(m, n, k) for k, count in self.tiles.items())
+
+    def _loaded(self, m: int, n: int, k: int) -> int:
+        """The cycles of a tile of A and one of B into L1."""
+        sides = (self.plan.a, m, k), (self.plan.b, k, n)
+        return 2 * self.rates.load_start + sum(self.rates.read(_least_packages(*side)) for side in sides)
+
+    def move(self, m: int, n: int) -> int:
+        """The cycles of MTE1."""
+        a, b = self._bytes(m, n, self.k)
+        return self.starts + a // self.rates.l0a + b // self.rates.l0b
+
+    def multiply(self, m: int, n: int) -> int:
+        """The cycles of M."""
+        return -(-m // 16) * -(-n // 16) * self.deep
+
+    def first(self, m: int, n: int) -> int:
+        """The cycles before the first Mmad: a tile of A and one of B in L1, and a part of B in L0."""
+        tile, part, _ = self.ends
+        return self._loaded(m, n, tile) + self.rates.l0_start + self._bytes(m, n, part)[1] // self.rates.l0b
+
+    def last(self, m: int, n: int) -> int:
+        """The cycles after the last tile has come: of it all products, and what FIX stores."""
+        if self.plan.unit_flag:
+            return 0
+        products = -(-m // 16) * -(-n // 16) * self.ends[2] * (self.rates.words if self.plan.a.element.bits == 32 else 1)
+        return products + self.store(m, n)
+
+    def store(self, m: int, n: int) -> int:
+        """The cycles of FIX."""
+        return m * n * 4 // self.rates.l0c + m * n * self.plan.c.element.bits // 8 // self.rates.store
+
+
+def _least_packages(x: Operand, rows: int, columns: int) -> int:
+    """The packages of a tile of a matrix at least: of its rows, or its columns, one by one where they do not lie side by side."""
+    high, wide = (int(n) for n in require_origin("a matrix", x.layout))
+    if x.tag is RowMajor and columns < wide:
+        return packages(rows, columns * x.element.bits // 8)
+    if x.tag is ColumnMajor and rows < high:
+        return packages(columns, rows * x.element.bits // 8)
+    return rows * columns * x.element.bits // 8 // PACKAGE
+
+
+def _cycles(made: MatmulBlock, rates: Rates) -> int:
+    """The cycles of a block's estimate."""
+    clock = Clock(made.plan, rates)
+    lists = {tuple(b.extents for b in blocks): blocks for blocks in made.schedule.table}
+    return max(*map(clock.cycles, lists.values()), *shared(made.plan, made.schedule, rates).values())

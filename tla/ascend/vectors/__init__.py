@@ -1,0 +1,7 @@
+"""Vector instructions of the unified buffer: planned from layouts, proved, executed, and their bank conflicts counted."""
+
+from .banks import Banks
+from .instruction import OPERATIONS as OPERATIONS, VectorInstruction
+from .plan import vector
+
+__all__ = ["Banks", "VectorInstruction", "vector"]

@@ -1,0 +1,73 @@
+"""Bank conflicts of a vector instruction: its blocks of 32 bytes, repeat by repeat, over the bank groups of the unified buffer.
+
+AtlasA2's has 16 groups of three banks: in a cycle a row of 32 bytes of each group is read, and one is written. A bank that
+is read and written at once is a conflict of its own, which the manual gives no number of cycles for.
+
+Source: AscendC best practices, avoiding bank conflicts in the unified buffer (NPU architecture 220x).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...access import ASCEND_UB
+
+#: The rows of 32 bytes of a bank.
+ROWS_OF_BANK = 128
+
+
+class Banks(NamedTuple):
+    """The cycles that an instruction's reads and writes take of the banks, whichever take longer in each repeat.
+
+    cycles       in all;  least  without conflicts: one for each repeat, two where two sources have more than 16 blocks between them
+    read_write   in how many repeats a bank is read and written
+    witness      (repeat, bank group, blocks in it) of the first repeat that takes more than the least, or None
+
+    >>> from tla import MakeLayout, MakeTensor
+    >>> from tla.ascend import RowMajor, float32, vector
+    >>> t = [MakeTensor(None, MakeLayout[float32, RowMajor](4, 64), position="UB") for _ in range(3)]
+    >>> (i,) = vector("Add", *t, element=float32)
+    >>> i.banks(0, 0x10000, 0x20000)                      # both sources begin in group 0
+    Banks(cycles=8, least=4, read_write=0, witness=(0, 0, 2))
+    >>> i.banks(0, 0x10000, 0x20100)                      # the second begins in group 8
+    Banks(cycles=4, least=4, read_write=0, witness=None)
+
+    Source: AscendC.
+    """
+
+    cycles: int
+    least: int
+    read_write: int
+    witness: tuple[int, int, int] | None
+
+
+def counted(written: Any, read: list[Any]) -> Banks:
+    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and of each source."""
+    import numpy as np
+
+    cycles = least = both = 0
+    witness: tuple[int, int, int] | None = None
+    for repeat, own in enumerate(written):
+        sources = np.unique(np.concatenate([r[repeat] for r in read])) if read else own[:0]
+        taken = [_most(blocks) for blocks in (sources, np.unique(own))]
+        slow = max(taken, key=lambda x: x[1])
+        enough = max(1, *(-(-len(np.unique(blocks)) // ASCEND_UB.banks) for blocks in (sources, own)))
+        cycles, least = cycles + max(1, slow[1]), least + enough
+        both += bool({*_banks(sources)} & {*_banks(own)})
+        if witness is None and slow[1] > enough:
+            witness = repeat, *slow
+    return Banks(cycles, least, both, witness)
+
+
+def _most(blocks: Any) -> tuple[int, int]:
+    """The bank group that most blocks lie in, and how many."""
+    import numpy as np
+
+    counts = np.bincount(blocks % ASCEND_UB.banks, minlength=ASCEND_UB.banks)
+    return int(counts.argmax()), int(counts.max())
+
+
+def _banks(blocks: Any) -> list[int]:
+    """The bank of each block: a group has one for each 64 KiB."""
+    groups = ASCEND_UB.banks
+    return (blocks % groups + blocks // (groups * ROWS_OF_BANK) * groups).tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,271 @@
+"""The plan of a vector computation: which instructions compute a tile, repeat by repeat, and the proof that they do.
+
+Rows may follow one another at any whole number of blocks of 32 bytes, and so may the blocks of a row; of a source either
+step may be 0. There are several ways: all elements as one row where no operand has gaps, row by row, 256 bytes of all
+rows at a time, or a block where steps are more than a field holds. Of those that the fields hold the one with the fewest
+repeats is taken, and of these the one with the fewest instructions.
+
+Source: AscendC; CATLASS include/catlass/epilogue/tile (TileBroadcastMul, TileBroadcastOneBlk).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ...core.element import Element
+from ...core.errors import LeafTypeError, RangeError, Unproven
+from ...core.int_tuple import leaves, modes_of, rank, shown
+from ...core.ints import known
+from ...core.leaf_arithmetic import plus
+from ...tensors.tensor import Tensor
+from ..architecture import AtlasA2, as_architecture, position_of
+from ..element import as_element, element_of
+from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
+
+
+class Operand(NamedTuple):
+    """An operand of a vector computation: where it begins, the steps from row to row and from block to block [elements]."""
+
+    tensor: Tensor
+    element: Element
+    at: int
+    row: int
+    block: int
+
+
+def vector(
+    name: str, dst: Tensor, *srcs: Tensor, scalar: float | None = None, element: Any = None, arch: Any = AtlasA2
+) -> tuple[VectorInstruction, ...]:
+    """The vector instructions that compute the valid elements of `dst` from those of the sources, each from the same coordinates.
+
+    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu and Cast of one;
+                Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar
+    dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A source may have
+                strides 0. Those without buffers are taken to lie apart
+    element     their type where no buffer tells it; of Cast (dst, src)
+    arch        AtlasA2 or AtlasA3
+    Returns     VectorInstruction, one after another
+    Raises      LeafTypeError for names, types, positions and layouts that the instructions have not; RangeError for places, rows and
+                blocks off a block of 32 bytes, and for operands of other sizes; Unproven for sizes that are names, and for a source that
+                dst overlaps in part
+
+    >>> from tla import Layout, MakeLayout, MakeTensor
+    >>> from tla.ascend import RowMajor, float32, vector
+    >>> x = MakeTensor(None, MakeLayout[float32, RowMajor](20, 100, ld=104), position="UB")
+    >>> row = MakeTensor(None, Layout((20, 100), (0, 1)), position="UB")
+    >>> for i in vector("Mul", x, x, row, element=float32): print(i.text)
+    AscendC::Mul(dst[0], src0[0], src1[0], 64, 20, {1, 1, 1, 13, 13, 0});
+    AscendC::Mul(dst[64], src0[64], src1[64], 36, 20, {1, 1, 1, 13, 13, 0});
+
+    Law: executed one after another, the instructions write the valid elements of dst, and nothing else.
+    Source: AscendC.
+    """
+    arch = as_architecture(arch)
+    if "AtlasA" not in arch.name:
+        raise LeafTypeError(f"vector instructions with repeats on {arch}", "AtlasA2 or AtlasA3", "leave out arch=")
+    _require_operation(name, len(srcs), scalar)
+    elements = _elements(name, (dst, *srcs), element)
+    sizes = _sizes(name, (dst, *srcs))
+    operands = [_operand(name, t, e) for t, e in zip((dst, *srcs), elements)]
+    if 0 in sizes:
+        return ()
+    made = _best(name, operands, sizes, scalar)
+    _require_lawful(made, operands, sizes, arch.sizes["UB"])
+    return made
+
+
+def _require_operation(name: str, sources: int, scalar: float | None) -> None:
+    found = OPERATIONS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise LeafTypeError(f"the vector operation {shown(name)}", f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)')
+    if sources != found.sources or (scalar is None) == found.scalar:
+        given = f"{sources} sources and {'no' if scalar is None else 'a'} scalar"
+        raise LeafTypeError(f"{name} of {given}", f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar", "give these")
+
+
+def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Element, ...]:
+    """The element type of each operand: given, or that of its buffer."""
+    for t in tensors:
+        if not isinstance(t, Tensor) or position_of(t.position) != "UB":
+            what = f"{name} of a tensor at {t.position}" if isinstance(t, Tensor) else f"{name} of a {type(t).__name__}"
+            raise LeafTypeError(what, "tensors at UB", "write MakeTensor(..., position='UB')")
+    if given is None and any(t.data is None for t in tensors):
+        raise LeafTypeError(f"{name} of tensors without buffers", "an element type", f"write vector({name!r}, ..., element=half)")
+    told = given if isinstance(given, tuple) else (given,) * len(tensors)
+    found = tuple(element_of(t.data) if e is None else as_element(e) for t, e in zip(tensors, told))
+    names = tuple(e.name for e in found)
+    pairs = [(names[1], names[0])] if name == "Cast" and len(names) == 2 else []
+    if (pairs and pairs[0] not in CASTS) or (not pairs and (len({*names}) > 1 or names[0] not in OPERATIONS[name].types)):
+        expected = ", ".join(f"{a} to {b}" for a, b in CASTS) if name == "Cast" else f"one of {', '.join(OPERATIONS[name].types)}"
+        fix = "write element=(dst, src)" if name == "Cast" else "make all operands of one of these types"
+        raise LeafTypeError(f"{name} of {' and '.join(dict.fromkeys(names))}", expected, fix)
+    return found
+
+
+def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
+    """The rows and columns that are computed: all that is valid of dst."""
+    shapes = []
+    for t in tensors:
+        sizes = tuple(known(n) for n in t.origin_shape)
+        if None in sizes:
+            raise Unproven(f"{name} of {shown(t.origin_shape)}", "sizes that are numbers", "make the layouts of numbers")
+        shapes.append(tuple(int(n) for n in sizes if n is not None))
+    if len({*shapes}) > 1 or len(shapes[0]) > 2:
+        raise RangeError(
+            f"{name} of {' and '.join(map(shown, shapes))}",
+            "vectors or matrices of one shape",
+            "give a source strides of 0 where it repeats",
+        )
+    return (1, *shapes[0]) if len(shapes[0]) == 1 else shapes[0]  # type: ignore[return-value]
+
+
+def _operand(name: str, t: Tensor, e: Element) -> Operand:
+    """The steps of an operand; LeafTypeError where its columns lie in no blocks of 32 bytes."""
+    c0, steps = int(e.C0), [_steps(*mode) for mode in zip(modes_of(t.layout.shape), modes_of(t.layout.stride))]
+    rows, columns = steps if len(steps) == 2 else ([(1, 0)], steps[0])
+    plain = len(columns) == 1 and (columns[0][1] == 1 or columns[0][0] == 1)
+    blocked = len(columns) == 2 and columns[0] == (c0, 1)
+    if len(rows) != 1 or not (plain or blocked):
+        what = f"{name} of {shown(t.layout)}, elements of {e.bits} bits"
+        raise LeafTypeError(what, f"rows of columns side by side, or in blocks of {c0}", "copy it into rows first")
+    at = int(plus(t.offset, t.layout(t.coord)))
+    start = int(t.coord[-1]) if blocked else 0
+    if start % c0:
+        raise RangeError(f"{name} of a tile that begins at column {start}", f"a multiple of {c0}", f"begin it at column {start // c0 * c0}")
+    return Operand(t, e, at, rows[0][1], c0 if plain else columns[1][1])
+
+
+def _steps(shape: Any, stride: Any) -> list[tuple[int, int]]:
+    """The extents of a mode with their strides, those that go on where the one before ends merged."""
+    found: list[tuple[int, int]] = []
+    for n, step in zip(map(int, leaves(shape)), map(int, leaves(stride))):
+        if found and step == found[-1][0] * found[-1][1]:
+            found[-1] = found[-1][0] * n, found[-1][1]
+        elif n > 1:
+            found.append((n, step))
+    return found or [(1, 0)]
+
+
+# -------------------------------------------------------------------------------------------------------------- ways
+
+Made = tuple[VectorInstruction, ...]
+
+
+def _best(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Made:
+    """The way with the fewest repeats of those that the fields hold; RangeError where none is."""
+    ways = sorted(_ways(name, operands, sizes, scalar), key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w)))
+    if not ways:
+        raise _no_way(name, operands)
+    reasons = [next(filter(None, (i.over_fields() for i in w)), None) for w in ways]
+    if None not in reasons:
+        raise RangeError(*reasons[0])  # type: ignore[misc]
+    return ways[reasons.index(None)]
+
+
+def _ways(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Iterator[Made]:
+    """The instructions of each way that the operands have."""
+    m, n = sizes
+    whole = all(o.block == int(o.element.C0) for o in operands)
+    if whole and (m == 1 or all(o.row == n for o in operands)):
+        yield tuple(_by_rows(name, operands, (1, m * n), scalar))
+    steps = [(o.row, o.element) for o in operands if m > 1] + [(o.block, o.element) for o in operands]
+    if any(step % int(e.C0) for step, e in steps):
+        return
+    yield tuple(_by_rows(name, operands, sizes, scalar))
+    repeat, block = REPEAT // max(o.element.bits for o in operands), max(int(o.element.C0) for o in operands)
+    for width, rows in itertools.product((repeat, block), (MOST_REPEATS, 1)):
+        yield tuple(_by_columns(name, operands, sizes, scalar, width, rows))
+
+
+def _by_rows(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Iterator[VectorInstruction]:
+    """Row by row: as many repeats as there are 256 bytes, and one for the rest."""
+    (m, n), most = sizes, REPEAT // max(o.element.bits for o in operands)
+    whole, rest = divmod(n, most)
+    for i in range(m):
+        for first in range(0, whole, MOST_REPEATS):
+            count = min(MOST_REPEATS, whole - first)
+            yield _made(name, operands, (i, first * most), most, count, [_part(o, most) for o in operands], scalar)
+        if rest:
+            yield _made(name, operands, (i, whole * most), rest, 1, [_part(o, most) for o in operands], scalar)
+
+
+def _by_columns(
+    name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, width: int, rows: int
+) -> Iterator[VectorInstruction]:
+    """So many columns of each row at a time: a repeat for each row, of so many rows at most."""
+    m, n = sizes
+    for column, first in itertools.product(range(0, n, width), range(0, m, rows)):
+        count = min(rows, m - first)
+        yield _made(name, operands, (first, column), min(width, n - column), count, [o.row for o in operands], scalar)
+
+
+def _part(o: Operand, count: int) -> int:
+    """The step over so many columns, whole blocks [elements]."""
+    return count // int(o.element.C0) * o.block
+
+
+def _made(
+    name: str, operands: list[Operand], start: tuple[int, int], mask: int, repeats: int, steps: list[int], scalar: float | None
+) -> VectorInstruction:
+    """The instruction from a row and a column on; steps: from repeat to repeat [elements]."""
+    sides = ("dst", "src0", "src1") if len(operands) == 3 else ("dst", "src")
+    row, column = start
+    fields = {"mask": mask, "repeatTimes": repeats}
+    one = [mask <= int(o.element.C0) for o in operands]  # no block follows, and a step may be more than the field holds
+    fields |= {f"{side}BlkStride": 1 if x else o.block // int(o.element.C0) for side, o, x in zip(sides, operands, one)}
+    fields |= {f"{side}RepStride": step // int(o.element.C0) for side, o, step in zip(sides, operands, steps)}
+    if repeats == 1:  # no repeat follows
+        fields |= {f"{side}RepStride": 8 for side, _ in zip(sides, operands)}
+    places = tuple(o.at + row * o.row + _part(o, column) for o in operands)
+    return VectorInstruction(name, places, fields, tuple(o.element for o in operands), scalar)
+
+
+def _no_way(name: str, operands: list[Operand]) -> RangeError:
+    """The error of rows or blocks that lie off blocks of 32 bytes."""
+    for o in operands:
+        c0 = int(o.element.C0)
+        for what, step in (("rows", o.row), ("blocks", o.block)):
+            if step % c0:
+                text = f"{name} of {what} that are {step} elements apart, {step * o.element.bits // 8} bytes"
+                return RangeError(text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // c0) * c0}")
+    return RangeError(f"{name} of {shown(operands[0].tensor.layout)}", "rows in whole blocks of 32 bytes", "copy it into such rows")
+
+
+# ------------------------------------------------------------------------------------------------------------- proof
+
+
+def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int], room: int) -> None:
+    """Require that each valid element is computed once, from those at its coordinates, inside of the buffer, and nothing else."""
+    import numpy as np
+
+    found = [np.concatenate(parts) for parts in zip(*(i.offsets() for i in made))]
+    wanted = [_offsets(o, sizes) for o in operands]
+    by_place, order = np.argsort(found[0], kind="stable"), np.argsort(wanted[0], kind="stable")
+    if np.unique(wanted[0]).size < wanted[0].size:
+        layout = operands[0].tensor.layout
+        raise LeafTypeError(f"{made[0].name} into {shown(layout)}", "a place for each element", "give dst strides of its own")
+    for have, want in zip(found, wanted):
+        if have.shape != want.shape or (have[by_place] != want[order]).any():
+            raise Unproven(
+                f"{made[0].name} of {shown(sizes)}", "each element from its own coordinates, once", "copy the operands into rows"
+            )
+    for o, at in zip(operands, wanted):
+        end = (int(at.max()) + 1) * o.element.bits // 8
+        if int(at.min()) < 0 or end > room:
+            raise RangeError(f"{made[0].name} up to byte {end} of UB", f"at most {room}", "take a smaller tile")
+    for o, at in zip(operands[1:], wanted[1:]):
+        same = o.tensor.data is not None and o.tensor.data is operands[0].tensor.data
+        if same and np.intersect1d(at, wanted[0]).size and (at != wanted[0]).any():
+            what = f"{made[0].name} of a source that dst overlaps in part"
+            raise Unproven(what, "the same elements, or none in common", "compute into another buffer")
+
+
+def _offsets(o: Operand, sizes: tuple[int, int]) -> Any:
+    """The offsets of the elements that are computed, row after row."""
+    import numpy as np
+
+    t, extents = o.tensor, sizes if rank(o.tensor.layout.shape) == 2 else sizes[1:]
+    grid = np.ogrid[tuple(slice(int(s), int(s) + n) for s, n in zip(t.coord, extents))]
+    return plus(t.offset, np.broadcast_to(t.layout(*grid), extents)).ravel()
