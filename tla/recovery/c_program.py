@@ -13,36 +13,12 @@ import re
 from typing import TypeVar
 
 from ..codegen.proofs.reading import Tree
-from .c_text import CExpression, Routine, TemplateParameter
-from .languages import FRACTIONS, SIZES
+from . import c_forms
+from .c_text import CExpression, Routine, TemplateParameter, qualified
+from .languages import FRACTIONS
 from .reading import ASSIGNS, Call, Code, Op
 
 T = TypeVar("T")
-
-_GAP = r"\s{0,99}"
-_WORD = r"[A-Za-z_][\w:]*(?:<[\w\s:,]*>)?"
-#: The words of a type, and the name that is declared behind it.
-_DECLARED = re.compile(rf"((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}(?==(?!=)|[;,\[({{])")
-_PARAMETER = re.compile(rf"{_GAP}((?:{_WORD}(?:{_GAP}[*&]{{1,2}}{_GAP}|\s{{1,99}})){{1,9}})([A-Za-z_]\w*){_GAP}((?:\[\w*\])*){_GAP}\Z")
-_BODY = re.compile(
-    r"\(([^(){};]*)\)\s*(?:(?:const|noexcept|mutable|__[a-z]{1,40}__)\s*)*(?:->\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9})?\{"
-)
-_LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
-_USING = re.compile(r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;")
-_FRACTION = re.compile(rf"(?:const\s{{1,9}})?(?:{'|'.join(sorted({*FRACTIONS, *SIZES}))})\s{{1,9}}\w+\s{{0,9}}=[^;{{}}]{{0,9999}};")
-_EMPTY = re.compile(r"\[\s*\]")
-_TEMPLATE = re.compile(r"template\s*<([^<>(){};]*)>")
-_TEMPLATE_PARAMETER = re.compile(r"\s{0,99}((?:[A-Za-z_][\w:]*\s{1,99}){1,9})([A-Za-z_]\w*)\s{0,99}(=\s{0,99})?")
-_STRUCT = re.compile(r"(?:struct|class|namespace)\s+([A-Za-z_]\w*)\s*\{")
-_ENUM = re.compile(r"enum(?:\s+(?:class\s+|struct\s+)?([A-Za-z_]\w*))?\s*(?::\s*([\w:]+(?:\s+\w+){0,2})\s*)?\{")
-_ACCESS = re.compile(r"(?:public|private|protected)\s*:")
-_IGNORED = re.compile(r"\(\s*void\s*\)\s*\w+\s*;|(?:static_assert|assert|__builtin_assume|__syncthreads)\s*\((?:[^()]|\([^()]*\))*\)\s*;")
-#: What a loop passes over: a value that is stored, up to the end of the statement.
-_STORED = re.compile(r"[^;{}]{0,9999};")
-#: Words in front of a type that say nothing of its integers.
-_QUALIFIERS = re.compile(
-    r"\b(?:__\w+__|__restrict|restrict|extern|static|inline|constexpr|consteval|typename|auto|const|volatile|KERNEL|void)\b"
-)
 
 
 class CProgram(CExpression):
@@ -53,9 +29,9 @@ class CProgram(CExpression):
         self.steps: list[tuple[str, Tree | Call]] = []
         self.returned: list[tuple[str, str]] = []
         self.template: tuple[TemplateParameter, ...] = ()
-        self.forms = {_TEMPLATE: self.templated, _STRUCT: self.struct, _USING: self.named_type, _LAMBDA: self.last_lambda}
-        self.forms[_ENUM] = self.enumeration
-        self.forms.update(dict.fromkeys((_IGNORED, _ACCESS), self.passed_over))
+        self.forms = {c_forms.TEMPLATE: self.templated, c_forms.STRUCT: self.struct, c_forms.USING: self.named_type}
+        self.forms |= {c_forms.LAMBDA: self.last_lambda, c_forms.ENUM: self.enumeration}
+        self.forms.update(dict.fromkeys((c_forms.IGNORED, c_forms.ACCESS), self.passed_over))
         self.guard, self.names_made, self.last, self.frozen = "", 0, "", False
         self.reads: set[bool] = set()
         self.loops: dict[str, int] | None = {}
@@ -123,10 +99,10 @@ class CProgram(CExpression):
         if self.loops and self.token == "continue":
             self.passed_by()
             return None
-        if self.loops and (found := _FRACTION.match(self.text, self.at)):
+        if self.loops and (found := c_forms.FRACTION.match(self.text, self.at)):
             self.go_to(found.end())
             return None
-        if (found := _DECLARED.match(self.text, self.at)) and self.declares(found):
+        if (found := c_forms.DECLARED.match(self.text, self.at)) and self.declares(found):
             self.declaration(found)
             return None
         if self.token in self.scope and (name := self.token):
@@ -152,7 +128,7 @@ class CProgram(CExpression):
         at, outer, kept = self.at, {**self.scope}, self.kept
         self.expect("for")
         self.expect("(")
-        found = _DECLARED.match(self.text, self.at)
+        found = c_forms.DECLARED.match(self.text, self.at)
         if not found:
             self.unexpected("the variable of the loop, such as int i = 0")
         self.go_to(found.end())
@@ -212,7 +188,7 @@ class CProgram(CExpression):
         if self.token in ASSIGNS:
             if self.read_at < 0:
                 self.side_effect()
-            end = _STORED.match(self.text, self.after)
+            end = c_forms.STORED.match(self.text, self.after)
             self.go_to(end.end() if end else self.after)
         else:
             self.take(";")
@@ -306,7 +282,7 @@ class CProgram(CExpression):
             self.unexpected("a function", "write the struct's function alone, with these parameters")
         behind, place, given = self.at, found.start(1), []
         for text in found[1].split(","):
-            parameter = _TEMPLATE_PARAMETER.match(text)
+            parameter = c_forms.TEMPLATE_PARAMETER.match(text)
             default: Tree | None = None
             if parameter and parameter[3]:
                 self.go_to(place + parameter.end())
@@ -328,9 +304,9 @@ class CProgram(CExpression):
         self.depth = depth
         self.expect("}")
         self.take(";")
-        self.scope = _qualified(found[1], self.scope, scope)
-        self.routines = _qualified(found[1], self.routines, routines)
-        self.arrays = _qualified(found[1], self.arrays, arrays)
+        self.scope = qualified(found[1], self.scope, scope)
+        self.routines = qualified(found[1], self.routines, routines)
+        self.arrays = qualified(found[1], self.arrays, arrays)
         self.last = self.last if self.last in self.routines else f"{found[1]}::{self.last}"
 
     def enumeration(self, found: re.Match[str]) -> None:
@@ -363,15 +339,15 @@ class CProgram(CExpression):
         after = self.text[found.end() : found.end() + 1]
         words = found[1].split()
         if after == "(":
-            return bool(_BODY.match(self.text, found.end()))
+            return bool(c_forms.BODY.match(self.text, found.end()))
         return words[0] != "return" and (
-            after == "=" or not {"*", "&"} & {*found[1]} or bool(self.kind(_QUALIFIERS.sub("", found[1]).strip(" *&\n")))
+            after == "=" or not {"*", "&"} & {*found[1]} or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
         )
 
     def declaration(self, found: re.Match[str]) -> None:
         """The declaration of names, each with its value, or of an array or a function."""
         words, at = found[1], self.at
-        if body := _BODY.match(self.text, found.end()):
+        if body := c_forms.BODY.match(self.text, found.end()):
             self.routine(found[2], words, body)
             return
         self.go_to(found.start(2))
@@ -391,7 +367,7 @@ class CProgram(CExpression):
         extents = []
         while self.token == "[":
             self.count()
-            empty = _EMPTY.match(self.text, self.at)
+            empty = c_forms.EMPTY.match(self.text, self.at)
             if empty:
                 self.go_to(empty.end())
             extents.append(1 if empty else self.enclosed("[]", self.expression))
@@ -401,7 +377,7 @@ class CProgram(CExpression):
 
     def declared(self, name: str, words: str, pointer: bool, at: int) -> None:
         """A name of a type, and its value, if it has one yet."""
-        if self.token == "=" and (found := _LAMBDA.match(self.text, self._skip(self.text, self.after).end())):  # type: ignore[union-attr]
+        if self.token == "=" and (found := c_forms.LAMBDA.match(self.text, self._skip(self.text, self.after).end())):  # type: ignore[union-attr]
             self.go_to(found.end())
             self.lambda_of(name, found)
             return
@@ -431,7 +407,7 @@ class CProgram(CExpression):
             self.fail(f"{name:.40}, which is a {min(found)}", "integers", "declare it as one", at)
         if "&" in words and "const" not in words:
             self.fail(f"{name:.40}, which is a reference", "a value", "leave the & out, or say const", at)
-        left = _QUALIFIERS.sub("", words).strip(" &\n\t")
+        left = c_forms.QUALIFIERS.sub("", words).strip(" &\n\t")
         kind = self.kind(left)
         if left and not kind:
             self.fail(
@@ -467,7 +443,7 @@ class CProgram(CExpression):
 
     def lambda_of(self, name: str, found: re.Match[str]) -> None:
         self.frozen |= bool(found[1].replace("&", "").strip())
-        body = _BODY.match(self.text, self.at)
+        body = c_forms.BODY.match(self.text, self.at)
         if not body:
             self.unexpected("the parameters of a lambda and its body in braces")
         self.routine(name, body[2] or "auto", body)
@@ -505,7 +481,7 @@ class CProgram(CExpression):
 
     def parameter(self, text: str, at: int) -> tuple[str, bool]:
         """The name of a parameter in the table of values, and whether it is a pointer."""
-        found = _PARAMETER.match(text.partition("=")[0])
+        found = c_forms.PARAMETER.match(text.partition("=")[0])
         if not found:
             self.fail(f"the parameter {text.strip():.40}", "a type and a name, as in int i", at=at)
         words, name = found[1], found[2]
@@ -518,8 +494,3 @@ class CProgram(CExpression):
         self.scope[name] = unique
         self.arrays.pop(name, None)
         return unique, pointer
-
-
-def _qualified(name: str, known: dict[str, T], outer: dict[str, T]) -> dict[str, T]:
-    """The names outside of a struct, with those in it as S::name."""
-    return {**outer, **{f"{name}::{n}": value for n, value in known.items() if value is not outer.get(n)}}

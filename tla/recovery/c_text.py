@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeVar
 
 from ..codegen.proofs.reading import Tree
 from .languages import SIZES, UNSIGNED, WORK_ITEMS, kind_of
 from .macros import expanded
 from .reading import NAME, NUMBER, OPERATORS, Address, Call, Op
+
+T = TypeVar("T")
 
 _CAST = re.compile(r"\(\s{0,9}((?:[A-Za-z_][\w:]*\s{1,9}){0,9}[A-Za-z_][\w:]*)\s{0,9}(\*?)\s{0,9}\)")
 _TEMPLATE = re.compile(r"<\s{0,9}((?:[\w:]+\s{1,9}){0,9}[\w:]+)\s{0,9}(\*?)\s{0,9}>")
@@ -334,3 +336,8 @@ class CExpression(Address):
         named = [(t.name, value) for t, value in zip(routine.template, values) if t.name and value is not None]
         names, first = (*(n for n, _ in named), *routine.parameters), (value for _, value in named)
         return Call(Op("call", at), names, (*first, *given), routine.steps, routine.value)  # type: ignore[return-value]
+
+
+def qualified(name: str, known: dict[str, T], outer: dict[str, T]) -> dict[str, T]:
+    """The names outside of a struct, with those in it as S::name."""
+    return {**outer, **{f"{name}::{n}": value for n, value in known.items() if value is not outer.get(n)}}

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..codegen.proofs.reading import Tree
+from .python_lines import by_lines
 from .reading import ASSIGNS, NAME, NUMBER, OPERATORS, Address, Call, Code, Op, names_of
 
 _PROGRAM = re.compile(r"\(\s{0,9}(?:axis\s{0,9}=\s{0,9})?([0-2])\s{0,9}\)")
-#: What a line's end may stand in: comments, texts and brackets.
-_MARKS = re.compile(r"#[^\n]*|\\\n|\"\"\"(?:[^\"]|\"(?!\"\"))*\"\"\"|\"[^\"\n]*\"|'[^'\n]*'|[()\[\]{}\n]")
 _STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert|for|if)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(?::[ \t]{0,99}[\w.]{1,99}[ \t]{0,99})?(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*")
 _SEVERAL = re.compile(r"([A-Za-z_]\w*[ \t]{0,99}(?:,[ \t]{0,99}[A-Za-z_]\w*[ \t]{0,99}){1,99})=(?!=)[ \t]*")
@@ -80,7 +79,7 @@ class PythonAddress(Address):
         self.stores = False
         self.reads: set[bool] = set()
         self.original = self.checked(text)
-        super().__init__(_by_lines(text) if _STATEMENTS.search(text) else text, language)
+        super().__init__(by_lines(text) if _STATEMENTS.search(text) else text, language)
 
     # --------------------------------------------------------------------------------------------- statements
 
@@ -497,18 +496,3 @@ class PythonAddress(Address):
             if name in axes:
                 axes.update({n: axes[name] for n in names_of(tree) if n not in axes})
         return tuple(sorted(self.aranges, key=lambda n: axes.get(n, "[").replace("None", "").find(":")))
-
-
-def _by_lines(text: str) -> str:
-    """A text of Python whose statements end with a semicolon instead of a line's end; all stands where it stood."""
-    depth, parts, place = 0, [], 0
-    for found in _MARKS.finditer(text):
-        mark = found[0]
-        depth += (mark in "([{") - (mark in ")]}")
-        if mark == "\n" and depth <= 0:
-            mark = ";"
-        elif mark[0] in "#\\" or mark.startswith('"""'):
-            mark = " " * len(mark)
-        parts += [text[place : found.start()], mark]
-        place = found.end()
-    return "".join(parts) + text[place:]
