@@ -11,6 +11,7 @@ from tla import GetTile, Layout, MakeLayout, MakeTensor, cosize, dim
 from tla.access import ASCEND_UB, access
 from tla.ascend import Ascend950, RowMajor, VectorInstruction, VectorLayout, bf16, float32, half, int8, int16, int32, uint8, vector, zN
 from tla.ascend.vectors import OPERATIONS
+from tla.ascend.vectors.banks import GROUPS
 from tla.core.errors import LeafTypeError, RangeError, TlaError, Unproven
 
 from night import amount
@@ -271,7 +272,7 @@ def test_one_operand_is_that_of_access(step):
     i = VectorInstruction("Exp", (0, 0), p, (float32, float32))
     owners, memory = Layout((8, 8), (8, 1)), Layout((8, 8), (1, step * 8))  # a block each, 8 elements of 32 bits
     found = access(owners, memory, 32, memory=ASCEND_UB)
-    assert i.banks(0, 0).cycles == found.wavefronts
+    assert (i.banks(0, 0).cycles, ASCEND_UB.banks) == (found.wavefronts, GROUPS)
 
 
 # -------------------------------------------------------------------------------------------------------------- text

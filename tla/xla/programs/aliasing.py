@@ -144,7 +144,9 @@ def element_of_done(it: Instruction, count: int) -> int:
     return 0 if it.opcode == "copy-done" or count < 2 else 1
 
 
-def of_root(name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0) -> tuple[int, Path] | None:
+def of_root(
+    name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0
+) -> tuple[int, Path] | None:
     """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
     it = behind(name, body, SAME)
     if it is None or not it.operand_names or deep > MAX_FUSIONS:

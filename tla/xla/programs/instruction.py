@@ -274,7 +274,20 @@ def _literal(text: str) -> tuple[Operand, ...]:
 
 # An Instruction whose slots are set is made in half the time that the __init__ of a frozen dataclass takes.
 _new, _METADATA = object.__new__, len(", metadata=")
-_set_head, _set_shape, _set_gap, _set_opcode, _set_operands, _set_tail, _set_name, _set_is_root, _set_names, _set_attributes, _set_metadata, _set_called = (
+(
+    _set_head,
+    _set_shape,
+    _set_gap,
+    _set_opcode,
+    _set_operands,
+    _set_tail,
+    _set_name,
+    _set_is_root,
+    _set_names,
+    _set_attributes,
+    _set_metadata,
+    _set_called,
+) = (
     getattr(Instruction, name).__set__
     for name in "head shape gap opcode operands tail name is_root _operands _attributes _metadata called".split()
 )
