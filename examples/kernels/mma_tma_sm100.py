@@ -32,14 +32,9 @@ from tla.kernels import (
 )
 
 
-@kernel(threads=128, grid=blocks)
-def mma_tma_sm100(A, B, C, D, alpha, beta):
-    """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    smem = tiles_in_shared_memory()
+def add_up(A, B, smem, columns, full, done):
+    """The sums of the block's tile of A * B^T in tensor memory: tiles come for the mbarrier `full`, products arrive at `done`."""
     tma = [make_tma_copy("SM90_TMA_LOAD", matrix, s) for matrix, s in zip((A, B), smem)]
-    allocator, full, done = Allocator1Sm(), mbarriers(1), mbarriers(1)
-    columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
-    barrier()
     total = tmem(np.float32, partition_fragment_C(MMA, (BM, BN)).layout, columns)
     for k in loop(ceil_div(A.shape[1], BK)):
         set_barrier_transaction_bytes(full[0], tma_transaction_bytes(*smem))
@@ -50,7 +45,16 @@ def mma_tma_sm100(A, B, C, D, alpha, beta):
         umma_arrive(done[0])
         wait_barrier(done[0], phase(k, 1))
         barrier()
-    store(total, C, D, alpha, beta)
+    return total
+
+
+@kernel(threads=128, grid=blocks)
+def mma_tma_sm100(A, B, C, D, alpha, beta):
+    """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
+    smem, allocator, full, done = tiles_in_shared_memory(), Allocator1Sm(), mbarriers(1), mbarriers(1)
+    columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
+    barrier()
+    store(add_up(A, B, smem, columns, full, done), C, D, alpha, beta)
     barrier()
     allocator.release_allocation_lock()
     allocator.free(columns)

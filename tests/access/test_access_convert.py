@@ -1,6 +1,7 @@
 """Conversions run on warps of numpy: each element arrives, in no more rounds than there are registers."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -208,3 +209,38 @@ def test_a_plan_in_words():
 def test_bad_input(f, says):
     with pytest.raises(TlaError, match=says):
         f(LinearLayout({"register": [(1,)], "lane": [(2,)]}, {"dim0": 4}))
+
+
+def test_warps_that_hold_more_than_they_need():
+    """Values that all warps hold need no memory: each warp takes others of them, from other registers and lanes."""
+    blocked, found = triton.BlockedLayout, []
+    whole = blocked([1, 16], [32, 1], [1, 2], [1, 0]).linear([128, 16])  # both warps hold all
+    for wanted in (
+        blocked([1, 16], [32, 1], [2, 1], [1, 0]),  # other registers of each warp: selects alone
+        blocked([1, 8], [32, 1], [1, 2], [1, 0]),
+        blocked([1, 4], [16, 2], [2, 1], [1, 0]),  # two lanes want other words of one lane: twice as many shuffles
+    ):
+        for width in (8, 16, 32, 64):
+            plan = convert(whole, wanted.linear([128, 16]), width)
+            assert np.array_equal(plan.run(held(plan.src)), held(plan.dst))
+            found.append((plan.kind, plan.shuffles, plan.alone))
+    assert found[:4] == found[4:8] == [("shuffles", 0, True)] * 4
+    assert found[8:] == [("shuffles", n, True) for n in (16, 32, 64, 128)]  # Triton 3.9 has 64 shfl of 32 bits
+
+
+def test_random_warps_that_hold_more():
+    rng, seen = random.Random(51), Counter()
+    while seen["turned"] < amount(12, 300):
+        wave = rng.choice([32, 64])
+        src, dst = usual(rng, wave)
+        if src.bases["warp"] == dst.bases["warp"]:
+            continue
+        try:
+            plan = convert(src, dst, rng.choice([8, 16, 32, 64]), "sm_90" if wave == 32 else "gfx942", "shuffle")
+        except TlaError as error:
+            seen["refused"] += 1
+            assert "values leave their warps" in str(error)
+            continue
+        seen["turned"] += 1
+        assert np.array_equal(plan.run(held(plan.src)), held(plan.dst)), plan
+    assert seen["refused"] > seen["turned"] // 4

@@ -89,8 +89,12 @@ def test_what_triton_would_do_otherwise():
     whole = {"lane": [(1 << k,) for k in range(2, 7)], "warp": []}
     swizzled = LinearLayout({"register": [(3,), (2,)], **whole}, {"dim0": 128})
     rows, columns = (blocked([1, 8], [8, 4], [1, 1], [1, 0]).linear([8, 32]), blocked([8, 1], [1, 32], [1, 1], [0, 1]).linear([8, 32]))
-    with pytest.raises(TlaError, match=r"registers 3 apart: Triton asks for the order"):
+    with pytest.raises(TlaError, match=r"registers \(3\) apart, on which Triton aborts"):
         convert(swizzled, swizzled, 32).gluon()
+    rows_first = triton.BlockedLayout([1, 1], [4, 8], [1, 1], [1, 0]).linear([4, 8])
+    crossed = LinearLayout({**rows_first.bases, "lane": [(1, 1), *rows_first.bases["lane"][1:]]}, rows_first.out_dims)
+    with pytest.raises(TlaError, match=r"lanes \(1, 1\) apart, on which Triton aborts"):
+        convert(crossed, rows_first, 32).gluon()
     exchanged = convert(rows, columns, 32, "sm_90", "shuffle")
     with pytest.raises(TlaError, match=r"exchange 3 bits between registers and lanes(.|\n)*through=\"memory\""):
         exchanged.gluon()

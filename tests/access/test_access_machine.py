@@ -104,6 +104,16 @@ def test_an_epilogue_takes_what_it_states(tmp_path):
     require_true(plan, tmp_path)
 
 
+@pytest.mark.parametrize("width", [8, 32])
+def test_warps_that_hold_all(tmp_path, width):
+    """Registers and lanes that the warp's number chooses; what two lanes want of one goes to both, and each keeps its own."""
+    whole = triton.BlockedLayout([1, 8], [32, 1], [1, 2], [1, 0]).linear([64, 8])
+    for held_, lanes, warps in (([1, 8], [32, 1], [2, 1]), ([1, 2], [16, 2], [2, 1])):
+        plan = convert(whole, triton.BlockedLayout(held_, lanes, warps, [1, 0]).linear([64, 8]), width, "sm_90", "shuffle")
+        assert plan.steps[0].warps == 2
+        require_true(plan, tmp_path)
+
+
 #: Conversions of a tile of 64 by 64, by the names of tests/access/test_access_triton.py, and what stores and loads in rounds of half of it.
 BY_MATRICES = [
     ("rows of 8", "columns of 8", 16, "sm_80", ["-", "matrix.x4.trans"]),

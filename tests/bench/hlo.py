@@ -8,6 +8,7 @@ the rounds counts. Each has read the program just before, so the processor's cac
 then; warm: it is kept. What is compared:
 
     read_hlo    every instruction, checked as a whole line, as a value; its shapes with their layouts, what is in its attributes as text
+    memory      xla.memory: the program followed step by step, each buffer with its range and its bytes, contradictions and unknown names
     census      shape_usage: every array shape in the text and how often it stands there; of each its bytes, its waste, and its layout, lowered
     jaxlib      hlo_module_from_text: XLA's graph of the module, its shapes with their layouts. It remembers nothing, and does not stream
 """
@@ -40,6 +41,8 @@ def readers():
         "read_hlo, cold": (True, instructions),
         "read_hlo, warm": (False, instructions),
         "read_hlo, warm, and printed": (False, lambda text: sum(len(str(x.instruction)) for x in xla.read_hlo(io.StringIO(text)))),
+        "memory, cold": (True, lambda text: xla.memory(io.StringIO(text), scheduled=True)),
+        "memory, warm": (False, lambda text: xla.memory(io.StringIO(text), scheduled=True)),
         "census, cold": (True, xla.shape_usage),
         "census, warm": (False, xla.shape_usage),
         "texts of shapes alone": (False, lambda text: list(xla.shape_texts(text))),

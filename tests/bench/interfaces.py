@@ -3,8 +3,8 @@
     pip install -e . nvidia-cutlass torch tensor-layouts    # whichever of them you want beside tla.compat
     python tests/bench/interfaces.py [ROUNDS]
 
-Each operation is done on those of 40 layouts that both have an answer for; the least of the rounds counts, divided by how many. Before a round of new ones tla forgets what it has worked
-out (`cache_clear`); the originals remember nothing, so they have one column.
+Each operation is done on those of 40 layouts that both have an answer for, by the original and by ours in turn; the least processor time of the rounds counts, divided by how many. Before a round of new
+ones tla forgets what it has worked out (`cache_clear`); the originals remember nothing, so they have one column.
 """
 
 import importlib
@@ -48,16 +48,21 @@ def operations(m, a):
     }
 
 
-def microseconds(calls, rounds, before=lambda: None):
-    """Of a call, the least of the rounds."""
-    least = float("inf")
+def microseconds(ways, rounds):
+    """Of a call, the least of the rounds; of several ways, (calls, what is done before a round), all of them in turn."""
+    least = [float("inf")] * len(ways)
     for _ in range(rounds):
-        before()
-        begin = time.perf_counter()
-        for call in calls:
-            call()
-        least = min(least, time.perf_counter() - begin)
-    return 1e6 * least / len(calls)
+        for k, (calls, before) in enumerate(ways):
+            before()
+            begin = time.process_time()
+            for call in calls:
+                call()
+            least[k] = min(least[k], time.process_time() - begin)
+    return [1e6 * t / len(calls) for t, (calls, _) in zip(least, ways)]
+
+
+def nothing():
+    pass
 
 
 def answers(call):
@@ -81,8 +86,8 @@ def main(rounds):
         for operation in found[0]:
             both = [pair for pair in ((x[operation], y[operation]) for x, y in zip(found, wanted)) if all(map(answers, pair))]
             calls, their = zip(*both)
-            times = microseconds(their, rounds), microseconds(calls, rounds), microseconds(calls, rounds, cache_clear)
-            print(f"| {operation} | " + " | ".join(f"{t:.1f}" for t in times) + " |", flush=True)
+            original, new, seen = microseconds([(their, nothing), (calls, cache_clear), (calls, nothing)], rounds)
+            print(f"| {operation} | " + " | ".join(f"{t:.1f}" for t in (original, seen, new)) + " |", flush=True)
 
 
 main(int(sys.argv[1]) if sys.argv[1:] else 100)

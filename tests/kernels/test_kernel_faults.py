@@ -197,6 +197,32 @@ FAULTS = {
         "copy(x.with_",
     ),
     "mma_tma_sm100: no barrier after the mbarriers": ("mma_tma_sm100", "Columns)\n    barrier()\n", "Columns)\n", "wait_barrier(full"),
+    "mma_tma_epi_sm100: no wait for the tile of C": (
+        "mma_tma_epi_sm100",
+        "        wait_barrier(come[0], phase(part, 1))\n",
+        "",
+        "copy(ROWS, c, result)",
+    ),
+    "mma_tma_epi_sm100: registers that are still being loaded": (
+        "mma_tma_epi_sm100",
+        "        fence_view_async_tmem_load()\n",
+        "",
+        "axpby(alpha",
+    ),
+    "mma_tma_epi_sm100: no fence before the store": ("mma_tma_epi_sm100", "        fence_view_async_shared()\n", "", "copy(store"),
+    "mma_tma_epi_sm100: no wait for the store": ("mma_tma_epi_sm100", "        tma_store_wait[0]()\n", "", "copy(ROWS, result, d)"),
+    "mma_tma_epi_sm100: no barrier before the store": (
+        "mma_tma_epi_sm100",
+        "shared()\n        barrier()\n",
+        "shared()\n",
+        "copy(store",
+    ),
+    "mma_tma_epi_sm100: columns past those of the tile": (
+        "mma_tma_epi_sm100",
+        "Int[1](), EN))",
+        "Int[1](), Int[256]()))",
+        "tmem(np.float32",
+    ),
     "transpose: threads that share rows": ("transpose", '(_8,_32):(_32,_1)")  #', '(_8,_32):(_16,_1)")  #', "copy_if("),
 }
 
@@ -214,7 +240,10 @@ def arguments():
     return {
         **{name: ("gemm_tn", (*products(np.float32, 137, 130, 21), 2, -1)) for name in ("sgemm_1", "sgemm_2", "sgemm_sm70")},
         **{name: ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)) for name in ("sgemm_sm80", "wgmma_sm90")},
-        **{name: ("gemm_tn", (*products(np.float16, 64, 16, 72)[:2], *sums, 2, -1)) for name in ("mma_sm100", "mma_tma_sm100")},
+        **{
+            name: ("gemm_tn", (*products(np.float16, 64, 16, 72)[:2], *sums, 2, -1))
+            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100")
+        },
         "transpose": ("transpose", (s, s.T.copy())),
         "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
         "tiled_copy": ("tiled_copy", (np.zeros((384, 128), np.float32, order="F"),) * 2),

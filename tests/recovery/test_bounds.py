@@ -83,6 +83,11 @@ def test_what_is_no_box_is_refused(text, message):
         layout_of(text, shape=(8, 8))
 
 
+def test_offsets_below_minus_one_are_no_bounds():
+    with pytest.raises(RangeError, match="offsets of no layout"):
+        layout_of("(i - 3) % 4", shape=8)
+
+
 def test_a_table_has_no_bounds():
     with pytest.raises(RangeError, match="offsets of no layout"):
         layout_of([0, 1, 2, -1])

@@ -180,6 +180,10 @@ TEMPLATES = [
         "S::at(threadIdx.x) + S::LD + LD",
     ),
     ("namespace n { struct S { static int at(int r) { return r + 1; } }; }", "n::S::at(threadIdx.x)"),
+    (
+        "enum { BK = 32, PAD = 8, X };\nenum E : int { P = -1, Q, R = BK + X };\nenum class C { A, B };",
+        "threadIdx.x * (BK + PAD) + X + E::Q + P + R + (int)C::B",
+    ),
     ("", "cute::Swizzle<2, 0, 3>{}(threadIdx.x * 5)"),
     ("template <int N> int g(int i) { return i % N; }\ntemplate <int M> int h(int i) { return g<M + 1>(i) * M; }", "h<2>(threadIdx.x)"),
 ]

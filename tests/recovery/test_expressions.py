@@ -184,9 +184,9 @@ LONG += [
 @pytest.mark.parametrize("language", ["c", "python", "mlir", "triton"])
 def test_a_megabyte_is_answered_or_refused_in_time(language):
     for text in LONG:
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             layout_of(text, shape=4, coords="i", language=language)
         except tla.TlaError as error:
             assert len(str(error)) < 2000
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5

@@ -93,6 +93,10 @@ for (int r = threadIdx.x / 4; r < BM; r += 32) {
         ("for (int i = 0; i < n; ++i) for (int j = 0; j < k; ++j) s[i*k + j] = 0;", {"shape": ("N", "K"), "values": {"n": "N", "k": "K"}}, "(N,K):(K,_1) (N,K)"),
         ("for i, j in T.Parallel(8, BK):\n    S[i * 32 + (j ^ i % 4 * 8)] = B[j, i]", {"language": "tvm", "values": {"BK": 32}}, "Sw<2,3,2> o _0 o (_8,_32):(_32,_1) (_8,_32)"),
         ("for i in range(N):\n  for j in range(K):\n    s[i*K + j] = 0", {"language": "python", "shape": ("N", "K"), "values": {"N": "N", "K": "K"}}, "(N,K):(K,_1) (N,K)"),
+        ("for i in range(8):\n  for j in range(8):\n    if i < 5:\n      s[i*8 + j] = 3", {"language": "python"}, "(_8,_8):(_8,_1) (_5,_8)"),
+        ("for i in range(8):\n  for j in range(8):\n    if i >= 5 or j >= 6:\n      continue\n    s[i*8 + j] = 3", {"language": "python"}, "(_8,_8):(_8,_1) (_5,_6)"),
+        ("for i in range(8):\n  if i % 2:\n    x = 3\n  else:\n    x = 1\n  s[i * x - i%2 * i * 2] = 3", {"language": "python"}, "_8:_1 (_8)"),
+        ("def f(i, j):\n  if i >= M or j >= K:\n    return -1\n  return i*K + j", {"language": "python", "shape": ("N", "L"), "values": {"M": "M", "K": "K"}}, "(N,L):(K,_1) (min(M,N),min(K,L))"),
         ("tl.arange(0, 8)[:, None] * 64 + tl.arange(0, 4)[None, :]", {"language": "triton"}, "(_8,_4):(_64,_1) (_8,_4)"),
     ],
 )  # fmt: skip
@@ -128,12 +132,13 @@ def test_loops(text, more, said):
         ("for (size_t i = 0; i < 4; i+=2", "c", "the text ends"),
         ("k = 0\nfor i in range(8):\n  k += 2\n  s[k] = 0", "python", "k, which is carried from one pass"),
         ("for i in range(8):\n  for j in range(8):\n    x = 3\n  s[i] = 0", "python", "a statement behind a loop"),
-        ("for i in range(8):\n  if i < 3:\n    s[i] = 0", "python", "unexpected 'if'"),
         ("for i in range(x[0]): s[i] = 0", "python", "an index that depends on data"),
         ("for i, j in range(3): s[i] = 0", "python", "1 ranges for 2 names"),
         ("for i in range(0): s[i] = 0", "python", "0 values of i"),
+        ("for i in range(8):\n  if i < 5:\n    s[i] = 0\n  s[i + 8] = 1", "python", "a second address"),
+        ("for i in range(8):\n  if i < 5:\n    s[i] = 0\n  else:\n    s[i + 8] = 1", "python", "a second address"),
         ("for i in table: s[i] = 0", "python", "unexpected 'for'"),
-        ("for i in range(8):\n  s[i] = 0\ns[3] = 1", "python", "the end of the text"),
+        ("for i in range(8):\n  s[i] = 0\ns[3] = 1", "python", "a statement behind a loop"),
     ],
 )
 def test_what_is_refused_of_loops(text, language, said):

@@ -1,14 +1,17 @@
 """Statements of Python and Triton before an address: against Python's own execution of the same text."""
 
 import itertools
+import random
 import re
 
 import numpy as np
 import pytest
 
-from tla import ParseError, layout_of, offsets
+from tla import ParseError, TlaError, layout_of, offsets
 from tla.recovery.evaluate import table_of
 from tla.recovery.texts import coordinates_of, read
+
+from night import amount
 
 TEXTS = [
     "row = t // 8\ncol = t % 8\nrow * 64 + (col ^ row % 8) * 8",
@@ -39,8 +42,59 @@ FUNCTIONS = [
     'def f(i: int, j: int) -> int:\n    """A table (of\n    8."""\n    assert i >= 0, "not ("\n    if j > 9:\n        raise ValueError(\'no\')\n    return (i\n            + j)',
     "f = lambda i, j: i * 2**j + 3**2",
     "g = lambda x: x**3\nh = lambda x, y: g(x) - g(y)\ndef f(i, j):\n    i, j = j, i\n    i += 1\n    return h(i, j)",
+    "def f(i, j):\n    if i > 3:\n        return i\n    return j * 8",
+    "def f(i, j):\n    if i > 3: return i\n    elif j > 2: x = j\n    else:\n        x = 3\n        x += i\n    return x * 4",
+    "def f(i, j):\n    x = i\n    if j & 1:\n        if i & 1:\n            x = 7\n        x += j\n    else:\n        return 5\n    return x",
+    "def f(i, j):\n    if i:\n        q, r = divmod(j * 8, i)\n    else:\n        q, r = 1, 2\n    return q * 100 + r",
+    "def g(x, n=3, m=1 << 2):\n    row: int = x * n\n    return row + m\ndef f(i, j):\n    return g(i) + g(j, 5) + g(i, 1, 2)",
+    "def f(i, j):\n    # a remark\n    if i >= 4 \\\n            and j:  # another\n        return -1\n\n    return i * 8 + j",
     "N = 5\ndef f(i, j):\n    i, j = i * N, \\\n        j + N\n    return i % 4, j",
 ]
+
+
+def some_statements(rng, names, depth, indent):
+    """Random lines of a function: assignments, branches and returns, of names that may have no value."""
+    lines = []
+    value = lambda: f"{rng.choice(names)} {rng.choice('+-*^&|')} {rng.choice([*names, '3', '5'])}"  # noqa: E731
+    for _ in range(rng.randint(1, 3)):
+        kind = rng.choice(("assign", "assign", "change", "if", "if")) if depth else "assign"
+        if kind == "if":
+            lines.append(f"{indent}if {rng.choice(names)} % {rng.choice('235')} {rng.choice(('==', '<', '!='))} {rng.choice('012')}:")
+            lines += some_statements(rng, names, depth - 1, indent + "    ")
+            for head in rng.choice(([], [], ["else:"], ["elif i < 3:"], ["elif j > i:", "else:"])):
+                lines += [indent + head, *some_statements(rng, names, depth - 1, indent + "    ")]
+        else:
+            lines.append(f"{indent}{rng.choice(names)} {'=' if kind == 'assign' else rng.choice(('+=', '^='))} {value()}")
+    if rng.random() < 0.3 or indent == "    ":
+        lines.append(f"{indent}return {value()}")
+    return lines
+
+
+def test_random_functions_are_those_of_python():
+    """With branches; what has no value at some coordinate, in Python, is refused."""
+    rng, answered = random.Random(33), 0
+    for _ in range(amount(400, 20_000)):
+        names = ["i", "j", "x"]
+        body = [*rng.choice(([], ["    x = 1"])), *some_statements(rng, names, 2, "    ")]
+        text = "def f(i, j):\n" + "\n".join(body)
+        given = {}
+        exec(text, given)  # our own texts
+        try:
+            wanted = [given["f"](i, j) for i in range(5) for j in range(4)]
+        except NameError:
+            wanted = None
+        code = None
+        try:
+            code = read(text, "python")
+            found = table_of(code, coordinates_of(code, None, 2, {}), (5, 4), {}, "int64").ravel().tolist()
+        except TlaError as error:
+            assert (
+                wanted is None or None in wanted or re.search("has no range|no value|for 2 extents|return|a side effect: .= *", str(error))
+            ), text
+            continue
+        answered += 1
+        assert found == wanted, text
+    assert answered > 100
 
 
 @pytest.mark.parametrize(
@@ -110,7 +164,15 @@ def test_piecewise_of_sympy():
         ("x = A[i]\nx * 2", "python", "A[...]: an index that depends on data"),
         ("x = i\nx[0] = 3", "python", "a side effect: ="),
         ("for i in range(3): pass", "python", "the text ends"),
-        ("def f(i):\n    if i > 3:\n        return 1\n    return i", "python", "unexpected 'if'"),
+        ("def f(i):\n    if i > 3:\n        return 1", "python", "a function that ends without a value"),
+        ("def f(i):\n    if i > 3:\n        x = 1\n    return x", "python", "x, which has no range"),
+        ("def f(i):\n    if i > 3:\n        return A[i]\n    return 1", "python", "an element here and a value there"),
+        ("def f(i):\n    if i > 3:\n        i 3\n    return 1", "python", "the end of a statement"),
+        ("def f(i):\n    return 1\n    x = 3", "python", "the end of the function behind return"),
+        ("def f(i, a=1, b): return i", "python", "the parameter b without a default"),
+        ("if i > 3:\n    return 1\nelse:\n    x = 1\nx", "python", "unexpected 'return'"),
+        ("q, r = divmod(i)\nq", "python", "divmod of 1 values for 2 names"),
+        ("else: i", "python", "unexpected"),
         ("def f(i):\n    return A[i]\nf(i) * 2", "python", "f[...]: an index that depends on data"),
         ("def f(i):\n    x = i", "python", "the text ends"),
         ("def f(i): return i\nf(i, 2)", "python", "2 arguments of f"),

@@ -7,7 +7,6 @@ import functools
 import importlib.util
 import os
 import re
-import sys
 import tempfile
 import warnings
 from collections import Counter
@@ -46,32 +45,40 @@ def require():
 
 def compiled(plan, arch, folder):
     """The PTX, or AMD's assembler text, of a kernel that loads, converts by `plan.gluon()` and stores a tile, row by row."""
+    wave, warps = (plan.src.get_in_dim_size(name) for name in ("lane", "warp"))
+    return assembled(_kernel(plan), dict.fromkeys("pq", KINDS[plan.element_bits]), arch, wave, warps, folder)
+
+
+def assembled(source, signature, arch, wave, warps, folder, aligned=False):
+    """The PTX, or AMD's assembler text, of a module whose kernel is called `kernel`; an AssertionError with what Triton said.
+
+    aligned   whether all pointers are multiples of 16 bytes
+    """
     require()
     path = Path(folder) / "converted.py"
-    path.write_text(_kernel(plan))
+    path.write_text(source)
     child = os.fork()
     if not child:
-        _compile_and_leave(path, plan, arch)
+        _compile_and_leave(path, signature, arch, wave, warps, aligned)
     status = os.waitpid(child, 0)[1]
     assert not status, path.with_suffix(".log").read_text()[-3000:]
     return path.with_suffix(".s").read_text()
 
 
-def _compile_and_leave(path, plan, arch):
+def _compile_and_leave(path, *kernel):
     """In the child: write the text, and leave without what else this process would do at its end."""
+    log = os.open(path.with_suffix(".log"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     try:
         warnings.simplefilter("ignore")  # of what Triton's next release changes
-        log = os.open(path.with_suffix(".log"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-        os.dup2(log, sys.stderr.fileno() if hasattr(sys.stderr, "fileno") else 2)
         os.dup2(log, 2)
-        path.with_suffix(".s").write_text(_asm(path, plan, arch))
+        path.with_suffix(".s").write_text(_asm(path, *kernel))
         os._exit(0)
     except BaseException as error:
         os.write(log, str(error).encode())
         os._exit(1)
 
 
-def _asm(path, plan, arch):
+def _asm(path, signature, arch, wave, warps, aligned):
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.experimental.gluon._runtime import GluonASTSource
@@ -80,17 +87,17 @@ def _asm(path, plan, arch):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     cuda = arch.startswith("sm_")
-    wave = plan.src.get_in_dim_size("lane")
     target = GPUTarget("cuda", int(arch[3:]), wave) if cuda else GPUTarget("hip", arch, wave)
-    source = GluonASTSource(module.kernel, dict.fromkeys("pq", KINDS[plan.element_bits]))
-    return triton.compile(source, target=target, options={"num_warps": plan.src.get_in_dim_size("warp")}).asm["ptx" if cuda else "amdgcn"]
+    aligned = {(k,): [["tt.divisibility", 16]] for k in range(len(signature))} if aligned else {}
+    made = triton.compile(GluonASTSource(module.kernel, signature, attrs=aligned), target=target, options={"num_warps": warps})
+    return made.asm["ptx" if cuda else "amdgcn"]
 
 
 def _kernel(plan):
     names = sorted(plan.src.out_dims)
     shape = [plan.src.out_dims[name] for name in names]
     given, wanted = (_layout(x, names, shape) for x in (plan.src, plan.dst))
-    return KERNEL.format(function=plan.gluon("f"), given=given, wanted=wanted, begin_a=_index(shape, "a"), begin_b=_index(shape, "b"))
+    return KERNEL.format(function=plan.gluon("f"), given=given, wanted=wanted, begin_a=index(shape, "a"), begin_b=index(shape, "b"))
 
 
 def _layout(layout, names, shape):
@@ -99,7 +106,8 @@ def _layout(layout, names, shape):
     return f"gl.DistributedLinearLayout({', '.join(map(str, parts))}, [], {shape})"
 
 
-def _index(shape, layout):
+def index(shape, layout):
+    """The index of each element of a tile of rows, in a layout that is a name of the kernel."""
     if len(shape) == 1:
         return f"gl.arange(0, {shape[0]}, {layout})"
     row, column = (f"gl.arange(0, {n}, gl.SliceLayout({1 - k}, {layout}))" for k, n in enumerate(shape))

@@ -313,10 +313,11 @@ static void read_cells(std::vector<float *> d, unsigned address) {
     reading.push_back([=] { for (size_t i = 0; i < d.size(); ++i) memcpy(d[i], &tensor_memory[lane + threadIdx.x % 32][column + i], 4); });
 }
 """
-TENSOR_MEMORY += (
-    f"static void tcgen05_ld_sync_aligned_32x32b_x32_b32({', '.join(f'float &d{i}' for i in range(32))}, unsigned address) {{ "
-    f"read_cells({{{', '.join(f'&d{i}' for i in range(32))}}}, address); }}\n"
-)
+for count in (32, 64):
+    TENSOR_MEMORY += (
+        f"static void tcgen05_ld_sync_aligned_32x32b_x{count}_b32({', '.join(f'float &d{i}' for i in range(count))}, unsigned address) "
+        f"{{ read_cells({{{', '.join(f'&d{i}' for i in range(count))}}}, address); }}\n"
+    )
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
 extern "C" void launch(int g0, int g1, int threads{parameters}) {{
@@ -343,7 +344,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)

@@ -165,7 +165,7 @@ class _Asked(NamedTuple):
         words = -(-self.width // WORD_BITS)
         crossing = {k: step for k, step in enumerate(steps) if isinstance(step, Shuffle) and step.crosses}
         known = self.machine.lane_moves
-        found = {k: step._replace(move=move) for k, step in crossing.items() if (move := lane_move(step.source, known))}
+        found = {k: step._replace(move=move) for k, step in crossing.items() if step.warps == 1 and (move := lane_move(step.source, known))}
 
         def busy(count: int) -> tuple[int, int]:
             shared, own = self._pipes(len(crossing) * words, selects, count * words)

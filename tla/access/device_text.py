@@ -109,26 +109,28 @@ def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
     """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read permuted by lane."""
     _require_value(function)
     do = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (function.src, function.dst)))
-    parts = function.parts
+    parts, name = function.parts, "lane" if rounds[0].warps == 1 else "thread"
     yield f"unsigned word[{parts << len(do.src.words)}] = {{}}, got[{parts * len(rounds)}];"
     for k in range(1 << len(do.src.words)):
         yield _packed([f"src[{r}]" for r in do.src.word(k)], f"word + {k * parts}" if k else "word", function.width)
     for u, mask in do.before:
-        yield from _exchanges(pairs(1 << len(do.src.words), u), "word", parts, parity_text(mask, "lane"))
-    source = linear_text(do.source, "lane")
+        yield from _exchanges(pairs(1 << len(do.src.words), u), "word", parts, parity_text(mask, name))
+    source = linear_text(do.source, name)
     if any(step.crosses and not _moved(function, step) for step in rounds) and source != "lane":
         yield f"const unsigned from = {source};"
     if any(do.slots):
-        yield f"const unsigned bytes = {_selector(function, do.slots, 'lane')};"
+        yield f"const unsigned bytes = {_selector(function, do.slots, name)};"
     for k, step in enumerate(rounds):
         yield from _round(function, k, do.src.split(step.send[0])[0], step, "lane" if source == "lane" else "from")
         yield from _rotated(function, k, do.kept[k][1], any(do.slots))
     number = {word: k for k, (word, _) in enumerate(do.kept)}
     for u, mask in do.after:
         both = [(number[a], number[a ^ u]) for a in number if a < a ^ u]
-        yield from _exchanges(both, "got", parts, parity_text(mask, "lane"))
+        yield from _exchanges(both, "got", parts, parity_text(mask, name))
     for k, (word, _) in enumerate(do.kept):
-        yield _unpacked([f"dst[{r}]" for r in do.dst.word(word)], f"got + {k * parts}" if k else "got", function.width)
+        kept = [f"dst[{r}]" if r < function.dst.get_in_dim_size("register") else "" for r in do.dst.word(word)]
+        if any(kept):
+            yield _unpacked(kept, f"got + {k * parts}" if k else "got", function.width)
 
 
 def _round(function: _Function, k: int, word: int, step: Shuffle, source: str) -> Iterator[str]:
@@ -176,10 +178,11 @@ def _packed(values: Sequence[str], to: str, width: int) -> str:
 
 
 def _unpacked(registers: Sequence[str], source: str, width: int) -> str:
+    """Values copied from words to registers, those without a name dropped."""
     size = len(registers) * width // 8
     if len(registers) == 1:
         return f"memcpy(&{registers[0]}, {source}, {size});"
-    taken = " ".join(f"{r} = part[{s}];" for s, r in enumerate(registers))
+    taken = " ".join(f"{r} = part[{s}];" for s, r in enumerate(registers) if r)
     return f"{{ T part[{len(registers)}]; memcpy(part, {source}, {size}); {taken} }}"
 
 

@@ -86,8 +86,9 @@ class Exchanges(NamedTuple):
 
     @staticmethod
     def of(rounds: Sequence[Shuffle], sources: int, targets: int) -> Exchanges:
-        """The rounds from 2^sources registers to 2^targets."""
+        """The rounds from 2^sources registers to 2^targets, and those past these that are dropped."""
         first = rounds[0]
+        targets = max(targets, *(r.bit_length() for step in rounds for r in (*step.into, *step.keeps)))
         src, dst = Packing.of(_slots(first.sends), sources), Packing.of(_slots(first.keeps), targets)
         changes = [dst.split(c) for c in _changes(first.into)]
         before = outer_products([src.split(c)[0] for c in _changes(first.send)])

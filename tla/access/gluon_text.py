@@ -44,10 +44,13 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
 
 def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> None:
     """Refuse what Triton 3.9 compiles to other instructions, or does not compile."""
-    swizzled = next((v for x in (src, dst) for v in x.bases["register"] if sum(n.bit_count() for n in v) > 1), None)
-    if swizzled is not None:
-        what = f"gluon of registers {', '.join(map(str, swizzled))} apart: Triton asks for the order of the dimensions, and aborts"
-        raise RangeError(what, "registers that change one bit of the element each", "use plan.cuda()")
+    for owners in (src, dst):
+        for name, alike in (("register", lambda v: sum(n.bit_count() for n in v)), ("lane", lambda v: sum(map(bool, v)))):
+            swizzled = next((v for v in owners.bases[name] if alike(v) > 1), None)
+            if swizzled is not None:
+                what = f"gluon of {name}s ({', '.join(map(str, swizzled))}) apart, on which Triton aborts"
+                expected = "registers that change one bit of the element each, and lanes that change one dimension each"
+                raise RangeError(what, expected, "use plan.cuda()")
     if any(isinstance(step, Shuffle) for step in steps):
         _require_shuffled(src, dst)
     for step, owners in ((step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,14 @@ from .gluon_text import gluon_function
 from .matrices import Instructions
 from .places import offsets, owned
 from .rounds import stays_in_warps
-from .steps import BYTE_BITS, Load, Move, Shuffle, Spread, Step, Store
+from .steps import BYTE_BITS, WORD_BITS, Load, Move, Shuffle, Spread, Step, Store
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+#: Plans whose values take as many registers say so: AMD's threads have 128 where the size of blocks is not said, and addresses take some.
+MAY_SPILL = 120
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,24 @@ class ConversionPlan:
             counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
             lines.append(f"{store}, {load}{rounds}: {counts}")
             lines.append(f"{self.bytes} bytes of memory: {_memory_text(memory[0].layout)}")
+        if self.registers >= MAY_SPILL:
+            lines.append(f"{self.registers} registers of each thread for the values, estimated: compilers may spill")
         return "\n".join(lines)
+
+    @property
+    def registers(self) -> int:
+        """The registers of 32 bits that hold a thread's values at once, packed: an estimate, without addresses and what compilers keep.
+
+        What is shuffled, or goes in rounds, is beside what came of it; else the larger side counts. Compilers spill where it is more
+        than a thread has: 255 on NVIDIA; on AMD 128 where the size of blocks is not said, more with __launch_bounds__.
+
+        >>> from tla.access import convert
+        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
+        >>> convert(a, a, 64).registers
+        8
+        """
+        sides = [-(-x.get_in_dim_size("register") * max(BYTE_BITS, self.element_bits) // WORD_BITS) for x in (self.src, self.dst)]
+        return sum(sides) if self.kind == "shuffles" or len(self.steps) > 2 else max(sides)
 
     @property
     def alone(self) -> bool:
@@ -222,6 +244,9 @@ def _memory_text(layout: Any) -> str:
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
     """One round on all warps."""
-    for lane, (source, into) in enumerate(zip(step.source, step.into)):
-        for sent, kept in zip(step.sends, step.keeps):
-            found[:, lane, into ^ kept] = given[:, source, step.send[source] ^ sent]
+    of_warps = [slice(None)] if step.warps == 1 else range(step.warps)
+    for warp, lane in itertools.product(of_warps, range(step.lanes)):
+        first = 0 if step.warps == 1 else warp * step.lanes
+        source, into = step.source[first + lane], step.into[first + lane]
+        for sent, kept in ((s, k) for s, k in zip(step.sends, step.keeps) if into ^ k < found.shape[-1]):
+            found[warp, lane, into ^ kept] = given[warp, source, step.send[first + source] ^ sent]

@@ -29,24 +29,86 @@ Sources = list[int]
 
 def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tuple[Move | Shuffle | Spread, ...] | None:
     """The steps between layouts of register, lane and warp; None where a value leaves its warp, or no rounds are found."""
-    if src.bases["warp"] != dst.bases["warp"]:
+    turns = Turns.of(src, dst)
+    if turns is None:
         return None
+    src = turns.turned(src, dst)
     single = Words.of(src, dst, 0)
     moved = single.sources()
     if moved is None:
         return None
     table = single.table(moved)
-    if table is not None:
+    if table is not None and not any((*turns.registers, *turns.lanes)):
         return (Move(table),)
-    words = Words.of(src, dst, bits.log2(WORD_BITS // max(BYTE_BITS, element_bits)) if element_bits <= WORD_BITS else 0)
-    by_word = words.sources()
-    assert by_word is not None  # what single values reach, words do
-    return words.rounds(by_word)
+    most = bits.log2(WORD_BITS // max(BYTE_BITS, element_bits)) if element_bits <= WORD_BITS else 0
+    steps = _rounds(src, dst, most) or _twice_as_many(src, dst, most)
+    return None if steps is None else tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
+
+
+def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
+    words = Words.of(src, dst, most)
+    moved = words.sources()
+    assert moved is not None  # what single values reach, words do
+    return words.rounds(moved)
+
+
+def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle, ...] | None:
+    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both, and each keeps its own."""
+    register, lane = dst.bases["register"], dst.bases["lane"]
+    nothing = (0,) * dst.num_out_dims
+    for j, step in enumerate(lane):
+        both = {**dst.bases, "register": [*register, step], "lane": [*lane[:j], nothing, *lane[j + 1 :]]}
+        found = _rounds(src, LinearLayout(both, dst.out_dims), most) or ()
+        rounds = [s for s in found if isinstance(s, Shuffle)]
+        if rounds and len(rounds) == len(found):
+            own = [(k >> j & 1) << len(register) for k in range(1 << len(lane))]
+            return tuple(s._replace(into=tuple(map(int.__xor__, s.into, own))) for s in rounds)
+    return None
 
 
 def stays_in_warps(src: LinearLayout, dst: LinearLayout) -> bool:
     """Whether each warp holds before all that it holds after."""
-    return src.bases["warp"] == dst.bases["warp"] and Words.of(src, dst, 0).sources() is not None
+    turns = Turns.of(src, dst)
+    return turns is not None and Words.of(turns.turned(src, dst), dst, 0).sources() is not None
+
+
+class Turns(NamedTuple):
+    """What each bit of a warp's number changes of the register and the lane that hold a value in the source.
+
+    So a source whose warps hold more than they need is one whose warps hold what the destination's do, other registers in other
+    lanes of each: value (register, lane) is at (register ^ R(warp), lane ^ L(warp)).
+    """
+
+    registers: list[int]
+    lanes: list[int]
+
+    @staticmethod
+    def of(src: LinearLayout, dst: LinearLayout) -> Turns | None:
+        """The turns after which both have the same warps; None where a warp does not hold what it needs."""
+        held = [[x.pack(v) for v in x.bases["warp"]] for x in (src, dst)]
+        columns = [src.pack(v) for name in ("register", "lane") for v in src.bases[name]]
+        known, count = bits.Echelon(columns), len(src.bases["register"])
+        masks = [known.solve(a ^ b) for a, b in zip(*held)]
+        if None in masks or len(held[0]) != len(held[1]):
+            return None
+        return Turns([(m or 0) & (1 << count) - 1 for m in masks], [(m or 0) >> count for m in masks])
+
+    def turned(self, src: LinearLayout, dst: LinearLayout) -> LinearLayout:
+        """The source with the destination's warps."""
+        return LinearLayout({**src.bases, "warp": dst.transpose_outs(src.get_out_dim_names()).bases["warp"]}, src.out_dims)
+
+    def of_all_warps(self, step: Shuffle) -> Shuffle:
+        """A round of the turned source as one of the source itself: its tables go over the lanes of all warps."""
+        if not any((*self.registers, *self.lanes)):
+            return step
+        send: list[int] = []
+        source: list[int] = []
+        warps = 1 << len(self.lanes)
+        for warp in range(warps):
+            register, turn = bits.apply(self.registers, warp), bits.apply(self.lanes, warp)
+            send += [step.send[lane ^ turn] ^ register for lane in range(len(step.send))]
+            source += [lane ^ turn for lane in step.source]
+        return step._replace(send=tuple(send), source=tuple(source), into=step.into * warps, warps=warps)
 
 
 def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:

@@ -28,10 +28,12 @@ class Move(NamedTuple):
 class Shuffle(NamedTuple):
     """One round in each warp: each lane sends a word, reads one lane's, and keeps what it holds in registers.
 
-    send, source, into   one for each lane: the register that its word begins with, the lane that it reads, the register that keeps
-                         the beginning of what it reads; each is a constant xored with what each bit of the lane's number changes
+    send, source, into   one for each lane, of each warp if `warps` is not 1: the register that its word begins with, the lane that
+                         it reads, the register that keeps the beginning of what it reads; each is a constant xored with what each
+                         bit of the lane's number changes. What is kept in a register that the destination has not is dropped
     sends, keeps         value s of a word is that of register send ^ sends[s], and is kept in register into ^ keeps[s]
 
+    warps                how many warps the tables are of, one after the other; 1 where all do alike
     move                 the one instruction of a machine that goes from lane to lane without shared memory's pipe; None for a shuffle
 
     A word has several values where elements are narrower than 32 bits and both layouts have them together in registers.
@@ -41,7 +43,7 @@ class Shuffle(NamedTuple):
     >>> a = LinearLayout({"register": [], "lane": [(1,), (2,)]}, {"dim0": 4})
     >>> b = LinearLayout({"register": [], "lane": [(2,), (1,)]}, {"dim0": 4})
     >>> convert(a, b).steps
-    (Shuffle(send=(0, 0, 0, 0), source=(0, 2, 1, 3), into=(0, 0, 0, 0), sends=(0,), keeps=(0,), move=None),)
+    (Shuffle(send=(0, 0, 0, 0), source=(0, 2, 1, 3), into=(0, 0, 0, 0), sends=(0,), keeps=(0,), move=None, warps=1),)
     """
 
     send: tuple[int, ...]
@@ -50,11 +52,17 @@ class Shuffle(NamedTuple):
     sends: tuple[int, ...] = (0,)
     keeps: tuple[int, ...] = (0,)
     move: LaneMove | None = None
+    warps: int = 1
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of a warp."""
+        return len(self.source) // self.warps
 
     @property
     def crosses(self) -> bool:
         """Whether any value leaves its lane: else it is a copy in registers, chosen by lane."""
-        return any(s != lane for lane, s in enumerate(self.source))
+        return any(s != thread % self.lanes for thread, s in enumerate(self.source))
 
 
 class Spread(NamedTuple):

@@ -27,6 +27,7 @@ from ..core.errors import RankError
 from ..core.ints import as_static
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
+from . import plain_modes
 
 __all__ = [
     "ComposedLayout",
@@ -213,6 +214,8 @@ class Layout(LayoutBase):
     (2,):(1,)
     """
 
+    _order = 1  # the first mode is fastest
+
     def __init__(self, _shape: Any, _stride: Any = None) -> None:
         self.shape = _shape
         self.stride = prefix_product(_shape) if _stride is None else _stride
@@ -237,6 +240,8 @@ class Layout(LayoutBase):
 
     def __call__(self, *args: Any) -> Any:
         crd = args[0] if len(args) == 1 else args
+        if type(crd) is int and (found := plain_modes.offset(crd, self.shape, self.stride, self._order)) is not None:
+            return found
         if has_none(crd):
             return type(self)(slice_(crd, self.shape), slice_(crd, self.stride))
         return self._offset(crd)
@@ -407,9 +412,14 @@ def cosize(layout: Any) -> Any:
     return layout.cosize()
 
 
+def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
+    return None if found is None else Layout(*found)
+
+
 def coalesce(layout: Any, profile: Any = None) -> Any:
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
-    return plain(merging.coalesce(exact(layout), _profile(profile)))
+    found = plain_modes.coalesce(layout.shape, layout.stride, 1) if type(profile) is not tuple and isinstance(layout, Layout) else None
+    return _of_parts(found) or plain(merging.coalesce(exact(layout), _profile(profile)))
 
 
 def filter(layout: Any, profile: Any = None) -> Any:
@@ -420,40 +430,67 @@ def _profile(profile: Any) -> Any:
     return tuple(1 if p is None or not is_tuple(p) else _profile(p) for p in profile) if is_tuple(profile) else None
 
 
-def composition(layoutA: Any, layoutB: Any) -> Any:
-    """layoutA of layoutB; by mode for a tuple, None leaves a mode as it is."""
-    return layoutA if layoutB is None else plain(compositions.composition(exact(layoutA), _tiler(layoutB)))
-
-
 def _tiler(x: Any) -> Any:
     """A tiler: of an integer the layout of so many, in a tuple too."""
-    return tuple(map(_tiler, x)) if is_tuple(x) else exact(Layout(x)) if is_int(x) else exact(x)
+    return tuple(map(_tiler, x)) if is_tuple(x) else exact(_as_layout(x))
 
 
-def complement(layout: Any, max_idx: Any = 1) -> Layout:
-    found: Layout = plain(complements.complement(_tiler(layout), static(max_idx)))
-    return found
+def _as_layout(x: Any) -> Any:
+    return Layout(x) if is_int(x) else x
 
 
-def right_inverse(layout: Any) -> Any:
-    return None if layout is None else plain(inverse.right_inverse(_tiler(layout)))
+def by_mode(does: Callable[[Any, Any], Any], layout: Any, tiles: tuple[Any, ...], keep_rest: bool) -> Any:
+    """An operation on each mode and its tile; modes past the last tile stay, or go."""
+    done = [does(layout[i], tile) for i, tile in enumerate(tiles)]
+    return make_layout([*done, *(layout[i] for i in range(len(tiles), len(layout) if keep_rest else 0))])
 
 
-def left_inverse(layout: Any) -> Any:
-    return None if layout is None else plain(inverse.left_inverse(_tiler(layout)))
+def _tiled(name: str, plainly: plain_modes.OfTwo, does: Callable[[Any, Any], Any], keep_rest: bool = True) -> Callable[[Any, Any], Any]:
+    """An operation of a layout by a tiler: in plain integers, else by the exact algebra."""
 
-
-def _tiled(name: str, does: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def tiled(layoutA: Any, layoutB: Any) -> Any:
-        return layoutA if layoutB is None else plain(does(exact(layoutA), _tiler(layoutB)))
+        if layoutB is None:
+            return layoutA
+        if isinstance(layoutA, Layout):
+            if type(layoutB) is tuple and 0 < len(layoutB) <= len(layoutA):
+                return by_mode(tiled, layoutA, layoutB, keep_rest)
+            tile = _as_layout(layoutB)
+            if isinstance(tile, Layout):
+                found = plainly(layoutA.shape, layoutA.stride, tile.shape, tile.stride, 1)
+                if found is not None:
+                    return Layout(*found)
+        return plain(does(exact(layoutA), _tiler(layoutB)))
 
     tiled.__name__ = tiled.__qualname__ = name
     tiled.__doc__ = f"tla.{name} of plain layouts: by mode for a tuple, None leaves a mode as it is."
     return tiled
 
 
-logical_divide = _tiled("logical_divide", divide.logical_divide)
-logical_product = _tiled("logical_product", divide.logical_product)
+composition = _tiled("composition", plain_modes.composition, compositions.composition, keep_rest=False)
+logical_divide = _tiled("logical_divide", plain_modes.logical_divide, divide.logical_divide)
+logical_product = _tiled("logical_product", plain_modes.logical_product, divide.logical_product)
+
+
+def complement(layout: Any, max_idx: Any = 1) -> Layout:
+    a = _as_layout(layout)
+    found = plain_modes.complement(a.shape, a.stride, max_idx, 1) if isinstance(a, Layout) else None
+    made: Layout = _of_parts(found) or plain(complements.complement(exact(a), static(max_idx)))
+    return made
+
+
+def _inverse(plainly: Callable[[Any, Any, int], plain_modes.Parts | None], does: Callable[[Any], Any], layout: Any) -> Any:
+    if layout is None:
+        return None
+    a = _as_layout(layout)
+    return (_of_parts(plainly(a.shape, a.stride, 1)) if isinstance(a, Layout) else None) or plain(does(exact(a)))
+
+
+def right_inverse(layout: Any) -> Any:
+    return _inverse(plain_modes.right_inverse, inverse.right_inverse, layout)
+
+
+def left_inverse(layout: Any) -> Any:
+    return _inverse(plain_modes.left_inverse, inverse.left_inverse, layout)
 
 
 def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) -> Layout:

@@ -14,14 +14,14 @@ Source: PyTorch torch/distributed/_pycute.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ..algebra import coalesce as merging, complement as complements, composition as compositions, inverse
 from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
-from . import pycute
+from . import plain_modes, pycute
 from .pycute import (
     Integer,
     IntTuple,
@@ -112,6 +112,8 @@ class Layout(pycute.Layout):
     (23, 23, Layout((3, 4),(4, 1)), 2, 24, 24)
     """
 
+    _order = -1  # the last mode is fastest
+
     def __init__(self, _shape: IntTuple, _stride: IntTuple | None = None) -> None:
         super().__init__(_shape, suffix_product(_shape) if _stride is None else _stride)
 
@@ -171,10 +173,10 @@ class Refusal(TlaError, ValueError, AssertionError):
     """A layout that there is not. Programs over torch's module expect an AssertionError."""
 
 
-def _lexicographic(does: Callable[..., Any], *args: Any) -> pycute.Layout:
-    """Do an operation of pycute's, the last mode fastest."""
+def _asked(does: Callable[..., Any], *args: Any) -> Layout:
+    """Ask the exact algebra, in which the first mode is fastest."""
     try:
-        return plain(does(*args))
+        return plain(does(*(exact(x) for x in args)))
     except TlaError as error:
         raise Refusal(*error.reason) from error
 
@@ -183,21 +185,24 @@ def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tupl
     """f of each mode and its tile; modes past the last tile stay."""
     if len(tiles) > len(layout):
         raise Refusal(f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none")
-    done = (f(layout[i], tile) for i, tile in enumerate(tiles))
-    return make_layout(itertools.chain(done, (layout[i] for i in range(len(tiles), len(layout)))))
+    made: pycute.Layout = pycute.by_mode(f, layout, tiles, keep_rest=True)
+    return made
+
+
+def _as_layout(x: Any) -> Any:
+    return Layout(x) if isinstance(x, int) else x
 
 
 def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
-    return _by_mode(coalesce, layout, profile) if isinstance(profile, tuple) else _lexicographic(pycute.coalesce, layout)
+    if isinstance(profile, tuple):
+        return _by_mode(coalesce, layout, profile)
+    found = plain_modes.coalesce(layout.shape, layout.stride, -1)
+    return _asked(merging.coalesce, layout) if found is None else Layout(*found)
 
 
 def filter(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
-    return _by_mode(filter, layout, profile) if isinstance(profile, tuple) else _lexicographic(pycute.filter, layout)
-
-
-def _tiler(x: pycute.Layout | int) -> pycute.Layout:
-    return Layout(x) if isinstance(x, int) else x
+    return _by_mode(filter, layout, profile) if isinstance(profile, tuple) else _asked(merging.filter, layout)
 
 
 def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -210,19 +215,31 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return layoutA
     if isinstance(layoutB, tuple):
         return _by_mode(composition, layoutA, layoutB)
-    return _lexicographic(pycute.composition, layoutA, _tiler(layoutB))
+    tile = _as_layout(layoutB)
+    found = plain_modes.composition(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
+    return _asked(compositions.composition, layoutA, tile) if found is None else Layout(*found)
 
 
 def complement(layout: pycute.Layout | int, max_idx: int = 1) -> pycute.Layout:
-    return _lexicographic(pycute.complement, _tiler(layout), max_idx)
+    a = _as_layout(layout)
+    found = plain_modes.complement(a.shape, a.stride, max_idx, -1)
+    return _asked(complements.complement, a, max_idx) if found is None else Layout(*found)
 
 
 def right_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
-    return None if layout is None else _lexicographic(pycute.right_inverse, _tiler(layout))
+    if layout is None:
+        return None
+    a = _as_layout(layout)
+    found = plain_modes.right_inverse(a.shape, a.stride, -1)
+    return _asked(inverse.right_inverse, a) if found is None else Layout(*found)
 
 
 def left_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
-    return None if layout is None else _lexicographic(pycute.left_inverse, _tiler(layout))
+    if layout is None:
+        return None
+    a = _as_layout(layout)
+    found = plain_modes.left_inverse(a.shape, a.stride, -1)
+    return _asked(inverse.left_inverse, a) if found is None else Layout(*found)
 
 
 def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -231,8 +248,9 @@ def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return layoutA
     if isinstance(layoutB, tuple):
         return _by_mode(logical_divide, layoutA, layoutB)
-    tile = _tiler(layoutB)
-    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
+    tile = _as_layout(layoutB)
+    found = plain_modes.logical_divide(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
+    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA)))) if found is None else Layout(*found)
 
 
 def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -241,7 +259,10 @@ def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return layoutA
     if isinstance(layoutB, tuple):
         return _by_mode(logical_product, layoutA, layoutB)
-    tile = _tiler(layoutB)
+    tile = _as_layout(layoutB)
+    found = plain_modes.logical_product(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
+    if found is not None:
+        return Layout(*found)
     return make_layout(layoutA, composition(complement(layoutA, size(layoutA) * cosize(tile)), tile))
 
 

@@ -76,7 +76,12 @@ def memo(f: F) -> F:
 
 def plain_memo(f: Callable[P, R]) -> Callable[P, R]:
     """f with a memory, for functions of plain integers and the like: of what is equal, one answer is right for all."""
-    remembered = functools.lru_cache(LIMIT)(as_written(f))
+    return known_memo(as_written(f))
+
+
+def known_memo(f: Callable[P, R]) -> Callable[P, R]:
+    """f with a memory, for functions of plain integers that make none of another kind of them."""
+    remembered = functools.lru_cache(LIMIT)(f)
     _CLEAR.append(remembered.cache_clear)
     return cast(Callable[P, R], remembered)
 

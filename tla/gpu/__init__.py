@@ -17,6 +17,7 @@ from .descriptors.contracts import Contract, contracts
 from .descriptors.descriptor import Descriptor, read_descriptor
 from .descriptors.im2col import Im2colBox, Im2colCopy, make_im2col_copy
 from .descriptors.instruction_descriptor import InstructionDescriptor, instruction_descriptor
+from .descriptors.loads_to_lds import LoadsToLds, loads_to_lds
 from .descriptors.matrix_descriptor import descriptor_steps, umma_descriptor, wgmma_descriptor
 from .descriptors.multicast import create_tma_multicast_mask, tma_transaction_bytes
 from .descriptors.operand_reads import OperandReads, operand_reads
@@ -86,6 +87,7 @@ __all__ = [
     "Im2colMap",
     "InstructionDescriptor",
     "K",
+    "LoadsToLds",
     "MMAAtom",
     "MMA_Atom",
     "Major",
@@ -118,6 +120,7 @@ __all__ = [
     "from_print",
     "gemm",
     "instruction_descriptor",
+    "loads_to_lds",
     "make_cotiled_copy",
     "make_fragment_like",
     "make_im2col_copy",

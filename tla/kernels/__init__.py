@@ -10,7 +10,7 @@ elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
 report      what a check says: rows with their lines
 watch       a launch that is watched; resources has an architecture's limits
-races       which threads touch an element between two barriers (levels), and what is wrong with it (race); clocks, what each thread knows of the others
+races       which threads touch an element between two barriers (levels): a race is a row of a report; clocks, what each knows of the others
 
 >>> import numpy as np
 >>> from tla import parse

@@ -12,7 +12,7 @@ from ..core.errors import LeafTypeError
 from ..core.int_tuple import leaves, modes_of, size
 from ..core.ints import IntLike, Leaf
 from ..core.leaf_arithmetic import add
-from ..gpu.descriptors.operand_tiles import require_tiles
+from ..gpu.descriptors.matrix_descriptor import require_tiles
 from ..tensors.tensor import Tensor
 from .bounds import coordinate_of
 from .instructions import (

@@ -76,7 +76,7 @@ def affine(layout: AnyLayout, in_dims: Sequence[str] | None = None, out_dims: Ma
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(f"linear of a {type(layout).__name__}", "a layout", layout_fix(layout))
     counts = [sum(_bits_of(layout, n) for n in leaves(mode)) for mode in modes_of(layout.shape)]
-    constant, columns = _affine(layout)
+    constant, columns = _proved(layout) or _evaluated(layout)
     ins = named_inputs(f"linear({shown(layout)})", counts, in_dims)
     width = max([c.bit_length() for c in columns] + [constant.bit_length()], default=0)
     outs = dict(out_dims) if out_dims is not None else {"offset": 1 << width}
@@ -105,12 +105,6 @@ def _bits_of(layout: AnyLayout, extent: IntLike) -> int:
         what = f"linear({shown(layout)}): the extent {n}"
         raise DivisibilityError(what, "powers of two: only these are bits", f"pad it to {1 << n.bit_length()}" if n else "use 1")
     return bits.log2(n)
-
-
-def _affine(layout: AnyLayout) -> Affine:
-    """The constant and columns of a layout that is proved to be affine; else it is refused."""
-    found = _proved(layout)
-    return _evaluated(layout) if found is None else found
 
 
 def _proved(layout: Any) -> Affine | None:
@@ -164,8 +158,7 @@ def _added(offset: int, inner: Affine) -> Affine | None:
     if offset >= 0 and not offset & reached:
         return constant ^ offset, columns
     start = offset + constant
-    plain = all(not a & b for a, b in itertools.combinations([constant, *columns], 2))
-    if not plain or start < 0:
+    if not _disjoint([constant, *columns]) or start < 0:
         return None
     pairs = ((start + a) ^ (start + b) ^ start == start + a + b for a, b in itertools.combinations([c for c in columns if c], 2))
     return (start, [(start + c) ^ start for c in columns]) if all(pairs) else None
@@ -177,29 +170,23 @@ def _through(outer: Layout | Swizzle, inner: Affine) -> Affine | None:
     if isinstance(outer, Swizzle):
         return outer(constant), [outer(c) for c in columns]
     images = _bit_images(outer, functools.reduce(operator.or_, columns, constant))
-    if images is None or any(images[a] & images[b] for a, b in itertools.combinations(images, 2)):
+    if images is None or not _disjoint(images):
         return None
-
-    def image(x: int) -> int:
-        return sum(images[k] for k in bits.ones(x))
-
-    return image(constant), [image(c) for c in columns]
+    return bits.apply(images, constant), [bits.apply(images, c) for c in columns]
 
 
-def _bit_images(layout: Layout, reached: int) -> dict[int, int] | None:
-    """The image of each bit of an index in `reached`; past the last mode it goes on along it. None for extents that are not bits."""
-    images, at = {}, 0
+def _bit_images(layout: Layout, reached: int) -> list[int] | None:
+    """The image of each bit of an index, 0 if not in `reached`; the last mode goes on without end. None for extents that are not bits."""
+    images: list[int] = []
     flat = [*zip(leaves(layout.shape), leaves(layout.stride))]
     for i, (extent, stride) in enumerate(flat):
         n, d = known(extent), known(stride) if is_int(stride) else None
         last = i == len(flat) - 1
         if n is None or d is None or d < 0 or not (last or bits.is_power_of_two(n)):
             return None
-        count = max(reached.bit_length() - at, 0) if last else bits.log2(n)
-        for k in range(count):
-            if reached >> (at + k) & 1:
-                images[at + k] = d << k
-        at += count
+        at = len(images)
+        count = reached.bit_length() - at if last else bits.log2(n)
+        images += [d << k if reached >> (at + k) & 1 else 0 for k in range(count)]
     return images
 
 

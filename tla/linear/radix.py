@@ -23,7 +23,7 @@ from typing import Any
 from ..core.arrays import computed
 from ..core.display import Displayed
 from ..core.errors import InjectivityError, LeafTypeError, RangeError, RankError
-from ..core.value import Value, put
+from ..core.value import Value, new_value, put
 from .arguments import checked
 from .building import merged
 from .digits import (
@@ -487,7 +487,4 @@ def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, in
 def _made(ins: Iterable[tuple[str, Sequence[Digit]]], outs: Sequence[tuple[str, Vector]]) -> RadixLayout:
     """The layout of parts that are proved to fit, in its shortest form."""
     radices = [m for _, of in outs for m in of]
-    new = object.__new__(RadixLayout)
-    put(new, "ins", tuple((name, shortest(digits, radices)) for name, digits in ins))
-    put(new, "outs", tuple(outs))
-    return new
+    return new_value(RadixLayout, ins=tuple((name, shortest(digits, radices)) for name, digits in ins), outs=tuple(outs))

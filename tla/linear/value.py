@@ -44,8 +44,9 @@ class Bases(Value):
                     if value >= size:
                         what = f"LinearLayout: {name}={1 << k} goes to {value} of {out}, which has size {size}"
                         raise RangeError(what, f"0 to {size - 1}", f"make the size of {out} {1 << value.bit_length()}")
-        for field, value in (("_ins", ins), ("_outs", outs), ("_columns", None)):
-            put(self, field, value)
+        put(self, "_ins", ins)
+        put(self, "_outs", outs)
+        put(self, "_columns", None)
 
     @property
     def bases(self) -> dict[str, tuple[Basis, ...]]:

@@ -25,8 +25,8 @@ _CUTS = (1, *(1 << k for k in range(1, 12)), *(3 << k for k in range(8)), *(5 <<
 
 
 def has_bounds(table: Table) -> bool:
-    """Whether some coordinates, and not the first, have the offset -1."""
-    return int(table.flat[0]) != -1 and bool((table == -1).any())
+    """Whether some coordinates, and not the first, have the offset -1, and none a lesser one."""
+    return int(table.min()) == -1 != int(table.flat[0])
 
 
 def layout_in_bounds(table: Table) -> Layout | ComposedLayout:

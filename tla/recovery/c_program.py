@@ -34,6 +34,7 @@ _EMPTY = re.compile(r"\[\s*\]")
 _TEMPLATE = re.compile(r"template\s*<([^<>(){};]*)>")
 _TEMPLATE_PARAMETER = re.compile(r"\s{0,99}((?:[A-Za-z_][\w:]*\s{1,99}){1,9})([A-Za-z_]\w*)\s{0,99}(=\s{0,99})?")
 _STRUCT = re.compile(r"(?:struct|class|namespace)\s+([A-Za-z_]\w*)\s*\{")
+_ENUM = re.compile(r"enum(?:\s+(?:class\s+|struct\s+)?([A-Za-z_]\w*))?\s*(?::\s*([\w:]+(?:\s+\w+){0,2})\s*)?\{")
 _ACCESS = re.compile(r"(?:public|private|protected)\s*:")
 _IGNORED = re.compile(r"\(\s*void\s*\)\s*\w+\s*;|(?:static_assert|assert|__builtin_assume|__syncthreads)\s*\((?:[^()]|\([^()]*\))*\)\s*;")
 #: What a loop passes over: a value that is stored, up to the end of the statement.
@@ -53,6 +54,7 @@ class CProgram(CExpression):
         self.returned: list[tuple[str, str]] = []
         self.template: tuple[TemplateParameter, ...] = ()
         self.forms = {_TEMPLATE: self.templated, _STRUCT: self.struct, _USING: self.named_type, _LAMBDA: self.last_lambda}
+        self.forms[_ENUM] = self.enumeration
         self.forms.update(dict.fromkeys((_IGNORED, _ACCESS), self.passed_over))
         self.guard, self.names_made, self.last, self.frozen = "", 0, "", False
         self.reads: set[bool] = set()
@@ -330,6 +332,23 @@ class CProgram(CExpression):
         self.routines = _qualified(found[1], self.routines, routines)
         self.arrays = _qualified(found[1], self.arrays, arrays)
         self.last = self.last if self.last in self.routines else f"{found[1]}::{self.last}"
+
+    def enumeration(self, found: re.Match[str]) -> None:
+        """`enum Name { A, B = 4 };`: each is one more than that before, unless it says what; Name::A is A."""
+        value: Tree = -1
+        while self.token != "}":
+            at, name = self.at, self.name()
+            value = self.expression() if self.take("=") else self.tree(Op("+", at), value, 1) if value != -1 else 0
+            unique = self.fresh(name)
+            self.kinds[unique] = self.kind(found[2] or "") or "int32"
+            self.step(unique, self.of_kind(self.kinds[unique], value, at))
+            self.scope[name] = value = unique
+            if found[1]:
+                self.scope[f"{found[1]}::{name}"] = unique
+            if not self.take(","):
+                break
+        self.expect("}")
+        self.expect(";")
 
     def passed_over(self, found: re.Match[str]) -> None:
         """Pass over what changes no value."""

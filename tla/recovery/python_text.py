@@ -13,9 +13,10 @@ from .reading import ASSIGNS, NAME, NUMBER, OPERATORS, Address, Call, Code, Op, 
 _PROGRAM = re.compile(r"\(\s{0,9}(?:axis\s{0,9}=\s{0,9})?([0-2])\s{0,9}\)")
 #: What a line's end may stand in: comments, texts and brackets.
 _MARKS = re.compile(r"#[^\n]*|\\\n|\"\"\"(?:[^\"]|\"(?!\"\"))*\"\"\"|\"[^\"\n]*\"|'[^'\n]*'|[()\[\]{}\n]")
-_STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert|for)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*")
+_STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert|for|if)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(?::[ \t]{0,99}[\w.]{1,99}[ \t]{0,99})?(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*")
 _SEVERAL = re.compile(r"([A-Za-z_]\w*[ \t]{0,99}(?:,[ \t]{0,99}[A-Za-z_]\w*[ \t]{0,99}){1,99})=(?!=)[ \t]*")
+_DIVMOD = re.compile(r"divmod(?=\()")
 _BROADCAST = re.compile(r"(?:\w{1,40}\.){0,3}broadcast_arrays(?=\()")
 #: Statements that change no value.
 _IGNORED = re.compile(r"(?:import|from|assert|global|pass)\b[^;]*|@[^;]*|\"[^\";]*\"(?=\s*;)|if\b[^;:]*:[\s;]{0,99}raise\b[^;]*")
@@ -26,7 +27,7 @@ _INDEX_MAP = re.compile(
 _OPTION = re.compile(r",\s*\w+\s*=\s*[\w.\"'\[\]]+")
 _LAMBDA = re.compile(r"lambda\b([\w, ]*):")
 #: A parameter: its name, behind it its type and what it is by default.
-_PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::[\s\w.]*)?(?:=[^,()]*)?\Z")
+_PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::[\s\w.]*)?(?:=\s*([^,()]*))?\Z")
 _PARAMETERS = re.compile(r"\(([^()]*)\)\s*(?:->[\s\w.]*)?:")
 #: A loop over ranges: its variables, each of which is a coordinate, and what it calls.
 _LOOP = re.compile(
@@ -38,9 +39,13 @@ _UNREAD = ("if", "for", "while", "with", "try", "class", "def", "del", "async")
 
 
 class PythonRoutine(NamedTuple):
-    """A function of the text: its parameters, its steps, its value, how many operations it has, and whether it reads memory."""
+    """A function of the text: its parameters, its steps, its value, how many operations it has, and whether it reads memory.
+
+    defaults    what its last parameters are where a call does not give them
+    """
 
     parameters: tuple[str, ...]
+    defaults: tuple[Tree, ...]
     steps: tuple[tuple[str, Tree | Call], ...]
     value: Tree
     operations: int
@@ -58,7 +63,7 @@ class PythonAddress(Address):
     """
 
     tokens = rf"{NAME}|{NUMBER}|\*\*=?|{OPERATORS}"
-    blank = r"(?:[ \t\r\n\f\v]|#[^\n]*\n)*"
+    blank = r"(?:[ \t\r\n\f\v]|\\\n|#[^\n]*(?:\n|\Z))*"
     maps = wrapped = False
 
     def __init__(self, text: str, language: str) -> None:
@@ -70,6 +75,10 @@ class PythonAddress(Address):
         self.suffix, self.made = "", 0
         self.kept: frozenset[str] | None = None
         self.column = -1
+        self.guard, self.branches = "", 0
+        self.returned: list[tuple[str, Tree]] = []
+        self.stores = False
+        self.reads: set[bool] = set()
         self.original = self.checked(text)
         super().__init__(_by_lines(text) if _STATEMENTS.search(text) else text, language)
 
@@ -84,13 +93,24 @@ class PythonAddress(Address):
             if loop := _LOOP.match(self.text, self.at):
                 self.loop(loop)
                 continue
+            if self.token == "if":
+                self.branched()
+                value = self.ended() if self.returned else None
+                continue
+            whole = self.token == "def"
             last = self.routine_here()
-            value, more = (None, self.token == ";") if last else self.statement()
+            at = self.at
+            value, more = (None, whole or self.token == ";") if last else self.statement()
+            if self.kept is not None and not more:
+                self.stored(value or 0, at)
+                value = self.ended()
+        if self.kept is not None and self.to_statement():
+            self.require_inside()
         self.to_statement()
         self.end()
         parameters: tuple[str, ...] = ()
         if last:
-            names, steps, value, *_ = self.routines[last]
+            names, _, steps, value, *_ = self.routines[last]
             plain = [n.partition(" ")[0] for n in names]
             self.bases |= {p for p, n in zip(plain, names) if n in self.bases}
             parameters = tuple(p for p in plain if p not in self.bases)
@@ -143,8 +163,98 @@ class PythonAddress(Address):
             self.step(f"{name} of a loop", self.tree(Op("+", at), start, self.tree(Op("*", at), name, step)))
             self.scope[name] = self.scope.pop(f"{name} of a loop")
 
+    def block(self, column: int) -> bool:
+        """Statements to the right of a column: whether all ways through them end in a value."""
+        while self.to_statement() and self.column_here() > column:
+            if self.token == "if":
+                if self.branched():
+                    return True
+                continue
+            at = self.at
+            if self.suffix and self.take("return"):
+                self.returns(self.whole_expression())
+                return True
+            if self.kept is not None and self.take("continue"):
+                self.returns(self.tree(Op("neg", at), 1))
+                return True
+            value, more = self.statement()
+            if self.kept is not None and not more:
+                self.stored(value, at)
+                return True
+            if not more and self.token:
+                self.unexpected("the end of a statement")
+        return False
+
+    def returns(self, value: Tree) -> None:
+        """Keep what is returned where the conditions around it hold."""
+        self.reads.add(self.read_at >= 0)
+        self.returned.append((self.guard, self.kept_step("value", value) if self.guard else value))
+
+    def stored(self, value: Tree, at: int) -> None:
+        """Keep where a loop stores: once in each pass."""
+        if self.stores:
+            self.fail("a second address", "one store in each pass", "give the loop of each store alone", at)
+        self.stores = True
+        self.returns(value)
+
+    def branched(self) -> bool:
+        """`if`, `elif` and `else`: a name has the value of the branch that is taken. Whether both end in a value."""
+        at, own, outer, before, scope = self.at, self.column_here(), self.guard, len(self.returned), {**self.scope}
+        self.advance()
+        holds = self.kept_step("if", super().expression())
+        self.expect(":")
+        depth, self.depth = self.depth, self.deeper()
+        self.guard = self.both(outer, holds, at)
+        ended, taken = self.block(own), self.scope
+        self.guard, self.scope, other = outer, {**scope}, False
+        self.guard = self.both(outer, self.tree(Op("not", at), holds), at)
+        if self.to_statement() and self.column_here() == own and self.token in ("elif", "else"):
+            if self.token == "elif":
+                other = self.branched()
+            else:
+                self.advance()
+                self.expect(":")
+                other = self.block(own)
+        self.depth, self.guard = depth, outer
+        for guard, _ in self.returned[before:]:
+            self.guard = self.both(self.guard, self.tree(Op("not", at), guard), at)
+        if other:
+            self.scope = taken
+        elif not ended:
+            self.merge(holds, taken, self.scope, at)
+        return ended and other
+
+    def both(self, outer: Tree, holds: Tree, at: int) -> str:
+        """The name of two conditions together."""
+        return self.kept_step("where", self.tree(Op("both", at), outer or 1, holds))
+
+    def ended(self) -> Tree:
+        """The value of what was returned; where nothing is, -1 of a loop, which does not store there, and none of a function."""
+        value = self.tree(Op("neg", self.at), 1) if self.kept is not None else self.tree(Op("missing", self.at))
+        for guard, name in reversed(self.returned):
+            value = self.tree(Op("select", self.at), guard, name, value) if guard else name
+        return value
+
+    def merge(self, holds: Tree, taken: dict[str, str], other: dict[str, str], at: int) -> None:
+        """The names behind an `if`: those of one branch alone have no value there."""
+        self.scope = {name: called for name, called in other.items() if name in taken}
+        for name, called in self.scope.items():
+            if taken[name] != called:
+                self.scope[name] = self.kept_step(name, self.tree(Op("select", at), holds, taken[name], called))
+
+    def kept_step(self, name: str, value: Tree) -> str:
+        """A value under a name that no other has."""
+        self.branches += 1
+        called = f"{name}{self.suffix} .{self.branches}"
+        self.steps.append((called, self.tree(Op("select", self.at), self.guard, value, 0) if self.guard else value))
+        return called
+
     def column_here(self) -> int:
-        return self.at - self.original.rfind("\n", 0, self.at) - 1
+        return self.column_of(self.at)
+
+    def column_of(self, at: int) -> int:
+        """The column of a statement; of what stands on the line of another, that place: it is to the right of it."""
+        return at - self.original.rfind("\n", 0, at) - 1
 
     def require_inside(self) -> None:
         """Require that a statement behind a loop stands inside of it."""
@@ -162,9 +272,7 @@ class PythonAddress(Address):
         if operator and name not in self.scope:
             self.go_to(found.start(2))
             self.fail(f"a side effect: {operator}=", "an expression", "give the expression alone")
-        if name in (self.kept or ()):
-            what = f"{name:.40}, which is carried from one pass of a loop to the next"
-            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
+        self.require_own(name)
         self.go_to(found.end())
         value = self.whole_expression()
         if self.read_at >= 0:
@@ -176,7 +284,11 @@ class PythonAddress(Address):
     def several_assigned(self, found: re.Match[str]) -> Tree:
         """`a, b = x, y`, and numpy's `a, b = broadcast_arrays(x, y)`, which changes no value."""
         names = [n.strip() for n in found[1].split(",")]
+        for name in names:
+            self.require_own(name)
         self.go_to(found.end())
+        if divided := _DIVMOD.match(self.text, self.at):
+            return self.divided(names, divided)
         if call := _BROADCAST.match(self.text, self.at):
             self.go_to(call.end())
         maps, self.maps = self.maps, False
@@ -187,8 +299,28 @@ class PythonAddress(Address):
         kept = [self.step(f"value {k}", value) for k, value in enumerate(values)]
         return [self.step(name, value) for name, value in zip(names, kept)][-1]
 
+    def divided(self, names: list[str], found: re.Match[str]) -> Tree:
+        """`q, r = divmod(x, y)`."""
+        at = self.at
+        self.go_to(found.end())
+        given = self.listed("()", self.expression)
+        if len(given) != 2 or len(names) != 2:
+            self.fail(f"divmod of {len(given)} values for {len(names)} names", "two", "write q, r = divmod(x, y)", at)
+        values = [self.kept_step("value", value) for value in given]
+        ops = [Op(self.language.means.get(op, op), at) for op in ("//", "%")]
+        return [self.step(name, self.tree(op, *values)) for name, op in zip(names, ops)][-1]
+
+    def require_own(self, name: str) -> None:
+        """Require that a name is none from outside of a loop."""
+        if name in (self.kept or ()):
+            what = f"{name:.40}, which is carried from one pass of a loop to the next"
+            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
+
     def step(self, name: str, value: Tree) -> str:
         """Give a name of the text a value: what the value is called."""
+        if self.guard:
+            self.scope[name] = called = self.kept_step(name, value)
+            return called
         self.scope[name] = called = name + self.suffix
         self.steps.append((called, value))
         return called
@@ -208,12 +340,17 @@ class PythonAddress(Address):
             return ""
         if not found:
             self.unexpected("the parameters of a function and its colon, as in def f(i, j):")
-        plain = [self.parameter(text, found.start(1)) for text in found[1].split(",") if text.strip()]
+        plain, defaults = list[str](), list[Tree]()
+        place = found.start(1)
+        for text in found[1].split(","):
+            if text.strip():
+                plain.append(self.parameter(text, place, defaults))
+            place += len(text) + 1
         if len({*plain}) < len(plain):
             self.fail("two parameters of one name", "each name once", "give it another name", at)
         self.go_to(found.end())
         self.wrapped = bool(wrapper)
-        self.routines[name] = self.body(plain, whole)
+        self.routines[name] = self.body(plain, tuple(defaults), self.column_of(at) if whole else None)
         self.wrapped = False
         if wrapper:
             self.past_options()
@@ -226,25 +363,37 @@ class PythonAddress(Address):
         self.take(",")
         self.expect(")", "behind an index map")
 
-    def parameter(self, text: str, at: int) -> str:
+    def parameter(self, text: str, at: int, defaults: list[Tree]) -> str:
+        """The name of a parameter; what it is by default is added to those before."""
         found = _PARAMETER.match(text)
         if not found:
             self.fail(f"the parameter {text.strip():.40}", "a name, as in i", at=at)
+        if found[2] is not None:
+            self.go_to(at + found.start(2))
+            defaults.append(super().expression())
+        elif defaults:
+            self.fail(f"the parameter {found[1]:.40} without a default behind one with it", "defaults at the end", at=at)
         return found[1]
 
-    def body(self, plain: Sequence[str], statements: bool) -> PythonRoutine:
-        """Read the body of a function, whose names are its own."""
-        outer, operations = ({**self.scope}, self.steps, self.suffix, self.maps), self.operations
+    def body(self, plain: Sequence[str], defaults: tuple[Tree, ...], column: int | None) -> PythonRoutine:
+        """Read the body of a function, whose names are its own: of a lambda an expression, else statements to the right of a column."""
+        outer = {**self.scope}, self.steps, self.suffix, self.maps, self.guard, self.reads, self.kept, self.returned
+        operations = self.operations
+        self.guard, self.reads, self.kept, self.returned = "", set(), None, []
         self.made += 1
         self.steps, self.suffix, self.maps = [], f" {self.made}", True
         names = tuple(p + self.suffix for p in plain)
         self.scope.update(zip(plain, names))
-        while statements and self.to_statement() and not self.take("return"):
-            if not self.statement()[1]:
-                self.unexpected("return, and the offset")
-        value = self.whole_expression()
-        found = PythonRoutine(names, tuple(self.steps), value, self.operations - operations, self.read_at >= 0)
-        self.scope, self.steps, self.suffix, self.maps = outer
+        if column is not None and not self.block(column) and not self.returned:
+            self.unexpected("return, and the offset")
+        value = self.whole_expression() if column is None else self.ended()
+        if column is not None and self.to_statement() and self.column_here() > column:
+            self.unexpected("the end of the function behind return")
+        reads = self.reads if column is not None else {self.read_at >= 0}
+        if len(reads) > 1:
+            self.fail("a function that returns an element here and a value there", "one of them", "return the index")
+        found = PythonRoutine(names, defaults, tuple(self.steps), value, self.operations - operations, True in reads)
+        self.scope, self.steps, self.suffix, self.maps, self.guard, self.reads, self.kept, self.returned = outer
         return found
 
     def called(self, name: str, at: int) -> Tree:
@@ -253,6 +402,8 @@ class PythonAddress(Address):
         if routine.reads:
             self.data(name, at)
         given = self.listed("()", self.expression)
+        lacks = len(routine.parameters) - len(given)
+        given += routine.defaults[-lacks:] if 0 < lacks <= len(routine.defaults) else []
         if len(given) != len(routine.parameters):
             self.fail(f"{len(given)} arguments of {name:.40}", str(len(routine.parameters)), "give it as many", at)
         self.operations += routine.operations

@@ -61,7 +61,7 @@ def conversion(src: LinearLayout, dst: LinearLayout, element: Width, machine: Ma
     src, dst = _single_block(src), _single_block(dst).transpose_outs([*src.out_dims])
     if _columns(src) == _columns(dst):
         return Conversion("none")
-    steps = within_warps(src, dst, element.bits)
+    steps = within_warps(src, dst, element.bits) if src.bases["warp"] == dst.bases["warp"] else None
     if steps is not None and isinstance(steps[0], Move):
         return Conversion("registers")
     if steps is not None and exchanged_bits(src, dst) < MOST_SHUFFLED:

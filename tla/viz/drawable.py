@@ -203,7 +203,7 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     corner = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
     # of a mode of no elements too the others are no longer than a drawing
-    whole = math.prod(max(n, 1) for n in extents) <= limit and math.prod(_others(extents, axes)) <= MAX_GRIDS
+    whole = math.prod(max(n, 1) for n in extents) <= limit and math.prod(n for k, n in enumerate(extents) if k not in axes) <= MAX_GRIDS
     last = at_index(layout, tuple(max(n - 1, 0) for n in extents))
     if is_int(last) and known(last) is None:
         whole = whole and math.prod(extents) <= MAX_UNKNOWN
@@ -229,10 +229,6 @@ def known_sizes(what: str, layout: AnyLayout, sizes: IntTree) -> tuple[int, ...]
     if None in found:
         raise Unproven(f"{what} {shown(layout)}", "a layout of known sizes", "give its symbols values first")
     return tuple(map(int, found))  # type: ignore[arg-type]  # none is None
-
-
-def _others(extents: tuple[int, ...], axes: tuple[int, int]) -> tuple[int, ...]:
-    return tuple(n for k, n in enumerate(extents) if k not in axes)
 
 
 def _values(layout: Any, box: tuple[int, ...]) -> list[Any]:

@@ -6,7 +6,8 @@ complement, and >> of a negative one keeps its sign: so C++20 has it, and so eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from ..c_languages import C_FAMILY, C_PATTERN, C_WORDS, CLanguage
 from ..expressions.graph import Node, names_in, ops_in
@@ -43,21 +44,14 @@ def syntax_of(prefix: str) -> Syntax:
     return {**_SYNTAX, **calls(prefix, HELPERS)}
 
 
-def _writer(language: CLanguage) -> Callable[[Plan, str], str]:
-    def write(plan: Plan, check: str) -> str:
-        head = language.head("bool", "int", *(["assert"] if check == "assert" else []))
-        parts = ["\n".join(head)] if head else []
-        parts += _functions(plan, language, check)
-        return "\n\n".join(parts) + "\n"
-
-    return write
-
-
-def _functions(plan: Plan, language: CLanguage, check: str) -> list[str]:
+def _write(language: CLanguage, plan: Plan, check: str) -> str:
+    head = language.head("bool", "int", *(["assert"] if check == "assert" else []))
     sizes, tests = required_names(plan), plan.checks
-    out = _helpers(language, plan.name, language.integers[str(plan.integer)], plan.results)
-    out += requirement(language, plan.name, sizes, tests) if check and tests else []
-    return [*out, _body(plan, language, sizes if check == "assert" and tests else None)]
+    parts = ["\n".join(head)] if head else []
+    parts += _helpers(language, plan.name, language.integers[str(plan.integer)], plan.results)
+    parts += requirement(language, plan.name, sizes, tests) if check and tests else []
+    parts.append(_body(plan, language, sizes if check == "assert" and tests else None))
+    return "\n\n".join(parts) + "\n"
 
 
 def requirement(language: CLanguage, name: str, sizes: Iterable[str], tests: Sequence[Node]) -> list[str]:
@@ -107,7 +101,7 @@ for _name, _language in C_FAMILY.items():
         Target(
             name=_name,
             syntax={**_SYNTAX, **dict.fromkeys(HELPERS, (CALL, ""))},
-            write=_writer(_language),
+            write=partial(_write, _language),
             words=C_WORDS,
             pattern=C_PATTERN,
             checks=("", "function", "assert") if _language.asserts else ("", "function"),

@@ -27,6 +27,7 @@ from ..instructions.names import atoms
 from .block_2d import SHAPES, block_2d
 from .buffer_resource import buffer_resource
 from .canonical import UNIT_BITS, taken_apart
+from .loads_to_lds import loads_to_lds
 from .matrix_descriptor import umma_descriptor, wgmma_descriptor
 from .operand_reads import operand_reads
 from .tma import make_tma_copy
@@ -43,8 +44,8 @@ class Contract(NamedTuple):
     """An instruction, and whether it could take a layout.
 
     instruction   what it is;  holds  whether it could
-    given         what it is given then: a Descriptor, a TMACopy, OperandReads, a Block2D, a BufferResource, or the layout of
-                  16-byte units
+    given         what it is given then: a Descriptor, a TMACopy, OperandReads, LoadsToLds, a Block2D, a BufferResource, or the layout
+                  of 16-byte units
     reason        why not, with what was expected and a fix
 
     >>> from tla import parse
@@ -73,7 +74,8 @@ def contracts(layout: object, element: object) -> list[Contract]:
     Returns   a Contract for each. Of shared memory: wgmma and tcgen05.mma by the first tile of 64 or 128 rows and 32 bytes of K,
               tcgen05.cp by its 128 rows of 256 bits; ldmatrix, stmatrix, cp.async and AMD's ds_read_b128 by rows of 16 bytes; MFMA
               of CDNA 3 and WMMA of RDNA 4 by the loads of their first A; TMA by a global tensor with the layout's own contiguous
-              mode. Of global memory: Intel's 2D block loads and stores of 8 rows, and AMD's buffer loads, by its resource
+              mode; AMD's loads straight to LDS by one wave. Of global memory: Intel's 2D block loads and stores of 8 rows, and AMD's
+              buffer loads, by its resource
 
     >>> from tla import tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, contracts, half
@@ -95,6 +97,8 @@ def contracts(layout: object, element: object) -> list[Contract]:
     block_2d read False
     block_2d write False
     buffer_load False
+    load to LDS gfx942 True
+    load to LDS gfx950 True
 
     Source: the PTX manual.
     """
@@ -165,14 +169,14 @@ def _block(operation: str, layout: object, element: Element) -> Block2D:
     return block_2d(operation, layout, 8, columns, element=element)
 
 
-def _transposed_rows(layout: object, element: Element) -> Layout:
+def _transposed_rows(layout: object, element: Element) -> Any:
     """Rows of the instructions that transpose: only elements of 8 and 16 bits."""
     if element.bits not in (8, 16):
         raise LeafTypeError(f"{element}, transposed", "elements of 8 or 16 bits", "use the other major, or plain loads")
     return _rows_of_16_bytes(0, layout, element)
 
 
-def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Layout:
+def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Any:
     """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
     inner = taken_apart("", layout, element).inner
     reason = Reason("a layout of no modes", "two, (MN, K)", "give a stage")
@@ -222,4 +226,6 @@ _CHECKS: dict[str, Callable[[Any, Element], Any]] = {
     "block_2d read": partial(_block, "read"),
     "block_2d write": partial(_block, "write"),
     "buffer_load": buffer_resource,
+    "load to LDS gfx942": partial(loads_to_lds, arch="gfx942"),
+    "load to LDS gfx950": partial(loads_to_lds, arch="gfx950"),
 }

@@ -41,7 +41,7 @@ from ...core.errors import RangeError
 from ...core.layout import Layout
 from .arithmetic import Arithmetic
 from .atom import MMAAtom, shape_of, tv, tv_of
-from .entries import Entry, element, flag
+from .entries import Entry, element, option
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def entries() -> Iterator[Entry]:
     """Every dense matrix instruction, of an architecture and for waves of a size."""
     for r in rows():
         if r.d is int32 and r.arch.startswith("rdna"):
-            flags = tuple(flag(x, "") for x in ("sign_A", "sign_B", "clamp"))
+            flags = tuple(option(x, "", False) for x in ("sign_A", "sign_B", "clamp"))
             make = partial(_wmma_of_integers, r=r)
             yield Entry(r.name, r.arch, make, flags, ((), (True, True)), r.wave, unlisted=_has_notv_of(r))
         else:

@@ -62,14 +62,10 @@ def _read_major(noun: str, why_k: str, where: str, x: object) -> Major:
     return x
 
 
-def sign(name: str, namespace: str) -> Parameter:
-    """Whether an operand is negated: ScaleIn.One, which may be left out, or ScaleIn.Neg."""
-    return Parameter(name, partial(_read_option, name, ScaleIn), f"{namespace}::{{}}".format, ScaleIn.One, ScaleIn)
-
-
-def flag(name: str, prefix: str) -> Parameter:
-    """Whether something is done: False, which may be left out, or True."""
-    return Parameter(name, partial(_read_option, name, bool), f"{prefix}::{{}}".format, False, bool)
+def option(name: str, namespace: str, default: ScaleIn | bool) -> Parameter:
+    """A parameter of the class of its default, which may be left out: the sign of an operand, or whether something is done."""
+    kind = type(default)
+    return Parameter(name, partial(_read_option, name, kind), f"{namespace}::{{}}".format, default, kind)
 
 
 def choice(name: str, *allowed: str) -> Parameter:

@@ -187,8 +187,8 @@ def _all(arch: str | None) -> Iterator[Atom]:
 class _Brackets:
     """A name of CuTe's that takes its arguments in brackets."""
 
-    def __init__(self, name: str, of: Callable[..., Atom], doc: str) -> None:
-        self.__name__, self._of, self.__doc__ = name, of, doc
+    def __init__(self, of: Callable[..., Atom]) -> None:
+        self.__name__, self._of, self.__doc__ = of.__name__, of, of.__doc__
 
     def __getitem__(self, arguments: Any) -> Any:
         return self._of(*arguments if isinstance(arguments, tuple) else (arguments,))
@@ -197,7 +197,16 @@ class _Brackets:
         return self.__name__
 
 
-def _copy_atom(*given: Any) -> CopyAtom:
+@_Brackets
+def Copy_Atom(*given: Any) -> CopyAtom:
+    """A copy instruction that copies elements of a type, as CuTe writes it: `Copy_Atom[operation, element]`.
+
+    >>> from tla.gpu import Copy_Atom, UniversalCopy, half, uint128
+    >>> print(Copy_Atom[UniversalCopy[uint128], half].val_src)
+    (_1,_8):(_0,_1)
+
+    Raises DivisibilityError for a type that is no whole part of what a thread copies. Source: CuTe `Copy_Atom`.
+    """
     operation, element = given if len(given) == 2 else (None, None)
     operation = atom(operation) if isinstance(operation, str) else operation
     if not isinstance(operation, CopyAtom):
@@ -206,29 +215,8 @@ def _copy_atom(*given: Any) -> CopyAtom:
     return operation[element]
 
 
-def _mma_atom(*given: Any) -> MMAAtom:
-    operation = atom(given[0]) if isinstance(given[0], str) else given[0]
-    if not isinstance(operation, MMAAtom):
-        raise LeafTypeError(f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]")
-    return operation
-
-
-Copy_Atom = _Brackets(
-    "Copy_Atom",
-    _copy_atom,
-    """A copy instruction that copies elements of a type, as CuTe writes it: `Copy_Atom[operation, element]`.
-
-    >>> from tla.gpu import Copy_Atom, UniversalCopy, half, uint128
-    >>> print(Copy_Atom[UniversalCopy[uint128], half].val_src)
-    (_1,_8):(_0,_1)
-
-    Raises DivisibilityError for a type that is no whole part of what a thread copies. Source: CuTe `Copy_Atom`.
-    """,
-)
-
-MMA_Atom = _Brackets(
-    "MMA_Atom",
-    _mma_atom,
+@_Brackets
+def MMA_Atom(*given: Any) -> MMAAtom:
     """The atom of a matrix instruction, as CuTe writes it: `MMA_Atom[operation]`, the operation itself.
 
     >>> from tla.gpu import MMA_Atom, SM80_16x8x8_F32F16F16F32_TN
@@ -236,5 +224,8 @@ MMA_Atom = _Brackets(
     True
 
     Source: CuTe `MMA_Atom`.
-    """,
-)
+    """
+    operation = atom(given[0]) if isinstance(given[0], str) else given[0]
+    if not isinstance(operation, MMAAtom):
+        raise LeafTypeError(f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]")
+    return operation

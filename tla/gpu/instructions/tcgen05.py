@@ -18,7 +18,7 @@ from ...core.layout import Layout
 from .arithmetic import Arithmetic, ScaleIn
 from .atom import Major, MMAAtom, TmemFragment, shape_of, tv
 from .elements import cpp_name
-from .entries import Entry, Parameter, element, extent, flag, integer, major, sign
+from .entries import Entry, Parameter, element, extent, integer, major, option
 from .warp import F8F6F4
 
 
@@ -174,9 +174,9 @@ def _parameters(kind: Kind, form: str, sms: int) -> Iterator[Parameter]:
     if form.endswith("SCALED"):
         yield integer("ScaleC", "ScaleC", *range(16))
     if kind.name != "i8" or form == "TS":
-        yield from (sign("a_neg", "UMMA"), sign("b_neg", "UMMA"))
+        yield from (option(x, "UMMA", ScaleIn.One) for x in ("a_neg", "b_neg"))
     if kind.name == "i8" or form.startswith("TS"):
-        yield flag("c_sat", "UMMA::Saturate")
+        yield option("c_sat", "UMMA::Saturate", False)
 
 
 def _as_it_is(_where: str, x: object) -> object:

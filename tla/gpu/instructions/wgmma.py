@@ -18,7 +18,7 @@ from ...core.layout import Layout
 from .arithmetic import PARTS, ScaleIn
 from .atom import Major, MMAAtom, shape_of, tv, tv_of
 from .elements import CODES, ptx_name, tensor_core_type
-from .entries import Entry, Parameter, choice, major, sign
+from .entries import Entry, Parameter, choice, major, option
 
 _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3", "E5M2"), ("E4M3", "E5M2"))]
 _INTS = [f"S32 {a} {b}" for a, b in itertools.product(("S8", "U8"), repeat=2)]
@@ -98,7 +98,7 @@ def _parameters(bits: int, integers: bool, where: str, sparse: bool) -> tuple[Pa
     why_k = only_k or ("" if where == "SS" else "it is in registers")
     reasons = (("tnspA", "A", why_k), ("tnspB", "B", only_k))
     majors = (major(name, noun, "GMMA", Major.K, why, named=bits == 16) for name, noun, why in reasons)
-    signs = () if integers else (sign("scaleA", "GMMA"), sign("scaleB", "GMMA"))
+    signs = () if integers else (option(x, "GMMA", ScaleIn.One) for x in ("scaleA", "scaleB"))
     threads = (choice("spsel", "GMMA::SparseSel::Zero", "GMMA::SparseSel::One"),) if sparse else ()
     return (*majors, *signs, *threads)
 

@@ -85,7 +85,8 @@ def _integers(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], to
     if atom.arithmetic.saturate:
         return rounded(np.clip(found, ends.min, ends.max), dtype)
     if str(dtype) == numpy_type(atom.val_D):
-        return rounded(_wrapped(found, ends), dtype)
+        low, count = int(ends.min), int(ends.max) - int(ends.min) + 1
+        return rounded((found - low) % count + low, dtype)
     if found.size and not ends.min <= found.min() <= found.max() <= ends.max:
         what = f"gemm by {atom.name}: sums from {int(found.min())} to {int(found.max())} in {dtype}"
         raise RangeError(what, f"{ends.min} to {ends.max}", "use smaller numbers, or accumulators of the atom's own type, which wrap")
@@ -94,9 +95,3 @@ def _integers(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], to
 
 def _largest(x: npt.NDArray[Any]) -> int:
     return max(abs(int(x.min())), abs(int(x.max()))) if x.size else 0
-
-
-def _wrapped(x: Any, ends: Any) -> Any:
-    """Integers modulo the numbers of a type."""
-    count = int(ends.max) - int(ends.min) + 1
-    return (x - int(ends.min)) % count + int(ends.min)

@@ -18,7 +18,7 @@ from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankErr
 from ...core.int_tuple import size
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
-from ..descriptors.operand_tiles import require_tiles
+from ..descriptors.matrix_descriptor import require_tiles
 from ..descriptors.vectors import Vectors
 from ..instructions.atom import MMAAtom
 from ..instructions.elements import element_of

@@ -24,7 +24,7 @@ from ...core.questions import divides
 from ...symbolic import Condition
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
-from ..descriptors.operand_tiles import require_tiles
+from ..descriptors.matrix_descriptor import require_tiles
 from ..instructions.atom import MMAAtom, TmemFragment, as_cute_prints
 from ..instructions.entries import Family
 from .fragments import fragment_like, register_fragment, register_type, tmem_fragment
@@ -429,7 +429,7 @@ def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
 
 def _part(mma: Any, thread: Any, operand: str, shape: Any) -> Tensor:
     """A thread's part of a tile of a shape: only its own shape counts."""
-    tiled, where = require_kind(f"the part of {operand}", mma, TiledMMA, "a tiled MMA"), f"the part of {operand} of {shown(shape)}"
+    tiled: TiledMMA = require_kind(f"the part of {operand}", mma, TiledMMA, "a tiled MMA")
     if not is_int(shape) and not isinstance(shape, tuple):
-        raise LeafTypeError(where, "the extents of a tile", "write (64, 64)")
+        raise LeafTypeError(f"the part of {operand} of {shown(shape)}", "the extents of a tile", "write (64, 64)")
     return tiled[thread].partition(operand, MakeLayout(shape))

@@ -40,24 +40,6 @@ class Replicated(NamedTuple):
 Dim = int | Replicated
 
 
-class TileTransform(NamedTuple):
-    """A reference in shared memory in tiles of its last dimensions, each tile in row-major order, the tiles after each other.
-
-    Source: Mosaic GPU `TileTransform`, Pallas `TilingTransform`.
-    """
-
-    tiling: tuple[int, ...]
-
-
-class SwizzleTransform(NamedTuple):
-    """Pieces of 16 bytes exchanged in each so many bytes, by the row of 128 bytes that they are in: 16 (none), 32, 64 or 128.
-
-    Source: Mosaic GPU `SwizzleTransform`; the swizzles of TMA.
-    """
-
-    swizzle: int
-
-
 class Part(NamedTuple):
     """A dimension that tiling made: so many bits of a dimension of the array, from the bit `low` on."""
 

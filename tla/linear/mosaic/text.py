@@ -1,6 +1,6 @@
 """Mosaic GPU's layouts as text: its MLIR attributes, written and read; what Python prints, and names, read.
 
-    layout = name open [ item { "," item } ] close          open and close are "(" ")" or "<" ">"; so is a transform of shared memory
+    layout = name open [ item { "," item } ] close          open and close are "(" ")" or "<" ">"
     item   = [ word "=" ] value
     value  = integer [ ":" type ] | "None" | layout | "[" values "]" | "(" values ")"
 
@@ -18,7 +18,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.reader import Reader
 from ..value import integer
-from .layouts import NAMED_LAYOUTS, Dim, Replicated, SwizzleTransform, TiledLayout, TileTransform, WGStridedFragLayout
+from .layouts import NAMED_LAYOUTS, Dim, Replicated, TiledLayout, WGStridedFragLayout
 
 
 def to_text(layout: TiledLayout | WGStridedFragLayout) -> str:
@@ -60,32 +60,42 @@ def _read_tiled(tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: int, un
     return TiledLayout(tiling, warp_dims, lane_dims, vector_dim)
 
 
-def transform_of(text: str) -> TileTransform | SwizzleTransform:
-    """The transform of shared memory of a text: Mosaic's MLIR attribute, or what Python prints.
-
-    >>> transform_of("#mosaic_gpu.tile<[8, 64]>"), transform_of("SwizzleTransform(swizzle=128)")
-    (TileTransform(tiling=(8, 64)), SwizzleTransform(swizzle=128))
-    """
-    reader = _MosaicReader(text)
-    return reader.whole(reader.transform)
-
-
-def _read_tile(tiling: Any, rounding: object = None) -> TileTransform:
-    if rounding is not None:
-        raise RangeError(f"a tile that rounds, by {shown(rounding)}", "tiles that divide", "pad the reference to whole tiles")
-    if not isinstance(tiling, list) or not tiling:
-        raise LeafTypeError(f"a tile {shown(tiling)}", "a list of extents", "write [8, 64]")
-    return TileTransform(tuple(integer("a tile", n) for n in tiling))
-
-
-def _read_swizzle(swizzle: Any) -> SwizzleTransform:
-    if swizzle not in (16, 32, 64, 128):
-        raise RangeError(f"a swizzle of {shown(swizzle)} bytes", "16 (none), 32, 64 or 128", "write #mosaic_gpu.swizzle<128>")
-    return SwizzleTransform(int(swizzle))
-
-
 def _read_splat(shape: Any) -> TiledLayout:
     raise RangeError("a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead")
+
+
+class Tiled(NamedTuple):
+    """The last dimensions in tiles."""
+
+    tiling: tuple[int, ...]
+
+
+class Transposed(NamedTuple):
+    """Dimensions in another order: the k-th is what dimension permutation[k] was."""
+
+    permutation: tuple[int, ...]
+
+
+def read_transforms(text: str) -> list[Tiled | Transposed | int]:
+    """The transforms of an array in shared memory, in a list or one after the other; of a swizzle its bytes.
+
+    >>> read_transforms("[#mosaic_gpu.tile<[8, 64]>, #mosaic_gpu.swizzle<128 : i32>]")
+    [Tiled(tiling=(8, 64)), 128]
+    """
+    reader = _MosaicReader(text)
+    return reader.whole(reader.transforms)
+
+
+def _tiled(tiling: Any, rounding: Any = None) -> Tiled:
+    if not isinstance(tiling, list) or rounding is not None:
+        raise RangeError(f"tiles {shown(tiling)}, rounding {shown(rounding)}", "extents, not rounded", "write TilingTransform((8, 64))")
+    return Tiled(tuple(integer("an extent of a tile", n) for n in tiling))
+
+
+def _transposed(permutation: Any) -> Transposed:
+    if not isinstance(permutation, list):
+        raise RangeError(f"TransposeTransform of {shown(permutation)}", "a permutation", "write TransposeTransform((1, 0))")
+    return Transposed(tuple(integer("TransposeTransform: a dimension", k) for k in permutation))
 
 
 class _Call(NamedTuple):
@@ -102,8 +112,12 @@ _CALLS = {
     "Replicated": _Call(("times",), lambda times: Replicated(integer("Replicated: times", times))),
     "WGStridedFragLayout": _Call(("shape", "vec_size"), WGStridedFragLayout),
     "WGSplatFragLayout": _Call(("shape",), _read_splat),
-    **dict.fromkeys(("tile", "TileTransform", "TilingTransform"), _Call(("tiling", "rounding"), _read_tile, 1)),
-    **dict.fromkeys(("swizzle", "SwizzleTransform"), _Call(("swizzle",), _read_swizzle)),
+    "TilingTransform": _Call(("tiling",), _tiled),
+    "TileTransform": _Call(("tiling", "rounding"), _tiled, 1),
+    "mosaic_gpu.tile": _Call(("tiling",), _tiled),
+    "TransposeTransform": _Call(("permutation",), _transposed),
+    "SwizzleTransform": _Call(("swizzle",), lambda swizzle: integer("SwizzleTransform", swizzle)),
+    "mosaic_gpu.swizzle": _Call(("swizzle",), lambda swizzle: integer("swizzle", swizzle)),
 }
 _CLOSE = {"(": "()", "<": "<>", "[": "[]"}
 
@@ -119,10 +133,19 @@ class _MosaicReader(Reader):
             self.fail("no layout of registers", "TiledLayout or WGStridedFragLayout", at=start)
         return found
 
-    def transform(self) -> TileTransform | SwizzleTransform:
-        start, found = self.at, self.value()
-        if not isinstance(found, (TileTransform, SwizzleTransform)):
-            self.fail("no transform of shared memory", "a tile or a swizzle", "write #mosaic_gpu.tile<[8, 64]>", at=start)
+    def transforms(self) -> list[Tiled | Transposed | int]:
+        if self.token in ("[", "("):
+            return [*self.listed(_CLOSE[self.token], self.transform)]
+        found = [self.transform()]
+        while self.take(","):
+            found.append(self.transform())
+        return found
+
+    def transform(self) -> Tiled | Transposed | int:
+        start = self.at
+        found = self.call() if self.token.removeprefix("#")[:1].isalpha() else None
+        if not isinstance(found, (Tiled, Transposed, int)):
+            self.fail("no transform", "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform", at=start)
         return found
 
     def value(self) -> Any:
@@ -140,7 +163,8 @@ class _MosaicReader(Reader):
         return self.call()
 
     def call(self) -> Any:
-        start, name = self.at, self.token.removeprefix("#mosaic_gpu.")
+        start, name = self.at, self.token.removeprefix("#")
+        name = name if name in _CALLS else name.rpartition(".")[2]
         if name not in _CALLS:
             self.unexpected(f"one of {', '.join(_CALLS)}, or the name of a layout alone")
         self.advance()
@@ -156,7 +180,7 @@ class _MosaicReader(Reader):
 
     def parameter(self, names: Sequence[str], given: dict[str, Any]) -> None:
         """A value by its name, or by its place."""
-        if self.token in names or (self.token.isidentifier() and self.token not in ("None", *_CALLS)):
+        if self.token.isidentifier() and self.token not in ("None", *_CALLS):
             name = self.word(names, "a parameter", given)
             self.expect("=", "and its value")
         elif len(given) < len(names) and [*given] == [*names[: len(given)]]:

@@ -84,7 +84,7 @@ class NVMMADistributedLayout(Parameters):
         box = [1] * self.rank
         box[-2:] = (16, 8 * k_width) if index == 0 else (8 * k_width, 8)
         order, k = tiles.operand_order(index, self.rank), tiles.k_of(index, self.rank)
-        warps = tiles.shared_along(k, "warp", self.warps_per_cta, self.warp_order)
+        warps = tiles.identity("warp", self.warps_per_cta, self.warp_order, shared=k)
         tile = quads(self.name, box, k_width, order) * tiles.ordered(warps, order)
         return tiles.combine(self.name, tile, cga_layout, shape)
 
@@ -95,7 +95,7 @@ def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int]) ->
     rows, columns = box[order[1]], box[order[0]]
     what = f"an instruction of {rows} by {columns}, {k_width} elements together"
     tiles.require(where, rows % 8 == 0 and columns % (4 * k_width) == 0, what, f"multiples of 8 and of {4 * k_width}", "use [16, 8]")
-    tile = tiles.trivial("register", order) * identity_1d(k_width, "register", inner)
+    tile = tiles.trivial(order) * identity_1d(k_width, "register", inner)
     tile = tile * identity_1d(4, "lane", inner) * identity_1d(8, "lane", outer)
     return tile * identity_1d(rows // 8, "register", outer) * identity_1d(columns // (4 * k_width), "register", inner)
 
@@ -179,8 +179,8 @@ class AMDMFMALayout(Parameters):
         if shape[k] > depth:
             tile = tile * identity_1d(shape[k] // depth, "register", along)
         tile = tile * identity_1d(self.tiles_per_warp[order[1]], "register", across)
-        tile = tile * tiles.trivial("register", order)
-        warps = tiles.shared_along(k, "warp", self.warps_per_cta, tiles.matrix_order(self.rank))
+        tile = tile * tiles.trivial(order)
+        warps = tiles.identity("warp", self.warps_per_cta, tiles.matrix_order(self.rank), shared=k)
         return tiles.combine(self.name, tiles.ordered(tile, order) * tiles.ordered(warps, order), self.cga_layout, shape)
 
 
@@ -207,7 +207,7 @@ class AMDWMMALayout(Parameters):
     reg_bases: Any = None
     instr_shape: Any = None
     cga_layout: Any = ()
-    rank: int | None = None
+    rank: Any = None
 
     def __post_init__(self) -> None:
         self._set(version=one_of(f"{self.name}: version", self.version, (1, 2, 3)))
@@ -242,7 +242,7 @@ class AMDWMMALayout(Parameters):
         else:
             tile = identity_1d(8, "register", along) * identity_1d(16, "lane", across) * identity_1d(2, "lane", along)
         tile = tile * identity_1d(self.instr_shape[0] // 16, "register", along)  # of 32 rows: 16 and then 16
-        tile = tiles.trivial("register", tiles.matrix_order(rank)) * tile.transpose_ins(["register", "lane"])
+        tile = tiles.trivial(tiles.matrix_order(rank)) * tile.transpose_ins(["register", "lane"])
         return tiles.combine(self.name, self._with_warps(tile), self.cga_layout, shape)
 
     def operand(self, index: int, k_width: int, shape: Vector, cga_layout: Sequence[Vector]) -> LinearLayout:
@@ -251,7 +251,7 @@ class AMDWMMALayout(Parameters):
         rank = int(self.rank or 2)
         order, k = tiles.operand_order(index, rank), tiles.k_of(index, rank)
         along, across = f"dim{order[0]}", f"dim{order[1]}"
-        tile = tiles.trivial("register", order) * identity_1d(k_width, "register", along) * identity_1d(16, "lane", across)
+        tile = tiles.trivial(order) * identity_1d(k_width, "register", along) * identity_1d(16, "lane", across)
         tile = tile * (zeros_1d if self.version == 1 else identity_1d)(2, "lane", along)
         tile = tile * identity_1d(max(1, self.instr_shape[2] // (2 * k_width)), "register", along)
         other = self.instr_shape[index ^ self.transposed]  # a transposed product is that of B^T and A^T
@@ -310,6 +310,6 @@ class DotOperandLayout(Parameters):
         order = parent.order
         per_thread = [shape[d] if d == k else n for d, n in enumerate(parent.size_per_thread)]
         tile = tiles.identity("register", per_thread, order)
-        tile = tile * tiles.shared_along(k, "lane", parent.threads_per_warp, order)
-        tile = tile * tiles.shared_along(k, "warp", parent.warps_per_cta, order)
+        tile = tile * tiles.identity("lane", parent.threads_per_warp, order, shared=k)
+        tile = tile * tiles.identity("warp", parent.warps_per_cta, order, shared=k)
         return tiles.combine(self.name, tile, self.cga_layout, shape)

@@ -47,24 +47,16 @@ def k_of(operand_index: int, rank: int) -> int:
     return rank - 1 if operand_index == 0 else rank - 2
 
 
-def trivial(in_dim: str, order: Sequence[int]) -> LinearLayout:
-    """The layout of one element, its dimensions in an order: what is multiplied to it grows in that order."""
-    return identity("register", (1,) * len(order), order).rename({"register": in_dim})
+def trivial(order: Sequence[int]) -> LinearLayout:
+    """The layout of one element in registers, its dimensions in an order: what is multiplied to it grows in that order."""
+    return identity("register", (1,) * len(order), order)
 
 
-def identity(in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
-    """The elements of a box, one by one, in an order of its dimensions."""
+def identity(in_dim: str, shape: Sequence[int], order: Sequence[int], shared: int | None = None) -> LinearLayout:
+    """The elements of a box, one by one, in an order of its dimensions; all along dimension `shared` hold the same."""
     layout = LinearLayout({in_dim: ()}, {})
     for d in order:
-        layout = layout * identity_1d(shape[d], in_dim, f"dim{d}")
-    return layout
-
-
-def shared_along(k: int, in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
-    """As identity, but all along dimension k hold the same: each of them needs all of k."""
-    layout = LinearLayout({in_dim: ()}, {})
-    for d in order:
-        layout = layout * (zeros_1d if d == k else identity_1d)(shape[d], in_dim, f"dim{d}")
+        layout = layout * (zeros_1d if d == shared else identity_1d)(shape[d], in_dim, f"dim{d}")
     return layout
 
 

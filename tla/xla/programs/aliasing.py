@@ -111,8 +111,6 @@ def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
     >>> list(shared(parse_instruction(text)))
     [(0, 2)]
     """
-    if len(instruction.tail) == len(instruction._attributes):
-        return  # without a note
     noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
     for text in _INDICES.findall(noted):
         yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())

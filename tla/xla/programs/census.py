@@ -88,9 +88,10 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     rest = Census(others=others)
     if workers == 1 or len(files) < 2:
         return merge([rest, *map(_of_file, files)])
+    largest_first = sorted(files, key=lambda file: -file.stat().st_size)  # else one process may end with the largest, alone
     # Processes are started anew: a fork of a process with threads (JAX has them) may wait for ever.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        return merge([rest, *pool.map(_of_file, files, chunksize=4)])
+        return merge([rest, *pool.map(_of_file, largest_first)])
 
 
 def merge(parts: Iterable[Census]) -> Census:

@@ -9,7 +9,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from ...core.cache import plain_memo
@@ -144,7 +144,8 @@ class _Follow:
             self.keep(found, now)
             return found
         result = self.new(line, it.shape, now, "constant" if it.opcode == "constant" else "temporary")
-        self.applied(it, now)
+        if it.called:
+            self.applied(it, now)
         self.in_place(it, result, operands)
         if it.opcode == "custom-call" and 'custom_call_target="ConcatBitcast"' in it.tail:
             for value in (v for o in operands for v in leaves(o)):  # they are parts of the result, side by side
@@ -225,17 +226,18 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = list(aliasing.stated(it))
-        if it.opcode in aliasing.IN_PLACE:
-            pairs += [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
-        elif it.opcode == "fusion":
+        pairs = [*aliasing.stated(it)] if it._attributes else []
+        if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
+        elif it.opcode in aliasing.IN_PLACE:
+            pairs += [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
-        shared = [*aliasing.shared(it)]
-        outs = [*arrays(result)] if shared else []
-        for numbers in shared:
+        if '"aliasing_operands":{"lists":[{' not in it.tail:
+            return
+        outs = [*arrays(result)]
+        for numbers in aliasing.shared(it):
             for k in numbers:
                 source = operands[min(numbers)] if min(numbers) < len(operands) else None
                 if k >= len(operands) and k - len(operands) < len(outs) and isinstance(source, int):
@@ -409,11 +411,12 @@ class _Follow:
 
     def read(self, tree: Tree, now: int) -> None:
         """Note what a step reads."""
-        for number in (tree,) if isinstance(tree, int) else leaves(tree):
-            found = self.out.values[number]
+        values, use = self.out.values, (now, self.span)
+        for number in leaves(tree):
+            found = values[number]
             if found.end < now:
                 found.end = now
-            found.uses.append((now, self.span))
+            found.uses.append(use)
 
     def use(self, tree: Tree, now: int) -> None:
         """Note what a loop or a call takes: it is read by what runs there, which says how long it lives."""
@@ -422,8 +425,9 @@ class _Follow:
 
     def keep(self, tree: Tree, now: int) -> None:
         """Let values live up to a step at which they have a name."""
-        for number in (tree,) if isinstance(tree, int) else leaves(tree):
-            found = self.out.values[number]
+        values = self.out.values
+        for number in leaves(tree):
+            found = values[number]
             if found.end < now:
                 found.end = now
 
@@ -454,7 +458,7 @@ _CALLERS: dict[str, _Caller] = {
 
 def _allocate(found: Flow, target: str | None) -> None:
     """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the compiler gives them."""
-    shapes = {v.shape for v in found.values if v.shape is not None}
+    shapes = {id(v.shape): v.shape for v in found.values if v.shape is not None}.values()
     tiles = {(s.bits, s.dimensions, s.effective_layout.tiles) for s in shapes}
     line = line_of(target, frozenset(v.space for v in found.values), (32, (), ((256,),)) in tiles)
     tiled = any(t for _bits, _dims, t in tiles)

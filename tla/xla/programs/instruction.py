@@ -71,7 +71,7 @@ class Operand(NamedTuple):
 
 
 class _Later:
-    """What follows from the text of an instruction, worked out when it is first asked for; of a printed line the reader knows it at once."""
+    """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the reader of its line."""
 
     __slots__ = ("_attributes", "_metadata", "_operands", "called", "is_root", "name", "operand_names")
     name: str
@@ -289,7 +289,7 @@ _new, _METADATA = object.__new__, len(", metadata=")
     _set_called,
 ) = (
     getattr(Instruction, name).__set__
-    for name in "head shape gap opcode operands tail name is_root _operands _attributes _metadata called".split()
+    for name in ["head", "shape", "gap", "opcode", "operands", "tail", "name", "is_root", "_operands", "_attributes", "_metadata", "called"]
 )
 
 # Most of what there is to make: operands that are names alone, made at once.

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, TlaError
 from ...core.garbage import uncollected
 from ..shapes.array_shape import ArrayShape
@@ -190,19 +189,25 @@ def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memor
 def _held(found: Flow) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
     whole, end = whole_buffers(found), len(found.steps) - 1
+    lost = {k: 0 if shape is None else waste(shape) for k, shape in {id(v.shape): v.shape for v in found.values if v.bytes}.items()}
     groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
     for number in found.own():
-        if found.values[number].bytes:
-            groups[found.buffer(number), found.values[number].space].append(found.values[number])
+        value = found.values[number]
+        if value.bytes:
+            groups[found.buffer(number), value.space].append(value)
     for (buffer, _space), values in groups.items():
         if buffer in whole:
-            yield _buffer(found, values[0], whole[buffer], 0, end)
+            yield _buffer(found, values[0], lost[id(values[0].shape)], whole[buffer], 0, end)
         else:
-            yield from (_buffer(found, v, v.kind, first, min(last, end)) for v, first, last in _spans(values))
+            for v, first, last in _spans(values):
+                yield _buffer(found, v, lost[id(v.shape)], v.kind, first, min(last, end))
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
     """The times in which a buffer is held: values of which one follows the other are one, with the name of the first."""
+    if len(values) == 1:
+        yield values[0], values[0].start, values[0].end
+        return
     values = sorted(values, key=lambda v: (v.start, v.end))
     begin, end = values[0], values[0].end
     for value in values:
@@ -224,16 +229,10 @@ def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
     return [Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary" and b.shape is not None]
 
 
-def _buffer(found: Flow, value: Value, kind: str, first: int, last: int) -> Buffer:
+def _buffer(found: Flow, value: Value, lost: int, kind: str, first: int, last: int) -> Buffer:
     part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
-    lost = 0 if value.shape is None else _waste(value.shape)
     frames = found.module.frames(value.line.instruction)
     return Buffer(value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, frames)
-
-
-@plain_memo
-def _waste(shape: ArrayShape) -> int:
-    return waste(shape)
 
 
 def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc and hlo_alias_analysis.cc;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -108,14 +108,16 @@ class Flow:
         return (k for k, value in enumerate(self.values) if value.same == k)
 
 
-def leaves(tree: Tree) -> Iterator[int]:
+def leaves(tree: Tree) -> Sequence[int]:
     """All values of a tree, tables included."""
-    if isinstance(tree, Table):
-        yield tree.value
-        for element in tree.elements:
-            yield from leaves(element)
-    elif tree is not None:
-        yield tree
+    if tree is None:
+        return ()
+    if isinstance(tree, int):
+        return (tree,)
+    found = [tree.value]
+    for element in tree.elements:
+        found += leaves(element)
+    return found
 
 
 def arrays(tree: Tree) -> Iterator[int]:

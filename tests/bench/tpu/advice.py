@@ -1,0 +1,89 @@
+"""Advice of `xla.try_advice` on fresh programs, beside XLA's own account of each compile: does what is recommended help, does nothing grow.
+
+    pip install jax libtpu
+    python tests/bench/tpu/advice.py [NAME...]       # FAMILY:SEED:TOPOLOGY of harness.py; by default twenty fresh ones, eight changes each
+
+Recommended is what makes a peak or the moves smaller, and none larger, by the account of `tla`. XLA's `peak_memory_in_bytes` of the same
+compiles is the judge here: larger than before is FALSE. A prediction is of HBM at its peak.
+"""
+
+import os
+import random
+import sys
+
+import harness
+
+os.environ.update(harness.ENVIRONMENT)
+
+MOST = 8
+NAMES = """mlp:9201:v5e:2x2 adam:9202:v6e:2x2 attention:9203:v5p:2x2x1 decode:9204:v5e:2x2 convolution:9205:v4:2x2x1 vit:9206:v3:2x2
+quantised:9207:v6e:2x2 recurrent:9208:v5e:2x2 dlrm:9209:v4:2x2x1 moe:9210:v5e:2x2 scatter:9211:v5e:2x2 fourier:9212:v5p:2x2x1
+einsums:9213:v6e:2x2 complexes:9214:v5e:2x2 shuffles:9215:tpu7x:2x2x1 remat:9216:v6e:2x2 solver:9217:v2:2x2 scans:9218:v5p:2x2x1
+fsdp:9219:v5e:2x2 adam:9220:tpu7x:2x2x1""".split()
+
+
+def watch():
+    """By each Measure that tla takes from now on, XLA's own peak of that compile."""
+    import jax
+
+    from tla.xla import measured
+
+    peaks, last = [], [None]
+    compile_, measure = jax.stages.Lowered.compile, measured._Bench.measured
+
+    def compiled(self, *args, **kwargs):
+        done = compile_(self, *args, **kwargs)
+        last[0] = done.memory_analysis().peak_memory_in_bytes
+        return done
+
+    def taken(self, change):
+        found = measure(self, change)
+        peaks.append((found[0], last[0]))
+        return found
+
+    jax.stages.Lowered.compile, measured._Bench.measured = compiled, taken
+    return lambda m: next(peak for found, peak in peaks if found is m)
+
+
+def program(name):
+    """The function of a name, and its arguments."""
+    import jax
+    import programs
+    from jax.experimental import topologies
+
+    family, seed, topology = name.split(":", 2)
+    devices = topologies.get_topology_desc(platform="tpu", topology_name=topology).devices
+    made = programs.FAMILIES[family](random.Random(f"{family}:{seed}"), devices)
+    return jax.jit(made.function, **made.options), made.arguments, topology
+
+
+def main(names):
+    from tla import xla
+
+    peak_of = watch()
+    recommended = worse = predicted = near = tried = 0
+    for name in names:
+        function, arguments, topology = program(name)
+        found = xla.try_advice(function, *arguments, topology=topology, most=MOST)
+        tried += len(found.tried)
+        print(f"{name}: {len(found.tried)} tried, {len(found.recommended)} recommended; XLA's peak {peak_of(found.before):,}", flush=True)
+        for t in found.tried:
+            if t.measured is None:
+                continue
+            hbm, flag = t.measured.peaks.get(0, 0), ""
+            if t.predicted is not None:
+                predicted, near = predicted + 1, near + (abs(t.predicted - hbm) <= 0.01 * hbm)
+                flag = "" if abs(t.predicted - hbm) <= 0.01 * hbm else f" PREDICTED {t.predicted:,}"
+            if t.helps:
+                recommended += 1
+                worse += peak_of(t.measured) > peak_of(found.before)
+                flag += " FALSE" if peak_of(t.measured) > peak_of(found.before) else ""
+            if t.helps or flag:
+                moves = f"moved {found.before.moved:,} -> {t.measured.moved:,}"
+                print(f"    {t.verdict} {t.what}: HBM {hbm:,}, XLA's peak {peak_of(t.measured):,}, {moves}{flag}", flush=True)
+    print(f"{len(names)} programs, {tried} changes, {recommended} recommended, of which XLA's peak grew in {worse}")
+    print(f"{near} of {predicted} predictions of HBM within 1 %")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or NAMES)
