@@ -161,6 +161,8 @@ def test_tiles_begin_at_their_own_places():
         (lambda t, v: v("Add", t(4, 64), t(4, 64)), LeafTypeError, "Add of 1 sources and no scalar"),
         (lambda t, v: v("Adds", t(4, 64), t(4, 64)), LeafTypeError, "2 sources|1 sources and no scalar"),
         (lambda t, v: v("Foo", t(4, 64)), LeafTypeError, "the vector operation"),
+        (lambda t, v: v("Adds", t(4, 64), t(4, 64), scalar="1"), LeafTypeError, "scalar='1'"),
+        (lambda t, v: v("Adds", t(4, 64), t(4, 64), scalar=1e9), TlaError, "the scalar of Adds"),
         (lambda t, v: v(3, t(4, 64)), LeafTypeError, "the vector operation"),
         (lambda t, v: v("Abs", t(4, 64), t(4, 60)), RangeError, r"\(4,64\) and \(4,60\)"),
         (lambda t, v: v("Abs", t(4, 64, ld=65), t(4, 64)), RangeError, "130 bytes"),
