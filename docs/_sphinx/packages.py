@@ -41,7 +41,7 @@ def rooms(package):
     """The rooms of a package, each before those that import it."""
     names = folders(ROOT / package)
     inner = {name: [parts for path in (ROOT / package / name).rglob("*.py") for parts in imported(path)] for name in names}
-    below = {name: {p[1] for p in found if p[:1] == [package] and len(p) > 1} & {*names} - {name} for name, found in inner.items()}
+    below = {name: sorted({p[1] for p in found if p[:1] == [package] and len(p) > 1} & {*names} - {name}) for name, found in inner.items()}
     return [*TopologicalSorter(below).static_order()]
 
 

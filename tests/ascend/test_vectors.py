@@ -11,6 +11,7 @@ from tla import GetTile, Layout, MakeLayout, MakeTensor, cosize, dim
 from tla.access import ASCEND_UB, access
 from tla.ascend import Ascend950, RowMajor, VectorInstruction, VectorLayout, bf16, float32, half, int8, int16, int32, uint8, vector, zN
 from tla.ascend.vectors import OPERATIONS
+from tla.ascend.vectors.banks import GROUPS
 from tla.core.errors import LeafTypeError, RangeError, TlaError, Unproven
 
 from night import amount
@@ -160,6 +161,8 @@ def test_tiles_begin_at_their_own_places():
         (lambda t, v: v("Add", t(4, 64), t(4, 64)), LeafTypeError, "Add of 1 sources and no scalar"),
         (lambda t, v: v("Adds", t(4, 64), t(4, 64)), LeafTypeError, "2 sources|1 sources and no scalar"),
         (lambda t, v: v("Foo", t(4, 64)), LeafTypeError, "the vector operation"),
+        (lambda t, v: v("Adds", t(4, 64), t(4, 64), scalar="1"), LeafTypeError, "scalar='1'"),
+        (lambda t, v: v("Adds", t(4, 64), t(4, 64), scalar=1e9), TlaError, "the scalar of Adds"),
         (lambda t, v: v(3, t(4, 64)), LeafTypeError, "the vector operation"),
         (lambda t, v: v("Abs", t(4, 64), t(4, 60)), RangeError, r"\(4,64\) and \(4,60\)"),
         (lambda t, v: v("Abs", t(4, 64, ld=65), t(4, 64)), RangeError, "130 bytes"),
@@ -271,7 +274,7 @@ def test_one_operand_is_that_of_access(step):
     i = VectorInstruction("Exp", (0, 0), p, (float32, float32))
     owners, memory = Layout((8, 8), (8, 1)), Layout((8, 8), (1, step * 8))  # a block each, 8 elements of 32 bits
     found = access(owners, memory, 32, memory=ASCEND_UB)
-    assert i.banks(0, 0).cycles == found.wavefronts
+    assert (i.banks(0, 0).cycles, ASCEND_UB.banks) == (found.wavefronts, GROUPS)
 
 
 # -------------------------------------------------------------------------------------------------------------- text

@@ -4,8 +4,9 @@ How long an instruction takes is told from its fields, by rates that CANN's own 
 begins follows from the flags. What no such rate is known of (the issue of instructions, conflicts of cores for one part
 of memory) is left out, so that a kernel takes longer than this, and which of two is faster is told better than how fast.
 
-Source: CANN, operators of matrix products, gemm/common: cache_tiling_soc_spec.h (GemmSocSpecBandwidth) and
-cache_tiling_cycle_model.cc (GemmCycleModelL0c2out), published as hicann/ops-nn.
+Source: CANN's tiling of matrix products, as it is published: cache_tiling_soc_spec.h (GemmSocSpecBandwidth) and
+cache_tiling_cycle_model.cc (GemmCycleModelL0c2out). Of a core's reads the one has 128 bytes a cycle, out of L2, the other 64;
+here it is 128, by which the tiles of CATLASS's examples keep the matrix unit busy.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ GLOBAL_MEMORY, L2 = "global memory", "L2"
 
 @dataclass(frozen=True)
 class Rates:
-    """How fast the pipes of an architecture are: bytes a cycle, and cycles before the first byte of a transfer.
+    """The speed of the pipes of an architecture: bytes a cycle, and cycles before the first byte of a transfer.
 
     load       of what a core reads into L1, in packages that each take as long as 512 bytes;  load_start  [cycles]
     l0a, l0b   of L1 to L0A, to L0B and the table of biases;  l0_start  [cycles]
@@ -112,7 +113,7 @@ def packages(runs: int, length: int) -> int:
 
 
 def _runs(layout: Layout, bits: int) -> tuple[int, int]:
-    """How many runs of bytes side by side there are, and how long each is, of a layout without padding."""
+    """Count the runs of bytes side by side of a layout without padding: how many, and how long each is."""
     count, length = 1, 1
     for stride, n in sorted(zip(map(int, leaves(layout.stride)), map(int, leaves(layout.shape)))):
         if n > 1 and stride == length:
@@ -344,7 +345,7 @@ def estimated(plan: Plan, schedule: Schedule, rates: Rates) -> Estimate:
 
 
 def _busy(spans: Iterable[Span]) -> tuple[dict[str, int], tuple[Mapping[str, int], ...]]:
-    """How long each pipe is busy, in all and in each step."""
+    """Add up how long each pipe is busy, in all and in each step."""
     pipes: dict[str, int] = {}
     steps: dict[int, dict[str, int]] = {}
     for s in spans:

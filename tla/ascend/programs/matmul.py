@@ -182,7 +182,7 @@ class MatmulBlock:
         return tuple(Clock(self.plan, rates_of(self.plan.arch, rates)).spans(self.schedule.core(core)))
 
     def estimate(self, rates: Any = None) -> Estimate:
-        """How long the kernel takes, predicted: from bytes, runs and products of its instructions, and from its flags.
+        """Predict how long the kernel takes: from bytes, runs and products of its instructions, and from its flags.
 
         rates   a Rates; by default those published for the architecture
 

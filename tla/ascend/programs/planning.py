@@ -34,6 +34,10 @@ class Tried(NamedTuple):
     cycles   predicted; where that was not needed, as it takes more than another, so many at least
     exact    whether they are predicted
 
+    >>> from tla.ascend import plan
+    >>> print(*plan((64, 64, 64)).tried[0])
+    (16, 64, 64) (16, 64, 64) 1 (1, 0) 638 True
+
     Source: ours.
     """
 
@@ -145,7 +149,7 @@ class _Space:
         return Planned(chosen, chosen.estimate(self.rates), tuple(found))
 
     def _tilings(self) -> Iterator[tuple[int, tuple[int, int, int], tuple[int, int, int], int]]:
-        """What each tiling takes at least, its tiles in L1 and L0, and the stages of L0C."""
+        """Yield for each tiling what it takes at least, its tiles in L1 and L0, and the stages of L0C."""
         m, n, _ = self.sizes
         for high, wide in itertools.product(self._lengths(m), self._lengths(n)):
             for l1, l0 in self._depths(high, wide):
@@ -216,7 +220,7 @@ class _Space:
 
 
 class _Costs:
-    """What a block of m by n takes of each pipe at least: by its bytes and its products, however they lie."""
+    """The least that a block of m by n takes of each pipe: by its bytes and its products, however they lie."""
 
     def __init__(self, plan: Plan, rates: Rates, sizes: tuple[int, int, int], l1: tuple[int, int, int], l0: tuple[int, int, int]) -> None:
         self.plan, self.rates, self.k, r, k = plan, rates, sizes[2], rates, sizes[2]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import depth, leaves, rank
+from ...core.int_tuple import depth, leaves, modes_of, rank
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.questions import equal
@@ -47,15 +47,6 @@ class _Several:
 
     def __str__(self) -> str:
         return "rows of several matrices"
-
-    def why_not(self, layout: Layout) -> str | None:
-        """The reason that a layout has it not; None if it has."""
-        nested = rank(layout.shape) == 2 and isinstance(layout.shape[0], tuple) and rank(layout.shape[0]) == 2  # type: ignore[index]
-        if not nested or depth(layout.shape) != 2 or isinstance(layout.shape[1], tuple):  # type: ignore[index]
-            return "its rows are not in two modes, or its columns are"
-        if any(known(n) is None for n in leaves((layout.shape, layout.stride))):
-            return "its rows are in two modes of sizes that are not known"
-        return None if equal(layout.stride[1], 1) else "its columns do not lie side by side"  # type: ignore[index]
 
 
 SEVERAL: Any = _Several()
@@ -214,11 +205,21 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
     if not isinstance(layout, Layout):
         return "it has no one shape and stride"
     if tag is SEVERAL:
-        return SEVERAL.why_not(layout)  # type: ignore[no-any-return]
+        return _why_no_rows(layout)
     if tag in (tags.NC1HWC0, tags.CI1KHKWCOCI0):
         return _why_no_image(tag, layout, element)
     why = Is(tag)[element].why_not(layout)
     return why.what if why else None
+
+
+def _why_no_rows(layout: Layout) -> str | None:
+    """The reason that a layout is no rows of several matrices; None if it is."""
+    shape, stride = (modes_of(x) for x in (layout.shape, layout.stride))
+    if len(shape) != 2 or len(modes_of(shape[0])) != 2 or depth(layout.shape) != 2 or isinstance(shape[1], tuple):
+        return "its rows are not in two modes, or its columns are"
+    if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
+        return "its rows are in two modes of sizes that are not known"
+    return None if equal(stride[1], 1) else "its columns do not lie side by side"
 
 
 def _why_no_image(tag: Tag, layout: Layout, element: Element) -> str | None:

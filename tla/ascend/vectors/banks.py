@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...access import ASCEND_UB
-
-#: The rows of 32 bytes of a bank.
-ROWS_OF_BANK = 128
+#: The bank groups of the unified buffer, as ASCEND_UB of `tla.access` has them, and the rows of 32 bytes of a bank.
+GROUPS, ROWS_OF_BANK = 16, 128
 
 
 class Banks(NamedTuple):
@@ -51,7 +49,7 @@ def counted(written: Any, read: list[Any]) -> Banks:
         sources = np.unique(np.concatenate([r[repeat] for r in read])) if read else own[:0]
         taken = [_most(blocks) for blocks in (sources, np.unique(own))]
         slow = max(taken, key=lambda x: x[1])
-        enough = max(1, *(-(-len(np.unique(blocks)) // ASCEND_UB.banks) for blocks in (sources, own)))
+        enough = max(1, *(-(-len(np.unique(blocks)) // GROUPS) for blocks in (sources, own)))
         cycles, least = cycles + max(1, slow[1]), least + enough
         both += bool({*_banks(sources)} & {*_banks(own)})
         if witness is None and slow[1] > enough:
@@ -63,11 +61,10 @@ def _most(blocks: Any) -> tuple[int, int]:
     """The bank group that most blocks lie in, and how many."""
     import numpy as np
 
-    counts = np.bincount(blocks % ASCEND_UB.banks, minlength=ASCEND_UB.banks)
+    counts = np.bincount(blocks % GROUPS, minlength=GROUPS)
     return int(counts.argmax()), int(counts.max())
 
 
 def _banks(blocks: Any) -> list[int]:
     """The bank of each block: a group has one for each 64 KiB."""
-    groups = ASCEND_UB.banks
-    return (blocks % groups + blocks // (groups * ROWS_OF_BANK) * groups).tolist()  # type: ignore[no-any-return]
+    return (blocks % GROUPS + blocks // (GROUPS * ROWS_OF_BANK) * GROUPS).tolist()  # type: ignore[no-any-return]

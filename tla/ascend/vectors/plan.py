@@ -19,9 +19,11 @@ from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import leaves, modes_of, rank, shown
 from ...core.ints import known
 from ...core.leaf_arithmetic import plus
+from ...core.values import require_numbers
 from ...tensors.tensor import Tensor
 from ..architecture import AtlasA2, as_architecture, position_of
 from ..element import as_element, element_of
+from ..programs.values import dtype_of
 from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
 
 
@@ -67,6 +69,8 @@ def vector(
         raise LeafTypeError(f"vector instructions with repeats on {arch}", "AtlasA2 or AtlasA3", "leave out arch=")
     _require_operation(name, len(srcs), scalar)
     elements = _elements(name, (dst, *srcs), element)
+    if scalar is not None:
+        _require_scalar(name, scalar, elements[0])
     sizes = _sizes(name, (dst, *srcs))
     operands = [_operand(name, t, e) for t, e in zip((dst, *srcs), elements)]
     if 0 in sizes:
@@ -83,6 +87,15 @@ def _require_operation(name: str, sources: int, scalar: float | None) -> None:
     if sources != found.sources or (scalar is None) == found.scalar:
         given = f"{sources} sources and {'no' if scalar is None else 'a'} scalar"
         raise LeafTypeError(f"{name} of {given}", f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar", "give these")
+
+
+def _require_scalar(name: str, scalar: Any, element: Element) -> None:
+    """Require a number that the element type holds."""
+    import numpy as np
+
+    if isinstance(scalar, bool) or not isinstance(scalar, (int, float)):
+        raise LeafTypeError(f"{name} with scalar={scalar!r:.40}", "a number", "write scalar=1.5")
+    require_numbers(f"the scalar of {name}", np.asarray(scalar), dtype_of(element))
 
 
 def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Element, ...]:
