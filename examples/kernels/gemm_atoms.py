@@ -1,7 +1,8 @@
 """One product for NVIDIA, AMD and a CPU: D = A * B^T + D with float16 operands and float32 sums, by whatever instruction is given.
 
 The function has no word of any machine in it: the tiled MMA says who holds what, and how operands come from shared memory. With NVIDIA's
-mma.sync a block has four warps of 32 threads, with AMD's MFMA four waves of 64; on a CPU the threads are loops.
+mma.sync a block has four warps of 32 threads, with AMD's MFMA four waves of 64; on a CPU the threads are loops, and gemm_cpu.py gives it
+the vector registers of one.
 
     python examples/kernels/gemm_atoms.py                                                      # run on numpy, checked, by each
     python examples/kernels/gemm_atoms.py --target cuda --arch sm_80 --variant mma_sync        # its text
@@ -39,44 +40,60 @@ BM, BN, BK = Int[128](), Int[128](), Int[32]()
 ROWS = composition(Swizzle[2, 3, 3](), make_layout((BM, BK), LayoutRight))  # of 64 bytes: 8 lanes of 16 bytes meet in no bank
 
 
-def product_by(mma, vector):
-    """The kernel by a tiled MMA, whose operands come from shared memory in vectors of a type."""
-    threads = int(size(mma))
-    rows = make_layout((Int[threads // 4](), Int[4]()), stride=(Int[4](), Int[1]()))
-    load = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], rows, (1, 8))
-    fetch = [made(Copy_Atom[UniversalCopy[vector], half], mma) for made in (make_tiled_copy_A, make_tiled_copy_B)]
+def product_by(mma, tile, element, memory, loads, fetch=()):
+    """The kernel by a tiled MMA.
 
-    @kernel(threads=threads, grid=lambda A, B, D: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
+    tile      the extents of a block's part: of M, N and K
+    element   numpy's type of A and B
+    memory    the layouts of their tiles in shared memory
+    loads     the tiled copies by which they come there
+    fetch     those by which operands go on to registers; none for an MMA that reads them where they are
+    """
+    BM, BN, BK = tile
+
+    @kernel(threads=int(size(mma)), grid=lambda A, B, D: (ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)))
     def gemm_atoms(A, B, D):
         """D (M,N) = A (M,K) * B (N,K)^T + D."""
-        t = thread()
-        own, product = load[t], mma[t]
-        memory = [shared(np.float16, ROWS) for _matrix in range(2)]
-        registers = product.partition_fragment_A(memory[0]), product.partition_fragment_B(memory[1])
+        t, product = thread(), mma[thread()]
+        smem = [shared(element, layout) for layout in memory]
+        if fetch:
+            operands = product.partition_fragment_A(smem[0]), product.partition_fragment_B(smem[1])
+        else:
+            operands = product.partition_A(smem[0]), product.partition_B(smem[1])
         mine = product.partition_C(local_tile(D, (BM, BN), (block(0), block(1))))
         total = make_fragment_like(mine)
         clear(total)
         for k in loop(ceil_div(A.shape[1], BK)):
-            for matrix, to, extent, i in (A, memory[0], BM, block(0)), (B, memory[1], BN, block(1)):
-                tile, places = (own.partition_S(x) for x in tile_of(matrix, (extent, BK), (i, k)))
-                held = make_fragment_like(tile)
+            for matrix, to, load, extent, i in (A, smem[0], loads[0], BM, block(0)), (B, smem[1], loads[1], BN, block(1)):
+                own = load[t]
+                part, places = (own.partition_S(x) for x in tile_of(matrix, (extent, BK), (i, k)))
+                held = make_fragment_like(part) if fetch else own.partition_D(to)
                 clear(held)
-                copy_if(load, elem_less(places, matrix.shape), tile, held)
-                copy(load, held, own.partition_D(to))
+                copy_if(load, elem_less(places, matrix.shape), part, held)
+                if fetch:
+                    copy(load, held, own.partition_D(to))
             barrier()
-            for tiled, source, target in zip(fetch, memory, registers):
+            for tiled, source, target in zip(fetch, smem, operands):
                 copy(tiled, tiled[t].partition_S(source), tiled[t].retile_D(target))
-            gemm(mma, *registers, total)
+            gemm(mma, *operands, total)
             barrier()
         axpby(1, total, 1, mine)
 
     return gemm_atoms
 
 
+def of_halves(mma, vector):
+    """The kernel for float16, whose operands come from shared memory in vectors of a type."""
+    rows = make_layout((Int[int(size(mma)) // 4](), Int[4]()), stride=(Int[4](), Int[1]()))
+    load = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], rows, (1, 8))
+    fetch = [made(Copy_Atom[UniversalCopy[vector], half], mma) for made in (make_tiled_copy_A, make_tiled_copy_B)]
+    return product_by(mma, (BM, BN, BK), np.float16, (ROWS, ROWS), (load, load), fetch)
+
+
 KERNELS = {
-    "mma_sync": product_by(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), uint32),
-    "mfma": product_by(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), uint64),
-    "fma": product_by(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), uint16),
+    "mma_sync": of_halves(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), uint32),
+    "mfma": of_halves(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), uint64),
+    "fma": of_halves(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), uint16),
 }
 m, n = (dim(name, at_least=0, at_most=2**15) for name in "mn")
 k = dim("k", at_least=0, at_most=2**15, multiple_of=8)  # of vectors of 16 bytes

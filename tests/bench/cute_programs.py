@@ -136,6 +136,42 @@ class Transpose:
         cute.copy(columns, held, target)
 
 
+class Sum:
+    """The sum of two matrices: of single elements, of vectors of 4, or of tiles of a layout of threads and values."""
+
+    def __init__(self, by):
+        self.by = by
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+        tiler, owners = cute.make_layout_tv(cute.make_ordered_layout((4, 32), (1, 0)), cute.make_ordered_layout((4, 4), (1, 0)))
+        if cutlass.const_expr(self.by == "elements"):
+            self.elements(a, b, c).launch(grid=(32, 1, 1), block=(128, 1, 1))
+        elif cutlass.const_expr(self.by == "vectors"):
+            self.vectors(*(cute.zipped_divide(x, (1, 4)) for x in (a, b, c))).launch(grid=(8, 1, 1), block=(128, 1, 1))
+        else:
+            self.tiles(*(cute.zipped_divide(x, tiler) for x in (a, b, c)), owners).launch(grid=(16, 1, 1), block=(128, 1, 1))
+
+    @cute.kernel
+    def elements(self, a, b, c):
+        i = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0]
+        n = a.shape[1]
+        c[i // n, i % n] = a[i // n, i % n] + b[i // n, i % n]
+
+    @cute.kernel
+    def vectors(self, a, b, c):
+        i = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0]
+        n = a.shape[1][1]
+        at = (None, (i // n, i % n))
+        c[at] = a[at].load() + b[at].load()
+
+    @cute.kernel
+    def tiles(self, a, b, c, owners: cute.Layout):
+        at, mine = ((None, None), cute.arch.block_idx()[0]), (cute.arch.thread_idx()[0], None)
+        a, b, c = (cute.composition(x[at], owners)[mine] for x in (a, b, c))
+        c.store(a.load() + b.load())
+
+
 def tensor(kind, m, n, order=(1, 0)):
     return make_fake_compact_tensor(kind, (m, n), stride_order=order, assumed_align=16)
 
@@ -158,6 +194,10 @@ PROGRAMS = {
     "transpose_plain": (Transpose(64, 128), FLOATS),
     "transpose_64": (Transpose(64, 64), FLOATS),
     "transpose_padded": (Transpose(65, 32), FLOATS),
+    "sum_of_elements": (Sum("elements"), (tensor(cutlass.Float32, 8, 512),) * 3),
+    "sum_of_vectors": (Sum("vectors"), (tensor(cutlass.Float16, 8, 512),) * 3),
+    "sum_of_tiles": (Sum("tiles"), (tensor(cutlass.Float16, 64, 512),) * 3),
+    "sum_of_wide_tiles": (Sum("tiles"), (tensor(cutlass.Float32, 64, 512),) * 3),
 }
 
 

@@ -12,12 +12,14 @@ from tla.gpu import UMMA, atom, make_fragment_like, make_tiled_mma, make_tmem_co
 from tla.kernels import (
     Allocator1Sm,
     barrier,
+    clear,
     copy,
     fence_view_async_shared,
     fence_view_async_tmem_load,
     gemm,
     kernel,
     local_partition,
+    loop,
     mbarriers,
     registers,
     shared,
@@ -51,6 +53,9 @@ def program(name):
     made, arguments, _parameters = variant(name)
     found = made.program(*arguments)
     assert not [*not_inside(found)]
+    lines = str(found).splitlines()
+    assert sum("adding where 0 < 4*k0" in line for line in lines) == 1, "the first product of the first tile does not add"
+    assert [line.split()[0] for line in lines if "columns" in line] == ["allocate", "tmem", *["tmem"] * ("epi" in name), "free"]
     return found
 
 
@@ -231,6 +236,12 @@ def used_when_it_is_free(allocator):
     copy(load, load[thread()].partition_S(total), registers(np.float32, HELD))
 
 
+def cleared(allocator):
+    columns = allocator.allocate(64)
+    barrier()
+    clear(tmem(np.float32, COLUMNS, columns))
+
+
 def stores(allocator):
     columns = allocator.allocate(64)
     barrier()
@@ -255,6 +266,7 @@ REFUSED = [
     (lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), -1), RangeError, "data path -1, column 65535", "64 columns"),
     (of_two_types, LeafTypeError, "tensor memory of float32 and of int32", "one type of an allocation"),
     (used_when_it_is_free, RangeError, "tensor memory that is free again", "columns that are allocated"),
+    (cleared, LeafTypeError, "clear of a tensor in tensor memory", "one that threads read and write"),
     (stores, LeafTypeError, "the copy SM100_TMEM_STORE_32dp32b64x in a kernel", "loads of tensor memory"),
     (lambda allocator: umma_arrive(3), LeafTypeError, "umma_arrive of 3", "one of the mbarriers"),
 ]
@@ -283,6 +295,67 @@ def test_a_warp_reads_its_own_data_paths():
         stated(read, threads=64)
     with pytest.raises(RangeError, match="a whole warp"):
         stated(lambda allocator: allocator.allocate(32), threads=16)
+
+
+def twice_added(*faults):
+    """A kernel that adds two products up, and reads the sums after each."""
+    mma = make_tiled_mma(atom("SM100_MMA_F16BF16_SS<half_t,half_t,float,128,32,UMMA::Major::K,UMMA::Major::K>"))
+    each = make_layout((Int[16](), Int[8]()), stride=(Int[8](), Int[1]()))
+
+    @kernel(threads=128)
+    def made(A, B, C):
+        t, own, done, allocator = thread(), mma[0], mbarriers(1), Allocator1Sm()
+        columns = allocator.allocate(32)
+        memory = [shared(np.float16, tile_to_shape(UMMA.K_SW32[mma.atom.val_A], (Int[n](), Int[16]()))) for n in (128, 32)]
+        for x, to in zip((A, B), memory):
+            copy(*(local_partition(y, each, t) for y in (x, to)))
+        fence_view_async_shared()
+        barrier()
+        total = tmem(np.float32, own.make_fragment_C(own.partition_C(COLUMNS_OF_C)).layout, columns)
+        tiled = make_tmem_copy(atom("SM100_TMEM_LOAD_32dp32b32x"), total, mma.atom.val_C)
+        target = tiled[t].partition_D(own.partition_C(local_tile(C, (Int[128](), Int[32]()), (0, 0))))
+        operands = own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1])
+        for k in loop(2):
+            gemm(mma.with_(0 < k), *operands, total)
+            umma_arrive(done[0])
+            if "wait" not in faults:
+                wait_barrier(done[0], k % 2)
+            held = make_fragment_like(target)
+            copy(tiled, tiled[t].partition_S(total), held)
+            if "load" not in faults and "load late" not in faults:
+                fence_view_async_tmem_load()
+            if "barrier" not in faults:
+                barrier()
+            if "load" in faults or ("load late" in faults and k > 0):
+                fence_view_async_tmem_load()
+        copy(held, target)
+        barrier()
+        allocator.free(columns)
+
+    return made
+
+
+COLUMNS_OF_C = parse("(_128,_32):(_32,_1)")
+
+
+@pytest.mark.parametrize(
+    ("fault", "wanted"),
+    [
+        ("", None),
+        ("barrier", "thread 0 writes data path 1, column 0 of tensor memory, which thread 1 reads at"),
+        ("load", "thread 0 writes data path 1, column 0 of tensor memory, which thread 1 reads at"),
+        ("load late", "thread 0 writes data path 0, column 0 of tensor memory, which a load by thread 0 reads at"),
+        ("wait", "data path 0, column 0 of tensor memory, which a product writes at"),
+    ],
+)
+def test_sums_that_are_read_between_products(fault, wanted):
+    a, b, c = np.ones((128, 16), np.float16), np.ones((32, 16), np.float16), np.zeros((128, 32), np.float32)
+    report = twice_added(fault).check(a, b, c)
+    assert report.holds is (wanted is None), report
+    assert wanted is None or any(wanted in str(race) for race in report.races), [*map(str, report.races)]
+    if not fault:
+        twice_added().run(a, b, c)
+        assert (c == 32).all()
 
 
 def test_an_architecture_that_has_the_instruction():

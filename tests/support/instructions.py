@@ -75,7 +75,7 @@ def codes(text):
 
 def meaning(name, arch):
     """The meaning of a name that CUTLASS, AMD or Intel has for an instruction."""
-    for read in (_amd, _amx, _template, _warp):
+    for read in (_amd, _amx, _vector, _template, _warp):
         if found := read(name, arch):
             return found
     raise AssertionError(name)
@@ -107,6 +107,15 @@ def _amx(name, _arch):
         return Meaning((16, 16, 64), *(f"{x.lower()}8" for x in found.groups()), "s32", "s32")
     kind = {"TDPBF16PS": "bf16", "TDPFP16PS": "f16"}.get(name)
     return Meaning((16, 16, 32), kind, kind, "f32", "f32") if kind else None
+
+
+def _vector(name, arch):
+    """A multiply-add of a vector register: of its bits as many elements as a mnemonic's type has."""
+    found = re.fullmatch(r"VFMADD231P([SD])|FMLA_\d([SD])", name)
+    if not found:
+        return None
+    kind = {"S": "f32", "D": "f64"}[found[1] or found[2]]
+    return Meaning((1, {"neon": 128, "avx2": 256, "avx512": 512}[arch] // BITS[kind], 1), kind, kind, kind, kind)
 
 
 def _template(name, _arch):

@@ -194,8 +194,9 @@ class Pool:
     def __exit__(self, *_error):
         return None
 
-    def map(self, function, files, chunksize):
-        assert 0 < chunksize <= 4
+    def map(self, function, files):
+        sizes = [file.stat().st_size for file in files]
+        assert sizes == sorted(sizes, reverse=True)
         return map(function, files)
 
 
@@ -214,7 +215,7 @@ def test_processes_are_started_where_there_are_several_files(tmp_path, monkeypat
     monkeypatch.setattr(importlib.import_module("tla.xla.programs.census"), "ProcessPoolExecutor", Pool)
     ASKED.clear()
     for k in range(files):
-        (tmp_path / f"{k}.hlo").write_text(f"{HEAD}  ROOT %a = f32[3]{{0:T(128)}} parameter(0)\n}}\n")
+        (tmp_path / f"{k}.hlo").write_text(f"{HEAD}  ROOT %a = f32[3]{{0:T(128)}} parameter(0)\n}}\n" + "\n" * k)
     (tmp_path / "folder.txt").mkdir()
     found = xla.census(str(tmp_path), **given)
     assert asked == ASKED

@@ -244,9 +244,9 @@ def _memory_text(layout: Any) -> str:
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
     """One round on all warps."""
-    of_warps = [slice(None)] if step.warps == 1 else range(step.warps)
-    for warp, lane in itertools.product(of_warps, range(step.lanes)):
-        first = 0 if step.warps == 1 else warp * step.lanes
+    warps = [(0, found, given)] if step.warps == 1 else [(w * step.lanes, found[w : w + 1], given[w : w + 1]) for w in range(step.warps)]
+    registers = found.shape[-1]
+    for (first, kept_by, sent_by), lane in itertools.product(warps, range(step.lanes)):
         source, into = step.source[first + lane], step.into[first + lane]
-        for sent, kept in ((s, k) for s, k in zip(step.sends, step.keeps) if into ^ k < found.shape[-1]):
-            found[warp, lane, into ^ kept] = given[warp, source, step.send[first + source] ^ sent]
+        for sent, kept in ((s, k) for s, k in zip(step.sends, step.keeps) if into ^ k < registers):
+            kept_by[:, lane, into ^ kept] = sent_by[:, source, step.send[first + source] ^ sent]

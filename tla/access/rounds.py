@@ -73,7 +73,7 @@ def stays_in_warps(src: LinearLayout, dst: LinearLayout) -> bool:
 
 
 class Turns(NamedTuple):
-    """What each bit of a warp's number changes of the register and the lane that hold a value in the source.
+    """The changes, by each bit of a warp's number, of the register and the lane that hold a value in the source.
 
     So a source whose warps hold more than they need is one whose warps hold what the destination's do, other registers in other
     lanes of each: value (register, lane) is at (register ^ R(warp), lane ^ L(warp)).

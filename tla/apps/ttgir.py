@@ -129,7 +129,8 @@ def text_of(value: dict[str, Any]) -> str:
         where = fault["source"] or f"line {fault['line']}"
         lines += ["", terminal.wrapped([f"wrong: {where}, {fault['operation']}: {fault['what']}", f"  fix: {fault['fix']}"], width)]
     lines += ["", "in one instance of the program:"]
-    lines += [f"  {unit} {n}" for unit, n in value["totals"].items()]
+    unknown = {part["unit"] for row in value["rows"] for part in row["parts"] if part["cost"] is None}
+    lines += [f"  {unit} {n}{', without those of ?' if unit in unknown else ''}" for unit, n in value["totals"].items()]
     if value["assumed"] and "sectors" in value["totals"]:
         taken = ", ".join(f"{name} = {n}" for name, n in value["assumed"].items())
         lines += ["", terminal.wrapped([f"sectors are of an example: {taken}; --size gives others"], width)]

@@ -10,7 +10,8 @@ elements    functions of elements, and elementwise, which executes them
 statements  CuTe's algorithms as statements of a kernel
 report      what a check says: rows with their lines
 watch       a launch that is watched; resources has an architecture's limits
-races       which threads touch an element between two barriers (levels): a race is a row of a report; clocks, what each knows of the others
+races       which threads touch an element between two barriers (levels): a race is a row of a report; clocks, what each knows of others;
+            race_freedom proves that there is none for all sizes
 
 >>> import numpy as np
 >>> from tla import parse

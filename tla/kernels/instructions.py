@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import _, product_each, size
+from ..core.int_tuple import _, leaves, product_each, size
 from ..core.ints import IntLike, Leaf
 from ..core.layout import Layout
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
@@ -49,6 +49,23 @@ class Tile(NamedTuple):
     descriptor: int
     step: int
     tensor: Tensor
+
+
+class Part(NamedTuple):
+    """An operand of products by vector registers: a thread's elements, which begin at one place and lie at known distances from it.
+
+    place     the first element as text
+    kind      its element type in the text
+    offsets   of each element from there, in order
+
+    >>> from tla.kernels.instructions import Part
+    >>> Part("r0[tid][8]", "float", (0, 1, 2, 3)).offsets[-1]
+    3
+    """
+
+    place: str
+    kind: str
+    offsets: tuple[int, ...]
 
 
 class Cells(NamedTuple):
@@ -156,9 +173,13 @@ class Instructions:
         """Matrix products, the operands D, A, B and C of each, in registers or tiles: lines, and whether they are of each thread."""
         raise _missing(atom.name)
 
+    def by_vectors(self, atom: MMAAtom, extents: tuple[int, int, int], parts: dict[str, Part]) -> list[str]:
+        """Products by a vector register, repeated M, N and K times; the operands are D, A, B and C."""
+        raise _missing(atom.name)
+
 
 def _missing(what: str) -> LeafTypeError:
-    known = "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async and TMA in CUDA, matrix instructions of AMD in HIP, both in C"
+    known = "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA in CUDA, AMD's products in HIP, both and a CPU's vectors in C"
     return LeafTypeError(f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run")
 
 
@@ -216,6 +237,12 @@ def lanes_and_rows(atom: CopyAtom) -> tuple[Layout, Layout]:
 def is_asynchronous(atom: MMAAtom) -> bool:
     """Whether an instruction is under way until it is waited for: a warpgroup's, which reads shared memory by descriptors."""
     return atom.memory("B") == "smem" and atom.memory("C") == "registers"
+
+
+def is_of_vectors(atom: MMAAtom) -> bool:
+    """Whether an instruction multiplies a vector register of one thread by one value, and adds."""
+    m, n, k = (int(x) for x in leaves(atom.shape_mnk))
+    return k == 1 and min(m, n) == 1 < max(m, n) and int(size(atom.thr_id)) == 1
 
 
 def matrix_extents(t: Tensor, one_value: bool) -> tuple[int, int]:

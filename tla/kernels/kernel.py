@@ -24,6 +24,7 @@ from .elements import Scalar
 from .launch import Launch, run_block
 from .lines import line_of
 from .program import Program
+from .race_freedom import why_not_free
 from .report import Report
 from .samples import of_sizes, small_sizes
 from .source import Source
@@ -186,9 +187,8 @@ class Kernel:
         program = self.program(*arguments)
         report = self._checked(program, arch, counting=False)
         self._require(report)
-        checked = (
-            f"Accesses are proved to be inside of their tensors for all sizes; races were looked for at {report.at}, and none was found."
-        )
+        looked = ", and no threads to race" if report.proved else f"; races were looked for at {report.at}, and none was found"
+        checked = f"Accesses are proved to be inside of their tensors for all sizes{looked}."
         return source_of(program, target, name, parameters, checked)
 
     def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
@@ -197,7 +197,7 @@ class Kernel:
         if refused:
             return Report((), refused, (), (), (), (), 0, self.threads)
         report = self._watched(tuple(of_sizes(x, values) for x in program.arguments.values()), arch, counting=counting)
-        return report._replace(sizes=tuple(values.items()))
+        return report._replace(sizes=tuple(values.items()), unproved=why_not_free(program))
 
     def _watched(self, arguments: tuple[Any, ...], arch: str | None, *, counting: bool) -> Report:
         watch = Watch(self.threads, arch, counting=counting)

@@ -19,8 +19,10 @@ from ..codegen.indices.c import HELPERS, helper, syntax_of
 from ..core.errors import LeafTypeError
 from ..core.ints import IntLike, known
 from ..gpu.descriptors.tensor_map import TensorMap
+from ..symbolic import SymInt
 from ..symbolic.symint import poly_of
 from ..tensors.tensor import Tensor
+from .digits import digits_of
 from .elements import Scalar
 from .instructions import Instructions, require_written
 from .offsets import Offsets
@@ -51,6 +53,7 @@ class Names:
     language   its row of the table of C languages
     own        how a thread's register is written: "{}[{}]" of its array and its number
     instructions   what writes asynchronous copies and instructions of several threads
+    loops      whether threads are loops, over the digits of a thread's number
 
     Found while the text is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a
     function of the text; vectors, the arrays of which several elements are accessed at once; maps, the tensor maps of arguments; used,
@@ -59,8 +62,8 @@ class Names:
     Source: ours.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions) -> None:
-        self.program, self.language, self.own, self._instructions = program, language, own, instructions
+    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions, *, loops: bool) -> None:
+        self.program, self.language, self.own, self._instructions, self._loops = program, language, own, instructions, loops
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
@@ -70,7 +73,12 @@ class Names:
 
     def values(self, wanted: Sequence[Any]) -> Values:
         """The text of expressions, by one plan: what they share is computed once."""
-        return Values(self, wanted)
+        return Values(self, wanted, self.by_digits(wanted))
+
+    def by_digits(self, wanted: Sequence[Any]) -> tuple[Any, ...]:
+        """Expressions of the digits of a thread's number, where threads are loops over these."""
+        number = digits_of(wanted, self.program.threads) if self._loops else None
+        return tuple(wanted if number is None else (x.at({"tid": number}) if isinstance(x, SymInt) else x for x in wanted))
 
     def element_type(self, t: Tensor) -> str:
         return self.type_named(f"elements of {t.dtype} in a kernel's text", str(t.dtype))
@@ -116,8 +124,8 @@ class Names:
         return f"({'-' if x < 0 else ''}{int(x == x)}.0{suffix} / 0.0{suffix})"  # infinity, or 0 / 0
 
     def texts(self, wanted: list[Any]) -> tuple[list[str], list[str]]:
-        """The lines that compute integers, and their texts."""
-        values = self.values(wanted)
+        """The lines that compute integers, and their texts; by the thread's number, not its digits."""
+        values = Values(self, wanted, tuple(wanted))
         return values.lines, [values.of(x) for x in wanted]
 
     def map_of(self, argument: str, made: TensorMap) -> str:
@@ -151,12 +159,12 @@ class Names:
 
 
 class Values:
-    """Texts of expressions of one statement. lines computes those that have symbols, each once."""
+    """Texts of expressions of one statement, as they are to be written. lines computes those that have symbols, each once."""
 
-    def __init__(self, names: Names, wanted: Sequence[Any]) -> None:
+    def __init__(self, names: Names, wanted: Sequence[Any], written: Sequence[Any]) -> None:
         self.names: dict[Any, str] = {}
         self.lines: list[str] = []
-        found = {poly_of(x): x for x in wanted if known(x) is None}
+        found = {poly_of(x): y for x, y in zip(wanted, written) if known(x) is None}
         if not found:
             return
         made = plan(tuple(found.values()), name="kernel")

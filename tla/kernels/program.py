@@ -316,6 +316,8 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
         return f" where {s.where.bounds}"
     if isinstance(s, Transform):
         return f" by {s.value}"
+    if isinstance(s, Product) and s.accumulates is not True:
+        return f" adding where {' and '.join(f'{c} < {n}' for c, n in s.accumulates)}" if s.accumulates else " without adding"
     if isinstance(s, Reserve) and s.allocation is not None:
         return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:

@@ -81,7 +81,7 @@ class Races:
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
         self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load", "umma", "accumulator", "tmem")}
         self._products: list[tuple[int, list[tuple[str, Tensor, Any, Any]]]] = []
-        self._loaded: list[tuple[int, Tensor]] = []
+        self._loaded: list[tuple[int, Access, Tensor]] = []
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
         self._clocks: Clocks | None = None
@@ -94,12 +94,18 @@ class Races:
         elif word == "fence_view_async_shared":
             self._unseen.clear()
         elif word == "fence_view_async_tmem_load":
-            self._under_way["tmem"].clear()
-            self._loaded.clear()
+            self._end_loads()
         elif word.endswith("wait"):
             self._end_groups(_GROUPS[word], pending)
         else:
             self._groups[_GROUPS[word]].append([])
+
+    def _end_loads(self) -> None:
+        """End loads of tensor memory: each thread has then read what its own read; others know of it by a barrier behind this."""
+        self._under_way["tmem"].clear()
+        for number, source, _target in self._loaded:
+            self._ask(self._threads, source.tensor, accessed(source, self.threads), self._number(self._lines[number]), False)
+        self._loaded.clear()
 
     def _end_groups(self, what: str, pending: int) -> None:
         """End all groups but the `pending` newest: each thread has then written what its copies write, and read what its products read.
@@ -246,7 +252,7 @@ class Races:
     def load_tmem(self, line: Line, source: Access, target: Tensor) -> None:
         """Note a load of tensor memory: until it is waited for nobody may touch the registers, nor write what it reads."""
         number = self._number(line)
-        self._loaded.append((number, target))
+        self._loaded.append((number, source, target))
         self._under_way["tmem"].put(source.tensor, *accessed(source, self.threads), number)
 
     def free(self, line: Line, allocation: Allocation) -> None:
@@ -346,7 +352,7 @@ class Races:
             held = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
             if held and (written or access.together == 1):
                 self._add(Race("product", "registers", 0, None, True, self._lines[number], 0, written, line))
-        for number, target in self._loaded:
+        for number, _source, target in self._loaded:
             if key_of(target) == key:
                 self._add(Race("tmem", "registers", 0, 0, True, self._lines[number], 0, written, line))
         self._since_arrive[key] = t, line

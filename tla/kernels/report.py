@@ -123,6 +123,7 @@ class Report(NamedTuple):
     blocks      the number of blocks
     threads     of a block
     sizes       the sizes that were chosen for it, of a kernel whose sizes are symbols
+    unproved    of such a kernel why it is not proved that no threads race, whatever the sizes are; None where that is proved
 
     >>> from tla.kernels import Report
     >>> print(Report((), (), (), (), (), (), 4, 32))
@@ -140,6 +141,12 @@ class Report(NamedTuple):
     blocks: int
     threads: int
     sizes: tuple[tuple[str, int], ...] = ()
+    unproved: str | None = "sizes that are given"
+
+    @property
+    def proved(self) -> bool:
+        """Whether it is proved that no threads race, whatever the sizes are."""
+        return self.unproved is None
 
     @property
     def holds(self) -> bool:
@@ -154,7 +161,9 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         rows = [row.cells for row in self.conflicts]
         widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(max(map(len, rows), default=0))]
-        none = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
+        none: tuple[str, ...] = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
+        if self.sizes:
+            none += ("no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",)
         found = (
             *("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows),
             *(x for x in self.resources if x.used),

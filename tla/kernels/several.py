@@ -1,4 +1,4 @@
-"""The text of instructions of several threads: loads and stores of matrices, products, loads and stores by TMA.
+"""The text of instructions of several threads, and of vectors: loads and stores of matrices, products, loads and stores by TMA.
 
 Source: ours.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ..core.basis import as_coordinate
 from ..core.errors import LeafTypeError
-from ..core.int_tuple import leaves, modes_of, size
+from ..core.int_tuple import leaves, modes_of, shown, size
 from ..core.ints import IntLike, Leaf
 from ..core.leaf_arithmetic import add
 from ..gpu.descriptors.matrix_descriptor import require_tiles
@@ -19,10 +19,12 @@ from .instructions import (
     Cells,
     Element,
     MovedTile,
+    Part,
     Registers,
     Tile,
     is_asynchronous,
     is_of_tensor_memory,
+    is_of_vectors,
     lanes_and_rows,
     matrix_extents,
     products,
@@ -35,14 +37,33 @@ from .program import Copy, Either, Load, Loop, Order, Product, Statement
 
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
-    """The lines of an instruction of several threads, and whether they are of each; None of another statement."""
+    """The lines of an instruction of several threads or of vectors, and whether they are of each thread; None of another statement."""
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
         return _cells(names, s) if is_of_tensor_memory(s.atom) else _matrices(names, s)
     if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
         return _sums(names, s)
     if isinstance(s, Product) and int(size(s.step.mma.atom.thr_id)) > 1:
         return _products(names, s)
+    if isinstance(s, Product) and is_of_vectors(s.step.mma.atom):
+        return _by_vectors(names, s)
     return _boxes(names, s) if isinstance(s, Load) else None
+
+
+def _by_vectors(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
+    """Products by vector registers: where each operand begins, and how far from there each of its elements is."""
+    atom, t = s.step.mma.atom, {name: s.operands[name].tensor for name in "DABC"}
+    (m, k), (n, _k) = (matrix_extents(t[name], s.step.one_value) for name in "AB")
+    offsets = {name: Offsets(x).parts for name, x in t.items()}
+    values = names.values([x for parts in offsets.values() for x in parts[0][0]])
+    found = {}
+    for name, parts in offsets.items():
+        terms, first = parts[0]
+        if any(others != terms for others, _n in parts):
+            what = f"{s.line}: {name} of vectors whose distances have symbols, {shown(t[name].layout)}"
+            raise LeafTypeError(what, "distances that are numbers", "copy it to shared memory or registers first")
+        place = names.place(t[name], values.sum(terms, first))
+        found[name] = Part(place, names.element_type(t[name]), tuple(number - first for _terms, number in parts))
+    yield [*values.lines, *names.instructions(s).by_vectors(atom, (m, n, k), found)], True
 
 
 def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:

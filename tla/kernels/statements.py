@@ -20,6 +20,7 @@ from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
 from ..gpu.run.mma_facts import MmaStep, mma_facts
+from ..gpu.run.sides import memory_of
 from ..gpu.run.values import places_of, thread_values, valid_of
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
@@ -127,7 +128,7 @@ def axpby(alpha: Any, x: Any, beta: Any, y: Any) -> None:
 
     Operands and errors are those of tla.gpu.axpby; RangeError outside a kernel. Source: CuTe `axpby`.
     """
-    now = running("axpby()")
+    now = _threads_touch("axpby", x, y)
     if isinstance(now, Trace):
         now.axpby(line(), alpha, x, beta, y)
     else:
@@ -149,7 +150,7 @@ def fill(t: Any, value: Any) -> None:
 
     Raises RangeError outside a kernel. Source: CuTe `fill`.
     """
-    now = running("fill()")
+    now = _threads_touch("fill", t)
     if isinstance(now, Trace):
         now.fill(line(), t, value)
     else:
@@ -171,7 +172,7 @@ def clear(t: Any) -> None:
 
     Raises RangeError outside a kernel. Source: CuTe `clear`.
     """
-    now = running("clear()")
+    now = _threads_touch("clear", t)
     if isinstance(now, Trace):
         now.fill(line(), t, 0)
     else:
@@ -202,7 +203,7 @@ def transform(*operands: Any) -> None:
     *tensors, f = operands
     if len(tensors) < 2:
         raise RankError(f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)")
-    now = running("transform()")
+    now = _threads_touch("transform", *tensors)
     if isinstance(now, Trace):
         now.transform(line(), tensors, f)
     else:
@@ -233,7 +234,7 @@ def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
 
     Raises what transform raises; LeafTypeError for a target that is not in registers. Source: ours; CuTe DSL `TensorSSA.reduce`.
     """
-    now = running("reduce()")
+    now = _threads_touch("reduce", source, target)
     if isinstance(now, Trace):
         now.reduce(line(), source, target, f)
     else:
@@ -276,6 +277,15 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
         now.shuffle(line(), source, target, int(mask))
     else:
         executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
+
+
+def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
+    """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory."""
+    now = running(f"{where}()")
+    if any(isinstance(t, Tensor) and memory_of(t) == "TMEM" for t in tensors):
+        fix = "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write mma.with_(False) for zeros"
+        raise LeafTypeError(f"{where} of a tensor in tensor memory", "one that threads read and write", fix)
+    return now
 
 
 def _of_tile(now: Launch | Trace, *operands: Any) -> None:

@@ -45,6 +45,7 @@ from .program import (
     Transform,
 )
 from .several import asynchronous_registers, loaded_before, several
+from .whole_tiles import is_filled_before
 
 
 class Block(NamedTuple):
@@ -68,8 +69,10 @@ class Writer(Names):
     The others are those of Names. Source: ours.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions) -> None:
-        super().__init__(program, language, own, instructions)
+    def __init__(
+        self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions, *, loops: bool = False
+    ) -> None:
+        super().__init__(program, language, own, instructions, loops=loops)
         self._others, self._loaded = others, loaded_before(program.body)
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
@@ -309,11 +312,6 @@ def _both(left: Iterable[list[tuple[Any, Any]]]) -> list[Any]:
 
 def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
     """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement of the text."""
-    if (
-        not isinstance(after, Copy)
-        or after.where is None
-        or max(after.atom.reads.bits, after.atom.writes.bits) > 8 * s.target.tensor.dtype.itemsize
-    ):
+    if not is_filled_before(s, after) or not isinstance(after, Copy):
         return None
-    a, b = s.target.tensor, after.target.tensor
-    return after if a.data is b.data and a.layout == b.layout and a.offset == b.offset else None
+    return after if max(after.atom.reads.bits, after.atom.writes.bits) <= 8 * s.target.tensor.dtype.itemsize else None

@@ -27,7 +27,7 @@ from .loops import Loops, Size
 from .machines import Machine, machine
 from .program import Op, Program
 from .shared import Moved, moved
-from .tiled_copies import sides
+from .tiled_copies import alone, partitioned, sides
 
 #: Of elements narrower than a byte each has one of its own.
 _BYTE = 8
@@ -126,7 +126,8 @@ class Costs:
         self.loops = Loops(program, sizes)
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
-        self.rows = tuple(self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
+        rows = (self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
+        self.rows = tuple(row for row in rows if row.parts or row.refused or row.op.name not in _OF_ELEMENTS)  # not of registers
 
     @functools.cached_property
     def alignment(self) -> Alignment:
@@ -252,9 +253,19 @@ class Costs:
         return Cost(op, times, parts, shared=None if refused else shared, refused=refused)
 
     def tiled(self, op: Op, times: Size) -> Cost:
-        """A tiled copy of CuTe's DSL."""
+        """A tiled copy of CuTe's DSL, or a copy of vectors whose addresses no type says."""
+        if not partitioned(self.program, op):
+            return self.alone(op, times)
         moves = ((side.unit, side.counted(self.machine)) for side in sides(self.program, op))
         return Cost(op, times, tuple(_part(found, self.machine, False)._replace(unit=unit) for unit, found in moves))
+
+    def alone(self, op: Op, times: Size) -> Cost:
+        """Accesses of CuTe's DSL whose addresses no type says: their instructions alone are known."""
+        parts, lanes = list[Part](), self.program.warps * self.program.lanes
+        for found in alone(self.program, op):
+            bytes_ = found.instructions * found.vector // 8 * lanes
+            parts.append(Part(found.unit, found.name, found.instructions, found.vector, None, None, 1, bytes_))
+        return Cost(op, times, tuple(parts))
 
     # -------------------------------------------------------------------------------------------- threads together
 
@@ -432,6 +443,8 @@ def illegal(shared: Typed) -> str:
     return ""
 
 
+#: Accesses of CuTe's DSL to memory or to registers.
+_OF_ELEMENTS = ("cute.memref.load", "cute.memref.store")
 _COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "ttg.local_load": lambda c, op, n: c.local(op, n, op.result_types[0], op.operand_types[0], False),
     "ttg.local_store": lambda c, op, n: c.local(op, n, op.operand_types[0], op.result_types[0], True),
@@ -445,6 +458,8 @@ _COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "ttng.async_tma_copy_global_to_local": lambda c, op, n: c.bulk(op, n),
     "ttng.async_tma_copy_local_to_global": lambda c, op, n: c.bulk(op, n),
     "cute.copy": lambda c, op, n: c.tiled(op, n),
+    "cute.memref.load": lambda c, op, n: c.alone(op, n),
+    "cute.memref.store": lambda c, op, n: c.alone(op, n),
     "tt.reduce": lambda c, op, n: c.reduce(op, n),
     "tt.scan": lambda c, op, n: c.scan(op, n),
     "tt.gather": lambda c, op, n: c.gather(op, n),

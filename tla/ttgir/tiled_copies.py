@@ -10,12 +10,14 @@ Source: CuTe DSL 4.8, the IR that CUTE_DSL_KEEP_IR=1 writes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..access.counting import Asked, access
 from ..access.memories import NVIDIA_GLOBAL
+from ..algebra.coalesce import coalesce
 from ..algebra.modes import take
 from ..core.cache import compiled
+from ..core.composed import ComposedLayout
 from ..core.element import Width
 from ..core.errors import RangeError
 from ..core.int_tuple import modes_of, size
@@ -129,6 +131,60 @@ def sides(program: Program, op: Op) -> tuple[Side, ...]:
     return tuple(found)
 
 
+class Alone(NamedTuple):
+    """The accesses of one thread to memory that no tiled copy partitions: how many of which width, at addresses that no type says.
+
+    name          ld.global, st.global, ld.shared, st.shared
+    instructions  of a warp
+    vector        the width of a lane's access [bits]
+    """
+
+    name: str
+    instructions: int
+    vector: int
+
+    @property
+    def unit(self) -> str:
+        """The unit of what it costs."""
+        return "sectors" if "global" in self.name else "wavefronts"
+
+
+def alone(program: Program, op: Op) -> tuple[Alone, ...]:
+    """The accesses of a cute.copy of vectors, of cute.memref.load or of cute.memref.store.
+
+    Raises     RangeError where it is none of these
+    """
+    if op.name != "cute.copy":
+        here, store = tensor_of(program.named(op.operand_types[0])), op.name == "cute.memref.store"
+        return (Alone(_named(here, store), 1, here.width),) if here.space != "rmem" else ()
+    atom = program.named(op.operand_types[0])
+    if "universal_copy" not in atom:
+        raise RangeError("a copy whose memory no tiled copy partitions", "partition_S or partition_D of it", "its addresses are in no type")
+    said = compiled(_BITS).search(atom)
+    both = [tensor_of(program.named(text)) for text in op.operand_types[1:3]]
+    run = min(_run(x) for x in both)
+    found = []
+    for here, store in zip(both, (False, True)):
+        vector = int(said[1]) if said else run * here.width
+        if here.space != "rmem":
+            found.append(Alone(_named(here, store), max(1, int(size(here.layout)) * here.width // vector), vector))
+    return tuple(found)
+
+
+def _named(here: Tensor, store: bool) -> str:
+    return f"{'st' if store else 'ld'}.{'global' if here.space == 'gmem' else 'shared'}"
+
+
+def _run(tensor: Tensor) -> int:
+    """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps are multiples of it."""
+    inner: Any = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    layout = coalesce(inner)
+    steps = [(int(n), int(d)) for n, d in zip(*(modes_of(x) for x in (layout.shape, layout.stride)))]
+    extent = steps[0][0] if steps[0][1] == 1 else 1
+    others = [d for _, d in steps[1:]] if extent > 1 else []
+    return max(1 << k for k in range(8) if extent % (1 << k) == 0 and tensor.width << k <= 128 and all(d % (1 << k) == 0 for d in others))
+
+
 def _tile_size(whole: Tensor, layout: AnyLayout) -> int:
     """The elements of a thread's part of one tile."""
     extra = len(modes_of(whole.layout.shape)) - 1 - len(modes_of(layout.shape))
@@ -142,6 +198,15 @@ def _part_of(found: Moved, count: int, whole: int) -> Moved:
     share, cost = whole // count, found.access
     less = replace(cost, instructions=cost.instructions // share, total=cost.total // share)
     return Moved(found.name, found.instructions // share, less)
+
+
+def partitioned(program: Program, op: Op) -> bool:
+    """Whether a tiled copy partitions the memory of a cute.copy."""
+    spaces = [tensor_of(program.named(text)).space for text in op.operand_types[1:3]]
+    try:
+        return all(_partition(program, name) for name, space in zip(op.operands[1:3], spaces) if space != "rmem")
+    except RangeError:
+        return False
 
 
 def _partition(program: Program, name: str) -> Op:

@@ -1,8 +1,8 @@
 """Whole kernels drawn: for each statement that reads or writes memory, which thread has which element of each tensor.
 
 It is of the first block and the first step of each loop, at sizes that the program's facts allow, elements behind an edge included.
-A cell names the first thread that has the element, and which of the thread's values it is. Registers have no cells: notes say what
-each thread holds there.
+A cell names the first thread that has the element, and which of the thread's values it is. Registers and tensor memory have no cells:
+notes say what is there.
 
 Source: ours; the cells are those of CuTe's print_latex of a TiledCopy.
 """
@@ -75,11 +75,17 @@ def _figures(program: Program, sizes: dict[str, int], color_by: str, thread: int
             before.append(f"{what} ({s.line})")
             continue
         notes = [f"in {' in '.join(loops)}{': the first step' * any(x.startswith('loop') for x in loops)}"] if loops else []
-        notes += [f"each thread holds {name}: {x.tensor.layout}" for name, x in each.items() if name not in tiles]
+        notes += [_held(program, name, x) for name, x in each.items() if name not in tiles]
         notes += [f"after {', '.join(before)}"] if before else []
         grids, cut = grids_of([*tiles.values()], color_by, thread, limit)
         yield Figure(printable(f"{s.line}  {what}"), tuple(map(printable, [*notes, *cut])), grids)
         before.clear()
+
+
+def _held(program: Program, name: str, access: Access) -> str:
+    """The note of a tensor that has no cells: registers, or tensor memory."""
+    of_threads = program.allocation_of(access.tensor) is None
+    return f"{'each thread holds' if of_threads else 'in tensor memory'} {name}: {access.tensor.layout}"
 
 
 _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]

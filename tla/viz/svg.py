@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from .placement import CELL, Box, Canvas, Label, Line, place
+from .placement import CELL, Box, Canvas, Line, place
 from .scene import Scene, require_scene, seen
 from .text import text
 
@@ -74,16 +74,12 @@ def _elements(canvas: Canvas, scene: Scene) -> Iterator[str]:
     for level, lines in sorted(canvas.lines.items()):
         broad, color = STROKES[min(level, len(STROKES) - 1)]
         yield f'<path stroke="{color}" stroke-width="{broad}" stroke-linecap="square" d="{"".join(map(_line, lines))}"/>'
-    yield from _texts(canvas.labels)
+    for label in canvas.labels:
+        size = "" if label.size == CELL else f' font-size="{label.size}"'
+        color = "" if label.ink == "#000000" else f' fill="{label.ink}"'
+        anchor = "" if label.anchor == "start" else f' text-anchor="{label.anchor}"'
+        yield f'<text x="{_number(label.x)}" y="{_number(label.y)}"{anchor}{size}{color}>{escape(label.text)}</text>'
     yield "</svg>"
-
-
-def _texts(labels: Iterable[Label]) -> Iterator[str]:
-    for x in labels:
-        size = "" if x.size == CELL else f' font-size="{x.size}"'
-        color = "" if x.ink == "#000000" else f' fill="{x.ink}"'
-        anchor = "" if x.anchor == "start" else f' text-anchor="{x.anchor}"'
-        yield f'<text x="{_number(x.x)}" y="{_number(x.y)}"{anchor}{size}{color}>{escape(x.text)}</text>'
 
 
 def _box(b: Box) -> str:

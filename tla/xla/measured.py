@@ -17,6 +17,7 @@ from ..core.values import rounded
 from .jax import element_type
 from .programs.alternatives import alternatives
 from .programs.memory import Memory, memory
+from .programs.program import Located
 from .programs.relayouts import Move, relayouts
 from .programs.targets import TARGETS
 from .shapes.array_shape import ArrayLayout, ArrayShape
@@ -148,8 +149,8 @@ def try_advice(function: Callable[..., Any], *args: Any, topology: str = "v5e:2x
         raise RangeError(f"the topology {topology!r:.40}", f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
     bench = _Bench.of(function, args, kwargs, _device(topology), target)
     base, account = bench.measured(_Change())
-    moved = {k for k, _ in _moves_of(bench, account)}
-    tried = [_tried(bench, change, base, _still(bench, change, moved)) for change in _first(_changes(bench, account), most)]
+    found = [(change, _still(bench, account, change)) for change in _first(_changes(bench, account), most)]
+    tried = [_tried(bench, change, base, still) for change, still in found]
     good = [change for change, trial in tried if trial.helps]
     if len(good) > 1:
         tried.append(_tried(bench, _together(good), base, False))
@@ -346,17 +347,61 @@ def _wanted(bench: _Bench, account: Memory) -> dict[int, list[tuple[int, ...]]]:
 
 def _moves_of(bench: _Bench, account: Memory) -> Iterator[tuple[int, Move]]:
     """The moves and conversions of arguments by the program itself, prefetched or not, each with the number of its argument."""
-    entry = account.module.computations[account.module.entry] if account.module.entry else ()
-    numbers: dict[str, int] = {}
-    for it in (x.instruction for x in entry):
-        if it.parameter_number is not None and it.parameter_number < len(bench.structs):
-            numbers[it.name] = it.parameter_number
-        elif it.opcode in ("copy-start", "copy-done", "bitcast") and it.operands[0].name in numbers:
-            numbers[it.name] = numbers[it.operands[0].name]
+    numbers, _readers = _uses(bench, account)
     for move in relayouts(account.module):
-        k = numbers.get(move.line.instruction.operands[0].name)
+        k = numbers.get(move.line.instruction.operand_names[0])
         if k is not None and not move.free and not move.overlapped:
             yield k, move
+
+
+def _uses(bench: _Bench, account: Memory) -> tuple[dict[str, int], dict[int, list[Located]]]:
+    """The names of arguments in the entry computation, prefetched ones too, and the lines that read each."""
+    entry = account.module.computations[account.module.entry] if account.module.entry else ()
+    numbers: dict[str, int] = {}
+    readers: dict[int, list[Located]] = {}
+    for line in entry:
+        it = line.instruction
+        if it.parameter_number is not None and it.parameter_number < len(bench.structs):
+            numbers[it.name] = it.parameter_number
+        elif it.opcode in ("copy-start", "copy-done", "bitcast") and it.operand_names[0] in numbers:
+            numbers[it.name] = numbers[it.operand_names[0]]
+        else:
+            for k in {numbers[name] for name in it.operand_names if name in numbers}:
+                readers.setdefault(k, []).append(line)
+    return numbers, readers
+
+
+def _still(bench: _Bench, account: Memory, change: _Change) -> bool:
+    """Whether nothing changes but the argument, so that HBM at its peak follows.
+
+    Not where the program moves or converts it, where a result takes its memory in another shape, where it is brought into another shape
+    anew, or where an operation that is no fusion reads it: that takes no conversion in. What is donated is written over in place if it is
+    read no more when its result is written; complex numbers are two arrays on their way.
+    """
+    if {k for k, _ in _moves_of(bench, account)} & {*change.layouts, *change.given} or bench.donated & {*change.given}:
+        return False
+    _numbers, readers = _uses(bench, account)
+    for k in change.donated:
+        last = max((line.line for line in readers.get(k, ()) if not line.instruction.is_root), default=0)
+        if last > _first_result(account, bench.shape(k)) or str(bench.structs[k].dtype).startswith("complex"):
+            return False
+    fused = all(line.instruction.opcode == "fusion" for k in change.given for line in readers.get(k, ()))
+    return fused and (not change.given or change.kind == "type")
+
+
+def _first_result(account: Memory, shape: ArrayShape) -> int:
+    """The line that writes the first of the results which have the type and the dimensions of an array."""
+    lines = account.module.computations[account.module.entry] if account.module.entry else ()
+    body = {line.instruction.name: line for line in lines}
+    root = next(line for line in lines if line.instruction.is_root)
+    found = [root.line]
+    for name in root.instruction.operand_names if root.instruction.opcode == "tuple" else ():
+        line, kind = body[name], body[name].instruction.shape
+        while line.instruction.opcode in ("get-tuple-element", "bitcast", "copy-done"):
+            line = body[line.instruction.operand_names[0]]
+        if isinstance(kind, ArrayShape) and (kind.element_type, kind.dimensions) == (shape.element_type, shape.dimensions):
+            found.append(line.line)
+    return min(found)
 
 
 def _orders(bench: _Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterator[_Change]:
@@ -419,11 +464,6 @@ def _together(changes: Sequence[_Change]) -> _Change:
                 whole, layouts={**whole.layouts, **c.layouts}, donated=whole.donated | c.donated, given={**whole.given, **c.given}
             )
     return whole
-
-
-def _still(bench: _Bench, change: _Change, moved: set[int]) -> bool:
-    """Whether nothing changes but the argument: the program leaves it as it lies, and no result takes its memory in another shape."""
-    return not moved & {*change.layouts, *change.given} and not bench.donated & {*change.given}
 
 
 def _tried(bench: _Bench, change: _Change, base: Measure, still: bool) -> tuple[_Change, Trial]:

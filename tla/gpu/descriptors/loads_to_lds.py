@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...access import Access, access
 from ...access.counting import Asked
 from ...access.memories import as_memory
+from ...core.arrays import as_int64
+from ...core.conversions import modulo, over
 from ...core.element import Element
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, TlaError
 from ...core.int_tuple import product_each, shown
 from ...core.ints import known
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import plus, times
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
 from ..instructions.elements import element_of, require_number
@@ -175,7 +178,7 @@ class _Tile(NamedTuple):
         numbers = tuple(int(n) for n in extents if n is not None)
         if not 1 <= math.prod(numbers) <= MOST:
             raise RangeError(f"loads_to_lds of {math.prod(numbers)} elements", f"1 to {MOST}", "give one stage")
-        places = offsets(layout).astype(np.int64).ravel(order="F") * (element.bits // 8) + base
+        places = plus(times(as_int64(offsets(layout)).ravel(order="F"), element.bits // 8), base)
         size = _MACHINES[arch].size
         if places.min() < 0 or places.max() + element.bits // 8 > size:
             worst = int(places.min() if places.min() < 0 else places.max())
@@ -195,8 +198,8 @@ class _Tile(NamedTuple):
             what = f"loads_to_lds of {len(self.places) * self.bits // 8} bytes"
             size = run * waves * self.bits // 8
             raise DivisibilityError(what, f"a multiple of {size}: {waves} waves of {LANES} lanes of {width} bits", "give a larger stage")
-        runs = np.argsort(self.places).reshape(-1, waves, LANES, each)
-        return runs.swapaxes(0, 1)
+        runs: npt.NDArray[Any] = np.argsort(self.places).reshape(-1, waves, LANES, each).swapaxes(0, 1)
+        return runs
 
     def of_threads(self, threads: Any, width: int) -> npt.NDArray[Any]:
         """The elements that a (thread, value) layout says."""
@@ -208,7 +211,8 @@ class _Tile(NamedTuple):
         table = offsets(threads)
         if table.min() < 0 or table.max() >= len(self.places):
             raise RangeError(f"loads_to_lds by {shown(threads)}", f"elements 0 to {len(self.places) - 1}", "give a layout onto the tile")
-        return table.reshape(-1, LANES, table.shape[1] // each, each).swapaxes(1, 2)
+        found: npt.NDArray[Any] = table.reshape(-1, LANES, table.shape[1] // each, each).swapaxes(1, 2)
+        return found
 
     def checked(self, dealt: npt.NDArray[Any], width: int, along: int | None) -> LoadsToLds:
         """The loads, once it is proved that each lane writes what it loads to its place, element by element."""
@@ -237,16 +241,15 @@ class _Tile(NamedTuple):
     def _along(self, dealt: npt.NDArray[Any], along: int | None) -> int:
         """The mode that the vectors go along, all of them, from a whole word of 4 bytes on."""
         steps = [math.prod(self.extents[:k]) for k in range(len(self.extents))]
-        first = int(dealt[0, 0, 0, 1] - dealt[0, 0, 0, 0])
-        mode = along if along is not None else next((k for k, d in enumerate(steps) if d == first and self.extents[k] > 1), None)
+        second, begin = (int(dealt[0, 0, 0, k]) for k in (1, 0))
+        mode = along if along is not None else next((k for k, d in enumerate(steps) if d == second - begin and self.extents[k] > 1), None)
         if mode is None or not 0 <= require_number("along", mode) < len(steps):
-            second, begin = (self._coordinate(dealt[0, 0, 0, k]) for k in (1, 0))
-            what = f"loads_to_lds of {shown(self.layout)}: {second} is behind {begin}"
+            what = f"loads_to_lds of {shown(self.layout)}: {self._coordinate(second)} is behind {self._coordinate(begin)}"
             raise DivisibilityError(what, "vectors along one mode", "swizzle whole vectors, or name the mode: along=0")
-        start = dealt[..., 0] // steps[mode] % self.extents[mode]
+        start = modulo(over(dealt[..., 0], steps[mode]), self.extents[mode])
         count = dealt.shape[-1]
-        inside = (start * self.bits % 32 == 0) & (start + count <= self.extents[mode])
-        follows = (dealt == dealt[..., :1] + steps[mode] * _range(count)).all(-1)
+        inside = (modulo(times(start, self.bits), 32) == 0) & (plus(start, count) <= self.extents[mode])
+        follows = (dealt == plus(dealt[..., :1], times(_range(count), steps[mode]))).all(-1)
         if (wrong := _first(~(inside & follows))) is not None:
             what = f"loads_to_lds of {shown(self.layout)}: the {count} elements from {self._coordinate(int(dealt[wrong][0]))} on"
             raise DivisibilityError(

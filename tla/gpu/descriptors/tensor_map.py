@@ -217,7 +217,7 @@ class _Map:
         return shape, strides
 
     def _entry(self, what: str, first: int) -> tuple[int, int, int]:
-        """What an entry of arrays of offsets stands for: its elements, and its bytes in shared memory and in the tensor.
+        """The elements that an entry of arrays of offsets stands for, and its bytes in shared memory and in the tensor.
 
         RangeError where a copy begins at an element within a group of packed ones.
         """

@@ -15,7 +15,7 @@ from ...core.cache import plain_memo
 from ...core.errors import LeafTypeError, ParseError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import known
-from . import amd, amx, copies, intel, tcgen05, warp, wgmma
+from . import amd, amx, copies, intel, simd, tcgen05, warp, wgmma
 from .arithmetic import ScaleIn
 from .atom import Atom, CopyAtom, Major, MMAAtom
 from .elements import CPP, as_element
@@ -26,7 +26,7 @@ from .entries import Entry, Family
 def _entries() -> dict[str, list[Entry]]:
     """The rows of every name without its namespaces: AMD has one name on several architectures."""
     out: dict[str, list[Entry]] = {}
-    for module in (warp, wgmma, tcgen05, copies, intel, amx, amd):
+    for module in (warp, wgmma, tcgen05, copies, intel, amx, simd, amd):
         for e in module.entries():
             out.setdefault(_plain_name(e.name), []).append(e)
     return out

@@ -15,7 +15,6 @@ from ..program import Program
 from ..resources import ARCHITECTURES
 from ..source import Parts, Source
 from ..trace import OWN_NAME, sizes_of
-from ..whole_tiles import with_whole_tiles
 from . import c, cuda, hip
 
 #: A target's name -> the function that writes a program.
@@ -33,7 +32,7 @@ def require_target(target: str, arch: str | None) -> None:
 
 def source_of(program: Program, target: str, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:
     """The text of a program by a target's name. Raises what Kernel.source raises."""
-    return TARGETS[target](Parts(with_whole_tiles(program), name, _order(program, parameters), checked))
+    return TARGETS[target](Parts(program, name, _order(program, parameters), checked))
 
 
 def _order(program: Program, given: str | Sequence[str] | None) -> tuple[str, ...]:

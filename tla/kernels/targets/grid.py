@@ -19,6 +19,7 @@ from ..program import Program
 from ..resources import alignment, placed
 from ..source import Form, Parts, Source, shared_bytes
 from ..text import Writer
+from ..whole_tiles import with_whole_tiles
 
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
@@ -45,6 +46,7 @@ class Runtime(NamedTuple):
 
 def write_grid(parts: Parts, runtime: Runtime) -> Source:
     """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
+    parts = parts._replace(program=with_whole_tiles(parts.program))
     p, language = parts.program, C_FAMILY[runtime.name]
     writer = Writer(p, language, "{}[{}]", runtime.others, runtime.instructions(bool(p.tmem)))
     blocks = [*writer.blocks()]

@@ -18,7 +18,8 @@ from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
 from ..allocation import place_of
-from ..instructions import Cells, Instructions, MovedTile, Registers, Tile, lanes_and_rows, stores_rows
+from ..instructions import Cells, Instructions, MovedTile, Part, Registers, Tile, lanes_and_rows, stores_rows
+from . import vectors
 
 
 class Lanes(Instructions):
@@ -142,6 +143,14 @@ class Lanes(Instructions):
         call = f"{name}({', '.join(arguments.get(x, f'{x.lower()}_tile') for x in 'DABC')});"
         gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
         return ["{", *(f"    {line}" for line in (*gathered, call)), "}"] if gathered else [call]
+
+    def by_vectors(self, atom: MMAAtom, extents: tuple[int, int, int], parts: dict[str, Part]) -> list[str]:
+        form = vectors.Form(atom, extents, parts)
+        name = self._named(atom.instruction.replace(".", "_"), form.key)
+        if name not in self.functions:
+            self.functions[form.type_name] = [form.type_definition]
+            self.functions[name] = form.function(name)
+        return [f"{name}({', '.join(f'&{parts[x].place}' for x in form.names)});"]
 
     def _gathered(self, name: str, tile: Tile) -> list[str]:
         """The lines that make an array of a tile in shared memory."""

@@ -66,7 +66,9 @@ def shared_layout(shape: Sequence[int], transforms: str, bits: int) -> Layout | 
     layout = _row_major(digits, len(extents))
     if span == PIECE:
         return layout
-    return ComposedLayout(Swizzle[(span // PIECE).bit_length() - 1, (8 * PIECE // width).bit_length() - 1, 3](), Int[0](), layout)
+    swizzle = Swizzle[(span // PIECE).bit_length() - 1, (8 * PIECE // width).bit_length() - 1, 3]()
+    found: ComposedLayout = ComposedLayout(swizzle, Int[0](), layout)
+    return found
 
 
 def _cut(digits: list[_Digit], tiled: Tiled) -> list[_Digit]:

@@ -71,7 +71,7 @@ class Operand(NamedTuple):
 
 
 class _Later:
-    """What follows from the text of an instruction: worked out when it is first asked for, or known to the reader of printed lines."""
+    """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the reader of its line."""
 
     __slots__ = ("_attributes", "_metadata", "_operands", "called", "is_root", "name", "operand_names")
     name: str

@@ -5,6 +5,7 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -208,7 +209,8 @@ def header_list(header: str, key: str) -> str | None:
     return said(header, header_attributes(header), key)
 
 
-def header_attributes(header: str) -> dict[str, str]:
+@functools.lru_cache(1)  # of one module it is asked nine times
+def header_attributes(header: str) -> Mapping[str, str]:
     """The attributes of a header. ParseError for one that is cut, and for an attribute that is given twice."""
     found = _HEADER.match(header)
     return attributes_of(header, found.end() if found else 0)
