@@ -34,7 +34,7 @@ MAX_TERMS = 4
 
 
 class Lines(NamedTuple):
-    """Where an element lies: its number in the order of one side, rotated within its line.
+    """The place of an element: its number in the order of one side, rotated within its line.
 
     digits   of each dimension: what its coordinate adds to the number
     line     elements of a line
@@ -183,13 +183,13 @@ def _primes(steps: Steps) -> Steps:
 
 
 def _cut(steps: Steps, vector: int) -> int | None:
-    """How many of the first digits are a vector; None where none end there."""
+    """The number of the first digits that are a vector; None where none end there."""
     sizes = [*itertools.accumulate((n for n, _ in steps), lambda a, b: a * b, initial=1)]
     return sizes.index(vector) if vector in sizes else None
 
 
 def _digits(order: Steps, sizes: Sequence[int]) -> tuple[Parts, ...] | None:
-    """What each coordinate adds to an element's number in this order; None where the steps are not the digits of the tile."""
+    """The parts that each coordinate adds to an element's number in this order; None where the steps are not the digits of the tile."""
     found: list[list[tuple[int, int, int]]] = [[] for _ in sizes]
     stride = 1
     for n, step in order:
@@ -267,7 +267,7 @@ class _Found(NamedTuple):
 
 
 def _in_banks(banks_of: Integers, there: npt.NDArray[np.bool_], banks: int) -> Integers:
-    """How many words of each row are in each bank."""
+    """Count the words of each row in each bank."""
     import numpy as np
 
     rows = len(banks_of)

@@ -22,9 +22,9 @@ from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
 from . import plain_modes, pycute
+from .int_tuples import IntTuple
 from .pycute import (
     Integer,
-    IntTuple,
     LayoutBase,
     Tiler,
     cosize,

@@ -15,7 +15,7 @@ from ...core.errors import DivisibilityError, LeafTypeError, TlaError
 from ...core.layout import Layout as Exact
 from ...core.swizzle import Swizzle as ExactSwizzle
 from .. import pycute
-from ..pycute import IntTuple, has_none, is_int, is_tuple, product
+from ..int_tuples import IntTuple, closed, has_none, is_int, is_tuple, product
 from .tuples import Coordinate, IntTree, LayoutError, as_shape, compute_col_major_strides, normalize
 
 __all__ = [
@@ -257,7 +257,7 @@ def sliced(crd: Coordinate, layout: ComposedLayout) -> ComposedLayout:
     inner = layout.inner
     if isinstance(inner, ComposedLayout):
         return ComposedLayout(layout.outer, sliced(crd, inner), offset=layout.offset)
-    begin = inner._offset(pycute.closed(crd))
+    begin = inner._offset(closed(crd))
     return ComposedLayout(layout.outer, opened(inner(crd)), offset=layout.offset + begin)
 
 

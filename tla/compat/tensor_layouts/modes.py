@@ -13,7 +13,7 @@ from ...algebra import coalesce as merging
 from ...algebra.modes import slice_and_offset as exact_slice
 from ...core.errors import LeafTypeError
 from .. import pycute
-from ..pycute import product
+from ..int_tuples import closed, product
 from .expressions import (
     ComposedLayout,
     Layout,
@@ -260,7 +260,7 @@ def slice_and_offset(crd: Coordinate, layout: LayoutExpr) -> tuple[LayoutExpr, i
     """
     if isinstance(layout, Layout):
         rest = Layout.made(slice_modes(crd, layout.shape), slice_modes(crd, layout.stride))
-        return opened(rest), layout._offset(pycute.closed(crd))
+        return opened(rest), layout._offset(closed(crd))
     if coords_all_none(crd):
         return layout, 0
     if isinstance(layout.outer, Swizzle) and isinstance(layout.inner, Layout):

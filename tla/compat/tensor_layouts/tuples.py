@@ -13,7 +13,8 @@ from ...core import profiles
 from ...core.errors import LeafTypeError, TlaError
 from ...core.ints import IntTree as IntTree
 from .. import pycute
-from ..pycute import IntTuple, has_none, inner_product, is_int, is_tuple, prefix_product, product, tuple_max
+from ..int_tuples import IntTuple, has_none, is_int, is_tuple, prefix_product, product, tuple_max
+from ..pycute import inner_product
 from ..torch import suffix_product
 
 __all__ = [

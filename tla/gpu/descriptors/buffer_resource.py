@@ -215,11 +215,11 @@ def _extents(layout: Any) -> tuple[int, int]:
 
 def _buffers(given: npt.NDArray[Any], records: int, count: int, size: int) -> Iterator[tuple[int, int, Layout]]:
     """The buffers whose records are as far apart as the given ones: records of a group, 0 for no swizzle; stride [elements]; layout."""
-    stride = int(given[1, 0] - given[0, 0]) if records > 1 else count
+    stride = int(given[1, 0]) - int(given[0, 0]) if records > 1 else count
     yield 0, stride, Layout((records, count), (stride, static(1)))
     each = ELEMENT_BYTES // size
     for group in INDEX_STRIDES if records > 1 and ELEMENT_BYTES % size == 0 else ():
-        stride = int(given[group, 0] - given[0, 0]) // group if records > group else -(-count // each) * each
+        stride = (int(given[group, 0]) - int(given[0, 0])) // group if records > group else -(-count // each) * each
         if stride % each == 0 and stride >= count:
             groups, pieces = -(-records // group), -(-count // each)
             shape = (group, groups), (each, pieces)
