@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..linear import RadixLayout
 from .counting import access
@@ -23,7 +23,7 @@ from .through_rows import Digits, Rows, as_layout, common_digits, plain_sums, th
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Integers = npt.NDArray["np.int64"]
+    Integers = npt.NDArray[Any]  # of int64: of a known type numpy 2.5 types fewer methods
     import numpy as np
 
 #: Digits of threads or values: the extent, and what one more moves in each dimension.

@@ -14,7 +14,7 @@ from ..core.errors import RangeError
 from ..core.ints import as_static
 from ..core.layout import Layout
 from ..tensors.offsets import offsets
-from .digits import Digits, digits
+from .digits import Digits, digits, least
 from .swizzles import unswizzled
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _CUTS = (1, *(1 << k for k in range(1, 12)), *(3 << k for k in range(8)), *(5 <<
 
 def has_bounds(table: Table) -> bool:
     """Whether some coordinates, and not the first, have the offset -1, and none a lesser one."""
-    return int(table.min()) == -1 != int(table.flat[0])
+    return least(table) == -1 != int(table.flat[0])
 
 
 def layout_in_bounds(table: Table) -> Layout | ComposedLayout:

@@ -10,7 +10,7 @@ from ..core.errors import RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import Leaf
 from .between import swizzle_between
-from .digits import Digits, digits, least
+from .digits import Digits, digits, largest, least
 from .door import offsets_of
 from .swizzles import unswizzled
 from .tables import layout_of_table
@@ -196,7 +196,7 @@ def _map(one: Table, other: Table) -> Mend | None:
     """The layout that takes the one's offsets, where these are all from 0 on, to the other's, each to one of its own."""
     import numpy as np
 
-    size = int(one.max()) + 1
+    size = largest(one) + 1
     if least(one) < 0 or size > one.size:
         return None
     taken = np.full(size, -1)

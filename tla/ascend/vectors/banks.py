@@ -61,7 +61,7 @@ def _most(blocks: Any) -> tuple[int, int]:
     """The bank group that most blocks lie in, and how many."""
     import numpy as np
 
-    counts = np.bincount(blocks % GROUPS, minlength=GROUPS)
+    counts: Any = np.bincount(blocks % GROUPS, minlength=GROUPS)  # numpy 2.5 types its methods for arrays of a known type alone
     return int(counts.argmax()), int(counts.max())
 
 

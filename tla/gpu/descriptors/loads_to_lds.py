@@ -208,7 +208,7 @@ class _Tile(NamedTuple):
         if len(sizes) != 2 or None in sizes or (sizes[0] or 1) % LANES or (sizes[1] or 1) % each:
             what = f"loads_to_lds by {shown(threads)}"
             raise RankError(what, f"(thread, value), waves of {LANES} threads, {each} values a load", "give a layout onto the tile's index")
-        table = offsets(threads)
+        table: Any = offsets(threads)
         if table.min() < 0 or table.max() >= len(self.places):
             raise RangeError(f"loads_to_lds by {shown(threads)}", f"elements 0 to {len(self.places) - 1}", "give a layout onto the tile")
         found: npt.NDArray[Any] = table.reshape(-1, LANES, table.shape[1] // each, each).swapaxes(1, 2)
