@@ -211,7 +211,7 @@ class _Pipes:
     """The pipes of a core at one time: from which cycle on each is free, which flags are up since when, and what unit flags hand over."""
 
     def __init__(self) -> None:
-        self.free = dict.fromkeys(PIPES, 0)
+        self.free: dict[str, int] = dict.fromkeys(PIPES, 0)
         self.flags: dict[tuple[str, int], deque[int]] = {}
         self.handed = {"M": (0, 0), "FIX": (0, 0)}  # when the last Mmad and the last Fixpipe with a unit flag began and ended
 
@@ -223,7 +223,7 @@ class _Pipes:
     def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
         """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the order of issue."""
         if isinstance(s, PipeBarrier):
-            self.free = dict.fromkeys(PIPES, self.end) if s.pipe == "ALL" else self.free
+            self.free = {pipe: self.end for pipe in PIPES} if s.pipe == "ALL" else self.free
             return
         first, second = ends_of(s.event)
         if isinstance(s, SetFlag):

@@ -120,7 +120,7 @@ class NVMMASharedLayout(Parameters):
 
     swizzle_byte_width: int
     element_bitwidth: int
-    rank: int = 2
+    rank: int = 2  # pyright: ignore[reportIncompatibleMethodOverride]  # as Gluon has it, a parameter here
     transposed: bool = False
     fp4_padded: bool = False
     cga_layout: Any = ()
