@@ -223,7 +223,8 @@ class _Pipes:
     def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
         """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the order of issue."""
         if isinstance(s, PipeBarrier):
-            self.free = {pipe: self.end for pipe in PIPES} if s.pipe == "ALL" else self.free
+            if s.pipe == "ALL":
+                self.free.update(dict.fromkeys(PIPES, self.end))
             return
         first, second = ends_of(s.event)
         if isinstance(s, SetFlag):
