@@ -107,7 +107,7 @@ FAULTS = {
         "copy_if(VECTORS, elem_less(make_identity_tensor(source.shape), (99, 99, 99)), source, registers)",
         "copy_if(VECTORS",
     ),
-    "transpose: no barrier": ("transpose", "    barrier()\n", "", "copy_if(elem_less(inside, D.shape)"),
+    "transpose: no barrier": ("transpose", "        barrier()\n", "", "copy_if(elem_less(inside, D.shape)"),
     "transpose: no predicate on the way in": ("transpose", "elem_less(inside, S.shape)", "elem_less(inside, (99, 99))", "copy_if("),
     "transpose: no predicate on the way out": ("transpose", "elem_less(inside, D.shape)", "elem_less(inside, (99, 99))", "copy_if("),
     "transpose: the tile of the other coordinate": (
