@@ -15,7 +15,7 @@ import pytest
 import tla
 from tla import CoordSwizzle, E, Int, MakeTensor, Swizzle, ascend, dim, parse, xla
 from tla.core.value import Record, Value
-from tla.linear import radix
+from tla.linear import LinearLayout, radix
 
 from sources import nodes
 
@@ -32,6 +32,7 @@ VALUES = [
     dim("M") < 4,
     Int[4],
     ascend.half,
+    LinearLayout({"lane": [(1,), (2,)]}, {"offset": 4}),
     radix("lane=(4,3):(1,16) -> offset=(2^4,3)"),
     xla.parse_shape("bf16[<=8,?]{1,0:T(8,128)(2,1)S(1)}"),
     xla.ArrayLayout((1, 0), (("*", 2),), split_configs=[(1, [200])]),
@@ -64,7 +65,7 @@ def test_a_value_is_immutable(x):
 
 
 def test_every_kind_of_value_is_tried():
-    abstract = {"AnyLayout", "Basis", "Record", "TokenShape", "OpaqueShape"}  # the last two have no fields
+    abstract = {"AnyLayout", "Bases", "Basis", "Built", "Record", "TokenShape", "OpaqueShape"}  # the last two have no fields
     assert {kind.__name__ for kind in kinds() if kind.__module__.startswith("tla.")} - abstract == {type(x).__name__ for x in VALUES}
 
 
@@ -98,9 +99,11 @@ def test_a_record_with_another_field_is_checked():
 
 
 def test_every_record_is_frozen():
-    """All dataclasses but those that are filled step by step, while a program is read or a picture painted."""
+    """All dataclasses but those that are filled step by step, while a program is read, a picture painted or a block runs."""
     made = {x for module, _path in modules() for x in vars(module).values() if isinstance(x, type) and "__dataclass_params__" in vars(x)}
     assert {f"{x.__module__}.{x.__name__}" for x in made if not x.__dataclass_params__.frozen} == {
+        "tla.kernels.allocation.Allocation",
+        "tla.kernels.launch.Launch",
         "tla.xla.programs.values.Flow",
         "tla.xla.programs.values.Value",
         "tla.viz.placement.Canvas",

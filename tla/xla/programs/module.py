@@ -5,12 +5,12 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, printable
 from ...core.reader import nearest
 from .instruction import Instruction, attributes_of
@@ -209,7 +209,7 @@ def header_list(header: str, key: str) -> str | None:
     return said(header, header_attributes(header), key)
 
 
-@functools.lru_cache(1)  # of one module it is asked nine times
+@plain_memo  # of one module it is asked nine times
 def header_attributes(header: str) -> Mapping[str, str]:
     """The attributes of a header. ParseError for one that is cut, and for an attribute that is given twice."""
     found = _HEADER.match(header)
