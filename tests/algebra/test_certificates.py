@@ -190,7 +190,7 @@ def test_it_is_plain_data_that_the_shell_checks(tmp_path):
         ("composition", (MakeLayout(dims("n")), parse("_2:_1")), LeafTypeError, "give numbers"),
         ("composition", (parse("(_4,_4):(_1,_4)"), (Int[2](), Int[2]())), LeafTypeError, "each mode"),
         ("composition", (parse("(_4,_4):(_1@0,_1@1)"), 2), LeafTypeError, "give numbers"),
-        ("coalesce", (parse("(4,2):(1,4)"),), LeafTypeError, "Int[n]()"),
+        ("coalesce", (parse("(4,2):(1,4)"),), LeafTypeError, "write static(layout)"),
         ("left_inverse", (parse("(_4,_2):(_0,_1)"),), LeafTypeError, "filter_zeros"),
         ("logical_divide", (parse("_8:_1"), parse("_2:_0")), LeafTypeError, "filter_zeros"),
         ("complement", (parse("(_2,_2):(_1,_1)"),), InjectivityError, ""),
