@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...core.composed import ComposedLayout
-from ...core.errors import RangeError, RankError
+from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import shown
 from ...core.ints import Int
 from ...core.layout import Layout
@@ -49,6 +49,8 @@ def shared_layout(shape: Sequence[int], transforms: str, bits: int) -> Layout | 
     >>> print(shared_layout((64, 32), "TransposeTransform(permutation=(1, 0))", 32))
     (_64,_32):(_1,_64)
     """
+    if not isinstance(shape, (list, tuple)):
+        raise LeafTypeError(f"shared_layout: the shape {shown(shape)}", "a list of extents", "write (64, 128)")
     extents = tuple(integer("shared_layout: an extent", n) for n in shape)
     width = power_of_two("shared_layout: bits", bits)
     if min(extents, default=1) < 1 or width > 8 * PIECE:
