@@ -54,6 +54,10 @@ _SHARED = {
 _AMD = {"gfx90a": (64, 512), "gfx942": (64, 512), "gfx950": (160, 512)}
 #: A target's name -> its architectures' names.
 ARCHITECTURES = {"cuda": re.compile(r"sm_\d{2,3}[af]?"), "hip": re.compile(r"gfx[0-9a-f]{3,4}")}
+#: Those with tcgen05; those whose tcgen05.mma has kind::i8; those with the instructions of sm_103 alone.
+_TENSOR_MEMORY = {f"sm_{x}{ending}" for x in (100, 101, 103, 110) for ending in "af"}
+_TENSOR_MEMORY_OF_BYTES = {"sm_100a", "sm_101a", "sm_110a"}
+_TENSOR_MEMORY_OF_103 = {"sm_103a"}
 #: Of each thread of NVIDIA's, and of a multiprocessor, which are given out by eights.
 _MOST, _REGISTERS, _UNIT = 255, 65536, 8
 
@@ -107,8 +111,7 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
 def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
     """Require an architecture with tcgen05: sm_100a or sm_100f, or a newer one with tensor memory; of some kinds one alone."""
     first, of_bytes = atom.arch.removeprefix("sm"), isinstance(atom, MMAAtom) and atom.kind == "i8"
-    names = "103a" if first == "103" else "(100|101|110)a" if of_bytes else "(100|101|103|110)[af]"
-    if re.fullmatch(f"sm_{names}", arch) is None:
+    if arch not in (_TENSOR_MEMORY_OF_103 if first == "103" else _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY):
         expected = f"sm_{first}a{'' if first == '103' or of_bytes else f' or sm_{first}f'}"
         raise RangeError(f"{atom.name} on {arch}", expected, f"write arch='sm_{first}a'")
 

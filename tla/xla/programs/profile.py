@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -89,15 +90,20 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     Source: XLA xla/tsl/profiler/protobuf/xplane.proto.
     """
     reader = jax_module("jax.profiler").ProfileData
-    runs: list[_Run] = []
-    for file in _files(path):
-        data = file.read_bytes()
-        try:
-            planes = [*reader.from_serialized_xspace(data).planes]
-        except RuntimeError:
-            raise RangeError(f"{file}: {len(data)} bytes that are no XSpace", f"a trace, {_ENDING}", "the file may be cut") from None
-        runs += [run for plane in _planes(planes) for run in _runs(f"{file}:{plane.name}", plane)]
-    return _added_up(runs)
+    # Newer Pythons warn of the reader's classes where they are made, in C++: under "error" that would end the process.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _added_up(run for file in _files(path) for run in _runs_of_file(reader, file))
+
+
+def _runs_of_file(reader: Any, file: Path) -> Iterator[_Run]:
+    data = file.read_bytes()
+    try:
+        planes = [*reader.from_serialized_xspace(data).planes]
+    except RuntimeError:
+        raise RangeError(f"{file}: {len(data)} bytes that are no XSpace", f"a trace, {_ENDING}", "the file may be cut") from None
+    for plane in _planes(planes):
+        yield from _runs(f"{file}:{plane.name}", plane)
 
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
