@@ -11,7 +11,7 @@ import pytest
 
 from tla import TlaError, parse
 from tla.access import Load, Store, access, convert
-from tla.access.rounds import stays_in_warps
+from tla.access.rounds import within_warps
 from tla.linear import LinearLayout, bits, triton
 
 import hip
@@ -66,7 +66,7 @@ def small(plan):
 def way(rng, src, dst, width):
     """Nothing asked, or shuffles where they are possible, or a buffer of half the tile."""
     chosen = rng.randrange(4)
-    if chosen == 0 and stays_in_warps(src, dst):
+    if chosen == 0 and within_warps(src, dst, width):
         return {"through": "shuffle"}
     if chosen == 1:
         return {"through": "memory"}

@@ -1,11 +1,14 @@
-"""The tutorials' main loops in machine code: instructions and registers beside those of CuTe's own kernels."""
+"""The tutorials compiled: their main loops beside those of CuTe's own kernels, and their launches with CUDA's own headers."""
 
 import functools
 import json
+import re
+import subprocess
 
 import pytest
 
 import nvrtc
+from compiled import require
 from night import NIGHT
 from places import DATA
 from sources_of_kernels import kernel_examples
@@ -30,3 +33,26 @@ def test_a_main_loop_takes_no_more_than_cutes(name, tmp_path):
     most = MORE.get(name, (CUTE[name]["loop"], CUTE[name]["registers"]))
     assert (instructions <= most[0], registers <= most[1]) == (True, True), (instructions, registers, most)
     assert not {"LDL", "STL"} & {op.split(".")[0] for op in nvrtc.opcodes(cubin, tmp_path)}, "spills"
+
+
+@pytest.mark.parametrize("name", ["sgemm_1 gemm_nt", "sgemm_sm80 gemm_tn", "wgmma_tma_sm90 gemm_nt"])
+def test_a_launch_takes_cudas_own_headers(name, tmp_path):
+    """NVRTC compiles no host code: the launch is C++ with a call where a kernel is launched, so that g++ reads it."""
+    require("g++")
+    headers = [path.parent for path in nvrtc.installed("nvidia/**/include/cuda_runtime.h")]
+    headers = [folder for folder in headers if (folder / "crt/host_defines.h").exists()]
+    if not headers:
+        pytest.skip("needs the headers of CUDA: nvidia-cuda-runtime and nvidia-cuda-crt")
+    example, variant = name.split()
+    made, arguments, parameters = examples()[f"variants of {example}"]["VARIANTS"][variant]
+    text = made.source("cuda", *arguments, parameters=parameters).text
+    declared = re.search(r'extern "C" __global__ .*?(kernel_main\(.*\)) \{', text)[1].replace("__grid_constant__ ", "")
+    includes = "".join(f"{line}\n" for line in sorted({"#include <cuda_runtime.h>", *re.findall("#include <.*>", text)}))
+    requires = re.search(r"^__host__ __device__ __forceinline__ bool kernel_main_requires.*?^}\n", text, re.DOTALL | re.MULTILINE)
+    launch = re.sub(r"kernel_main<<<(.*?)>>>", r"configured(\1), kernel_main", text[text.rindex("#ifndef __CUDACC_RTC__") :])
+    source = tmp_path / "launch.cpp"
+    configured = "static inline void configured(dim3, unsigned, int, cudaStream_t) {}\n"
+    source.write_text(f"{includes}{configured}void {declared};\n{requires[0] if requires else ''}{launch}")
+    words = ["g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-isystem", headers[0], source]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -199,7 +199,7 @@ static CUresult encode(CUtensorMap *map, int type, int rank, void *address, cons
     }
     map->of = e; return CUDA_SUCCESS;
 }
-typedef decltype(&encode) PFN_cuTensorMapEncodeTiled;
+typedef decltype(&encode) PFN_cuTensorMapEncodeTiled_v12000;
 struct Counting { int expected, pending, bytes, ended; };
 static std::mutex counting; static std::condition_variable counted;
 static std::map<const void *, Counting> mbarrier_at; static std::vector<std::thread> loading;

@@ -15,7 +15,7 @@ from .exchanges import Exchanges
 from .lane_moves import lane_move
 from .machines import Machine
 from .plan import ConversionPlan
-from .rounds import within_warps
+from .rounds import stays_in_warps, within_warps
 from .sides import machine_of, on_one_tile
 from .steps import BYTE_BITS, WORD_BITS, Move, Shuffle, Step
 from .through_memory import through_memory
@@ -114,10 +114,12 @@ def convert(
     if through == "memory":
         return asked.by_memory("as asked")
     if steps is None:
+        stays = stays_in_warps(src, dst)
+        why = "lanes need many words of one lane at once" if stays else "values leave their warps"
         if through:
-            fix = 'write through="memory", or leave it out'
-            raise RangeError("convert through shuffles: values leave their warps", "layouts of which each warp holds what it did", fix)
-        return asked.by_memory("values leave their warps")
+            expected = "at most two at once" if stays else "layouts of which each warp holds what it did"
+            raise RangeError(f"convert through shuffles: {why}", expected, 'write through="memory", or leave it out')
+        return asked.by_memory(why)
     return asked.within(steps, "as asked") if through or isinstance(steps[0], Move) else asked.cheaper(steps)
 
 

@@ -23,8 +23,8 @@ from ..whole_tiles import with_whole_tiles
 
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
-#: The type of the driver's function that makes a tensor map. Source: the CUDA driver API, cudaTypedefs.h.
-_ENCODE = "PFN_cuTensorMapEncodeTiled"
+#: The driver's function that makes a tensor map, and its type, as CUDA 12 has it and later ones too. Source: the CUDA driver API, cudaTypedefs.h.
+_ENCODE, _ENCODE_TYPE = "cuTensorMapEncodeTiled", "PFN_cuTensorMapEncodeTiled_v12000"
 
 
 class Runtime(NamedTuple):
@@ -120,7 +120,7 @@ def _encoders(writer: Writer, name: str) -> list[str]:
         sizes = "".join(f", cuuint64_t {n}" for n in _sizes(made))
         *before, call = emit_tma(made).splitlines()
         lines += [
-            f"static inline CUresult {name}_map{k}({_ENCODE} {_ENCODE.removeprefix('PFN_')}, CUtensorMap &map, void *address{sizes}) {{",
+            f"static inline CUresult {name}_map{k}({_ENCODE_TYPE} {_ENCODE}, CUtensorMap &map, void *address{sizes}) {{",
             *(f"    {line}" for line in (*before, f"return {call}")),
             "}",
         ]
@@ -134,12 +134,16 @@ def _maps_made(writer: Writer, name: str) -> list[str]:
     lines = [
         "void *encode = nullptr;",
         "cudaDriverEntryPointQueryResult found;",
-        f'cudaError_t error = cudaGetDriverEntryPoint("{_ENCODE.removeprefix("PFN_")}", &encode, cudaEnableDefault, &found);',
+        "#if CUDART_VERSION >= 12050",
+        f'cudaError_t error = cudaGetDriverEntryPointByVersion("{_ENCODE}", &encode, 12000, cudaEnableDefault, &found);',
+        "#else",
+        f'cudaError_t error = cudaGetDriverEntryPoint("{_ENCODE}", &encode, cudaEnableDefault, &found);',
+        "#endif",
         "if (error != cudaSuccess) return error;",
     ]
     for k, (argument, made) in enumerate(writer.maps):
         given = "".join(f", {n}" for n in _sizes(made))
-        call = f"{name}_map{k}(reinterpret_cast<{_ENCODE}>(encode), map{k}, (void *){argument}{given})"
+        call = f"{name}_map{k}(reinterpret_cast<{_ENCODE_TYPE}>(encode), map{k}, (void *){argument}{given})"
         lines += [f"CUtensorMap map{k};", f"if ({call} != CUDA_SUCCESS) return cudaErrorInvalidValue;"]
     return lines
 
