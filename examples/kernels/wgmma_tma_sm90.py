@@ -49,7 +49,8 @@ def wgmma_of(major, canonical):
     def wgmma_tma_sm90(A, B, C, alpha, beta):
         """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
         steps, product = ceil_div(A.shape[1], BK), mma[thread()]
-        smem = [shared(np.float16, tile_to_shape(canonical, (rows, BK, Int[STAGES]()))) for rows in (BM, BN)]
+        # Tiles along K first: of M and N contiguous, 64 columns of K are then one box of TMA, and not 8.
+        smem = [shared(np.float16, tile_to_shape(canonical, (rows, BK, Int[STAGES]()), (2, 1, 3))) for rows in (BM, BN)]
         tma = [make_tma_copy("SM90_TMA_LOAD", matrix, s[_, _, 0]) for matrix, s in zip((A, B), smem)]
         full = mbarriers(STAGES)
         mine = product.partition_C(local_tile(C, (BM, BN), (block(0), block(1))))

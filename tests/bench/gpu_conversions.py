@@ -13,10 +13,12 @@ import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ARCH = "sm_90"
-COUNTER = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+#: Counted in the machine code's own instructions; l1tex__ counters have what waits for other warps as well.
+COUNTERS = [f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum" for op in ("ld", "st", "ldsm", "stsm")]
 
 
 def write(folder, count):
@@ -89,10 +91,13 @@ def execute(folder):
 
 def counted(folder):
     """The wavefronts of each plan by the hardware's counter, beside those of the plan."""
-    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", COUNTER, sys.executable, __file__, "execute", folder]
+    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS), sys.executable, __file__, "execute", folder]
     text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     lines = text[text.index('"ID"') :].splitlines() if '"ID"' in text else []
-    found = [int(float(line["Metric Value"].replace(",", ""))) for line in csv.DictReader(lines)]
+    of_kernel = Counter()
+    for line in csv.DictReader(lines):
+        of_kernel[int(line["ID"])] += int(line["Metric Value"].replace(",", ""))
+    found = [n for _id, n in sorted(of_kernel.items())]
     rows = json.loads((folder / "plans.json").read_text())
     if len(found) != len(rows):
         raise SystemExit(f"ncu counted {len(found)} of {len(rows)} kernels:\n{text[-2000:]}")

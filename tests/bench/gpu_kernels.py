@@ -7,13 +7,16 @@ are exact; they are timed on uniform random numbers. --small compares alone, as 
 """
 
 import argparse
+import csv
 import ctypes
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -438,6 +441,47 @@ def cute_milliseconds(program, case):
     return float(found[1]) if found else None
 
 
+#: What the hardware counts of a launch: wavefronts of shared memory by instructions, and sectors of global memory.
+COUNTERS = {
+    **{f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum": "shared read" for op in ("ld", "ldsm")},
+    **{f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum": "shared written" for op in ("st", "stsm", "ldgsts")},
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "global read",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": "global written",
+}
+
+
+def counted(case):
+    """What `check` counts of a case's first sizes."""
+    sys.path[:0] = [str(ROOT), str(KERNELS)]
+    kernel, _arguments, parameters = importlib.import_module(case.name).VARIANTS[case.variant]
+    rng = np.random.default_rng(0)
+    sizes = case.sizes(rng)
+    given = case.made(rng, sizes, True)
+    order = {name: k for k, name in enumerate(parameters.split())}
+    arrays, scalars = [x for x in given if isinstance(x, np.ndarray)], [given[order[n]] for n in ("alpha", "beta") if n in order]
+    found = Counter()
+    for row in kernel.check(*arrays, *scalars).conflicts:
+        found[f"{row.memory.split()[0]} {'written' if row.writes else 'read'}"] += row.wavefronts
+    return found
+
+
+def beside_hardware(folder, arch):
+    """Each kernel's table of accesses beside ncu's counters; what a compiler makes one access of several has fewer."""
+    cases = [c for c in CASES if c.name not in ("flash_attention", "im2col", "pack_tiles")]
+    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS), sys.executable, __file__]
+    command += ["--small", "1", "--arch", arch, "--folder", folder, "--only", *{c.name for c in cases}]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    of_kernel = {}
+    for line in csv.DictReader(line for line in text.splitlines() if line.startswith('"')):
+        of_kernel.setdefault(int(line["ID"]), Counter())[COUNTERS[line["Metric Name"]]] += int(line["Metric Value"].replace(",", ""))
+    for case, (_id, found) in zip(cases, sorted(of_kernel.items())):
+        stated = counted(case)
+        for kind in sorted({*COUNTERS.values()}):
+            if stated[kind] or found[kind]:
+                mark = "" if stated[kind] == found[kind] else "  DIFFERS"
+                print(f"{case.name} {case.variant}: {kind}: check {stated[kind]:,}, hardware {found[kind]:,}{mark}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arch", default="sm_90a")
@@ -445,7 +489,11 @@ def main():
     parser.add_argument("--small", type=int, help="compare so many sizes, and time nothing")
     parser.add_argument("--cutlass", type=Path)
     parser.add_argument("--folder", type=Path, help="where what is compiled is kept")
+    parser.add_argument("--counters", action="store_true", help="compare the counts of check with ncu's")
     chosen = parser.parse_args()
+    if chosen.counters:
+        beside_hardware(chosen.folder, chosen.arch)
+        return
     cases = [c for c in CASES if not chosen.only or c.name in chosen.only]
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
         folder = chosen.folder or Path(name)
