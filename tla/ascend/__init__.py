@@ -29,6 +29,8 @@ from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend95
 from .dispatch import dispatches
 from .padding import IsNeedPadding
 from .programs import (
+    AnyMatmulBlock,
+    Assign,
     Buffer,
     Copied,
     Estimate,
@@ -120,8 +122,10 @@ __all__ = [  # and float, which `import *` must not take from Python
     "L0C",
     "NC1HWC0",
     "NDC1HWC0",
+    "AnyMatmulBlock",
     "Architecture",
     "Ascend950",
+    "Assign",
     "AtlasA2",
     "AtlasA3",
     "Banks",
