@@ -27,7 +27,7 @@ from .trace import PIPES, Event, ends_of, number, of_body
 
 
 class Access(NamedTuple):
-    """What a pipe did to a stage of a buffer last."""
+    """The last thing that a pipe did to a stage of a buffer."""
 
     pipe: str
     buffer: str
@@ -154,7 +154,7 @@ class Order:
 
 
 class Proof(NamedTuple):
-    """What is wrong, and how many states and blocks were gone through."""
+    """The findings of a proof, and how many states and blocks were gone through."""
 
     findings: tuple[Finding, ...]
     states: int
@@ -232,19 +232,19 @@ class _Walk:
         return order.state, tuple((n, x) for n, x in values.items() if n.endswith("Stage") and n != "fillStage")
 
     def begin(self, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
-        """What is wrong before the first block, and the state there."""
+        """Take what stands before the first block: what is wrong there, and the state."""
         order, values = Order(self.program), self._values({**sizes, **self.tiles.depths(self.tiles.fewest)[0]})
         order.take(of_body(self.program, [s for s in self.before if not isinstance(s, Assign)], values))
         return order.findings, self._at(order, values)
 
     def block(self, at: _At, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
-        """What is wrong in a block of these sizes that begins in a state, and the state behind it."""
+        """Take a block of these sizes that begins in a state: what is wrong there, and the state behind it."""
         order, values = Order(self.program, at[0]), self._values(sizes, at[1])
         order.take(of_body(self.program, self.loop.body, values))
         return order.findings, self._at(order, values)
 
     def end(self, at: _At) -> list[Finding]:
-        """What is wrong behind the last block."""
+        """Take what stands behind the last block: what is wrong there."""
         order = Order(self.program, at[0])
         order.take(of_body(self.program, self.after, {}))
         return [

@@ -104,7 +104,7 @@ class Sizes:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What lies behind the tile, by the size of the matrix; that it is 0 or more is what a tile's size is."""
+        """The rest behind the tile by the size of the matrix: 0 or more, as a tile's size is what is left at most."""
         return {str(self.rest): self.whole - self.start - self.size}
 
 

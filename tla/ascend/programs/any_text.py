@@ -18,7 +18,7 @@ from .block import Plan
 from .statements import Assign, Part, Program, walk
 from .text import global_tensor, memories, require_names, statement_text
 
-#: What AscendC has no function of integers for.
+#: Functions of integers that AscendC has not.
 _FUNCTIONS = (
     "static __aicore__ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }",
     "static __aicore__ inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }",
