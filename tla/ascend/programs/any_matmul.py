@@ -24,6 +24,7 @@ from .any_sizes import CORE, CORES, AnyCore, buffers_of, conditions_of
 from .any_text import ascendc
 from .block import Plan
 from .check import FEW_FRACTALS, Report, check_program
+from .dsl import dsl
 from .matmul import MatmulBlock, both, executed, tensors_of
 from .statements import Buffer, Program
 from .text import catlass_of, require_language
@@ -237,9 +238,9 @@ class AnyMatmulBlock:
         """The kernel as text, for problems of any size on any number of cores.
 
         language   "ascendc": every statement, in its loops, with the names of sizes as parameters; "catlass": the types of
-                   BasicMatmulTla
+                   BasicMatmulTla; "dsl": CATLASS's Python DSL, for Ascend950
         name       of the kernel
-        Raises     LeafTypeError for what CATLASS's kernel does not compute, and for types without a name; RangeError for
+        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute, and for types without a name; RangeError for
                    another language
 
         >>> from tla import dims
@@ -251,9 +252,11 @@ class AnyMatmulBlock:
         Source: AscendC; CATLASS examples/13_basic_matmul_tla.
         """
         require_language(language, name)
+        proved = f"proved by tla for ({', '.join(map(str, self.problem))}) on any number of cores"
         if language == "catlass":
-            told = f"({', '.join(map(str, self.problem))})"
-            return catlass_of(self.plan, repr(self.swizzle), f"proved by tla for {told} on any number of cores", name)
+            return catlass_of(self.plan, repr(self.swizzle), proved, name)
+        if language == "dsl":
+            return dsl(self.plan, self.swizzle, proved, name)
         return ascendc(self.plan, self.program, self.conditions, repr(self.swizzle), name)
 
 

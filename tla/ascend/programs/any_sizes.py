@@ -127,8 +127,8 @@ class AnyCore(Core):
         super().__init__(replace(plan, a=a, b=b, c=c))
         self.rows = dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
         self.buffers = buffers_of(plan)
-        self.stage = {name: _stage(f"{name}Stage", self._stages_of(name)) for name in self.next}
-        self.fill_stage = _stage("fillStage", self._stages_of("l1"))
+        self.stage = {name: _stage(f"{name}Stage", self.stages_of(name)) for name in self.next}
+        self.fill_stage = _stage("fillStage", self.stages_of("l1"))
         self.tiles, self.k_tile, self.tile_k = dim("tiles"), index("kTile", FAR), dim("tileK", at_most=k)
         deep = plan.tiling.l0[2]
         self.parts, self.k_part, self.part_k = (
@@ -314,10 +314,11 @@ class AnyCore(Core):
 
     def _next(self, name: str) -> Iterator[Any]:
         """The next stage of a buffer."""
-        stage, count = self.stage[name], self._stages_of(name)
+        stage, count = self.stage[name], self.stages_of(name)
         yield from [Assign(stage, (stage + 1) % count)] if known(stage) is None else ()
 
-    def _stages_of(self, name: str) -> int:
+    def stages_of(self, name: str) -> int:
+        """The number of stages of l1, l0A, l0B or l0C."""
         return self.plan.tiling.stages[name.replace("l", "L")]
 
 

@@ -114,11 +114,13 @@ class MatmulBlock:
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.
 
-        language   "ascendc": every statement that check looks at, those that repeat in loops; for this problem alone. "catlass": the types
-                   of CATLASS's BasicMatmulTla, for problems of any size
+        language   "ascendc": every statement that check looks at, those that repeat in loops; for this problem alone.
+                   For problems of any size: "catlass": the types of CATLASS's BasicMatmulTla; "dsl": the kernel in CATLASS's
+                   Python DSL, which is for Ascend950, with the same flags, stages and tiles
         name       of the kernel
-        Raises     LeafTypeError for what CATLASS's kernel does not compute (biases, an epilogue, slices of k, other stages and swizzles),
-                   and for types without a name; RangeError for another language, and for more than a million statements
+        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute (biases, an epilogue, slices of k, other
+                   stages and swizzles), and for types without a name; RangeError for another language, and for more than
+                   a million statements
 
         >>> from tla.ascend import block
         >>> b = block((64, 64, 256), (64, 64, 64), (64, 64, 32))

@@ -16,8 +16,9 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ..element import CPP_NAMES
-from ..schedules import Schedule
+from ..schedules import BlockSwizzle, Schedule
 from .block import Plan
+from .dsl import dsl
 from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag
 from .trace import events
 
@@ -308,8 +309,15 @@ def _sizes(o: Any) -> tuple[Any, Any]:
     return m, n
 
 
+def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+    """The program of a block in CATLASS's DSL. Raises what MatmulBlock.text raises."""
+    given, _bracket, _arguments = schedule.swizzle.partition("[")
+    swizzle = BlockSwizzle(given, schedule.deal, schedule.order_of, offset=schedule.offset, direction=schedule.direction)
+    return dsl(plan, swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
+
+
 #: A language -> what writes a block in it.
-LANGUAGES = {"ascendc": ascendc, "catlass": catlass}
+LANGUAGES = {"ascendc": ascendc, "catlass": catlass, "dsl": _dsl}
 
 
 def require_language(language: object, name: object) -> None:
