@@ -115,7 +115,7 @@ def _by_tile(whole: Sizes, given: object) -> tuple[Sizes, Sizes]:
 
 
 def _by_count(whole: Sizes, given: object) -> tuple[Sizes, Sizes]:
-    """How many parts there are of each mode, no more than it has elements, and the tile that this makes."""
+    """The tile that so many parts make, and how many there are: no more than a mode has elements."""
     counts = tuple(map(min, whole, _positive("the parts of Conv3dIdentityBlockSwizzle", given, 4)))
     return tuple(-(-n // c) for n, c in zip(whole, counts)), counts
 

@@ -61,7 +61,7 @@ def to_both(
 
 
 def _halves(made: TransferInstruction, src: Side, dst: Side, mode: int, half: int) -> list[tuple[TransferInstruction, Side, Side]]:
-    """What each vector core has of an instruction, with the tiles of its half; nothing where the half has no valid element."""
+    """Each vector core's part of an instruction, with the tiles of its half, where that has valid elements."""
     found = []
     field = ("mSize", "nSize")[mode]
     fields = {**{name: n for name, n in made.parameters.items() if name != "dualDstCtl"}, field: half}

@@ -268,9 +268,8 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
     src = Layout((m, (ROWS, blocks_of(n, ROWS))), (ROWS, (1, p["srcStride"] * ROWS)), (m, n))
     if halves := p.get("dualDstCtl"):
         far = OTHER_CORE * 8 // element.bits
-        rows, columns = ((m // 2, 2), (p["dstStride"], far)), (n, 1)
-        if halves == 2:
-            rows, columns = (m, p["dstStride"]), ((n // 2, 2), (1, far))
+        rows: Any = ((m // 2, 2), (p["dstStride"], far)) if halves == 1 else (m, p["dstStride"])
+        columns: Any = (n, 1) if halves == 1 else ((n // 2, 2), (1, far))
         return Moved(Layout((rows[0], columns[0]), (rows[1], columns[1]), (m, n)), src)
     if form.startswith("CFG_ROW_MAJOR") or p.get("nz2ndEn"):
         return Moved(Layout((m, n), (p["dstStride"], 1)), src)
