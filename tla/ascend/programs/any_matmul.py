@@ -69,7 +69,7 @@ class AnyMatmulBlock:
         names = {str(n): n for n in self.problem if known(n) is None}
         core = AnyCore(self.plan, self.problem, self.swizzle)
         with assuming() as recorded:
-            body = tuple(core.statements())
+            body = tuple(core.any_blocks())
         program = Program(
             self.plan.arch,
             {**tensors_of(self.plan, self.problem[1]), **self.buffers},
@@ -99,8 +99,8 @@ class AnyMatmulBlock:
         Raises RangeError for values that break a fact of a name, Unproven for a size without one.
         """
         m, n, k = (x.at({**values, **named}) if known(x) is None else int(x) for x in self.problem)
-        if any(known(x) is None for x in (m, n, k)):
-            raise Unproven(f"the block of ({m},{n},{k})", "a value for each size", f"write at({m}=100)")
+        if left := [x for x in (m, n, k) if known(x) is None]:
+            raise Unproven(f"the block of ({m},{n},{k})", "a value for each size", f"write at(..., {left[0]}=100)")
         given = {**values, **named}
         for c in self.conditions:
             if not c.at({str(s): int(given[str(s)]) for s in self.program.parameters.values() if str(s) in given}):

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ...core.errors import RangeError
 from ...core.int_tuple import modes_of
 from ..transfers.steps import Loop, When, value_at
 from .check import FEW_FRACTALS, Finding
@@ -180,6 +181,8 @@ class Tiles(NamedTuple):
     depths: Callable[[int], Sequence[Mapping[str, int]]]
 
 
+#: The most states that are gone through: with many stages there are more.
+MOST_STATES = 1000
 #: More tiles of k than make new states.
 MANY = 1 << 12
 
@@ -193,6 +196,8 @@ def prove_order(program: Program, kinds: Sequence[Mapping[str, int]], tiles: Til
     findings, first = walk_.begin(kinds[0])
     found, todo, blocks = {first}, [first], 0
     while todo and not findings:
+        if len(found) > MOST_STATES:
+            raise RangeError(f"{len(found)} states of flags and stages", f"at most {MOST_STATES}", "take fewer stages")
         state = todo.pop()
         for sizes in kinds:
             last = min(tiles.most, tiles.fewest + walk_.turns(state, sizes) * tiles.period)

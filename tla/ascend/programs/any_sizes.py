@@ -178,7 +178,7 @@ class AnyCore(Core):
 
     # ------------------------------------------------------------------------------------------------- statements
 
-    def statements(self, _blocks: Any = None) -> Iterator[Any]:
+    def any_blocks(self) -> Iterator[Any]:
         """The statements of one core, whose number is `core`, of `cores`."""
         yield from self.begin()
         yield from (Assign(stage, 0) for stage in self.stage.values() if known(stage) is None)

@@ -44,7 +44,7 @@ def dsl(plan: Plan, swizzle: BlockSwizzle, proved: str, name: str) -> str:
     _require_dsl(plan)
     core = AnyCore(plan, dims("M N K"), swizzle)  # type: ignore[arg-type]
     with assuming():  # the DSL plans the transfers
-        body = tuple(core.statements())
+        body = tuple(core.any_blocks())
     m, n, k = plan.tiling.l1
     lines = _Lines(core, {"m": m, "n": n, "k": k, "deep": plan.tiling.l0[2]})
     return "\n".join(

@@ -136,6 +136,8 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
         return None
     m, n, k = (leaf(x) for x in given)
     names = [x for x in (m, n, k) if known(x) is None]
+    if names and any((known(x) or 1) < 1 or known(x) == 0 for x in (m, n, k)):
+        raise RangeError(f"the problem {shown((m, n, k))}", "sizes of 1 or more", "leave out what is empty")
     for x in names:
         if not isinstance(x, SymInt) or str(x) not in {str(s) for s in x.symbols}:
             raise LeafTypeError(f"the problem of a block: the size {x}", "a number, or the name of a size", 'write dim("M")')

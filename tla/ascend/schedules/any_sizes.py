@@ -38,7 +38,8 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
 
     Raises LeafTypeError for a swizzle whose blocks have no such form.
     """
-    if swizzle.deal is not in_turn or swizzle.order_of not in (zigzag, lines) or swizzle.rank != 3:
+    known = isinstance(swizzle, BlockSwizzle) and swizzle.deal is in_turn and swizzle.order_of in (zigzag, lines)
+    if not known or swizzle.rank != 3:
         fix = "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes"
         raise LeafTypeError(f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK", fix)
     if swizzle.order_of is lines:
