@@ -162,7 +162,7 @@ def test_ascendc_does_what_the_block_does(name, tmp_path):
     b = made(name)
     for core, blocks in enumerate(b.schedule.table):
         lines = log_of(b, "ascendc", tmp_path, core)
-        report = check(lines, tensors_of(b), [b._result(blocks)], b.plan.arch)
+        report = check(lines, tensors_of(b), [b.result(blocks)], b.plan.arch)
         assert report.holds, str(report)
         assert report.counts == b.check(core).counts
 
@@ -173,7 +173,7 @@ def test_catlass_does_what_the_block_does(name, tmp_path):
     b = made(name)
     for core, blocks in enumerate(b.schedule.table):
         lines = log_of(b, "catlass", tmp_path, core, b.problem)
-        report = check(lines, tensors_of(b), [b._result(blocks)], b.plan.arch)
+        report = check(lines, tensors_of(b), [b.result(blocks)], b.plan.arch)
         if name == "unit flags":  # BlockMmadTla gives MTE1_M whatever id is on the stack, as the text says
             assert {(f.kind, f.what.split()[1]) for f in report.findings} <= {("flag", "MTE1_M")}
             assert "an id of MTE1_M that is not set" in b.text("catlass")

@@ -8,7 +8,7 @@ import pytest
 from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
 from catlass_logs import ELEMENTS, LOGS, tensors_of
 
-from tla import MakeLayout, ascend, dim
+from tla import MakeLayout, ascend
 from tla.ascend import Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, zZ
 from tla.ascend.programs import Multiply, SetFlag
 from tla.ascend.programs.mmad import _require_aligned
@@ -67,7 +67,6 @@ def test_buffers_lie_side_by_side_and_never_over_one_another():
         ({"l1": (32, 40, 64), "l0": (32, 40, 32)}, "multiples of 16", {"l1": (32, 48, 64), "l0": (32, 48, 32)}),
         ({"a": int8, "b": int8, "c": int32, "l1": (32, 48, 64), "l0": (32, 48, 32)}, "multiples of 32", {"a": int8, "b": int8, "c": int32}),
         ({"a": (half, zZ)}, "a of the tag zZ", {"a": (half, RowMajor)}),
-        ({"problem": (dim("M"), 60, 70)}, "the problem of a block: (M,60,70)", {"problem": (40, 60, 70)}),
         ({"c": (half, ColumnMajor)}, "c of the tag ColumnMajor", {"c": (half, RowMajor)}),
         ({"a": "half"}, "for an element type", {"a": half}),
         ({"a": int8}, "a Mmad of int8 by half", {"a": half}),

@@ -156,9 +156,9 @@ def test_a_fault_in_a_block_is_found(fault, name):
     made = example(name, (70, 90, 150))
     program, blocks = made.programs[0], made.schedule.table[0]
     body, (places, change, number) = events_of(program), FAULTS[fault]
-    assert check_program(replace(program, body=tuple(body)), [made._result(blocks)]).holds
+    assert check_program(replace(program, body=tuple(body)), [made.result(blocks)]).holds
     changed = tuple(change(body, places(body)[number]))
-    assert not check_program(replace(program, body=changed), [made._result(blocks)]).holds
+    assert not check_program(replace(program, body=changed), [made.result(blocks)]).holds
 
 
 def test_stages_that_lie_over_one_another_are_found():
@@ -170,7 +170,7 @@ def test_stages_that_lie_over_one_another_are_found():
     for first, second in (("l1A0", "l1A1"), ("l1B0", "l1B1"), ("l0A0", "l0A1"), ("l0B0", "l0B1"), ("l1A1", "l1B0")):
         program = made.programs[0]
         buffers = {**program.buffers, second: replace(program.buffers[second], address=program.buffers[first].address)}
-        report = check_program(replace(program, buffers=buffers), [made._result(made.schedule.table[0])])
+        report = check_program(replace(program, buffers=buffers), [made.result(made.schedule.table[0])])
         assert "order" in {f.kind for f in report.findings}, (first, second)
 
 

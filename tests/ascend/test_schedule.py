@@ -203,6 +203,63 @@ def test_the_blocks_of_a_convolution_in_three_dimensions():
         assert [[b.n // channels // deep, b.n // channels % deep, b.n % channels, b.m] for b in blocks] == case["blocks"]
 
 
+def place_by_headers(number, down, across, offset, direction):
+    """(place, channel) of `GetBlockCoord` in conv/block/block_swizzle.hpp, in its own words."""
+    along, other = (down, across) if direction == 0 else (across, down)
+    loop, at, inside = -(-along // offset), number // (offset * other), number % (offset * other)
+    width = along - offset * at if at == loop - 1 else offset
+    major, minor = at * offset + inside % width, inside // width
+    if at % 2 == 1:
+        minor = other - minor - 1
+    return (major, minor) if direction == 0 else (minor, major)
+
+
+def test_convolutions_by_name_exhaustively():
+    """Every block of small convolutions of two and three dimensions, by the formulas of the headers."""
+    for (offset, direction), cores in itertools.product(itertools.product((1, 2, 3), (0, 1)), (1, 4)):
+        two, three = (x[offset, direction] for x in (ascend.Conv2dIdentityBlockSwizzle, ascend.Conv3dIdentityBlockSwizzle))
+        for loops in itertools.product((1, 2), (1, 3), (1, 2), (1, 2, 4)):
+            batches, high, wide, channels = loops
+            whole = (batches, 4 * high - 1, 3 * wide - 2, 16 * channels - 5)
+            found = two(whole, (4, 3, 16), cores=cores)
+            for task in range(batches * high * wide * channels):
+                batch, inner = divmod(task, high * wide * channels)
+                place, channel = place_by_headers(inner, high * wide, channels, offset, direction)
+                ho, wo = divmod(place, wide)
+                block = found[task % cores][task // cores]
+                assert block.coord == (batch, ho, wo, channel)
+                last = [ho == high - 1, wo == wide - 1, channel == channels - 1]
+                tails = [n - i * t if end else t for n, i, t, end in zip(whole[1:], (ho, wo, channel), (4, 3, 16), last)]
+                assert block.extents == (1, *tails)
+            assert sum(map(len, found)) == batches * high * wide * channels
+            n, d, c1, hw = loops
+            shape = (2 * n, d, 3 * c1, 5 * hw)
+            found = three(shape, loops, cores=cores)
+            for task in range(n * d * c1 * hw):
+                place, rest = place_by_headers(task, hw, n * d * c1, offset, direction)
+                block = found[task % cores][task // cores]
+                assert block.coord == (rest // (d * c1), rest // c1 % d, rest % c1, place)
+                assert block.start == (2 * block.coord[0], block.coord[1], 3 * block.coord[2], 5 * place)
+                assert block.extents == (2, 1, 3, 5)
+
+
+def test_parts_of_three_dimensions_that_do_not_divide_stay_inside():
+    """Five places in four parts are tiles of 2: the third has one, the fourth none; CATLASS's header has 2 and 5 - 6."""
+    (blocks,) = ascend.Conv3dIdentityBlockSwizzle((1, 1, 1, 5), (1, 1, 1, 4))
+    assert [(b.start[3], b.extents[3]) for b in blocks] == [(0, 2), (2, 2), (4, 1), (6, 0)]
+
+
+def test_offsets_at_run_time_give_the_blocks_of_those_in_brackets():
+    for name in ("GemmIdentity", "SplitkGemmIdentity", "StreamkGemmIdentity", "SingleCoreSplitkGemmIdentity"):
+        fixed, dynamic = getattr(ascend, f"{name}BlockSwizzle"), getattr(ascend, f"Dynamic{name}BlockSwizzle")
+        more = {"splitkFactor": 2} if name.startswith("Splitk") else {}
+        for offset, direction, m, n in itertools.product((1, 2, 3), (0, 1), (1, 3, 5), (2, 4)):
+            problem = (8 * m, 8 * n, 24)
+            found = dynamic(problem, (8, 8, 8), offset, direction, cores=3, **more)
+            assert found.table == fixed[offset, direction](problem, (8, 8, 8), cores=3, **more).table
+        assert repr(dynamic) == f"Dynamic{name}BlockSwizzle"
+
+
 def test_the_tiles_of_an_epilogue():
     for case in rows("tla/swizzles.json", "epilogue"):
         s = getattr(ascend, case["kind"])((*case["problem"],), (*case["tile"],), cores=case["cores"])

@@ -225,3 +225,22 @@ def test_words_of_a_transposed_a_lie_in_k_of_whole_16():
             with pytest.raises(Unproven) as error:
                 transfer(src, tight)
             assert error.value.reason.fix == f"lay dst out as MakeLayout[32, zZ]({m}, {k}, ld={ld}), which Mmad reads with kDirectionAlign"
+
+
+def test_scales_of_mx_types_tell_their_type():
+    """MxScalezZ and MxScalenN are layouts of fp8_e8m0 alone."""
+    rng = random.Random(53)
+    for _ in range(40):
+        m, k = rng.randint(1, 90), 2 * rng.randint(1, 20)
+        side, tag, local = rng.choice(
+            [("A", "MxScaleRowMajorA", "MxScalezZ"), ("A", "MxScaleColumnMajorA", "MxScalezZ"), ("B", "MxScaleRowMajorB", "MxScalenN")]
+        )
+        sizes, room = ((m, k), (96, 48)) if side == "A" else ((k, m), (48, 96))
+        gm, l1, l0 = (
+            MakeTensor(None, MakeLayout[ascend.fp8_e8m0, getattr(ascend, t)](*n), position=place)
+            for t, n, place in ((tag, sizes, "GM"), (local, room, "L1"), (local, sizes, f"L0{side}Mx"))
+        )
+        for src, dst in ((gm, l1), (GetTile(l1, (0, 0), sizes), l0)):
+            told = ascend.transfer(src, dst, ascend.Ascend950)
+            assert told == ascend.transfer(src, dst, ascend.Ascend950, element=ascend.fp8_e8m0)
+            assert told[0].element == ascend.fp8_e8m0

@@ -123,23 +123,27 @@ def problem_of(rng, small=True):
     return tuple(e if rng.random() < 0.3 else o for e, o in zip(edge, odd))
 
 
-def numbers(rng, b):
-    """Arrays for a block, and the product of them, by numpy."""
-    m, n, k = b.problem
+def numbers(rng, problem, plan):
+    """Arrays for a problem, and the product of them, by numpy."""
+    m, n, k = problem
     x, y = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n))
-    bias = rng.integers(-9, 10, n) if b.plan.bias else None
+    bias = rng.integers(-9, 10, n) if plan.bias else None
     wanted = x @ y + (0 if bias is None else bias)
-    if b.plan.scale is not None:
-        wanted = wanted * b.plan.scale
-    return (x, y, bias), np.maximum(wanted, 0) if b.plan.relu else wanted
+    if plan.scale is not None:
+        wanted = wanted * plan.scale
+    return (x, y, bias), np.maximum(wanted, 0) if plan.relu else wanted
 
 
-def equal_to_numpy(name, seed, small=True):
-    """The problem of a seed, if the block that an example has for it is not equal to numpy; None if it is."""
+def equal_to_numpy(name, seed, small=True, made=None):
+    """The problem of a seed, if the block that an example has for it is not equal to numpy; None if it is.
+
+    made   a block of sizes that are names, which is executed instead
+    """
     rng = np.random.default_rng(seed)
-    b = example(name, problem_of(rng, small), small)
-    given, wanted = numbers(rng, b)
+    problem = problem_of(rng, small)
+    b = made or example(name, problem, small)
+    given, wanted = numbers(rng, problem, b.plan)
     found = b.execute(*given)
     if ascend.half == b.plan.c.element:
         wanted = wanted.astype(np.float16)
-    return None if (np.asarray(found, np.float64) == wanted).all() else b.problem
+    return None if (np.asarray(found, np.float64) == wanted).all() else problem

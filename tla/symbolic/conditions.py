@@ -156,7 +156,7 @@ class Condition(Value, Displayed):
         >>> (M <= N).at({"M": 3, "N": 5})
         True
         """
-        given = {name: int(leaf(n)) for name, n in values.items()}
+        given = {name: n if type(n) is int else int(leaf(n)) for name, n in values.items()}
         try:
             return self._at(given)
         except KeyError as name:

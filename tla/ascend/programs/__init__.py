@@ -1,14 +1,18 @@
 """Programs of one core, checked and executed; blocks of matrix products; what kernels of others have logged."""
 
+from .any_matmul import AnyMatmulBlock
 from .check import Copied, Finding, Product, Report, check
 from .estimate import Estimate, Rates, Span
-from .matmul import MatmulBlock, Work, block
+from .make_block import block
+from .matmul import MatmulBlock, Work
 from .mmad import MmadInstruction, mmad
 from .origins import Term
 from .planning import Planned, Tried, plan
-from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 
 __all__ = [
+    "AnyMatmulBlock",
+    "Assign",
     "Buffer",
     "Copied",
     "Estimate",

@@ -98,7 +98,7 @@ class Plan:
 
     def move(self, src: Tensor, dst: Tensor, element: Element, **options: Any) -> tuple[TransferInstruction, ...]:
         """The instructions of a transfer."""
-        return tuple(transfer(src, dst, self.arch, element=element, **options))
+        return transfer(src, dst, self.arch, element=element, **options)
 
     def memory(self, name: str) -> Tensor:
         """A buffer of the core as a tensor."""
@@ -139,11 +139,11 @@ class Plan:
         """The instructions that move n biases from L1 to the table of biases."""
         return self.move(GetTile(self.memory("l1Bias"), (0,), (n,)), self.memory("bt"), self.total)
 
-    def store(self, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[TransferInstruction, ...]:
-        """The instructions that move the accumulators of a block to global memory."""
+    def store(self, start: tuple[int, int], sizes: tuple[int, int], rows: Any = None) -> tuple[TransferInstruction, ...]:
+        """The instructions that move the accumulators of a block to global memory; rows: those that were multiplied."""
         m, n = sizes
         dst = GetTile(self._gm(self.c), start, sizes)
-        src = MakeTensor(None, L0C(self.rows(m), n).layout, position="L0C")
+        src = MakeTensor(None, L0C(self.rows(m) if rows is None else rows, n).layout, position="L0C")
         made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu)
         return tuple(self._told(i) for i in made)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
+from ...symbolic.conditions import Condition
 from ..architecture import AtlasA2
 from ..element import as_element
 from ..schedules import Block
@@ -109,6 +110,7 @@ class Report:
     findings   what is wrong, the first of each kind and place
     notes      what is right if a pipe finishes what it begins in order, as CATLASS takes for granted and the manual does not promise
     counts     how much was gone through: events, elements of results
+    proved     of a block of sizes that are names: what is proved, for which sizes;  conditions  on sizes under which it is
 
     >>> from tla.ascend import block
     >>> report = block((20, 20, 20), (32, 32, 32), (32, 32, 32)).check()
@@ -121,6 +123,8 @@ class Report:
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     counts: Mapping[str, int]
+    proved: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -132,7 +136,14 @@ class Report:
         told = [str(f) for f in self.findings[:MOST_FINDINGS]]
         more = [f"and {len(self.findings) - MOST_FINDINGS} more"] if len(self.findings) > MOST_FINDINGS else []
         return "\n".join(
-            [f"{'holds' if self.holds else 'does not hold'}: {counted}", *told, *more, *(f"note: {n.what}" for n in self.notes)]
+            [
+                f"{'holds' if self.holds else 'does not hold'}: {counted}",
+                *told,
+                *more,
+                *(f"proved: {what}" for what in self.proved),
+                *(f"where {c}" for c in self.conditions),
+                *(f"note: {n.what}" for n in self.notes),
+            ]
         )
 
 

@@ -7,26 +7,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.element import half
-from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import shown, size
+from ...core.errors import RangeError
+from ...core.int_tuple import size
 from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
+from ...core.leaf_arithmetic import ceil_div
 from ...core.values import rounded
-from ..architecture import AtlasA2, as_architecture
-from ..element import as_element
-from ..recognize import recognize
-from ..schedules import Block, BlockSwizzle, GemmIdentityBlockSwizzle, Schedule
-from ..schedules.schedule import sizes_of
-from ..tags import RowMajor, Tag, zN
-from .block import L1_TAGS, Core, Operand, Plan, Tiling
+from ..schedules import Block, Schedule
+from .block import Core, Plan
 from .check import Product, Report, check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
-from .mmad import accumulator_of
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
 from .trace import Event, events
@@ -37,8 +31,6 @@ if TYPE_CHECKING:
 
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
-#: The stages of each memory, where nothing else is said.
-STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
 
 
 class Work(NamedTuple):
@@ -91,13 +83,7 @@ class MatmulBlock:
     @functools.cached_property
     def tensors(self) -> Mapping[str, Buffer]:
         """The tensors in global memory by name: A, B, C, and bias where there is one, in a buffer of whole 32 bytes."""
-        plan = self.plan
-        found = [Buffer(n, "GM", x.element, x.layout, i * _APART) for i, (n, x) in enumerate(zip("ABC", (plan.a, plan.b, plan.c)), 1)]
-        if plan.bias:
-            n, unit = self.problem[1], int(plan.total.C0)
-            room = Layout((-(-n // unit) * unit,), (1,), (n,))  # the last unit of a vector is read whole
-            found.append(Buffer("bias", "GM", plan.total, room, 4 * _APART))
-        return {b.name: b for b in found}
+        return tensors_of(self.plan, self.problem[1])
 
     @functools.cached_property
     def programs(self) -> tuple[Program, ...]:
@@ -118,20 +104,23 @@ class MatmulBlock:
         """
         table = [*zip(self.programs, self.schedule.table)]
         chosen = table if core is None else [table[int(leaf(core))]]
-        return functools.reduce(_both, (check_program(p, [self._result(blocks)]) for p, blocks in chosen))
+        return functools.reduce(both, (check_program(p, [self.result(blocks)]) for p, blocks in chosen))
 
-    def _result(self, blocks: tuple[Block, ...]) -> Product:
+    def result(self, blocks: tuple[Block, ...]) -> Product:
+        """The part of the product that a core with these blocks makes."""
         made = tuple(b for b in blocks if min(b.extents) > 0)
         return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds)
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.
 
-        language   "ascendc": every statement that check looks at, those that repeat in loops; for this problem alone. "catlass": the types
-                   of CATLASS's BasicMatmulTla, for problems of any size
+        language   "ascendc": every statement that check looks at, those that repeat in loops; for this problem alone.
+                   For problems of any size: "catlass": the types of CATLASS's BasicMatmulTla; "dsl": the kernel in CATLASS's
+                   Python DSL, which is for Ascend950, with the same flags, stages and tiles
         name       of the kernel
-        Raises     LeafTypeError for what CATLASS's kernel does not compute (biases, an epilogue, slices of k, other stages and swizzles),
-                   and for types without a name; RangeError for another language, and for more than a million statements
+        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute (biases, an epilogue, slices of k, other
+                   stages and swizzles), and for types without a name; RangeError for another language, and for more than
+                   a million statements
 
         >>> from tla.ascend import block
         >>> b = block((64, 64, 256), (64, 64, 64), (64, 64, 32))
@@ -210,20 +199,7 @@ class MatmulBlock:
 
         Raises RangeError for arrays of other sizes, values that a type does not hold, and for biases without need.
         """
-        import numpy as np
-
-        if (bias is not None) != self.plan.bias:
-            given = "biases for a block without them" if bias is not None else "no biases for a block with them"
-            raise RangeError(given, f"bias={'None' if bias is not None else f'an array of {self.problem[1]}'}", "make the block so")
-        held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {})}
-        result: Any = np.zeros(self.problem[:2]) if self.plan.adds else None
-        for program in self.programs:
-            done = execute_program(program, {**held, **({"C": result} if self.plan.adds else {})})
-            result = _merged(result, done.get("C"), self.plan.adds)
-        dtype = dtype_of(self.plan.c.element)
-        if dtype.kind in "iu" and np.isnan(result).any():
-            raise RangeError(f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why")
-        return rounded(np.asarray(result), dtype)
+        return executed(self, ((program, {}) for program in self.programs), a, b, bias)
 
 
 def _work_of(event: Event, program: Program) -> Work | None:
@@ -238,6 +214,34 @@ def _work_of(event: Event, program: Program) -> Work | None:
     return None
 
 
+def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
+    """The tensors in global memory by name, of n columns; biases in whole 32 bytes, as the last unit is read whole."""
+    matrices = zip("ABC", (plan.a, plan.b, plan.c))
+    found = [Buffer(name, "GM", x.element, x.layout, i * _APART) for i, (name, x) in enumerate(matrices, 1)]
+    if plan.bias:
+        unit = int(plan.total.C0)
+        found.append(Buffer("bias", "GM", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,)), 4 * _APART))
+    return {b.name: b for b in found}
+
+
+def executed(block: MatmulBlock, programs: Iterable[tuple[Program, Mapping[str, int]]], a: Any, b: Any, bias: Any) -> Any:
+    """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what MatmulBlock.execute raises."""
+    import numpy as np
+
+    if (bias is not None) != block.plan.bias:
+        given = "biases for a block without them" if bias is not None else "no biases for a block with them"
+        raise RangeError(given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so")
+    held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {})}
+    result: Any = np.zeros(block.problem[:2]) if block.plan.adds else None
+    for program, sizes in programs:
+        done = execute_program(program, {**held, **({"C": result} if block.plan.adds else {})}, sizes)
+        result = _merged(result, done.get("C"), block.plan.adds)
+    dtype = dtype_of(block.plan.c.element)
+    if dtype.kind in "iu" and np.isnan(result).any():
+        raise RangeError(f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why")
+    return rounded(np.asarray(result), dtype)
+
+
 def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool) -> npt.NDArray[Any]:
     """Merge what global memory holds with what one more core has written."""
     import numpy as np
@@ -245,114 +249,8 @@ def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool
     return after if before is None or adds else np.where(np.isnan(after), before, after)
 
 
-def _both(x: Report, y: Report) -> Report:
+def both(x: Report, y: Report) -> Report:
     """Two reports as one."""
     counts = {name: x.counts[name] + y.counts[name] for name in x.counts}
     notes = {n.what: n for n in (*x.notes, *y.notes)}
     return Report((*x.findings, *y.findings), tuple(notes.values()), counts)
-
-
-def block(
-    problem: Any,
-    l1: Any,
-    l0: Any,
-    arch: Any = AtlasA2,
-    *,
-    a: Any = half,
-    b: Any = half,
-    c: Any = half,
-    bias: bool = False,
-    stages: Any = 2,
-    unit_flag: bool = False,
-    quant: str = "NO_QUANT",
-    scale: float | None = None,
-    relu: bool = False,
-    swizzle: BlockSwizzle = GemmIdentityBlockSwizzle[3, 0],
-    cores: Any = 1,
-    splitkFactor: Any = 1,
-) -> MatmulBlock:
-    """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
-
-    problem        (m, n, k) [elements]
-    l1, l0         (m, n, k) of what L1 and L0 hold at a time; m and n are the same, k of L1 is a multiple of that of L0
-    arch           AtlasA2, AtlasA3, Ascend950, or a name
-    a, b, c        the element type, or (type, tag), or (type, layout) of each matrix: A is (m, k), B (k, n), C (m, n)
-    bias           whether a vector of n, of the accumulator's type, is added
-    stages         how many tiles L1, L0A and L0B hold of each matrix: an integer for all three, or {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
-    unit_flag      whether Fixpipe begins while Mmad still runs, by the hardware's own flags
-    quant, scale   how values are scaled on the way out (随路量化): "PER_TENSOR" by `scale`;  relu  whether negative ones become 0
-    swizzle        how blocks are dealt to `cores`;  splitkFactor  into how many slices k is cut, which are added in C by atomic adds
-    Returns        MatmulBlock
-    Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or lie at no whole unit;
-                   Unproven for a transfer that is not proved to be right, and for sizes that are names
-
-    >>> from tla.ascend import block, int8, int32, ColumnMajor, Ascend950
-    >>> b = block((100, 90, 300), (64, 64, 128), (64, 64, 64), Ascend950, a=int8, b=(int8, ColumnMajor), c=int32, cores=2)
-    >>> b.check().holds, b.schedule.tasks
-    (True, 4)
-
-    Source: CATLASS `BlockMmadTla`, `BasicMatmulTla`.
-    """
-    arch = as_architecture(arch)
-    sizes, tiles, inner = (_sizes(what, x) for what, x in (("problem", problem), ("l1", l1), ("l0", l0)))
-    m, n, k = sizes
-    left, right, out = (_operand(name, given, shape) for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n))))
-    _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    total = accumulator_of(left.element, right.element, arch)
-    factor = int(leaf(splitkFactor))
-    if factor > 1 and (bias or out.element != total):
-        what = "biases" if bias else f"C of {out.element}"
-        raise LeafTypeError(f"splitkFactor={factor} with {what}", f"c={total}, and no biases: slices are added in C", "add them afterwards")
-    schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
-    adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
-    tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias))
-    plan = Plan(arch, left, right, out, total, bias, tiling, unit_flag, quant, scale, relu, adds)
-    _ = plan.buffers
-    return MatmulBlock(sizes, plan, schedule)
-
-
-def _sizes(what: str, given: object) -> tuple[int, int, int]:
-    m, n, k = sizes_of(f"the {what} of a block", given)
-    return m, n, k
-
-
-def _require_tiles(l1: tuple[int, int, int], l0: tuple[int, int, int], unit: int) -> None:
-    """RangeError for tiles that do not go together, or that a transpose would not move in whole squares."""
-    if l1[:2] != l0[:2] or min(*l1, *l0) < 1 or l1[2] % l0[2]:
-        expected = "the same m and n, and in L1 a k that is a multiple"
-        raise RangeError(f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", expected, f"write l0=({l1[0]}, {l1[1]}, {l1[2]})")
-    if any(n % unit for n in (*l1, *l0)):
-        near = shown(tuple(-(-n // unit) * unit for n in l1))
-        raise RangeError(f"tiles of {shown(l1)} and {shown(l0)}", f"multiples of {unit}", f"take {near} in L1")
-
-
-def _operand(name: str, given: Any, shape: tuple[int, int]) -> Operand:
-    """A matrix by its element type, or with its tag or its layout."""
-    element, how = given if isinstance(given, tuple) and len(given) == 2 else (given, RowMajor)
-    element = as_element(element)
-    if isinstance(how, Layout):
-        found = recognize(how, element)
-        tag, layout = (found.tag if found else None), how
-        if tuple(map(int, require_origin("a matrix", layout))) != shape:
-            raise RangeError(f"{name} of {shown(layout.origin_shape)}", f"{shown(shape)}", "make the layout with these sizes")
-    elif isinstance(how, Tag):
-        tag, layout = how, how.MakeLayout(element, *shape)
-    else:
-        raise LeafTypeError(f"{name}={given!r:.60}", "an element type, (type, tag) or (type, layout)", f"write {name}=(half, RowMajor)")
-    wanted = (RowMajor, zN) if name == "c" else (*L1_TAGS,)
-    if tag is None or tag not in wanted:
-        raise LeafTypeError(f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", f"write {name}=({element}, RowMajor)")
-    return Operand(element, tag, layout)
-
-
-def _stages(given: Any, unit_flag: bool, bias: bool) -> dict[str, int]:
-    """The stages of each memory; RangeError where there are more than there are events."""
-    told = {**STAGES, **given} if isinstance(given, Mapping) else {**STAGES, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
-    if unknown := sorted({*told} - {*STAGES}):
-        raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(STAGES)}", 'write stages={"L1": 2}')
-    found = {name: int(leaf(n)) for name, n in told.items()}
-    if min(found.values()) < 1 or (unit_flag and found["L0C"] != 1):
-        raise RangeError(f"the stages {found}", "1 or more, and one of L0C with unit_flag", "write stages=2")
-    if max(2 * found["L1"], found["L0A"] + found["L0B"]) + bias > 8:
-        raise RangeError(f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages")
-    return found

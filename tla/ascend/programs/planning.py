@@ -16,10 +16,12 @@ from ...core.int_tuple import shown
 from ...core.layout import require_origin
 from ..architecture import Architecture, AtlasA2, as_architecture
 from ..schedules import GemmIdentityBlockSwizzle
+from ..schedules.schedule import sizes_of
 from ..tags import ColumnMajor, RowMajor
 from .block import Operand, Plan
 from .estimate import PACKAGE, Clock, Estimate, Rates, packages, rates_of, shared
-from .matmul import MatmulBlock, block
+from .make_block import block
+from .matmul import MatmulBlock
 
 #: The m and n of tiles that are tried: those of CATLASS's examples, and what lies between.
 SIZES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
@@ -126,7 +128,8 @@ class _Space:
 
     def __init__(self, problem: Any, arch: Architecture, cores: Any, rates: Rates, more: dict[str, Any]) -> None:
         self.given, self.arch, self.cores, self.rates, self.more = problem, arch, cores, rates, more
-        probe = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
+        _ = sizes_of("the problem of a plan", problem)
+        probe: MatmulBlock = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
         self.sizes, self.plan, self.count = probe.problem, probe.plan, probe.schedule.cores
         self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
 
@@ -212,7 +215,8 @@ class _Space:
 
         def dealt(swizzle: tuple[int, int]) -> MatmulBlock:
             how = GemmIdentityBlockSwizzle[swizzle]
-            return block(self.given, l1, l0, self.arch, cores=self.cores, stages=told, swizzle=how, **self.more)
+            made: MatmulBlock = block(self.given, l1, l0, self.arch, cores=self.cores, stages=told, swizzle=how, **self.more)
+            return made
 
         if l1[:2] not in self._swizzles:
             self._swizzles[l1[:2]] = min(SWIZZLES, key=lambda s: dealt(s).schedule.traffic(self.plan.a.element))

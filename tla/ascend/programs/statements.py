@@ -21,7 +21,7 @@ from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
 from .mmad import MmadInstruction
 
-Statement = Union["Move", "Multiply", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", Loop, When]
+Statement = Union["Move", "Multiply", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", "Assign", Loop, When]
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,24 @@ class SetAtomic(NamedTuple):
     """
 
     adds: bool
+
+
+class Assign(NamedTuple):
+    """A name has this value from here on, in the order in which statements are issued.
+
+    variable   the symbol that stands for it in other statements;  value  an expression, of the name itself too
+
+    >>> from tla import index
+    >>> from tla.ascend import Assign
+    >>> stage = index("stage", 2)
+    >>> print(Assign(stage, (stage + 1) % 2).value)
+    (stage+1)%2
+
+    Source: ours.
+    """
+
+    variable: Any
+    value: Any
 
 
 class Part(NamedTuple):

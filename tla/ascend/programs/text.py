@@ -12,11 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ..element import CPP_NAMES
-from ..schedules import Schedule
+from ..schedules import BlockSwizzle, Schedule
 from .block import Plan
+from .dsl import dsl
 from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag
 from .trace import events
 
@@ -62,8 +64,7 @@ def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
     """The kernel of a block in AscendC. Raises what MatmulBlock.text raises."""
     made = programs()
     held = [b for b in made[0].buffers.values() if b.position == "GM"]
-    if any(b.element.name not in CPP_NAMES for b in (*held, *plan.buffers.values())):
-        raise LeafTypeError("a block of an element type without a name in AscendC", f"one of {', '.join(CPP_NAMES)}", "use execute for it")
+    require_names((*held, *plan.buffers.values()))
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
     forms = _Forms()
     shortened = [_shortened(_items(program, forms), forms) for program in made]
@@ -75,8 +76,8 @@ def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
             f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {schedule.swizzle}.",
             '#include "kernel_operator.h"',
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
-            *(f"    {line}" for b in held for line in _global(b)),
-            *(f"    {line}" for line in _memories(plan.buffers.values(), dict(plan.arch.sizes))),
+            *(f"    {line}" for b in held for line in global_tensor(b)),
+            *(f"    {line}" for line in memories(plan.buffers.values(), dict(plan.arch.sizes))),
             "    const int64_t core = AscendC::GetBlockIdx();",
             *(f"    {line}" for line in _of_cores(cores, forms)),
             "}",
@@ -85,12 +86,19 @@ def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
     )
 
 
-def _global(b: Buffer) -> list[str]:
+def require_names(buffers: Iterable[Buffer]) -> None:
+    """LeafTypeError for an element type without a name in AscendC."""
+    if any(b.element.name not in CPP_NAMES for b in buffers):
+        raise LeafTypeError("a block of an element type without a name in AscendC", f"one of {', '.join(CPP_NAMES)}", "use execute for it")
+
+
+def global_tensor(b: Buffer) -> list[str]:
+    """The lines that name a tensor in global memory."""
     kind = CPP_NAMES[b.element.name]
     return [f"AscendC::GlobalTensor<{kind}> {b.name};", f"{b.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {kind} *>({b.name}_gm));"]
 
 
-def _memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
+def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
     """The lines that name the buffers of a core's memories."""
     met: set[str] = set()
     yield "AscendC::TPipe pipe;"
@@ -105,11 +113,12 @@ def _memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]
 
 def _items(program: Program, forms: _Forms) -> list[_Item]:
     """The statements of a core."""
-    texts = (_statement(event.statement, program) for event in events(program))
+    texts = (statement_text(event.statement, program.buffers["C"].element) for event in events(program))
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
-def _statement(s: Any, program: Program) -> str:
+def statement_text(s: Any, added: Element) -> str:
+    """An instruction, a flag or a barrier in AscendC; added: the type of what is added in global memory."""
     if isinstance(s, Move):
         return str(s.instruction.call(s.dst, s.src))
     if isinstance(s, Multiply):
@@ -117,7 +126,7 @@ def _statement(s: Any, program: Program) -> str:
     if isinstance(s, PipeBarrier):
         return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
     if isinstance(s, SetAtomic):
-        return f"AscendC::SetAtomicAdd<{CPP_NAMES[program.buffers['C'].element.name]}>();" if s.adds else "AscendC::SetAtomicNone();"
+        return f"AscendC::SetAtomicAdd<{CPP_NAMES[added.name]}>();" if s.adds else "AscendC::SetAtomicNone();"
     return f"AscendC::{'SetFlag' if isinstance(s, SetFlag) else 'WaitFlag'}<AscendC::HardEvent::{s.event}>({s.id});"
 
 
@@ -216,7 +225,12 @@ def _plus(x: str, step: int, name: str) -> str:
 
 def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
-    swizzle, arguments = _swizzle(schedule.swizzle)
+    return catlass_of(plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
+
+
+def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
+    """The kernel of a block as CATLASS's BasicMatmulTla, with what was proved. Raises what MatmulBlock.text raises."""
+    swizzle, arguments = _swizzle(dealt)
     _require_basic(plan, swizzle)
     l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
     matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
@@ -224,8 +238,7 @@ def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Pro
     arch = f"Arch::{plan.arch.name}"
     return "\n".join(
         [
-            f"// {name}: C = A * B by CATLASS, for blocks of any (m, n, k); proved by tla for {shown(schedule.problem)} on"
-            f" {schedule.cores} cores. Made by tla.",
+            f"// {name}: C = A * B by CATLASS, for blocks of any (m, n, k); {proved}. Made by tla.",
             *(
                 ["// CATLASS's BlockMmadTla with unit flags uses an id of MTE1_M that is not set: see l0CEventList there."]
                 if plan.unit_flag
@@ -254,7 +267,6 @@ def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Pro
     )
 
 
-_UNIT_FLAG = "// With unit flags CATLASS's BlockMmadTla uses an id of MTE1_M that is not set: see l0CEventList there."
 _HEADERS = (
     "kernel_operator.h",
     "catlass/catlass.hpp",
@@ -292,19 +304,31 @@ def _require_basic(plan: Plan, swizzle: str) -> None:
             raise LeafTypeError(f"a block with {what} in CATLASS's text", "what BasicMatmulTla computes", fix)
 
 
-def _sizes(o: Any) -> tuple[int, int]:
-    m, n = (int(x) for x in o.layout.origin_shape)
+def _sizes(o: Any) -> tuple[Any, Any]:
+    m, n = o.layout.origin_shape
     return m, n
 
 
+def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+    """The program of a block in CATLASS's DSL. Raises what MatmulBlock.text raises."""
+    given, _bracket, _arguments = schedule.swizzle.partition("[")
+    swizzle = BlockSwizzle(given, schedule.deal, schedule.order_of, offset=schedule.offset, direction=schedule.direction)
+    return dsl(plan, swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
+
+
 #: A language -> what writes a block in it.
-LANGUAGES = {"ascendc": ascendc, "catlass": catlass}
+LANGUAGES = {"ascendc": ascendc, "catlass": catlass, "dsl": _dsl}
 
 
-def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], language: str, name: str) -> str:
-    """The kernel of a block as text; programs: gives those of its cores. Raises what MatmulBlock.text raises."""
+def require_language(language: object, name: object) -> None:
+    """RangeError for a language that no block is written in, and for what is no name of C++."""
     if not isinstance(language, str) or language not in LANGUAGES:
         raise RangeError(f"a block in {shown(language)}", f"one of {', '.join(LANGUAGES)}", "write text('ascendc')")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise RangeError(f"a kernel named {shown(name)}", "a name of C++", "write name='kernel_main'")
+
+
+def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], language: str, name: str) -> str:
+    """The kernel of a block as text; programs: gives those of its cores. Raises what MatmulBlock.text raises."""
+    require_language(language, name)
     return LANGUAGES[language](plan, schedule, programs, name)

@@ -15,7 +15,7 @@ from ...symbolic.evaluate import value
 from ...symbolic.symint import SymInt
 from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
-from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag, condition_holds
+from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag, condition_holds
 
 #: The pipes of a core.
 PIPES = ("S", "MTE1", "MTE2", "MTE3", "M", "FIX", "V")
@@ -73,8 +73,13 @@ def events(program: Program, values: Mapping[str, int] = {}) -> Iterator[Event]:
 
     Raises RangeError for more than a million events.
     """
+    return of_body(program, program.body, {**values})
+
+
+def of_body(program: Program, body: Iterable[Any], values: dict[str, int]) -> Iterator[Event]:
+    """The events of statements of a program; values: of all names, which those that are assigned change."""
     adds = False
-    for index, (statement, part) in enumerate(_flat(program.body, {**values}, "")):
+    for index, (statement, part) in enumerate(_flat(body, values, "")):
         if index >= MOST_EVENTS:
             raise RangeError(f"a program of more than {MOST_EVENTS} events", f"at most {MOST_EVENTS}", "check a smaller problem")
         if isinstance(statement, SetAtomic):
@@ -83,12 +88,20 @@ def events(program: Program, values: Mapping[str, int] = {}) -> Iterator[Event]:
 
 
 def _flat(body: Iterable[Any], values: dict[str, int], part: str) -> Iterator[tuple[Any, str]]:
-    """The statements of a body with known numbers, loops one turn after another; and the part that each belongs to."""
+    """The statements of a body with known numbers, loops one turn after another; and the part that each belongs to.
+
+    values   of all names; what is assigned changes them
+    """
     for statement in body:
         if isinstance(statement, Loop):
             name = str(statement.variable)
+            before = {name: values[name]} if name in values else {}
             for i in range(number(statement.turns, values)):
-                yield from _flat(statement.body, {**values, name: i}, part)
+                values[name] = i
+                yield from _flat(statement.body, values, part)
+            values.update(before)
+        elif isinstance(statement, Assign):
+            values[str(statement.variable)] = number(statement.value, values)
         elif isinstance(statement, When):
             yield from _flat(statement.body if condition_holds(statement.condition, values) else statement.otherwise, values, part)
         elif isinstance(statement, Part):

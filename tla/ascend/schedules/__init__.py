@@ -1,6 +1,14 @@
 """Schedules: which core computes which block of a matrix product, in which order, and what that moves from global memory."""
 
+from .at_run_time import (
+    DynamicBlockSwizzle,
+    DynamicGemmIdentityBlockSwizzle,
+    DynamicSingleCoreSplitkGemmIdentityBlockSwizzle,
+    DynamicSplitkGemmIdentityBlockSwizzle,
+    DynamicStreamkGemmIdentityBlockSwizzle,
+)
 from .block import Block, Strip, Traffic
+from .convolutions import Conv2dIdentityBlockSwizzle, Conv3dIdentityBlockSwizzle, ConvolutionBlock, ConvolutionSwizzle
 from .grouped import grouped
 from .pieces import BlockSchedulerAswt, GemmGroupedAswtTailSplitSwizzle
 from .schedule import Schedule
@@ -24,6 +32,15 @@ __all__ = [
     "BlockSchedulerIterateK",
     "BlockSwizzle",
     "ColumnBlockSwizzle",
+    "Conv2dIdentityBlockSwizzle",
+    "Conv3dIdentityBlockSwizzle",
+    "ConvolutionBlock",
+    "ConvolutionSwizzle",
+    "DynamicBlockSwizzle",
+    "DynamicGemmIdentityBlockSwizzle",
+    "DynamicSingleCoreSplitkGemmIdentityBlockSwizzle",
+    "DynamicSplitkGemmIdentityBlockSwizzle",
+    "DynamicStreamkGemmIdentityBlockSwizzle",
     "EpilogueHorizontalTileSwizzle",
     "EpilogueIdentityTileSwizzle",
     "GemmGroupedAswtTailSplitSwizzle",

@@ -42,8 +42,9 @@ def sizes_of(what: str, sizes: object, rank: int = 3) -> tuple[int, ...]:
         raise LeafTypeError(f"{what}: {given}", f"({', '.join('mnk'[:rank])})", f"write {(128, 256, 64)[:rank]}")
     found = tuple(leaf(size) for size in sizes)
     if any(known(size) is None for size in found):
-        fix = f"write {(128, 256, 64)[:rank]}, and once more for each size; ascend.transfer takes names, and is proved for all of them"
-        raise Unproven(f"{what}: {shown(found)}", "sizes that are numbers: how many blocks there are decides the statements", fix)
+        fix = f"write {(128, 256, 64)[:rank]}, and once more for each size; ascend.block and ascend.transfer take names"
+        expected = "sizes that are numbers: how many blocks there are decides the statements"
+        raise Unproven(f"{what}: {shown(found)}", expected, fix)
     return tuple(map(int, found))
 
 

@@ -22,6 +22,8 @@ from ...core.questions import divides, equal
 
 #: The bits of a fractal, and its rows; the columns of a block of L0C are as many.
 FRACTAL_BITS, ROWS = 4096, 16
+#: Farther apart than a unified buffer is long [bytes]: where that of the other vector core is told to lie.
+OTHER_CORE = 2**18
 #: The largest value of a field of 16 bits, as most are.
 FIELD = 2**16 - 1
 Fields = Mapping[str, Any]
@@ -259,10 +261,16 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
     """mSize by nSize elements out of blocks of 16 columns; to rows, or to blocks of 16 columns, of 8 where it splits channels.
 
     int8 leaves in blocks of 32 columns: two blocks of the accumulator are merged. Ascend950 counts the stride of blocks in
-    elements, in its own struct.
+    elements, in its own struct. With dualDstCtl the second half of the rows, or of the columns, goes to the same place of
+    another vector core's buffer: told as a place OTHER_CORE bytes further.
     """
     m, n = p["mSize"], p["nSize"]
     src = Layout((m, (ROWS, blocks_of(n, ROWS))), (ROWS, (1, p["srcStride"] * ROWS)), (m, n))
+    if halves := p.get("dualDstCtl"):
+        far = OTHER_CORE * 8 // element.bits
+        rows: Any = ((m // 2, 2), (p["dstStride"], far)) if halves == 1 else (m, p["dstStride"])
+        columns: Any = (n, 1) if halves == 1 else ((n // 2, 2), (1, far))
+        return Moved(Layout((rows[0], columns[0]), (rows[1], columns[1]), (m, n)), src)
     if form.startswith("CFG_ROW_MAJOR") or p.get("nz2ndEn"):
         return Moved(Layout((m, n), (p["dstStride"], 1)), src)
     c0 = C0_BITS // element.bits
@@ -274,7 +282,7 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
 _PADS = {f"pad{side}": f"padList[{i}]" for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
 _ND2NZ = MappingProxyType({"ndNum": 4095, "nValue": 2**14, "dstNzC0Stride": 2**14, "dstNzNStride": 2**14})
 _WIDE = MappingProxyType({"dValue": 2**21 - 1, "srcDValue": 2**40 - 1})
-_FIXPIPE = MappingProxyType({"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1})
+_FIXPIPE = MappingProxyType({"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1, "dualDstCtl": 2})
 _LOAD_3D = Kind(
     _load_3d,
     "LoadData3DParamsV2<{type}>",

@@ -30,6 +30,7 @@ from .convolution import Conv2d
 from .cube import Plan
 from .digits import Given
 from .fixpipe import settings_of
+from .halves import to_both
 from .instruction import TransferInstruction
 from .moved import ROWS
 from .open_proof import require_lawful_for_all
@@ -98,6 +99,7 @@ def transfer(
     conv: Conv2d | None = None,
     tag: Tag | None = None,
     pad: bool = False,
+    split: str = "NO_SPLIT",
 ) -> Transfer:
     """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
 
@@ -105,14 +107,16 @@ def transfer(
                   MX types); of a larger dst the corner is filled. Of sizes that are not known the fields are expressions, proved
                   for all of them; what is asked of them besides is a condition, as of every operation
     arch          AtlasA2, AtlasA3, Ascend950, or a name
-    element       the element type, where no buffer and no block of 32 bytes tells it; of dst, as L0C holds 32 bits. Buffers of
-                  another type are taken for what it says
+    element       the element type, where no buffer, no block of 32 bytes and no tag of scales tells it; of dst, as L0C holds
+                  32 bits. Buffers of another type are taken for what it says
     quant         out of L0C, how finely values are scaled: NO_QUANT, PER_TENSOR or PER_CHANNEL
     accumulator   out of L0C, the type there, float or int32: by default that of its buffer, float without one
     relu          out of L0C, whether negative values become 0 on the way
     conv          from an image in L1 to L0A, the window that moves over it: dst has a row for each of its places
     tag           the tag of dst, where its layout has several: an image's NC1HWC0 and a filter's CI1KHKWCOCI0
     pad           from GM into UB, whether what is left of each row's last 32 bytes becomes 0
+    split         from L0C to UB, on Ascend950: SPLIT_M or SPLIT_N moves half of the rows, or columns, to each of two vector
+                  cores; dst is the tile of one, at the same place in both
     Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
     Raises        LeafTypeError for positions, tags or types that no instruction joins, and for options that the way has not;
                   RangeError for what does not fit a field, a buffer or its alignment; Unproven for conditions on sizes that are
@@ -136,7 +140,7 @@ def transfer(
     ends = _position("transfer", src), _position("transfer", dst)
     if conv is not None and not isinstance(conv, Conv2d):
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
-    _require_options(ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad})
+    _require_options(ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split})
     total = _accumulator(src, accumulator) if ends[0] == "L0C" else None
     width = _element(src, dst, element, total)
     path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
@@ -145,6 +149,11 @@ def transfer(
         return Transfer()
     for place, side in zip(ends, (a, b)):
         require_place(place, side, arch)
+    if split != "NO_SPLIT":
+        instruction, (written, read) = to_both(split, a, b, settings_of(width, total or width, quant, relu, True), arch)
+        both = Transfer([instruction])
+        both.beyond, both.reads_beyond = written, read
+        return both
     if (conv or path.wanted) and (a.symbols or b.symbols):
         raise Unproven(f"a transfer of {src!r} to {dst!r}", "sizes that are known: of windows and images", "make the layouts of numbers")
     if conv or path.wanted:
@@ -197,6 +206,7 @@ _OPTIONS: dict[str, tuple[Any, Callable[[tuple[str, str]], bool], str]] = {
     "accumulator": (None, lambda ends: ends[0] == "L0C", "out of L0C"),
     "relu": (False, lambda ends: ends[0] == "L0C", "out of L0C"),
     "pad": (False, lambda ends: ends == ("GM", "UB"), "from GM to UB"),
+    "split": ("NO_SPLIT", lambda ends: ends == ("L0C", "UB"), "from L0C to UB"),
 }
 
 
@@ -239,6 +249,8 @@ def _element(src: Tensor, dst: Tensor, given: Element | None, total: Element | N
     if held:
         return held[0]
     for layout in (dst.layout,) if total else (dst.layout, src.layout):
+        if not total and any(Is(tag)[types.fp8_e8m0](layout) for tag in (tags.MxScalezZ, tags.MxScalenN)):
+            return types.fp8_e8m0
         for bits in (8, 16, 32, 4):
             if any(Is(tag)[bits](layout) for tag in (tags.zN, tags.nZ, tags.zZ)):
                 return as_element(bits)

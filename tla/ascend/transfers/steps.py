@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Union
 from ...core.ints import IntLike, Leaf, known
 from ...symbolic.conditions import Condition
 from ...symbolic.declare import index
-from ...symbolic.symint import SymInt
+from ...symbolic.symint import SymInt, poly_of, wrap
 from .instruction import TransferInstruction, c_text
 from .side import Side, plain
 
@@ -39,7 +39,7 @@ class Loop(NamedTuple):
 
     variable: Any
     turns: IntLike
-    body: tuple[Step, ...]
+    body: tuple[Any, ...]
 
 
 class When(NamedTuple):
@@ -59,8 +59,8 @@ class When(NamedTuple):
     """
 
     condition: Condition
-    body: tuple[Step, ...]
-    otherwise: tuple[Step, ...]
+    body: tuple[Any, ...]
+    otherwise: tuple[Any, ...]
 
 
 def repeat(count: IntLike, step: Callable[[Any], TransferInstruction], *sides: Side) -> Iterator[Step]:
@@ -81,7 +81,7 @@ def equals(a: IntLike, b: IntLike) -> bool | Condition:
     return a.equals(b) if isinstance(a, SymInt) else b.equals(a) if isinstance(b, SymInt) else a == b
 
 
-def choose(condition: Any, body: Iterable[Step], otherwise: Iterable[Step]) -> Iterator[Step]:
+def choose(condition: Any, body: Iterable[Any], otherwise: Iterable[Any]) -> Iterator[Any]:
     """The steps of the side of a condition that holds; both where that is not known."""
     answer = condition.holds if isinstance(condition, Condition) else bool(condition)
     if answer is None:
@@ -106,6 +106,11 @@ def value_at(n: IntLike, values: Mapping[str, Any]) -> Leaf:
     return plain(n.at(values)) if isinstance(n, SymInt) else n
 
 
+def condition_at(condition: Condition, values: Mapping[str, Any]) -> Condition:
+    """A condition where sizes have values, some or all."""
+    return Condition(condition.question, *(poly_of(value_at(wrap(side), values)) for side in (condition.a, condition.b)))
+
+
 def steps_at(steps: Iterable[Step], values: Mapping[str, Any]) -> Iterator[Step]:
     """Steps where sizes have values: loops of known counts one turn after another, and of conditions that are decided one side."""
     for step in steps:
@@ -113,7 +118,7 @@ def steps_at(steps: Iterable[Step], values: Mapping[str, Any]) -> Iterator[Step]
             fields = {name: value_at(n, values) for name, n in step.parameters.items()}
             yield replace(step, dst=value_at(step.dst, values), src=value_at(step.src, values), parameters=fields)
         elif isinstance(step, When):
-            yield from choose(step.condition.at({**values}), steps_at(step.body, values), steps_at(step.otherwise, values))
+            yield from choose(condition_at(step.condition, values), steps_at(step.body, values), steps_at(step.otherwise, values))
         elif known(count := value_at(step.turns, values)) is None:
             yield Loop(step.variable, count, tuple(steps_at(step.body, values)))
         else:

@@ -69,8 +69,8 @@ def vector(unit: int, even: bool = False) -> Plan:
     """One burst, in blocks of `unit` bytes; of an even length where 32-bit elements ask for it."""
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
-        length = ceil_div(src.valid[0] * src.element.bits, 8 * unit)
-        length += length % 2 if even and src.element.bits == 32 else 0
+        pairs = 2 if even and src.element.bits == 32 else 1
+        length = ceil_div(src.valid[0] * src.element.bits, 8 * unit * pairs) * pairs
         fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
         yield TransferInstruction("DataCopy", dst.at, src.at, fields, src.element, "" if unit == 32 else str(unit))
 

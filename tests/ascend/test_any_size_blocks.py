@@ -1,0 +1,342 @@
+"""Blocks of sizes that are names: against numpy, against programs of known sizes, with faults, and compiled."""
+
+import dataclasses
+import itertools
+import random
+import subprocess
+
+import numpy as np
+import pytest
+from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
+from catlass_examples import available, built
+
+from tla import MakeLayout, ascend, dim, dims
+from tla.ascend import (
+    Ascend950,
+    Assign,
+    BlockSchedulerIterateK,
+    ColumnMajor,
+    GemmIdentityBlockSwizzle,
+    RowMajor,
+    block,
+    check,
+    float32,
+    half,
+    int8,
+    int32,
+)
+from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+from tla.ascend.programs.any_order import prove_order
+from tla.ascend.programs.trace import events
+from tla.ascend.schedules.any_sizes import coordinates
+from tla.ascend.transfers.steps import Loop, When
+from tla.core.errors import RangeError, TlaError
+
+from night import amount
+
+TILES = (32, 64, 64), (32, 64, 32)
+#: The examples whose blocks are dealt in turn, with all of k: of the others no program is for all sizes.
+ANY = [
+    name
+    for name, e in EXAMPLES.items()
+    if "splitkFactor" not in e.more
+    and str(e.more.get("swizzle", "GemmIdentityBlockSwizzle")).partition("[")[0] == "GemmIdentityBlockSwizzle"
+]
+
+
+@pytest.fixture(scope="module")
+def made():
+    found = {}
+
+    def of(name):
+        if name not in found:
+            found[name] = example(name, dims("M N K", at_most=2**31))
+        return found[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_executed_with_tails_it_is_numpys_product(name, made):
+    assert not [p for seed in range(amount(2, 200)) if (p := equal_to_numpy(name, seed, made=made(name)))]
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_its_statements_are_those_of_each_size(name, made):
+    """In the same order, at the same places, with the same fields."""
+    b, rng = made(name), np.random.default_rng(5)
+    for _ in range(amount(2, 40)):
+        known = example(name, problem_of(rng))
+        for core, program in enumerate(known.programs):
+            ours, values = b.program_at(known, core)
+            assert [*stated(ours, values)] == [*stated(program, {})]
+
+
+def stated(program, values):
+    """What a program issues: the calls with places in memories and fields, flags, barriers."""
+    for e in events(program, values):
+        s, i = e.statement, getattr(e.statement, "instruction", None)
+        if isinstance(s, Multiply):
+            sizes = [x.bits for x in i.elements]
+            places = [place(program, n, at, bits) for n, at, bits in zip((s.dst, s.a, s.b), (i.dst, i.a, i.b), sizes)]
+            # kDirectionAlign may be set where L0A is laid out so that it changes nothing
+            yield "Mmad", places, s.bias, {k: v for k, v in i.parameters.items() if k != "kDirectionAlign"}
+        elif i is not None:
+            wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
+            fields = {
+                k: v for k, v in i.parameters.items() if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
+            }
+            yield i.name, place(program, s.dst, i.dst, wide[0]), place(program, s.src, i.src, wide[1]), fields
+        else:
+            yield s
+
+
+def place(program, name, at, bits):
+    b = program.buffers[name]
+    return b.position if b.position != "GM" else name, (0 if b.position == "GM" else b.address * 8) + at * bits
+
+
+@pytest.mark.parametrize("name", ANY[:: amount(14, 1)])
+def test_it_is_proved_for_all_sizes(name, made):
+    report = made(name).check()
+    assert report.holds, str(report)
+    assert not report.conditions
+    assert len(report.proved) == 3
+
+
+def test_what_the_tiles_of_an_example_itself_are_proved_for():
+    for name in amount(["31_small_matmul"], ANY):
+        report = example(name, dims("M N K", at_most=2**20), small=False).check()
+        assert report.holds, (name, str(report))
+
+
+# ---------------------------------------------------------------------------------------- which block a core takes
+
+
+def catlass_coordinate(task, down, across, offset, direction):
+    """GemmIdentityBlockSwizzle::GetBlockCoord of CATLASS, in its own words."""
+    if direction == 0:
+        loop = -(-down // offset)
+        tile, inside = task // (offset * across), task % (offset * across)
+        n_row = down - offset * tile if tile == loop - 1 else offset
+        m, n = tile * offset + inside % n_row, inside // n_row
+        return (m, across - n - 1) if tile % 2 == 1 else (m, n)
+    loop = -(-across // offset)
+    tile, inside = task // (offset * down), task % (offset * down)
+    n_col = across - offset * tile if tile == loop - 1 else offset
+    m, n = inside // n_col, tile * offset + inside % n_col
+    return (down - m - 1, n) if tile % 2 == 1 else (m, n)
+
+
+def test_every_block_is_met_once_and_where_catlass_has_it():
+    from tla import index
+
+    task, sizes = index("task", 2**31), dims("blocksM blocksN")
+    for offset, direction in itertools.product(range(1, amount(4, 7)), (0, 1)):
+        names, m, n = coordinates(GemmIdentityBlockSwizzle[offset, direction], task, sizes)
+        for down, across in itertools.product(range(1, amount(6, 10)), repeat=2):
+            met = []
+            for t in range(down * across):
+                values = {"task": t, "blocksM": down, "blocksN": across}
+                for name, value in names:
+                    values[str(name)] = value.at(values)
+                met.append((m.at(values), n.at(values)))
+                assert met[-1] == catlass_coordinate(t, down, across, offset, direction)
+            assert sorted(met) == [*itertools.product(range(down), range(across))]
+    _, m, n = coordinates(BlockSchedulerIterateK, task, sizes)
+    assert [(m.at(task=t, blocksN=3), n.at(task=t, blocksN=3)) for t in range(6)] == [*itertools.product(range(2), range(3))]
+
+
+# ------------------------------------------------------------------------------------------------ faults
+
+
+def changed(body, at, change):
+    """A body with its statement number `at`, of all in it, changed by `change`: to nothing, or to others."""
+    out, count = [], itertools.count()
+
+    def go(statements):
+        found = []
+        for s in statements:
+            if next(count) == at:
+                found += change(s)
+                continue
+            if isinstance(s, (Loop, When, Part)):
+                parts = {name: tuple(go(getattr(s, name))) for name in ("body", "otherwise") if hasattr(s, name)}
+                s = s._replace(**parts)
+            found.append(s)
+        return found
+
+    out = go(body)
+    return tuple(out)
+
+
+def flat(body):
+    for s in body:
+        yield s
+        for name in ("body", "otherwise"):
+            yield from flat(getattr(s, name, ()))
+
+
+def without_effect(s):
+    """Statements that may go without harm: the next stage of L0, the last barrier, transfers row by row."""
+    return (
+        not isinstance(s, (SetFlag, WaitFlag, PipeBarrier, Assign, Move, Multiply))
+        or s == PipeBarrier("ALL")
+        or (isinstance(s, Assign) and (s.value == 0 or str(s.variable) in ("l0AStage", "l0BStage")))
+        or (isinstance(s, Move) and s.instruction.name == "Nd2Nz" and s.instruction.parameters["nValue"] == 1)
+    )
+
+
+def test_what_is_left_out_of_a_program_is_found():
+    """Every flag, wait, barrier, name, move and product that is left out shows, by the flags or at a class of tails."""
+    b = block(dims("M N K", at_most=2**20), *TILES, bias=amount(False, True))
+    numbered, rng = [*enumerate(flat(b.program.body))], random.Random(3)
+    numbered = [(i, s) for i, s in numbered if not without_effect(s)]
+    missed = []
+    for i, s in rng.sample(numbered, amount(4, len(numbered))):
+        broken = broken_block(b, changed(b.program.body, i, lambda _: ()))
+        if not found(broken):
+            missed.append(s)
+    assert not missed, missed
+
+
+def broken_block(b, body):
+    wrong = dataclasses.replace(b)
+    wrong.__dict__["_written"] = dataclasses.replace(b.program, body=body), b.conditions
+    return wrong
+
+
+def found(b):
+    try:
+        return not b.check().holds
+    except (TlaError, KeyError):
+        return True
+
+
+def test_a_wrong_stage_or_flag_is_found():
+    """Names with other values, flags with other numbers: each shows."""
+    b = block(dims("M N K", at_most=2**15), *TILES)
+    wrong = {
+        "l1Stage": lambda s: [s._replace(value=s.value * 0)],
+        "l0AStage": lambda s: [s._replace(value=s.value * 0)],
+        "fillStage": lambda s: [s._replace(value=1 - s.value)],
+        "fillK": lambda s: [s._replace(value=s.value - 1)],
+        "partK": lambda s: [s._replace(value=32)],
+        "tileN": lambda s: [s._replace(value=64)],
+        "blockM": lambda s: [s._replace(value=s.value * 0)],
+        "tiles": lambda s: [s._replace(value=s.value - 1)],
+    }
+    rng = random.Random(1)
+    for i, s in enumerate(flat(b.program.body)):
+        if rng.random() > amount(0.15, 1):
+            continue
+        if isinstance(s, Assign) and str(s.variable) in wrong and not (str(s.variable).endswith("Stage") and isinstance(s.value, int)):
+            assert found(broken_block(b, changed(b.program.body, i, wrong[str(s.variable)]))), s
+        if isinstance(s, (SetFlag, WaitFlag)) and not isinstance(s.id, int):
+            assert found(broken_block(b, changed(b.program.body, i, lambda x: [x._replace(id=x.id * 0)]))), s
+
+
+def test_the_proof_of_flags_is_of_every_number_of_tiles():
+    """A flag that is left out from the third tile on, or the fourth block: no small problem shows it, a state does."""
+    b = block(dims("M N K", at_most=2**15), *TILES)
+    at = next(i for i, s in enumerate(flat(b.program.body)) if isinstance(s, SetFlag) and "l1Stage" in str(s.id))
+    k_tile = next(s for s in flat(b.program.body) if isinstance(s, Loop) and str(s.variable) == "kTile").variable
+    body = changed(b.program.body, at, lambda x: [When(k_tile < 3, (x,), ())])
+    assert prove_order(broken_block(b, body).program, [*b._kinds()], b._tiles()).findings
+    assert not prove_order(b.program, [*b._kinds()], b._tiles()).findings
+
+
+# ------------------------------------------------------------------------------------------------ refused
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "mended"),
+    [
+        ({"problem": (dim("M") + 1, 60, 70)}, "the size M+1", {"problem": (dim("M"), 60, 70)}),
+        ({"problem": (dim("tileM"), 60, 70)}, "a size named tileM", {"problem": (dim("rows"), 60, 70)}),
+        (
+            {"swizzle": ascend.StreamkGemmIdentityBlockSwizzle},
+            "for sizes that are names",
+            {"swizzle": GemmIdentityBlockSwizzle[2, 1]},
+        ),
+        ({"splitkFactor": 2, "c": float32}, "with sizes that are names", {}),
+        ({"a": (half, MakeLayout[half, RowMajor](40, 70))}, "a with a layout", {"a": (half, ColumnMajor)}),
+        ({"c": (half, ColumnMajor)}, "c of the tag ColumnMajor", {}),
+    ],
+)
+def test_what_no_program_for_all_sizes_can_be_is_refused_and_the_fix_works(given, message, mended):
+    def make(problem=(dim("M"), 60, 70), **more):
+        return block(problem, *TILES, **more)
+
+    with pytest.raises(TlaError, match=message.replace("+", r"\+")):
+        make(**given)
+    assert make(**mended).check().holds
+
+
+def test_numbers_and_facts_are_kept():
+    b = block((dim("M", multiple_of=16, at_most=4096), 48, dim("K", at_least=100, at_most=120)), *TILES, cores=2)
+    assert b.check().holds
+    assert "for any M, K and" in b.text()
+    with pytest.raises(RangeError, match="M = 20"):
+        b.at(M=20, K=110)
+    with pytest.raises(RangeError, match="the same size"):
+        b.execute(np.ones((16, 110)), np.ones((110, 50)))
+    with pytest.raises(RangeError, match="arrays of"):
+        b.execute(np.ones((16, 110)), np.ones((100, 48)))
+    (square,) = dims("S")
+    assert block((square, square, square), *TILES).execute(np.eye(20), np.eye(20)).sum() == 20
+
+
+def test_what_a_host_has_to_ask_is_said():
+    b = block(dims("M N K"), *TILES)
+    assert [str(c) for c in b.conditions] == ["N <= 4294967295"]
+    assert "// The host has to ask: N <= 4294967295" in b.text()
+    assert "where N <= 4294967295" in str(b.check())
+    with pytest.raises(RangeError, match="N <= 4294967295"):
+        b.at(M=1, N=2**33, K=1)
+
+
+# ------------------------------------------------------------------------------------------------ compiled on a host
+
+#: Programs that are compiled: tiles, and what else.
+TEXTS = {
+    "plain": {"cores": 3},
+    "biases": {"bias": True, "cores": 2},
+    "bytes": {
+        "a": int8,
+        "b": (int8, ColumnMajor),
+        "c": half,
+        "quant": "PER_TENSOR",
+        "scale": 0.5,
+        "swizzle": GemmIdentityBlockSwizzle[2, 1],
+    },
+    "unit flags": {"unit_flag": True},
+    "stages": {"stages": {"L1": 3, "L0A": 3, "L0B": 2, "L0C": 2}, "cores": 2},
+    "one stage": {"stages": 1},
+    "Ascend950": {"arch": Ascend950, "a": int8, "b": (int8, ColumnMajor), "c": int32, "cores": 2},
+}
+
+
+@pytest.mark.skipif(available() is not None, reason=str(available()))
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_text_does_what_the_block_does_at_every_size(name, tmp_path):
+    """Compiled once, run on a host for many sizes: what each core logs is checked like any other kernel's."""
+    b = block(dims("M N K", at_most=2**31), *TILES, **TEXTS[name])
+    main = (
+        "int main(int, char **v) { tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
+        " kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5])%s); }\n"
+    )
+    places = "".join(f", reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.program.buffers.values() if t.position == "GM")
+    defined = "#ifndef __global__\n#define __global__\n#endif\n"
+    arch = "Ascend950" if "950" in b.plan.arch.name else "AtlasA2"
+    program = built(defined + b.text() + main % places, arch, tmp_path, f"any_{name.replace(' ', '_')}")
+    rng = np.random.default_rng(9)
+    for _ in range(amount(4, 60)):
+        known = b.at(dict(zip("MNK", problem_of(rng))))
+        tensors = {n: (t.address, t.element, t.layout) for n, t in known.tensors.items()}
+        for core, blocks in enumerate(known.schedule.table):
+            arguments = [program, str(core), str(b.cores), *map(str, known.problem)]
+            lines = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()
+            report = check(lines, tensors, [known.result(blocks)], b.plan.arch)
+            assert report.holds, (known.problem, str(report))
+            assert report.counts == known.check(core).counts

@@ -1,0 +1,268 @@
+"""Matrix products in blocks of sizes that are not known: one program for all sizes and all cores.
+
+Source: CATLASS `BasicMatmulTla` with `BlockMmadTla`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import RangeError, Unproven
+from ...core.int_tuple import shown
+from ...core.ints import IntLike, known
+from ...symbolic.conditions import Condition, assuming
+from ...symbolic.facts import symbols_in
+from ...symbolic.proofs import greatest, least
+from ..schedules import BlockSwizzle
+from .any_order import MANY, Tiles, prove_order
+from .any_sizes import CORE, CORES, AnyCore, buffers_of, conditions_of
+from .any_text import ascendc
+from .block import Plan
+from .check import FEW_FRACTALS, Report, check_program
+from .dsl import dsl
+from .matmul import MatmulBlock, both, executed, tensors_of
+from .statements import Buffer, Program
+from .text import catlass_of, require_language
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class AnyMatmulBlock:
+    """A matrix product in blocks for sizes that are names: `ascend.block(dims("M N K"), ...)` makes it.
+
+    problem    (m, n, k): names, or numbers [elements]
+    plan       matrices, tiles, buffers, and what is done with the result
+    swizzle    how blocks are dealt to cores
+    cores      how many there are where it is executed or checked: the text is for any number
+    made       gives the block of a problem whose sizes are numbers
+
+    >>> from tla import dims
+    >>> from tla.ascend import block
+    >>> b = block(dims("M N K", at_most=2**16), (32, 32, 64), (32, 32, 32))
+    >>> report = b.check()
+    >>> report.holds, report.proved[0]
+    (True, 'each transfer and Mmad, for all sizes of its tile: it moves the tile and nothing else, inside of its stage')
+
+    Source: CATLASS `BasicMatmulTla`.
+    """
+
+    problem: tuple[Any, Any, Any]
+    plan: Plan
+    swizzle: BlockSwizzle
+    cores: int
+    made: Callable[[tuple[int, int, int]], MatmulBlock]
+
+    @property
+    def buffers(self) -> Mapping[str, Buffer]:
+        """The buffers of the core by name, with their addresses [bytes]: all stages of one side by side."""
+        return buffers_of(self.plan)
+
+    @functools.cached_property
+    def _written(self) -> tuple[Program, tuple[Condition, ...]]:
+        names = {str(n): n for n in self.problem if known(n) is None}
+        core = AnyCore(self.plan, self.problem, self.swizzle)
+        with assuming() as recorded:
+            body = tuple(core.any_blocks())
+        program = Program(
+            self.plan.arch,
+            {**tensors_of(self.plan, self.problem[1]), **self.buffers},
+            body,
+            {**names, "core": CORE, "cores": CORES},
+        )
+        return program, conditions_of(core, recorded, names)
+
+    @property
+    def program(self) -> Program:
+        """The program of every core: loops over its blocks and over k, by the names of sizes, of `core` and of `cores`."""
+        return self._written[0]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions on sizes under which the program is right: a host has to ask those that facts do not imply."""
+        return self._written[1]
+
+    def at(self, values: Mapping[str, IntLike] = {}, **named: IntLike) -> MatmulBlock:
+        """The block of a problem whose sizes have values.
+
+        >>> from tla import dims
+        >>> from tla.ascend import block
+        >>> block(dims("M N K"), (32, 32, 64), (32, 32, 32)).at(M=40, N=50, K=70).problem
+        (40, 50, 70)
+
+        Raises RangeError for values that break a fact of a name, Unproven for a size without one.
+        """
+        m, n, k = (x.at({**values, **named}) if known(x) is None else int(x) for x in self.problem)
+        if left := [x for x in (m, n, k) if known(x) is None]:
+            raise Unproven(f"the block of ({m},{n},{k})", "a value for each size", f"write at(..., {left[0]}=100)")
+        given = {**values, **named}
+        for c in self.conditions:
+            if not c.at({str(s): int(given[str(s)]) for s in self.program.parameters.values() if str(s) in given}):
+                raise RangeError(f"sizes for which it does not hold that {c}", str(c), "take other sizes")
+        return self.made((m, n, k))
+
+    def program_at(self, known_block: MatmulBlock, core: int) -> tuple[Program, dict[str, int]]:
+        """The program with the tensors of a problem whose sizes are known, and the values of its names on a core."""
+        sizes = {str(x): n for x, n in zip(self.problem, known_block.problem) if known(x) is None}
+        program = replace(self.program, buffers={**self.program.buffers, **known_block.tensors})
+        return program, {**sizes, "core": core, "cores": self.cores}
+
+    def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
+        """Execute the program of all cores on numpy arrays, every instruction as its fields say for their sizes.
+
+        >>> import numpy as np
+        >>> from tla import dims
+        >>> from tla.ascend import block
+        >>> x, y = np.arange(6).reshape(2, 3), np.arange(12).reshape(3, 4)
+        >>> block(dims("M N K"), (32, 32, 32), (32, 32, 16)).execute(x, y)
+        array([[20., 23., 26., 29.],
+               [56., 68., 80., 92.]], dtype=float16)
+
+        Raises RangeError for arrays whose sizes do not go together, and what MatmulBlock.execute raises.
+        """
+        import numpy as np
+
+        shapes = np.shape(a), np.shape(b)
+        if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
+            raise RangeError(f"arrays of {shapes[0]} and {shapes[1]}", "(m, k) and (k, n)", "give both matrices whole")
+        block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))
+        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias)
+
+    def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
+        """The block of a problem of these sizes; RangeError where a number, or a name that stands twice, is another."""
+        values: dict[str, int] = {}
+        for x, n in zip(self.problem, sizes):
+            if (known(x) if known(x) is not None else values.setdefault(str(x), n)) != n:
+                raise RangeError(
+                    f"sizes {sizes} for ({', '.join(map(str, self.problem))})",
+                    "the same size for the same name",
+                    "give others",
+                )
+        return self.at(values)
+
+    def check(self) -> Report:
+        """Check the program for all sizes: what is proved for all of them stands in `proved` of the report, word by word.
+
+        That each transfer and Mmad is right was proved when the program was made. Flags and buffers are gone through in
+        every state that any number of blocks and of tiles of k leads to. And for sizes of every class of tails (a tile or
+        its tail alone, both, and of k every number of parts) the program is checked like any other: each element of C, and
+        all memories.
+
+        Raises Unproven where a transfer is not proved for all sizes.
+        """
+        proof = prove_order(self.program, [*self._kinds()], self._tiles())
+        told = [self._known(sizes) for sizes in self._classes()]
+        reports = [self._checked(b) for b in told if b is not None] if not proof.findings else []
+        report = functools.reduce(both, reports) if reports else Report((), (), {})
+        if not (reports or proof.findings):
+            raise Unproven(
+                f"a block of ({', '.join(map(str, self.problem))})",
+                "sizes that the facts of names allow",
+                "give fewer facts",
+            )
+        sizes = ", ".join(shown(b.problem) for b in told if b is not None)
+        proved = (
+            "each transfer and Mmad, for all sizes of its tile: it moves the tile and nothing else, inside of its stage",
+            f"flags and stages, for any number of blocks and tiles of k: all {proof.states} states, by {proof.blocks} blocks",
+            f"each element of C, and all of memory, for every class of tails: {sizes}",
+        )
+        findings = (*proof.findings, *report.findings)
+        return Report(findings, report.notes, report.counts, proved if not findings else (), self.conditions)
+
+    def _checked(self, b: MatmulBlock) -> Report:
+        """The report of the program for one problem."""
+        made = ((*self.program_at(b, core), b.result(blocks)) for core, blocks in enumerate(b.schedule.table))
+        return functools.reduce(both, (check_program(program, [result], values) for program, values, result in made))
+
+    def _known(self, sizes: tuple[int, int, int]) -> MatmulBlock | None:
+        """The block of a problem; None where facts of names do not allow it."""
+        try:
+            return self._block_of(sizes)
+        except RangeError:
+            return None
+
+    def _kinds(self) -> Iterator[dict[str, int]]:
+        """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
+        m, n, _ = self.plan.tiling.l1
+        yield {"tileM": 16, "tileN": 16, "rowsM": 16}
+        if m // 16 * (n // 16) >= FEW_FRACTALS:
+            yield {"tileM": m, "tileN": n, "rowsM": m}
+
+    def _tiles(self) -> Tiles:
+        """The numbers of tiles of k, by what is known of its size."""
+        (_, _, step), k = self.plan.tiling.l1, self.problem[2]
+        low, high, unit = _facts(k)
+        most = MANY if high is None else min(MANY, -(-high // step))
+        return Tiles(-(-low // step), most, math.lcm(unit, step) // step, self._depths)
+
+    def _depths(self, tiles: int) -> list[dict[str, int]]:
+        """The sizes of problems of so many tiles of k, for every number of parts of the last that facts allow."""
+        (_, _, step), (_, _, deep), k = self.plan.tiling.l1, self.plan.tiling.l0, self.problem[2]
+        rest = {str(x): 1 for x in self.problem[:2] if known(x) is None}
+        low, high, unit = _facts(k)
+        found = []
+        for end in range((tiles - 1) * step + deep, tiles * step + 1, deep):
+            size = min(end, end if high is None else high) // unit * unit
+            if size > end - deep and size >= low:
+                found.append({**rest, **({str(k): size} if known(k) is None else {})})
+        return found
+
+    def _classes(self) -> list[tuple[int, int, int]]:
+        """Sizes of every class of tails.
+
+        Of m and n a tile, less than one (one row too), and both; of k every number of parts, the last of them whole or not,
+        in one tile of L1 and behind two whole ones.
+        """
+        (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
+        rows, columns = (self._around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
+        parts = [size for part in range(0, k, deep) for size in (part + deep, part + deep // 2 + 1)]
+        depths = self._around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2])])
+        count = max(len(rows) * len(columns), len(depths))
+        pairs = itertools.islice(itertools.cycle(itertools.product(rows, columns)), count)
+        return [*dict.fromkeys((*pair, depth) for pair, depth in zip(pairs, itertools.cycle(depths)))]
+
+    def _around(self, x: Any, sizes: Iterable[int]) -> list[int]:
+        """Sizes like these that a name may have by its facts; the number, where it is one."""
+        low, high, unit = _facts(x)
+        inside = (max(size, low) if high is None else min(max(size, low), high) for size in sizes)
+        near = (n for size in inside for n in (-(-size // unit) * unit, size // unit * unit))
+        return [*dict.fromkeys(n for n in near if low <= n <= (high or n))]
+
+    def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
+        """The kernel as text, for problems of any size on any number of cores.
+
+        language   "ascendc": every statement, in its loops, with the names of sizes as parameters; "catlass": the types of
+                   BasicMatmulTla; "dsl": CATLASS's Python DSL, for Ascend950
+        name       of the kernel
+        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute, and for types without a name; RangeError for
+                   another language
+
+        >>> from tla import dims
+        >>> from tla.ascend import block
+        >>> b = block(dims("M N K"), (64, 64, 64), (64, 64, 32))
+        >>> [line.strip() for line in b.text().splitlines() if "kTile" in line][:1]
+        ['for (int64_t kTile = 0; kTile < tiles; ++kTile) {']
+
+        Source: AscendC; CATLASS examples/13_basic_matmul_tla.
+        """
+        require_language(language, name)
+        proved = f"proved by tla for ({', '.join(map(str, self.problem))}) on any number of cores"
+        if language == "catlass":
+            return catlass_of(self.plan, repr(self.swizzle), proved, name)
+        if language == "dsl":
+            return dsl(self.plan, self.swizzle, proved, name)
+        return ascendc(self.plan, self.program, self.conditions, repr(self.swizzle), name)
+
+
+def _facts(x: Any) -> tuple[int, int | None, int]:
+    """The least and the largest value of a size, None where there is no largest, and what it is a multiple of."""
+    if (n := known(x)) is not None:
+        return n, n, 1
+    (symbol,) = symbols_in(x.poly)
+    return max(least(x.poly) or 0, symbol.unit), greatest(x.poly), symbol.unit

@@ -1,0 +1,300 @@
+"""The order of a program of any sizes, proved for all numbers of blocks and of tiles of k.
+
+A state says of every buffer which pipe has read and written it, and which pipes and which flags that are up know that this
+is done. A statement makes one state of another, whatever numbers are in it: so a block with one tile more is one more turn,
+and where a turn leads to a state that was there before, so do all that follow. There are few states; all are gone through.
+
+A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe knows of
+an access is forgotten when the access is made again: so nothing is taken for known that is not.
+
+It is taken for granted, and proved elsewhere, that a statement touches nothing but the stages of buffers that it names.
+
+Source: ours; the flags are those of AscendC's SetFlag and WaitFlag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ...core.errors import RangeError
+from ...core.int_tuple import modes_of
+from ..transfers.steps import Loop, When, value_at
+from .check import FEW_FRACTALS, Finding
+from .queues import unit_flag
+from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, walk
+from .trace import PIPES, Event, ends_of, number, of_body
+
+
+class Access(NamedTuple):
+    """The last thing that a pipe did to a stage of a buffer."""
+
+    pipe: str
+    buffer: str
+    stage: int
+    writes: bool
+
+
+Known = frozenset[Access]
+
+
+class State(NamedTuple):
+    """The accesses that were made, those that each pipe and each flag that is up knows to be done, and unit flags."""
+
+    made: Known
+    pipes: tuple[Known, ...]
+    flags: tuple[tuple[tuple[str, int], Known], ...]
+    handed: Known
+
+
+START = State(frozenset(), (frozenset(),) * len(PIPES), (), frozenset())
+
+
+class Order:
+    """A state while statements change it, and what is found to be wrong."""
+
+    def __init__(self, program: Program, state: State = START) -> None:
+        self._program = program
+        self.made, self.handed = set(state.made), set(state.handed)
+        self.pipes = {pipe: set(known) for pipe, known in zip(PIPES, state.pipes)}
+        self.flags = {key: set(known) for key, known in state.flags}
+        self.findings: list[Finding] = []
+
+    @property
+    def state(self) -> State:
+        """The state, as a value."""
+        pipes = tuple(frozenset(self.pipes[pipe]) for pipe in PIPES)
+        flags = tuple(sorted(((key, frozenset(known)) for key, known in self.flags.items()), key=lambda x: x[0]))
+        return State(frozenset(self.made), pipes, flags, frozenset(self.handed))
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take statements, one after another."""
+        for event in events:
+            s = event.statement
+            if isinstance(s, SetFlag):
+                self._set(event, s)
+            elif isinstance(s, WaitFlag):
+                self._wait(event, s)
+            elif isinstance(s, PipeBarrier):
+                for pipe in PIPES if s.pipe == "ALL" else (s.pipe,):
+                    self.pipes[pipe] |= self.made if s.pipe == "ALL" else self._own(pipe)
+            elif isinstance(s, Multiply):
+                self._touch(event, [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)], (s.dst, s.instruction.dst))
+            elif isinstance(s, Move):
+                self._touch(event, [("src", s.src, s.instruction.src)], (s.dst, s.instruction.dst))
+
+    def _own(self, pipe: str) -> set[Access]:
+        return {a for a in self.made if a.pipe == pipe}
+
+    def _wrong(self, kind: str, what: str, event: Event) -> None:
+        finding = Finding(kind, what, event)
+        if all(f.what != what for f in self.findings):
+            self.findings.append(finding)
+
+    def _set(self, event: Event, s: SetFlag) -> None:
+        key, first = (s.event, s.id), ends_of(s.event)[0]
+        if key in self.flags:
+            self._wrong("flag", f"SetFlag {s.event} {s.id} twice, with no WaitFlag between", event)
+        if not 0 <= s.id <= 7:
+            self._wrong("flag", f"SetFlag {s.event} {s.id}: ids go from 0 to 7", event)
+        self.flags[key] = self.pipes[first] | self._own(first)
+
+    def _wait(self, event: Event, s: WaitFlag) -> None:
+        known = self.flags.pop((s.event, s.id), None)
+        if known is None:
+            self._wrong("flag", f"WaitFlag {s.event} {s.id}: nothing has set it before", event)
+        self.pipes[ends_of(s.event)[1]] |= known or set()
+
+    def _touch(self, event: Event, reads: list[tuple[str, str, int]], written: tuple[str, int]) -> None:
+        """Note what an instruction reads and writes on chip: a place of C in global memory is written once."""
+        pipe = event.pipe
+        places = [(*self._stage(name, at), False) for _, name, at in reads] + [(*self._stage(*written), True)]
+        local = [Access(pipe, *p) for p in places if self._program.buffers[p[0]].position != "GM"]
+        for access in local:
+            if unit_flag(event.statement) and self._program.buffers[access.buffer].position == "L0C":
+                self._hand_over(event, access)
+            for other in self.made:
+                if (other.buffer, other.stage) == (access.buffer, access.stage) and (other.writes or access.writes):
+                    self._meet(event, other)
+        for access in local:
+            for known in (*self.pipes.values(), *self.flags.values()):
+                known.discard(access)
+            self.made.add(access)
+
+    def _stage(self, name: str, at: int) -> tuple[str, int]:
+        buffer = self._program.buffers[name]
+        if buffer.position == "GM" or len(modes_of(buffer.layout.shape)) < 3:
+            return name, 0
+        return name, int(at) // int(modes_of(buffer.layout.stride)[2])
+
+    def _meet(self, event: Event, other: Access) -> None:
+        """Require that what touched the same stage is known to be done, where its pipe does not keep the order."""
+        pipe = event.pipe
+        if other in self.pipes[pipe] or (other.pipe == pipe and pipe not in ("M", "MTE2", "MTE3")):
+            return
+        if other.pipe == pipe == "M" and not self._few(event):
+            return
+        what = f"{event.part or 'Mmad'} may not wait for what {other.pipe} does to {other.buffer}, stage {other.stage}"
+        self._wrong("pipe" if other.pipe == pipe else "order", what, event)
+
+    def _few(self, event: Event) -> bool:
+        p = event.statement.instruction.parameters
+        return bool(p["m"] // 16 * (p["n"] // 16) < FEW_FRACTALS)
+
+    def _hand_over(self, event: Event, access: Access) -> None:
+        """Mmad and Fixpipe with unit flags wait for each other, for each fractal that both work on."""
+        buffer = Access("", access.buffer, access.stage, True)
+        if (event.pipe == "FIX") != (buffer in self.handed):
+            self._wrong("flag", f"{event.part or 'Mmad'} waits for a unit flag that nothing sets", event)
+        other = "M" if event.pipe == "FIX" else "FIX"
+        here = {a for a in self.made if a[1:3] == access[1:3]}
+        self.pipes[event.pipe] |= {a for a in here if a.pipe == other or a in self.pipes[other]}
+        if unit_flag(event.statement) == 3:
+            (self.handed.discard if event.pipe == "FIX" else self.handed.add)(buffer)
+
+
+class Proof(NamedTuple):
+    """The findings of a proof, and how many states and blocks were gone through."""
+
+    findings: tuple[Finding, ...]
+    states: int
+    blocks: int
+
+
+#: The names that say which block it is and how large: no statement but for barriers depends on them.
+OF_BLOCK = ("task", "strip", "inside", "width", "blockM", "blockN", "tileM", "tileN", "rowsM")
+
+
+class Tiles(NamedTuple):
+    """The numbers of tiles of k that a problem may have.
+
+    fewest, most   of them, `most` MANY where there is no end
+    period         whether a number of tiles is possible depends on it modulo this many
+    depths         for a number of tiles, the sizes of the problem to go through, one for every number of parts of the
+                   last
+    """
+
+    fewest: int
+    most: int
+    period: int
+    depths: Callable[[int], Sequence[Mapping[str, int]]]
+
+
+#: The most states that are gone through: with many stages there are more.
+MOST_STATES = 1000
+#: More tiles of k than make new states.
+MANY = 1 << 12
+
+
+def prove_order(program: Program, kinds: Sequence[Mapping[str, int]], tiles: Tiles) -> Proof:
+    """Prove the order of a program in every state at the beginning of a block, for blocks of any number of tiles.
+
+    kinds   sizes of a block (the values of OF_BLOCK) whose statements differ: with and without barriers
+    """
+    walk_ = _Walk(program, tiles)
+    findings, first = walk_.begin(kinds[0])
+    found, todo, blocks = {first}, [first], 0
+    while todo and not findings:
+        if len(found) > MOST_STATES:
+            raise RangeError(f"{len(found)} states of flags and stages", f"at most {MOST_STATES}", "take fewer stages")
+        state = todo.pop()
+        for sizes in kinds:
+            last = min(tiles.most, tiles.fewest + walk_.turns(state, sizes) * tiles.period)
+            for depth in (d for count in range(tiles.fewest, last + 1) for d in tiles.depths(count)):
+                wrong, end = walk_.block(state, {**sizes, **depth})
+                blocks, findings = blocks + 1, findings + wrong
+                todo += [end] if end not in found else []
+                found.add(end)
+    findings += [f for state in found for f in walk_.end(state)] if not findings else []
+    return Proof(tuple({f.what: f for f in findings}.values()), len(found), blocks)
+
+
+#: The state of flags and buffers, and the stages that are in use.
+_At = tuple[State, tuple[tuple[str, int], ...]]
+
+
+class _Walk:
+    """The statements of a program in three parts: before the loop over blocks, a block, and behind the loop."""
+
+    def __init__(self, program: Program, tiles: Tiles) -> None:
+        self.program = replace(program, body=tuple(_sketch(program.body, program.buffers)))
+        body = self.program.body
+        self.loop = next(s for s in body if isinstance(s, Loop))
+        at = body.index(self.loop)
+        self.before, self.after, self.tiles = body[:at], body[at + 1 :], tiles
+        (self.inner,) = (s for s in self.loop.body if isinstance(s, Loop))
+
+    def _values(self, sizes: Mapping[str, int], stages: Iterable[tuple[str, int]] = ()) -> dict[str, int]:
+        """The values of names at the beginning of the first block of one core."""
+        values = {"core": 0, "cores": 1, **sizes, str(self.loop.variable): 0}
+        for s in self.before:
+            if isinstance(s, Assign):
+                values[str(s.variable)] = number(s.value, values)
+        return {**values, **dict(stages)}
+
+    def _at(self, order: Order, values: Mapping[str, int]) -> _At:
+        return order.state, tuple((n, x) for n, x in values.items() if n.endswith("Stage") and n != "fillStage")
+
+    def begin(self, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
+        """Take what stands before the first block: what is wrong there, and the state."""
+        order, values = Order(self.program), self._values({**sizes, **self.tiles.depths(self.tiles.fewest)[0]})
+        order.take(of_body(self.program, [s for s in self.before if not isinstance(s, Assign)], values))
+        return order.findings, self._at(order, values)
+
+    def block(self, at: _At, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
+        """Take a block of these sizes that begins in a state: what is wrong there, and the state behind it."""
+        order, values = Order(self.program, at[0]), self._values(sizes, at[1])
+        order.take(of_body(self.program, self.loop.body, values))
+        return order.findings, self._at(order, values)
+
+    def end(self, at: _At) -> list[Finding]:
+        """Take what stands behind the last block: what is wrong there."""
+        order = Order(self.program, at[0])
+        order.take(of_body(self.program, self.after, {}))
+        return [
+            *order.findings,
+            *(Finding("flag", f"SetFlag {e} {i} is waited for by nothing") for e, i in order.flags),
+        ]
+
+    def turns(self, at: _At, sizes: Mapping[str, int]) -> int:
+        """The number of turns of the loop over k after which states repeat.
+
+        All turns but the first and the last are the same statements. So once one begins in the state in which an earlier one
+        did, what follows repeats, and the last turn of a block of more tiles begins where the last of one of fewer does.
+        """
+        most = next(t for t in range(self.tiles.most, 0, -1) if self.tiles.depths(t))
+        order, values = Order(self.program, at[0]), self._values({**sizes, **self.tiles.depths(most)[-1]}, at[1])
+        body = self.loop.body
+        order.take(of_body(self.program, body[: body.index(self.inner)], values))
+        met: set[_At] = set()
+        for turn in range(most - 1):
+            values[str(self.inner.variable)] = turn
+            here = self._at(order, values)
+            if here in met:
+                return turn + 1
+            met |= {here} if turn else set()
+            order.take(of_body(self.program, self.inner.body, values))
+        return most
+
+
+def _sketch(body: Iterable[Any], buffers: Mapping[str, Buffer]) -> Iterator[Any]:
+    """Statements with one move for each transfer, by its stages: its other numbers do not matter here."""
+    for s in body:
+        if isinstance(s, Part):
+            yield s._replace(body=tuple(_sketch_of(x, s, buffers) for x in [*walk(s.body)] if isinstance(x, Move))[:1])
+        elif isinstance(s, Loop):
+            yield s._replace(body=tuple(_sketch(s.body, buffers)))
+        elif isinstance(s, When):
+            yield s._replace(body=tuple(_sketch(s.body, buffers)), otherwise=tuple(_sketch(s.otherwise, buffers)))
+        elif not (isinstance(s, Assign) and str(s.variable) in OF_BLOCK):
+            yield s
+
+
+def _sketch_of(move: Move, part: Part, buffers: Mapping[str, Buffer]) -> Move:
+    """A move of a transfer without its fields, in the first turn of its loops."""
+    turns = {str(x.variable): 0 for x in walk(part.body) if isinstance(x, Loop)}
+    i = move.instruction
+    dst, src = (0 if buffers[name].position == "GM" else value_at(at, turns) for name, at in ((move.dst, i.dst), (move.src, i.src)))
+    fields = {name: n for name, n in i.parameters.items() if name == "unitFlag"}
+    return move._replace(instruction=replace(i, dst=dst, src=src, parameters=fields))

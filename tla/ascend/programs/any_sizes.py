@@ -1,0 +1,364 @@
+"""The statements of a core for a matrix product of sizes that are not known: loops over blocks and over k, names for tails.
+
+A tile begins at a whole one and has a size that a name stands for; behind it are as many elements as there are, another
+name. So each transfer and each Mmad is planned once, and proved for every size that the names may have. Then the last names
+are told by the problem's.
+
+Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...algebra.codomain import cosize
+from ...core.errors import Unproven
+from ...core.ints import known
+from ...core.layout import Layout
+from ...core.leaf_arithmetic import ceil_div, larger, smaller
+from ...core.questions import at_most
+from ...symbolic.conditions import Condition, assuming
+from ...symbolic.declare import dim, index
+from ..schedules import BlockSwizzle
+from ..schedules.any_sizes import FAR, coordinates
+from ..transfers.instruction import TransferInstruction
+from ..transfers.steps import Loop, Step, When, choose, condition_at, steps_at
+from .block import Core, Operand, Plan
+from .check import FEW_FRACTALS
+from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+
+#: The names of a program besides those of its sizes.
+NAMES = (
+    *(
+        "core",
+        "cores",
+        "shared",
+        "turn",
+        "task",
+        "strip",
+        "inside",
+        "width",
+        "blocksM",
+        "blocksN",
+        "blockM",
+        "blockN",
+        "tileM",
+        "tileN",
+        "rowsM",
+    ),
+    *(
+        "tiles",
+        "kTile",
+        "tileK",
+        "fillTile",
+        "fillStage",
+        "fillK",
+        "parts",
+        "kPart",
+        "partK",
+        "restM",
+        "restN",
+        "restK",
+    ),
+    *("l1Stage", "l0AStage", "l0BStage", "l0CStage", "i"),
+)
+CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
+
+
+def buffers_of(plan: Plan) -> dict[str, Buffer]:
+    """The buffers of the core by name, all stages of one side by side: its last mode counts them."""
+    found: dict[str, Buffer] = {}
+    for b in plan.buffers.values():
+        name = b.name.rstrip("0123456789")
+        first = found.get(name, b)
+        stages = (b.address - first.address) // b.size + 1
+        layout = b.layout
+        if name != b.name:
+            layout = Layout((*b.layout.shape, stages), (*b.layout.stride, int(cosize(b.layout))))
+        found[name] = replace(first, name=name, layout=layout)
+    return found
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A tile along one mode, by names: where it begins [tiles], how large it is, and how much of the matrix is behind it."""
+
+    at: Any
+    size: Any
+    rest: Any
+    tile: int
+    whole: Any
+
+    @property
+    def start(self) -> Any:
+        """The coordinate that the tile begins at."""
+        return self.at * self.tile
+
+    @property
+    def extent(self) -> Any:
+        """The size of the matrix along this mode, by these names."""
+        return self.start + self.size + self.rest
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The rest behind the tile by the size of the matrix: 0 or more, as a tile's size is what is left at most."""
+        return {str(self.rest): self.whole - self.start - self.size}
+
+
+def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
+    return Sizes(index(at, FAR), dim(size, at_most=tile), dim(rest, at_least=0), tile, whole)
+
+
+class AnyCore(Core):
+    """The statements of any core, for a problem whose sizes are names or numbers."""
+
+    def __init__(self, plan: Plan, problem: tuple[Any, Any, Any], swizzle: BlockSwizzle) -> None:
+        """plan: of any sizes, its matrices are laid out anew here."""
+        m, n, k = plan.tiling.l1
+        self.problem, self.swizzle = problem, swizzle
+        self.m = _sizes("blockM", "tileM", "restM", m, problem[0])
+        self.n = _sizes("blockN", "tileN", "restN", n, problem[1])
+        self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
+        shapes = ((self.m, self.k), (self.k, self.n), (self.m, self.n))
+        a, b, c = (_laid(x, tuple(s.extent for s in shape)) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
+        super().__init__(replace(plan, a=a, b=b, c=c))
+        self.rows = dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
+        self.buffers = buffers_of(plan)
+        self.stage = {name: _stage(f"{name}Stage", self.stages_of(name)) for name in self.next}
+        self.fill_stage = _stage("fillStage", self.stages_of("l1"))
+        self.tiles, self.k_tile, self.tile_k = dim("tiles"), index("kTile", FAR), dim("tileK", at_most=k)
+        deep = plan.tiling.l0[2]
+        self.parts, self.k_part, self.part_k = (
+            dim("parts", at_most=k // deep),
+            index("kPart", k // deep),
+            dim("partK", at_most=deep),
+        )
+
+    # ------------------------------------------------------------------------------------- the proof of a tile
+
+    def settled(self, made: Iterable[Step]) -> tuple[Step, ...]:
+        """Steps by the names of the problem, not by what lies behind a tile."""
+        with assuming():  # what lies behind a tile is 0 or more: so the sizes of tiles are assigned
+            return tuple(steps_at(made, {**self.m.told, **self.n.told, **self.k.told}))
+
+    def condition(self, c: Condition) -> Condition:
+        """A condition by the names of the problem."""
+        with assuming():
+            return condition_at(c, {**self.m.told, **self.n.told, **self.k.told})
+
+    def _within(self, what: str, name: str, layout: Layout, beyond: Any, bits: int) -> None:
+        """Require that a tile, and what is written behind it, lies in its stage, whatever its sizes are."""
+        buffer = self.buffers[name]
+        end, room = cosize(layout) + beyond * 8 // bits, self._size(name)
+        if not at_most(end, room):
+            raise Unproven(
+                f"{what}: {end} elements in a stage of {room} of {buffer.name}",
+                f"at most {room}",
+                "take tiles of whole squares",
+            )
+
+    def _size(self, name: str) -> int:
+        """The elements of one stage of a buffer."""
+        layout = self.buffers[name].layout
+        *_, last = layout.stride if isinstance(layout.stride, tuple) else (cosize(layout),)
+        return int(last) if len(layout.shape) == 3 else int(cosize(layout))
+
+    def _part(self, what: str, dst: str, src: str, made: Iterable[Step]) -> Part:
+        """A transfer as statements, from the stage of one buffer to that of another."""
+        shifts = self._shift(dst), self._shift(src)
+        return Part(what, dst, src, tuple(_moves(self.settled(made), dst, src, shifts)))
+
+    def _shift(self, name: str) -> Any:
+        """The offset of the stage of a buffer that is in use [elements]."""
+        stage = self.stage.get("l1" if name in ("l1A", "l1B") else name, 0)
+        return stage * self._size(name) if name in self.buffers and name not in ("l1Bias", "bt") else 0
+
+    # ------------------------------------------------------------------------------------------------- statements
+
+    def any_blocks(self) -> Iterator[Any]:
+        """The statements of one core, whose number is `core`, of `cores`."""
+        yield from self.begin()
+        yield from (Assign(stage, 0) for stage in self.stage.values() if known(stage) is None)
+        blocks = dim("blocksM"), dim("blocksN")
+        for b, x in zip(blocks, (self.m, self.n)):
+            yield Assign(b, ceil_div(x.whole, x.tile))
+        yield Assign(self.tiles, ceil_div(self.problem[2], self.k.tile))
+        turn, shared = index("turn", FAR), dim("shared", at_least=0)  # C divides what is not negative
+        yield Assign(shared, blocks[0] * blocks[1] + (CORES - 1 - CORE))
+        yield Loop(turn, shared // CORES, tuple(self._of_block(turn, blocks)))
+        yield PipeBarrier("ALL")
+        yield from (WaitFlag(event, i) for event, i in self._own_flags())
+
+    def _of_block(self, turn: Any, blocks: tuple[Any, Any]) -> Iterator[Any]:
+        """One block: its place and its sizes, the loop over k, and its accumulators out."""
+        task = index("task", FAR)
+        yield Assign(task, CORE + turn * CORES)
+        names, m, n = coordinates(self.swizzle, task, blocks)
+        yield from (Assign(name, value) for name, value in names)
+        for x, at in ((self.m, m), (self.n, n)):
+            yield Assign(x.at, at)
+            yield Assign(x.size, smaller(x.tile, x.whole - x.start))
+        if self.rows is not self.m.size:  # one row would be multiplied as a vector: 16 are
+            yield Assign(self.rows, larger(self.m.size, 31 - 15 * self.m.size))
+        yield from self._filled(0, self.stage["l1"])
+        if self.plan.bias:
+            yield from self._biases_in()
+        if not self.plan.unit_flag:
+            yield WaitFlag("FIX_M", self.stage["l0C"])
+        yield Loop(self.k_tile, self.tiles, tuple(self._of_tile()))
+        yield from self._stored()
+
+    def _of_tile(self) -> Iterator[Any]:
+        """One tile of k: the next is loaded, before or behind it; its parts are multiplied."""
+        count = self.plan.tiling.stages["L1"]
+        following = (self.stage["l1"] + 1) % count
+        fill = When(self.k_tile + 1 < self.tiles, tuple(self._filled(self.k_tile + 1, following)), ())
+        yield from [fill] if count > 1 else ()
+        yield Assign(self.tile_k, smaller(self.k.tile, self.problem[2] - self.k.tile * self.k_tile))
+        yield Assign(self.parts, ceil_div(self.tile_k, self.plan.tiling.l0[2]))
+        yield Loop(self.k_part, self.parts, tuple(self._of_part()))
+        yield from [fill] if count == 1 else ()
+        yield from self._next("l1")
+
+    def _filled(self, tile: Any, stage: Any) -> Iterator[Any]:
+        """The loads of a tile of A and one of B into a stage of L1."""
+        yield Assign(self.k.at, tile)
+        yield from [Assign(self.fill_stage, stage)] if known(self.fill_stage) is None else ()
+        yield Assign(self.k.size, smaller(self.k.tile, self.problem[2] - self.k.start))
+        for which, sides in (("A", (self.m, self.k)), ("B", (self.k, self.n))):
+            flag, name = self.fill_stage + (self.plan.tiling.stages["L1"] if which == "B" else 0), f"l1{which}"
+            made: Any = self._load(which, tuple(x.start for x in sides), tuple(x.size for x in sides))
+            self._within(f"{which} to L1", name, self.plan.l1_layouts["AB".index(which)], made.beyond, 8)
+            shifts = self.fill_stage * self._size(name), 0
+            yield WaitFlag("MTE1_MTE2", flag)
+            yield Part(f"{which} to L1", name, which, tuple(_moves(self.settled(made), name, which, shifts)))
+            yield SetFlag("MTE2_MTE1", flag)
+
+    def _biases_in(self) -> Iterator[Any]:
+        (filled, flag), _ = self._bias_flags()
+        yield WaitFlag(filled, flag)
+        yield self._part("biases to L1", "l1Bias", "bias", self._load_bias(self.n.start, self.n.size))
+        yield SetFlag("MTE2_MTE1", flag)
+
+    def _of_part(self) -> Iterator[Any]:
+        """A part of a tile of k: into L0A and L0B, and multiplied."""
+        plan, deep, l1 = self.plan, self.plan.tiling.l0[2], self.plan.tiling.stages["L1"]
+        yield Assign(self.part_k, smaller(deep, self.tile_k - deep * self.k_part))
+        at = deep * self.k_part
+        for which, start, sizes in (
+            ("A", (0, at), (self.rows, self.part_k)),
+            ("B", (at, 0), (self.part_k, self.n.size)),
+        ):
+            own, flag = self.stage[f"l0{which}"], self.stage["l1"] + (l1 if which == "B" else 0)
+            yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
+            yield When(self.k_part < 1, (WaitFlag("MTE2_MTE1", flag),), ())
+            yield self._to_l0(which, start, sizes)
+            yield When(self.parts <= self.k_part + 1, (SetFlag("MTE1_MTE2", flag),), ())
+        yield from self._multiplied()
+
+    def _to_l0(self, which: str, start: tuple[Any, Any], sizes: tuple[Any, Any]) -> Part:
+        found: Any = self._load_l0(which, start, sizes)
+        made, dst = found
+        element = (self.plan.a if which == "A" else self.plan.b).element
+        self._within(f"{which} to L0", f"l0{which}", dst.layout, made.beyond, element.bits)
+        if not at_most(made.reads_beyond, 0):
+            raise Unproven(
+                f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1",
+                "none",
+                "take tiles of whole squares",
+            )
+        return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
+
+    def _multiplied(self) -> Iterator[Any]:
+        """A Mmad, with the biases before the first."""
+        plan, l0c = self.plan, self.stage["l0C"]
+        first = self.k_tile + self.k_part < 1
+        yield from [When(first, tuple(self._fill_bt(self.n.size)), ())] if plan.bias else ()
+        yield SetFlag("MTE1_M", l0c)
+        yield WaitFlag("MTE1_M", l0c)
+        yield from ([When(first, (self._product(True),), (self._product(False),))] if plan.bias else [self._product(False)])
+        few = self.rows // 16 * (self.n.size // 16) < FEW_FRACTALS
+        yield from choose(few, [PipeBarrier("M")], [])
+        yield from [When(first, (SetFlag(*self._bias_flags()[1]),), ())] if plan.bias else ()
+        for which, before in (("B", plan.tiling.stages["L0A"]), ("A", 0)):
+            yield SetFlag("M_MTE1", self.stage[f"l0{which}"] + before)
+            yield from self._next(f"l0{which}")
+
+    def _product(self, biased: bool) -> Multiply:
+        """The Mmad of a part: the first part of the first tile begins anew, the last hands the accumulators over."""
+        plan = self.plan
+        made = self._mmad(self.rows, self.n.size, self.part_k, biased or not plan.bias, 2 if plan.unit_flag else 0)
+        self._within("Mmad", "l0C", made.operands(plan.arch).c, 0, 8)
+        left = (self.tiles - 1 - self.k_tile) + (self.parts - 1 - self.k_part)
+        told = {"cmatrixInitVal": 0 if plan.bias else larger(0, 1 - self.k_tile - self.k_part)}
+        told |= {"unitFlag": larger(2, 3 - left)} if plan.unit_flag else {}
+        places = {x: getattr(made, x) + self._shift(name) for x, name in (("dst", "l0C"), ("a", "l0A"), ("b", "l0B"))}
+        return Multiply(
+            "l0C",
+            "l0A",
+            "l0B",
+            "bt" if biased else None,
+            replace(made, **places, parameters={**made.parameters, **told}),
+        )
+
+    def _stored(self) -> Iterator[Any]:
+        """The accumulators to global memory."""
+        stage, unit = self.stage["l0C"], self.plan.unit_flag
+        made = self.plan.store((self.m.start, self.n.start), (self.m.size, self.n.size), self.rows)
+        yield from [] if unit else [SetFlag("M_FIX", stage), WaitFlag("M_FIX", stage)]
+        yield self._part("C to GM", "C", "l0C", made)
+        yield from [] if unit else [SetFlag("FIX_M", stage), *self._next("l0C")]
+
+    def _next(self, name: str) -> Iterator[Any]:
+        """The next stage of a buffer."""
+        stage, count = self.stage[name], self.stages_of(name)
+        yield from [Assign(stage, (stage + 1) % count)] if known(stage) is None else ()
+
+    def stages_of(self, name: str) -> int:
+        """The number of stages of l1, l0A, l0B or l0C."""
+        return self.plan.tiling.stages[name.replace("l", "L")]
+
+
+def _laid(x: Operand, sizes: tuple[Any, ...]) -> Operand:
+    """A matrix of other sizes."""
+    return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes))
+
+
+def _stage(name: str, count: int) -> Any:
+    """The name of the stage of a buffer that is in use; 0 where there is but one."""
+    return index(name, count) if count > 1 else 0
+
+
+def _moves(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any]) -> Iterator[Any]:
+    """Steps of a transfer as statements, so many elements further."""
+    again = functools.partial(_moves, dst=dst, src=src, shifts=shifts)
+    for step in steps:
+        if isinstance(step, TransferInstruction):
+            yield Move(dst, src, replace(step, dst=step.dst + shifts[0], src=step.src + shifts[1]))
+        elif isinstance(step, Loop):
+            yield Loop(step.variable, step.turns, tuple(again(step.body)))
+        else:
+            yield When(step.condition, tuple(again(step.body)), tuple(again(step.otherwise)))
+
+
+def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """The conditions that a host has to ask before it starts a kernel, by the names of the problem's sizes.
+
+    Raises Unproven for one that speaks of tiles too: it is not known for all of them.
+    """
+    found: list[Condition] = []
+    for c in map(core.condition, recorded):
+        if c.holds or c in found:
+            continue
+        others = {n.name for n in c.a.scope | c.b.scope} - {*names}
+        if others:
+            raise Unproven(
+                f"a block of any size: it is not known whether {c}",
+                str(c),
+                "give facts of its sizes: dim(..., at_most=...)",
+            )
+        found.append(c)
+    return tuple(found)

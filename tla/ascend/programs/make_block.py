@@ -1,0 +1,194 @@
+"""Blocks of matrix products from what a kernel's author says: sizes, tiles, types, tags, stages.
+
+Source: CATLASS `BlockMmadTla`, `BasicMatmulTla`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.element import half
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import shown
+from ...core.ints import known, leaf
+from ...core.layout import Layout, require_origin
+from ...symbolic.symint import SymInt
+from ..architecture import AtlasA2, as_architecture
+from ..element import as_element
+from ..recognize import recognize
+from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle
+from ..schedules.schedule import positive, sizes_of
+from ..tags import RowMajor, Tag, zN
+from .any_matmul import AnyMatmulBlock
+from .any_sizes import NAMES
+from .block import L1_TAGS, Operand, Plan, Tiling
+from .matmul import MatmulBlock
+from .mmad import accumulator_of
+
+#: The stages of each memory, where nothing else is said.
+STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
+
+
+def block(
+    problem: Any,
+    l1: Any,
+    l0: Any,
+    arch: Any = AtlasA2,
+    *,
+    a: Any = half,
+    b: Any = half,
+    c: Any = half,
+    bias: bool = False,
+    stages: Any = 2,
+    unit_flag: bool = False,
+    quant: str = "NO_QUANT",
+    scale: float | None = None,
+    relu: bool = False,
+    swizzle: BlockSwizzle = GemmIdentityBlockSwizzle[3, 0],
+    cores: Any = 1,
+    splitkFactor: Any = 1,
+) -> Any:
+    """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
+
+    problem        (m, n, k) [elements]: numbers, or names that `dim` declares, for which one program is proved
+    l1, l0         (m, n, k) of what L1 and L0 hold at a time; m and n are the same, k of L1 is a multiple of that of L0
+    arch           AtlasA2, AtlasA3, Ascend950, or a name
+    a, b, c        the element type, or (type, tag), or (type, layout) of each matrix: A is (m, k), B (k, n), C (m, n)
+    bias           whether a vector of n, of the accumulator's type, is added
+    stages         how many tiles L1, L0A and L0B hold of each matrix: an integer for all three, or
+                   {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
+    unit_flag      whether Fixpipe begins while Mmad still runs, by the hardware's own flags
+    quant, scale   how values are scaled on the way out (随路量化): "PER_TENSOR" by `scale`
+    relu           whether negative ones become 0
+    swizzle        how blocks are dealt to `cores`
+    splitkFactor   into how many slices k is cut, which are added in C by atomic adds
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
+    Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or lie at
+                   no whole unit; Unproven for a transfer that is not proved to be right
+
+    >>> from tla.ascend import block, int8, int32, ColumnMajor, Ascend950
+    >>> types = {"a": int8, "b": (int8, ColumnMajor), "c": int32}
+    >>> b = block((100, 90, 300), (64, 64, 128), (64, 64, 64), Ascend950, cores=2, **types)
+    >>> b.check().holds, b.schedule.tasks
+    (True, 4)
+
+    Source: CATLASS `BlockMmadTla`, `BasicMatmulTla`.
+    """
+    arch = as_architecture(arch)
+    options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu}
+    tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
+    sizes = _any_sizes(problem)
+    open_ = sizes is not None
+    m, n, k = sizes = sizes or _sizes("problem", problem)
+    left, right, out = (
+        _operand(name, given, shape, open_) for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
+    )
+    _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
+    total = accumulator_of(left.element, right.element, arch)
+    factor = int(leaf(splitkFactor))
+    if factor > 1 and (bias or out.element != total or open_):
+        what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
+        raise LeafTypeError(
+            f"splitkFactor={factor} with {what}",
+            f"c={total}, and no biases: slices are added in C",
+            "add them afterwards",
+        )
+    tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias))
+    if open_:
+        plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
+        again = functools.partial(
+            block,
+            l1=l1,
+            l0=l0,
+            arch=arch,
+            a=a,
+            b=b,
+            c=c,
+            bias=bias,
+            stages=stages,
+            swizzle=swizzle,
+            cores=cores,
+            **options,
+        )
+        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), again)
+        _ = made.program
+        return made
+    schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
+    adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
+    plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, **options)
+    _ = plan.buffers
+    return MatmulBlock(sizes, plan, schedule)
+
+
+def _sizes(what: str, given: object) -> tuple[int, int, int]:
+    m, n, k = sizes_of(f"the {what} of a block", given)
+    return m, n, k
+
+
+def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
+    """The sizes of a problem of which one at least is a name; None where all are numbers, or it is none.
+
+    LeafTypeError for expressions, and RangeError for names that the program has for other things.
+    """
+    if not isinstance(given, tuple) or len(given) != 3:
+        return None
+    m, n, k = (leaf(x) for x in given)
+    names = [x for x in (m, n, k) if known(x) is None]
+    if names and any((known(x) or 1) < 1 or known(x) == 0 for x in (m, n, k)):
+        raise RangeError(f"the problem {shown((m, n, k))}", "sizes of 1 or more", "leave out what is empty")
+    for x in names:
+        if not isinstance(x, SymInt) or str(x) not in {str(s) for s in x.symbols}:
+            raise LeafTypeError(f"the problem of a block: the size {x}", "a number, or the name of a size", 'write dim("M")')
+        if str(x) in NAMES:
+            raise RangeError(f"a size named {x}", f"a name other than {', '.join(NAMES)}", 'write dim("M")')
+    return (m, n, k) if names else None
+
+
+def _require_tiles(l1: tuple[int, int, int], l0: tuple[int, int, int], unit: int) -> None:
+    """RangeError for tiles that do not go together, or that a transpose would not move in whole squares."""
+    if l1[:2] != l0[:2] or min(*l1, *l0) < 1 or l1[2] % l0[2]:
+        expected = "the same m and n, and in L1 a k that is a multiple"
+        raise RangeError(f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", expected, f"write l0=({l1[0]}, {l1[1]}, {l1[2]})")
+    if any(n % unit for n in (*l1, *l0)):
+        near = shown(tuple(-(-n // unit) * unit for n in l1))
+        raise RangeError(f"tiles of {shown(l1)} and {shown(l0)}", f"multiples of {unit}", f"take {near} in L1")
+
+
+def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Operand:
+    """A matrix by its element type, or with its tag or its layout; open_: whether a size of the problem is a name."""
+    element, how = given if isinstance(given, tuple) and len(given) == 2 else (given, RowMajor)
+    element = as_element(element)
+    if isinstance(how, Layout) and open_:
+        raise LeafTypeError(
+            f"{name} with a layout, of sizes that are names",
+            "a tag: the program is for all sizes",
+            f"write {name}=(half, RowMajor)",
+        )
+    if isinstance(how, Layout):
+        found = recognize(how, element)
+        tag, layout = (found.tag if found else None), how
+        if tuple(map(int, require_origin("a matrix", layout))) != shape:
+            raise RangeError(f"{name} of {shown(layout.origin_shape)}", f"{shown(shape)}", "make the layout with these sizes")
+    elif isinstance(how, Tag):
+        tag, layout = how, how.MakeLayout(element, *shape)
+    else:
+        raise LeafTypeError(f"{name}={given!r:.60}", "an element type, (type, tag) or (type, layout)", f"write {name}=(half, RowMajor)")
+    wanted = (RowMajor, zN) if name == "c" else (*L1_TAGS,)
+    if tag is None or tag not in wanted:
+        raise LeafTypeError(f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", f"write {name}=({element}, RowMajor)")
+    return Operand(element, tag, layout)
+
+
+def _stages(given: Any, unit_flag: bool, bias: bool) -> dict[str, int]:
+    """The stages of each memory; RangeError where there are more than there are events."""
+    told = {**STAGES, **given} if isinstance(given, Mapping) else {**STAGES, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
+    if unknown := sorted({*told} - {*STAGES}):
+        raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(STAGES)}", 'write stages={"L1": 2}')
+    found = {name: int(leaf(n)) for name, n in told.items()}
+    if min(found.values()) < 1 or (unit_flag and found["L0C"] != 1):
+        raise RangeError(f"the stages {found}", "1 or more, and one of L0C with unit_flag", "write stages=2")
+    if max(2 * found["L1"], found["L0A"] + found["L0B"]) + bias > 8:
+        raise RangeError(f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages")
+    return found

@@ -1,0 +1,57 @@
+"""The coordinates of a block by its number, for matrices of any number of blocks.
+
+Source: CATLASS include/catlass/gemm/block/block_swizzle.hpp, `GetBlockCoord`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.errors import LeafTypeError
+from ...core.leaf_arithmetic import smaller
+from ...symbolic.declare import dim, index
+from .orders import lines, zigzag
+from .swizzles import BlockSwizzle, in_turn
+
+#: More blocks than a matrix has.
+FAR = 2**31
+
+
+def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tuple[list[tuple[Any, Any]], Any, Any]:
+    """The coordinates (m, n) of block number `task`, and the names that they are told by: pairs of a symbol and its value.
+
+    blocks   how many there are along m and n
+
+    Strips have `offset` lines of blocks, the last those that are left. A strip has width * across numbers, of which each
+    gives (number % width, number // width), another block of it: so all blocks are met, each once.
+
+    >>> from tla import dims, index
+    >>> from tla.ascend import GemmIdentityBlockSwizzle
+    >>> from tla.ascend.schedules.any_sizes import coordinates
+    >>> names, m, n = coordinates(GemmIdentityBlockSwizzle[3, 0], index("task", 100), dims("blocksM blocksN"))
+    >>> for name, value in names: print(name, value)
+    strip task//(3*blocksN)
+    inside task%(3*blocksN)
+    width min(blocksM-3*strip,3)
+    >>> print(m, n)
+    3*strip+inside%width (1-(strip%2)*2)*(inside//width)+(blocksN-1)*(strip%2)
+
+    Raises LeafTypeError for a swizzle whose blocks have no such form.
+    """
+    known = isinstance(swizzle, BlockSwizzle) and swizzle.deal is in_turn and swizzle.order_of in (zigzag, lines)
+    if not known or swizzle.rank != 3:
+        fix = "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes"
+        raise LeafTypeError(f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK", fix)
+    if swizzle.order_of is lines:
+        return [], task // blocks[1], task % blocks[1]
+    along, across = blocks if swizzle.direction == 0 else blocks[::-1]
+    offset = swizzle.offset
+    strip, inside, width = index("strip", FAR), index("inside", FAR), dim("width", at_most=offset)
+    names = [
+        (strip, task // (offset * across)),
+        (inside, task % (offset * across)),
+        (width, smaller(offset, along - offset * strip)),
+    ]
+    major, line = offset * strip + inside % width, inside // width
+    minor = line + strip % 2 * (across - 1 - 2 * line)
+    return names, *((major, minor) if swizzle.direction == 0 else (minor, major))

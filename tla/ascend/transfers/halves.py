@@ -1,0 +1,78 @@
+"""An accumulator to the unified buffers of two vector cores at once: the first half of its rows, or columns, to one, the rest to the other.
+
+Fixpipe with dualDstCtl writes both halves to the same place of their buffers. So it is two instructions, one for each vector
+core, and each is proved by itself.
+
+Source: CATLASS `CopyL0CToUBTla` with `CopyL0CToUBMode` SPLIT_M and SPLIT_N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...core.errors import LeafTypeError, RangeError, Unproven
+from ...core.int_tuple import shown
+from ...core.leaf_arithmetic import ceil_div, larger
+from ..architecture import Architecture
+from .instruction import TransferInstruction
+from .proof import require_lawful
+from .side import Side, plain
+
+#: How an accumulator is split -> the mode, what its size is rounded to, the value of dualDstCtl, and the field of its size.
+SPLITS = {"SPLIT_M": (0, 2, 1, "mSize"), "SPLIT_N": (1, 32, 2, "nSize")}
+
+
+def to_both(
+    split: str, src: Side, dst: Side, settings: Mapping[str, str], arch: Architecture
+) -> tuple[TransferInstruction, tuple[int, int]]:
+    """The Fixpipe of both halves, and the bytes that are written and read behind the tiles.
+
+    src, dst   the accumulator, and the tile of one vector core, at the same place in both
+
+    Raises LeafTypeError for another split, RangeError for a tile that does not hold half, Unproven for sizes that are not known.
+    """
+    if split not in SPLITS:
+        raise LeafTypeError(f"split={split!r:.40} of a transfer", f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"')
+    if src.symbols or dst.symbols:
+        raise Unproven(f"a transfer with split={split!r} of sizes that are not known", "numbers", "make the layouts of numbers")
+    mode, unit, value, field = SPLITS[split]
+    whole = ceil_div(src.valid[mode], unit) * unit
+    half, c0 = whole // 2, int(dst.element.C0)
+    wanted = tuple(min(half, n) if i == mode else n for i, n in enumerate(src.valid))
+    if dst.valid != wanted:
+        what = f"{shown(src.valid)} accumulators in halves into a tile of {shown(dst.valid)}"
+        raise RangeError(what, f"{shown(wanted)}, for each vector core", f"make dst a tile of {shown(wanted)}")
+    if dst.outer(0) % c0 or (mode == 1 and dst.outer(0) < half):
+        least = max(half if mode else 0, ceil_div(dst.valid[1], c0) * c0)
+        what = f"rows of UB that are {dst.outer(0)} elements apart"
+        raise RangeError(what, "whole blocks of 32 bytes, with room for half of the columns", f"lay it out with ld={least}")
+    fields = {"nSize": ceil_div(src.valid[1], c0) * c0, "mSize": src.valid[0], "srcStride": src.outer(1) // src.inner(0)}
+    fields |= {field: whole, "dstStride": dst.outer(0), "channelSplit": 0, "dualDstCtl": value}
+    made = TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)
+    made.require_fields()
+    behind = [(0, 0)]
+    for one, a, b in _halves(made, src, dst, mode, half):
+        behind.append(require_lawful((one,), ("L0C", "UB"), a, b, arch))
+    written, read = (max(n) for n in zip(*behind))
+    over = half - int(dst.room[mode])  # of the last row; of rows all, where there are fewer
+    steps = max(0, over) * (1 if mode else int(dst.outer(0)))
+    return made, (written + steps * dst.element.bits // 8, read)
+
+
+def _halves(made: TransferInstruction, src: Side, dst: Side, mode: int, half: int) -> list[tuple[TransferInstruction, Side, Side]]:
+    """Each vector core's part of an instruction, with the tiles of its half, where that has valid elements."""
+    found = []
+    field = ("mSize", "nSize")[mode]
+    fields = {**{name: n for name, n in made.parameters.items() if name != "dualDstCtl"}, field: half}
+    for i in range(2):
+        left = min(half, src.valid[mode] - i * half)
+        if left <= 0:
+            continue
+        start = tuple(s + i * half * (m == mode) for m, s in enumerate(src.start))
+        at = src.base + plain(src.layout(start))
+        valid = tuple(left if m == mode else n for m, n in enumerate(src.valid))
+        one = replace(made, src=at, parameters=fields)
+        room = tuple(larger(n, half) if m == mode else n for m, n in enumerate(dst.room))  # the instruction writes half
+        found.append((one, src._replace(start=start, at=at, valid=valid), dst._replace(valid=valid, room=room)))
+    return found
