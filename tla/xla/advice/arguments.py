@@ -131,8 +131,8 @@ def assumption(bench: Bench, uses: Uses, change: Change) -> str:
     Not where the program moves or converts it, where a result takes its memory in another shape, where it is brought
     into another shape anew, or where an operation that is no fusion reads it: that takes no conversion in, and a loop
     or a sort has its own copy. What is donated is written over in place if it is read no more when its result is
-    written; complex numbers are two arrays on their way. What is made otherwise inside, or lies on other devices, the compiler decides about, and about
-    temporaries in HBM, if it takes an argument otherwise: nothing is predicted.
+    written; complex numbers are two arrays on their way. What is made otherwise inside, or lies on other devices, the
+    compiler decides about, and about temporaries in HBM, if it takes an argument otherwise: nothing is predicted.
     """
     if change.placed or change.longer or change.edits or change.kind in ("merge", "split"):
         return ""
