@@ -17,7 +17,7 @@ PACKAGES = "core algebra symbolic notation tensors linear access gpu ttgir ascen
 #: The rooms inside the big packages, in the same order. A module beside the rooms is a room of its own.
 ROOMS = {
     "gpu": "instructions descriptors tiled run".split(),
-    "xla": "shapes shardings programs mosaic jax measured".split(),
+    "xla": "shapes shardings programs mosaic jax advice".split(),
 }
 
 #: What may be imported inside a function: a library that is slow to load, or may not be there.

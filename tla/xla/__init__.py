@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ..core.on_demand import load_on_demand
 
 if TYPE_CHECKING:
-    from .measured import Measure, Trial, Trials, try_advice
+    from .advice.measure import Measure, Trial, Trials
+    from .advice.measured import try_advice
     from .mosaic.block import Block, block
     from .mosaic.kernel import KernelCall, Window, pallas_call
     from .mosaic.memref import MemRef, parse_memref, to_memref
@@ -57,7 +58,8 @@ else:  # each module when the first of its names is asked for: to lower a shape 
     _names = {
         "programs.alternatives": "Advice Alternative advise alternatives",
         "shapes.array_shape": "ArrayLayout ArrayShape Split",
-        "measured": "Measure Trial Trials try_advice",
+        "advice.measure": "Measure Trial Trials",
+        "advice.measured": "try_advice",
         "mosaic.block": "Block block",
         "programs.census": "Census ProgramPeak census merge",
         "shapes.compare": "Relayout is_bitcast relayout",

@@ -28,10 +28,10 @@ def watch():
     """By each Measure that tla takes from now on, XLA's own peak of that compile."""
     import jax
 
-    from tla.xla import measured
+    from tla.xla.advice import bench
 
     peaks, last = [], [None]
-    compile_, measure = jax.stages.Lowered.compile, measured._Bench.measured
+    compile_, measure = jax.stages.Lowered.compile, bench.Bench.measured
 
     def compiled(self, *args, **kwargs):
         done = compile_(self, *args, **kwargs)
@@ -43,7 +43,7 @@ def watch():
         peaks.append((found[0], last[0]))
         return found
 
-    jax.stages.Lowered.compile, measured._Bench.measured = compiled, taken
+    jax.stages.Lowered.compile, bench.Bench.measured = compiled, taken
     return lambda m: next(peak for found, peak in peaks if found is m)
 
 
@@ -68,7 +68,10 @@ def main(names):
         function, arguments, topology = program(name)
         found = xla.try_advice(function, *arguments, topology=topology, most=MOST)
         tried += len(found.tried)
-        print(f"{name}: {len(found.tried)} tried, {len(found.recommended)} recommended; XLA's peak {peak_of(found.before):,}", flush=True)
+        print(
+            f"{name}: {len(found.tried)} tried, {len(found.recommended)} recommended; XLA's peak {peak_of(found.before):,}",
+            flush=True,
+        )
         for t in found.tried:
             if t.measured is None:
                 continue
@@ -82,7 +85,10 @@ def main(names):
                 flag += " FALSE" if peak_of(t.measured) > peak_of(found.before) else ""
             if t.helps or flag:
                 moves = f"moved {found.before.moved:,} -> {t.measured.moved:,}"
-                print(f"    {t.verdict} {t.what}: HBM {hbm:,}, XLA's peak {peak_of(t.measured):,}, {moves}{flag}", flush=True)
+                print(
+                    f"    {t.verdict} {t.what}: HBM {hbm:,}, XLA's peak {peak_of(t.measured):,}, {moves}{flag}",
+                    flush=True,
+                )
     print(f"{len(names)} programs, {tried} changes, {recommended} recommended, of which XLA's peak grew in {worse}")
     print(f"{near} of {predicted} predictions of HBM within 1 %")
 

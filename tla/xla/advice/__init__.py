@@ -1,0 +1,1 @@
+"""Advice that is measured: changes of a function of JAX, each compiled for a TPU."""
