@@ -101,6 +101,7 @@ class MovedTile(NamedTuple):
     zero     what is loaded where the tensor has no element
     size     the elements of the tile
     element  gives one by its index, which may be a symbol
+    mask     the blocks of the cluster that it comes to, as text; empty for this one alone
 
     Source: the PTX manual, "cp.async.bulk.tensor".
     """
@@ -112,6 +113,7 @@ class MovedTile(NamedTuple):
     zero: str
     size: int
     element: Callable[[IntLike], Element]
+    mask: str = ""
 
 
 class Instructions:
@@ -135,6 +137,10 @@ class Instructions:
         """The line by which the threads of a block wait for each other."""
         return "__syncthreads();"
 
+    def cluster_sync(self) -> str:
+        """The line by which the threads of a cluster wait for each other."""
+        raise _missing("cluster_sync")
+
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
         raise _missing(atom.name)
@@ -143,8 +149,8 @@ class Instructions:
         """A statement that orders asynchronous instructions, of those that add to registers before and behind it; pending: of Order."""
         raise _missing(word)
 
-    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
-        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread; number: of Signal."""
+    def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
+        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread; number and mask: of Signal."""
         raise _missing(word)
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:

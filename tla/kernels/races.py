@@ -7,6 +7,7 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..algebra.make import make_layout
@@ -15,6 +16,7 @@ from ..gpu.run.sides import memory_of
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
 from .allocation import Allocation, address_of
+from .beside import Beside, Told
 from .clocks import Clocks
 from .levels import Level
 from .lines import Line
@@ -41,6 +43,7 @@ class _Phase:
     loads   loads of the phase that goes on; `come`, of phases that have ended, and that nobody has waited for
     products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at phases that have ended
     waited  the number of the last statement that waited for it
+    going   what other blocks of the cluster tell by the phase that goes on; `over`, by phases that have ended
     """
 
     def __init__(self) -> None:
@@ -51,32 +54,46 @@ class _Phase:
         self.come: list[tuple[int, Access]] = []
         self.products = self.done = -1
         self.waited: int | None = None
+        self.going, self.over = Told(), Told()
+
+
+@dataclass
+class Findings:
+    """What is found in all blocks of a launch.
+
+    races      the first of each pair of lines
+    unwritten  of each line the first element that is read and that nobody has written
+    barriers   the barriers, and whether each was needed
+    blocks     the accesses of global memory by blocks
+    """
+
+    races: list[Race] = field(default_factory=list)
+    unwritten: dict[Line, Unwritten] = field(default_factory=dict)
+    barriers: dict[Line, bool] = field(default_factory=dict)
+    blocks: Level = field(default_factory=lambda: Level("block"))
 
 
 class Races:
-    """The races of a launch that runs: the first of each pair of lines; and its barriers, with those that were needed.
+    """The races of a block that runs.
 
     A barrier is needed if without it something before it races with something behind it: before it up to the last that was needed,
     behind it up to the next.
 
+    threads   of the block
+    findings  what is found, of all blocks
+    block     the number of the block in the grid
+    beside    what is noted for the other blocks of its cluster; None without one
+
     Source: ours.
     """
 
-    def __init__(self, threads: int) -> None:
-        self.found: list[Race] = []
-        self.threads = threads
-        self.unwritten: dict[Line, Unwritten] = {}
-        self.barriers: dict[Line, bool] = {}
+    def __init__(self, threads: int, findings: Findings, block: int = 0, beside: Beside | None = None) -> None:
+        self.findings, self.threads, self.block, self.beside = findings, threads, block, beside
         self._before: list[Level] = []
         self._last: Line | None = None
         self._is_needed = False
         self._lines: list[Line] = []
-        self._threads, self._blocks = Level("thread"), Level("block")
-        self._block = 0
-        self._start_block()
-
-    def _start_block(self) -> None:
-        """Nothing is under way, and nothing of shared memory is written."""
+        self._threads = Level("thread")
         self._written: dict[int, Any] = {}
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
         self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load", "umma", "accumulator", "tmem")}
@@ -124,6 +141,8 @@ class Races:
                 continue
             if what == "product" and self._clocks is not None:
                 self._clocks.meet(access.together, number)
+            if what == "product" and self.beside is not None and memory_of(access.tensor) == "smem":
+                self.beside.put("read", access.tensor, *accessed(access, self.threads), len(self._lines) - 1)
             if what == "copy":
                 self.note(self._lines[number], [], [access])
             elif memory_of(access.tensor) == "smem" and access.together < self.threads:
@@ -207,9 +226,15 @@ class Races:
             self._ask_needed(t, places, who, written)
         if memory_of(source.tensor) != "smem":
             places, who = accessed(source, 1)
-            self._ask(self._blocks, source.tensor, (places, who * 0 + self._block), number, False)
+            self._ask(self.findings.blocks, source.tensor, (places, who * 0 + self.block), number, False)
+        self._begin_load(phase, number, target)
+
+    def _begin_load(self, phase: _Phase, number: int, target: Access) -> None:
+        """Note that a load writes shared memory until its phase has been waited for."""
         phase.loads.append((number, target))
         self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
+        if self.beside is not None:
+            self.beside.put("load", target.tensor, *accessed(target, 1), number)
 
     def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
         """Note a product of the first thread that adds to tensor memory.
@@ -242,6 +267,8 @@ class Races:
         """Mark the elements that a product of tcgen05 under way reads, and those that it adds to."""
         for what, t, places, who in product:
             self._under_way[what].put(t, places, who, number)
+            if self.beside is not None and what == "umma":
+                self.beside.put(what, t, places, who, number)
 
     def commit(self, line: Line, barrier: Mbarrier) -> None:
         """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them, and no more."""
@@ -281,7 +308,7 @@ class Races:
         self._mark("store", source, number)
         places, who = accessed(target, 1)
         self._ask(self._threads, target.tensor, (places, who), number, True)
-        self._ask(self._blocks, target.tensor, (places, who * 0 + self._block), number, True)
+        self._ask(self.findings.blocks, target.tensor, (places, who * 0 + self.block), number, True)
 
     def end_phase(self, barrier: Mbarrier) -> None:
         """Note phases of an mbarrier that have ended: the next arrivals are of another one."""
@@ -289,6 +316,8 @@ class Races:
         if phase is not None and phase.ended < barrier.of.ended[int(barrier.at)]:
             phase.ended, phase.known, phase.told = barrier.of.ended[int(barrier.at)], phase.told, None
             phase.come, phase.loads, phase.done = [*phase.come, *phase.loads], [], phase.products
+            phase.over.add(phase.going)
+            phase.going = Told()
 
     def wait_phase(self, line: Line, barrier: Mbarrier) -> None:
         """Note that every thread waits for the phase of an mbarrier that has ended last."""
@@ -296,7 +325,11 @@ class Races:
         phase.waited = len(self._lines) - 1
         if phase.known is not None:
             clocks.learn(phase.known)
-        phase.come = []
+        if self.beside is not None:
+            self.beside.waited |= {number: phase.waited for number, _access in phase.come}
+            self.beside.learn(Told({self.beside.rank: phase.done}))
+            self.beside.learn(phase.over)
+        phase.come, phase.over = [], Told()
         if self._products and phase.done >= self._products[0][0]:
             self._products = [x for x in self._products if x[0] > phase.done]
             for what in ("umma", "accumulator"):
@@ -312,6 +345,67 @@ class Races:
         self.note(line, [Access(barrier.of.held)], [])
         assert self._clocks is not None  # mbarriers are set up before they are used
         return self._clocks, self._phases[key_of(barrier.of.held), int(barrier.at)]
+
+    # ------------------------------------------------------------------------------------- other blocks of a cluster
+
+    def arrive_cluster(self, line: Line) -> None:
+        """Note that the block arrives at the barrier of its cluster."""
+        assert self.beside is not None  # that of a cluster
+        self.beside.arrive(self._number(line))
+
+    def wait_cluster(self, line: Line, others: list[Beside]) -> None:
+        """Note that the block has waited at the barrier of its cluster: it is needed for other blocks, whatever its threads do."""
+        assert self.beside is not None
+        self.beside.wait(others)
+        self.wait(line)
+        self._is_needed = True
+
+    def load_from(self, other: Races, line: Line, barrier: Mbarrier, target: Access) -> None:
+        """Note a load by TMA of another block to this one's shared memory, whose bytes an mbarrier of this one counts."""
+        number, phase = self._met(other, line, barrier)
+        t, (places, who) = target.tensor, accessed(target, 1)
+        for what in ("copy", "product", "store"):
+            self._ask_under_way(what, t, places, who, number, True)
+        self._ask_beside(other, line, t, places, writes=True)
+        self._ask_written(t, places, who, line, True)
+        self._begin_load(phase, number, target)
+        phase.going.add(other.told(line))
+
+    def commit_from(self, other: Races, line: Line, barrier: Mbarrier) -> None:
+        """Note that products of another block arrive at an mbarrier of this one."""
+        _number, phase = self._met(other, line, barrier)
+        told = other.told(line, len(other._lines) - 1)
+        assert self.beside is not None
+        if phase.waited is not None and told.seen.get(self.beside.rank, -1) < phase.waited:
+            self._add(Race("phase", "mbarriers", int(barrier.at), None, False, self._lines[phase.waited], None, True, line, told.lines[0][1]))
+        phase.going.add(told)
+
+    def told(self, line: Line, product: int | None = None) -> Told:
+        """What this block tells others by a statement."""
+        assert self.beside is not None
+        number = len(self._lines) - 1
+        return self.beside.told(line, number if self._clocks is None else self._clocks.come_to(number), product)
+
+    def _met(self, other: Races, line: Line, barrier: Mbarrier) -> tuple[int, _Phase]:
+        """The number of a statement of another block that uses an mbarrier of this one, and its state: that it is set up it must know."""
+        held = barrier.of.held
+        self._ask_beside(other, line, held, accessed(Access(held), 1)[0], writes=False)
+        return self._number(line), self._phases[key_of(held), int(barrier.at)]
+
+    def _ask_beside(self, other: Races, line: Line, t: Tensor, places: Any, *, writes: bool) -> None:
+        """Add the race of an access by another block."""
+        assert self.beside is not None and other.beside is not None
+        found = self.beside.clash(other.beside, t, places, writes=writes)
+        if found is not None:
+            before = None if found.what == "umma" else _named(found.who)
+            at, who = self._lines[found.number], other.beside.rank
+            self._add(Race(found.what, name_of(t), found.place, before, found.writes, at, None, writes, line, who))
+
+    def end_cluster(self) -> None:
+        """End the cluster: what came from other blocks this one has waited for."""
+        for told in (x for phase in self._phases.values() for x in (phase.going, phase.over)):
+            for line, rank in told.lines:
+                self._add(Race("end", "shared memory", 0, None, False, line, None, True, line, rank))
 
     # ------------------------------------------------------------------------------------------- what is asked
 
@@ -331,7 +425,7 @@ class Races:
     def _judge(self) -> None:
         """Judge the last barrier by what came behind it."""
         if self._last is not None:
-            self.barriers[self._last] = self.barriers.get(self._last, False) or self._is_needed
+            self.findings.barriers[self._last] = self.findings.barriers.get(self._last, False) or self._is_needed
         if self._is_needed:
             self._before.clear()
 
@@ -358,14 +452,11 @@ class Races:
         self._since_arrive[key] = t, line
 
     def end_block(self) -> None:
-        """End a block: the next has other threads, and shared memory of its own. Stores by TMA read that until they are waited for."""
+        """End the block. Stores by TMA read its shared memory until they are waited for."""
         for number, access in (given for group in self._groups["store"] for given in group):
             place, line = int(accessed(access, 1)[0][0]), self._lines[number]
             self._add(Race("store", name_of(access.tensor), place, None, False, line, None, True, line))
         self._judge()
-        self._threads, self._before, self._last, self._is_needed = Level("thread"), [], None, False
-        self._start_block()
-        self._block += 1
 
     def _note(self, access: Access, number: int, written: bool) -> None:
         t = access.tensor
@@ -375,12 +466,14 @@ class Races:
             self._ask_read(t, places, threads, number)
         self._ask(self._threads, t, (places, threads), number, written)
         self._ask_needed(t, places, threads, written)
+        if self.beside is not None and memory_of(t) == "smem":
+            self.beside.put("written" if written else "read", t, places, threads, number)
         if memory_of(t) in ("smem", "TMEM"):
             self._ask_written(t, places, threads, self._lines[number], written)
             if written:
                 self._unseen.put(t, places, threads, number)
         else:
-            self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
+            self._ask(self.findings.blocks, t, (places, threads * 0 + self.block), number, written)
 
     def _ask_needed(self, t: Tensor, places: Any, who: Any, written: bool) -> None:
         """Ask whether an access needs a barrier before it."""
@@ -412,9 +505,9 @@ class Races:
         held = self._written.setdefault(key_of(t), np.zeros(count_of(t), bool))
         if written:
             held[places] = True
-        elif line not in self.unwritten and not held[places].all():
+        elif line not in self.findings.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.unwritten[line] = Unwritten(line, _number_of(t, places[i]), _named(int(threads[i])), name_of(t))
+            self.findings.unwritten[line] = Unwritten(line, _number_of(t, places[i]), _named(int(threads[i])), name_of(t))
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
@@ -442,8 +535,8 @@ class Races:
             self._add(Race(what, name_of(t), place, _named(before), writes, self._lines[at], after, written, self._lines[number]))
 
     def _add(self, race: Race) -> None:
-        if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
-            self.found.append(race)
+        if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):
+            self.findings.races.append(race)
 
 
 def _named(who: int | None) -> int | None:

@@ -6,6 +6,7 @@ Source: CuTe include/cute/algorithm.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
@@ -15,7 +16,7 @@ from ..gpu.descriptors.tma import TMACopy
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.instructions.tmem import LANES, PATH_BITS
 from ..gpu.run import algorithms
-from ..gpu.run.bulk import bulk_facts, run_bulk
+from ..gpu.run.bulk import BulkStep, bulk_facts, run_bulk
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
 from ..gpu.run.gemm import run_mma
@@ -27,9 +28,10 @@ from ..tensors.tensor import Tensor
 from .allocation import require_allocated
 from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
 from .instructions import is_asynchronous, is_of_tensor_memory, require_load, stores_rows
-from .launch import Launch, executed, running
+from .launch import Launch, blocks_of, executed, running
 from .lines import line
 from .mbarriers import Mbarrier
+from .multicast import require_mask
 from .resources import require_box_aligned
 from .touched import Access
 from .trace import Trace
@@ -297,6 +299,8 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
     if not stores and not isinstance(tma.barrier, Mbarrier):
         raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
     require_box_aligned(tma, source if stores else target)
+    if tma.mask is not None or tma.operation.endswith("_MULTICAST"):
+        require_mask("a load by TMA", tma.mask, blocks_of(now))
     if isinstance(now, Trace):
         now.load(line(), tma, source, target)
         return
@@ -305,17 +309,32 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
         step, watch = bulk_facts(tma, source, target), now.watch
         if watch is not None:
             watch.ask_tma()
-            if stores:
+        if stores:
+            if watch is not None:
                 watch.races.store(line(), Access(source), Access(target))
-            else:
-                watch.races.load(line(), tma.barrier, Access(source), Access(target))
-        run_bulk(step)
-        if not stores:
-            tma.barrier.receive(step.bytes)
+            run_bulk(step)
+            return
+        for other in [now] if tma.mask is None else [now.other(rank) for rank in tma.mask.ranks]:
+            _loaded(now, other, step)
 
     executed(now, moved)
-    if now.watch is not None and not stores:
-        now.watch.races.end_phase(tma.barrier)
+
+
+def _loaded(now: Launch, other: Launch, step: BulkStep) -> None:
+    """Load a tile to the shared memory of a block of the cluster, whose mbarrier counts the bytes."""
+    barrier: Mbarrier = step.tma.barrier
+    source, target = step.source, step.target
+    if other is not now:
+        target, barrier = other.shared_as(now, target), other.mbarrier_as(now, barrier)
+    if now.watch is not None and other.watch is not None:
+        if other is now:
+            now.watch.races.load(line(), barrier, Access(source), Access(target))
+        else:
+            other.watch.races.load_from(now.watch.races, line(), barrier, Access(target))
+    run_bulk(replace(step, target=target))
+    barrier.receive(step.bytes)
+    if other.watch is not None:
+        other.watch.races.end_phase(barrier)
 
 
 def _noted(tensors: list[Tensor]) -> None:

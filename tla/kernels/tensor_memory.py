@@ -8,6 +8,7 @@ Source: CuTe include/cute/arch/tmem_allocator_sm100.hpp; the PTX manual, "tcgen0
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
@@ -21,10 +22,11 @@ from ..tensors.guard import whole
 from ..tensors.positions import Memory
 from ..tensors.tensor import Tensor, tensor_of
 from .allocation import Allocation, require_columns
-from .launch import Launch, executed, running, shared
+from .launch import Launch, blocks_of, executed, running, shared
 from .lines import line
 from .loads import ended, require_mbarrier
 from .mbarriers import Mbarrier
+from .multicast import Multicast, require_mask
 from .program import Reserve
 from .touched import Access
 from .trace import Trace
@@ -173,6 +175,46 @@ def umma_arrive(barrier: Mbarrier) -> None:
         now.watch.races.commit(here, barrier)
     executed(now, lambda: barrier.arrive(1, 0))
     ended(now, barrier)
+
+
+def umma_arrive_multicast(barrier: Mbarrier, mask: Multicast) -> None:
+    """umma_arrive at the mbarriers of several blocks of the cluster, each at the same place.
+
+    mask     the blocks: who waits there knows that this block has read what the products read
+    Raises   what umma_arrive raises; RangeError for a block that there is not
+
+    >>> from tla import make_layout, _2
+    >>> from tla.kernels import block, cluster_sync, create_tma_multicast_mask, kernel, mbarriers, umma_arrive_multicast, wait_barrier
+    >>> @kernel(threads=32, grid=(2,), cluster=(2,))
+    ... def met():
+    ...     done = mbarriers(1, arrivals=2)
+    ...     cluster_sync()
+    ...     umma_arrive_multicast(done[0], create_tma_multicast_mask[0](make_layout((_2,)), (block(0),)))
+    ...     wait_barrier(done[0], 0)
+    >>> met.run()
+
+    Source: CUTLASS `cutlass::arch::umma_arrive_multicast`; the PTX manual, "tcgen05.commit".
+    """
+    now, here = running("umma_arrive_multicast()"), line()
+    require_mbarrier("umma_arrive_multicast", barrier)
+    require_mask("umma_arrive_multicast", mask, blocks_of(now))
+    if isinstance(now, Trace):
+        now.signal(here, "umma_arrive_multicast", barrier, 0, mask)
+        return
+    for rank in mask.ranks:
+        executed(now, functools.partial(_arrive_at, now, now.other(rank), barrier))
+
+
+def _arrive_at(now: Launch, other: Launch, barrier: Mbarrier) -> None:
+    """Let the products of a block arrive at the mbarrier of a block of its cluster."""
+    here, to = line(), barrier if other is now else other.mbarrier_as(now, barrier)
+    if now.watch is not None and other.watch is not None:
+        if other is now:
+            now.watch.races.commit(here, to)
+        else:
+            other.watch.races.commit_from(now.watch.races, here, to)
+    to.arrive(1, 0)
+    ended(other, to)
 
 
 def _require_number(now: Launch | Trace, columns: Any) -> None:

@@ -44,7 +44,7 @@ from .program import (
     Statement,
     Transform,
 )
-from .several import asynchronous_registers, loaded_before, several
+from .several import asynchronous_registers, loaded_before, several, shifts_of
 from .whole_tiles import is_filled_before
 
 
@@ -105,16 +105,17 @@ class Writer(Names):
                 yield Block([f"// {s.line}, {following.line}", *self._copy(following, value)], True, indent)
                 written = following
             elif isinstance(s, Barrier):
-                yield Block(["{barrier}"], False, indent)
+                yield Block(["{cluster_sync}" if s.of_cluster else "{barrier}"], False, indent)
             elif isinstance(s, Order):
                 registers = asynchronous_registers(self, s.word, self._loaded.get(id(s), ()))
                 yield Block(self.instructions(s).order(s.word, s.pending, registers), False, indent)
             elif isinstance(s, Reserve):
                 yield Block([f"// {s.line}", *self._reserve(s)], True, indent)
             elif isinstance(s, Signal):
-                values = self.values([s.at, s.number])
+                values = self.values([s.at, s.number, *shifts_of(s)])
                 barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
-                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number))
+                mask = "" if s.mask is None else s.mask.text(values.of)
+                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number), mask)
                 yield Block([f"// {s.line}", *values.lines, *lines], threads, indent)
             elif (found := several(self, s)) is not None:
                 for lines, threads in found:

@@ -48,7 +48,7 @@ class Lanes(Instructions):
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         return []
 
-    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
+    def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
         return [], False
 
     def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:

@@ -22,6 +22,8 @@ _RESERVES = {
 _PARAMETERS = {"allocate": "unsigned int *address, unsigned int columns", "free": "unsigned int address, unsigned int columns"}
 #: PTX of a product's arrival at an mbarrier of an address.
 COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+#: The same, at those of the blocks of a mask.
+COMMIT_MULTICAST = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
 #: PTX before what other threads wait for, and behind what a thread waits for.
 BEFORE, AFTER = "tcgen05.fence::before_thread_sync;", "tcgen05.fence::after_thread_sync;"
 
