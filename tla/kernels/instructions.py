@@ -15,6 +15,7 @@ from ..core.layout import Layout
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
 from .lines import Line
+from .multicast import Multicast
 
 
 class Registers(NamedTuple):
@@ -101,7 +102,7 @@ class MovedTile(NamedTuple):
     zero     what is loaded where the tensor has no element
     size     the elements of the tile
     element  gives one by its index, which may be a symbol
-    mask     the blocks of the cluster that it comes to, as text; empty for this one alone
+    mask     the blocks of the cluster that it comes to; None for this one alone. mask_text: the same as text
 
     Source: the PTX manual, "cp.async.bulk.tensor".
     """
@@ -113,7 +114,8 @@ class MovedTile(NamedTuple):
     zero: str
     size: int
     element: Callable[[IntLike], Element]
-    mask: str = ""
+    mask: Multicast | None
+    mask_text: str
 
 
 class Instructions:

@@ -5,12 +5,12 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, create_tma_multicast_ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, shown
-from ..core.ints import Leaf, known, leaf
+from ..core.ints import Leaf, leaf
 from ..core.kinds import AnyLayout
 from ..core.leaf_arithmetic import add
 from ..core.questions import at_most
@@ -42,9 +42,14 @@ class Multicast(NamedTuple):
             bits |= pattern << int(shift)
         return [rank for rank in range(bits.bit_length()) if bits >> rank & 1]
 
-    def text(self, value: Callable[[Leaf], str]) -> str:
-        """The mask as C, of the texts of integers."""
-        return " | ".join(f"{pattern:#x} << {value(shift)}" if known(shift) != 0 else f"{pattern:#x}" for pattern, shift in self.parts)
+    @property
+    def shifts(self) -> list[Leaf]:
+        """The integers that the mask is of."""
+        return [shift for _pattern, shift in self.parts]
+
+    def text(self, shifts: Iterable[object]) -> str:
+        """The mask as C, of the texts of its integers."""
+        return " | ".join(f"{pattern:#x} << {shift}" for (pattern, _shift), shift in zip(self.parts, shifts))
 
 
 class _ByModes(Bracketed[Callable[[AnyLayout, Any], Multicast]]):

@@ -94,7 +94,8 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
         names.number(0, names.element_type(inside.tensor)),
         int(size(inside.tensor.shape)),
         element,
-        "" if s.mask is None else s.mask.text(values.of),
+        s.mask,
+        mask_of(s, values),
     )
     lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads
@@ -102,7 +103,12 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
 
 def shifts_of(s: Load | Signal) -> list[Leaf]:
     """The integers that the mask of a statement is of."""
-    return [] if s.mask is None else [shift for _pattern, shift in s.mask.parts]
+    return [] if s.mask is None else s.mask.shifts
+
+
+def mask_of(s: Load | Signal, values: Values) -> str:
+    """The mask of a statement as text; empty for none."""
+    return "" if s.mask is None else s.mask.text(map(values.of, s.mask.shifts))
 
 
 def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:

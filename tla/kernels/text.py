@@ -44,7 +44,7 @@ from .program import (
     Statement,
     Transform,
 )
-from .several import asynchronous_registers, loaded_before, several, shifts_of
+from .several import asynchronous_registers, loaded_before, mask_of, several, shifts_of
 from .whole_tiles import is_filled_before
 
 
@@ -114,9 +114,8 @@ class Writer(Names):
             elif isinstance(s, Signal):
                 values = self.values([s.at, s.number, *shifts_of(s)])
                 barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
-                mask = "" if s.mask is None else s.mask.text(values.of)
-                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number), mask)
-                yield Block([f"// {s.line}", *values.lines, *lines], threads, indent)
+                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number), mask_of(s, values))
+                yield Block([f"// {s.line}", *(values.lines if lines else []), *lines], threads, indent)
             elif (found := several(self, s)) is not None:
                 for lines, threads in found:
                     yield Block([f"// {s.line}", *lines], threads, indent)

@@ -25,14 +25,14 @@ from . import vectors
 class Lanes(Instructions):
     """Instructions in C. functions: those of the text that are called, by name.
 
-    threads   the number of threads of a block
+    threads   the number of threads of a block, and `blocks` that of blocks of a cluster
     values    writes integers: of expressions the lines that compute them, and their texts
     """
 
-    def __init__(self, threads: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
+    def __init__(self, threads: int, blocks: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
         super().__init__()
         self.has_addresses = False
-        self.threads, self.values, self.rows = threads, values, 0
+        self.threads, self.blocks, self.values, self.rows = threads, blocks, values, 0
         self.forms: dict[str, list[Any]] = {}
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
@@ -82,10 +82,15 @@ class Lanes(Instructions):
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         x = tile.element(index("lane", tile.size))
-        before, (held, at, *texts) = self.values([x.shared, x.outside, *(side for pair in x.inside for side in pair)])
-        inside = " && ".join(f"{c} < {n}" for c, n in zip(texts[::2], texts[1::2]))
+        shifts = [] if tile.mask is None else tile.mask.shifts
+        before, (held, at, *texts) = self.values([x.shared, x.outside, *(side for pair in x.inside for side in pair), *shifts])
+        sides = texts[: 2 * len(x.inside)]
+        inside = " && ".join(f"{c} < {n}" for c, n in zip(sides[::2], sides[1::2]))
         shared, outside = f"{tile.arrays[0]}[{held}]", f"{tile.arrays[1]}[{at}]"
         line = f"if ({inside}) {outside} = {shared};" if tile.barrier is None else f"{shared} = {inside} ? {outside} : {tile.zero};"
+        if tile.mask is not None:
+            mask, line = tile.mask.text(texts[len(sides) :]), f"all_{tile.arrays[0]}[to_cta][{held}] = {inside} ? {outside} : {tile.zero};"
+            line = f"for (int to_cta = 0; to_cta < {self.blocks}; ++to_cta) if (({mask}) >> to_cta & 1) {line}"
         body = [f"    {x}" for x in (*before, line)]
         return [f"for (int lane = 0; lane < {tile.size}; ++lane) {{", *body, "}"], False
 

@@ -157,7 +157,7 @@ class Ptx(Instructions):
             f'    asm volatile("{asm}" :: {", ".join(operands)} : "memory");',
             "}",
         ]
-        barrier = [*([] if tile.barrier is None else [f"&{tile.barrier}"]), *([tile.mask] if tile.mask else [])]
+        barrier = [*([] if tile.barrier is None else [f"&{tile.barrier}"]), *([tile.mask_text] if tile.mask else [])]
         calls = [f"{name}({', '.join([f'&{start}', tile.map, *barrier, *c])});" for start, c in tile.boxes]
         return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 
