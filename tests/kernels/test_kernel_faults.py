@@ -226,6 +226,91 @@ FAULTS = {
         "Int[1](), Int[256]()))",
         "tmem(np.float32",
     ),
+    "mma_tma_multicast_sm100: blocks that do not wait for each other before they load": (
+        "mma_tma_multicast_sm100",
+        "    cluster_sync()\n",
+        "    barrier()\n",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: the masks of the other modes": ("mma_tma_multicast_sm100", "for mode in (2, 1)]", "for mode in (1, 2)]", "copy(x.with_"),
+    "mma_tma_multicast_sm100: A to the whole cluster": (
+        "mma_tma_multicast_sm100",
+        "for mode in (2, 1)]",
+        "for mode in (2, 1)]\n    masks[0] = create_tma_multicast_mask[1, 2](CTAS, coord)",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: a load for its own block alone": (
+        "mma_tma_multicast_sm100",
+        "create_tma_multicast_mask[mode](CTAS, coord)",
+        "create_tma_multicast_mask[3](CTAS, coord)",
+        "wait_barrier(full",
+    ),
+    "mma_tma_multicast_sm100: the bytes of its own part alone": (
+        "mma_tma_multicast_sm100",
+        "tma_transaction_bytes(*smem)",
+        "tma_transaction_bytes(*(part(s) for part, s in zip(parts, smem)))",
+        "wait_barrier(full",
+    ),
+    "mma_tma_multicast_sm100: the part of another mode": (
+        "mma_tma_multicast_sm100",
+        "(coord[2], coord[1])",
+        "(coord[1], coord[2])",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: products that arrive at their own block alone": (
+        "mma_tma_multicast_sm100",
+        "umma_arrive_multicast(done[0], masks[0] | masks[1])",
+        "umma_arrive_multicast(done[0], create_tma_multicast_mask[3](CTAS, coord))",
+        "wait_barrier(done",
+    ),
+    "mma_tma_multicast_sm100: products that arrive at the blocks of A alone": (
+        "mma_tma_multicast_sm100",
+        "masks[0] | masks[1]",
+        "masks[0]",
+        "wait_barrier(done",
+    ),
+    "mma_tma_multicast_sm100: products that arrive at all blocks": (
+        "mma_tma_multicast_sm100",
+        "masks[0] | masks[1]",
+        "create_tma_multicast_mask[1, 2](CTAS, coord)",
+        "umma_arrive_multicast(",
+    ),
+    "mma_tma_multicast_sm100: an arrival too many to wait for": (
+        "mma_tma_multicast_sm100",
+        "ALIKE[0] + ALIKE[1] - 1",
+        "ALIKE[0] + ALIKE[1]",
+        "wait_barrier(done",
+    ),
+    "mma_tma_multicast_sm100: no wait for the products of others": (
+        "mma_tma_multicast_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n",
+        "",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: no wait for the tiles": (
+        "mma_tma_multicast_sm100",
+        "        wait_barrier(full[0], phase(k, 1))\n",
+        "",
+        "gemm(MMA",
+    ),
+    "mma_tma_multicast_sm100: a phase that a slow thread may miss": (
+        "mma_tma_multicast_sm100",
+        "phase(k, 1))\n        barrier()\n",
+        "phase(k, 1))\n",
+        "umma_arrive_multicast(",
+    ),
+    "mma_tma_multicast_sm100: blocks past the end store": (
+        "mma_tma_multicast_sm100",
+        "when(block(0) < ceil_div(A.shape[0], BM))",
+        "when(block(0) < CLUSTER[0])",
+        "store(total",
+    ),
+    "mma_tma_multicast_sm100: a block that leaves before the products of others arrive": (
+        "mma_tma_multicast_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n        barrier()\n",
+        "        for _more in when(k + 1 < ceil_div(A.shape[1], BK)):\n            wait_barrier(done[0], phase(k, 1))\n            barrier()\n",
+        "umma_arrive_multicast(",
+    ),
     "transpose: threads that share rows": ("transpose", 'parse("(_8,_32):(_32,_1)")', 'parse("(_8,_32):(_16,_1)")', "copy_if("),
 }
 
@@ -245,7 +330,7 @@ def arguments():
         **{name: ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)) for name in ("sgemm_sm80", "wgmma_sm90")},
         **{
             name: ("gemm_tn", (*products(np.float16, 64, 16, 72)[:2], *sums, 2, -1))
-            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100")
+            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", "mma_tma_epi_sm100")
         },
         "transpose": ("transpose", (s, s.T.copy())),
         "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
@@ -258,7 +343,7 @@ def arguments():
 def checked(example, text, folder):
     """The report of an example's kernel whose text is given."""
     path = folder / f"{example}.py"
-    path.write_text(text)
+    path.write_text(text.replace("CLUSTER = Int[4](), Int[4]()", "CLUSTER = Int[2](), Int[2]()"))  # four blocks instead of sixteen
     sys.path.insert(0, str(FOLDER))
     try:
         variants = runpy.run_path(str(path))["VARIANTS"]
@@ -277,7 +362,7 @@ def is_proved(kernel, given, _parameters):
 
 
 #: The examples whose freedom of races is not proved for sizes that are not known.
-ASYNCHRONOUS = "sgemm_sm80", "wgmma_sm90", "mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100"
+ASYNCHRONOUS = "sgemm_sm80", "wgmma_sm90", "mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", "mma_tma_epi_sm100"
 
 
 @pytest.mark.parametrize("example", arguments())
