@@ -50,11 +50,12 @@ from .race import Race, Unwritten
 from .report import Counted, Refused, Report, Used
 from .source import Source
 from .statements import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
-from .tensor_memory import Allocator1Sm, tmem, umma_arrive, umma_arrive_multicast
+from .tensor_memory import Allocator1Sm, Allocator2Sm, tmem, umma_arrive, umma_arrive_multicast, umma_arrive_multicast_2x1SM
 from .trace import tensor
 
 __all__ = [
     "Allocator1Sm",
+    "Allocator2Sm",
     "Counted",
     "Kernel",
     "Program",
@@ -101,6 +102,7 @@ __all__ = [
     "transform",
     "umma_arrive",
     "umma_arrive_multicast",
+    "umma_arrive_multicast_2x1SM",
     "wait_barrier",
     "warpgroup_arrive",
     "warpgroup_commit_batch",

@@ -59,7 +59,9 @@ class Beside:
     """A block of a cluster beside the others.
 
     rank       its number in the cluster
-    waited     number of a load -> the number of the statement that waited for it
+    alone      whether there are no others, so that nothing is noted for them
+    ends       number of a load to its memory, or of a product that reads it -> the block, and its statement or product, of which one has
+               to know to know that this has ended: who waited for the load; the product itself
     knows      rank -> the statement that it knows all threads of that block to have come to, by the cluster's barrier
     products   rank -> the product of that block that it knows to have ended
     seen       rank -> the statement that all threads of that block had come to, before what it has waited for
@@ -67,9 +69,9 @@ class Beside:
     Source: ours.
     """
 
-    def __init__(self, rank: int) -> None:
-        self.rank = rank
-        self.waited: dict[int, int] = {}
+    def __init__(self, rank: int = 0, *, alone: bool = False) -> None:
+        self.rank, self.alone = rank, alone
+        self.ends: dict[int, tuple[int, int]] = {}
         self.knows: dict[int, int] = {}
         self.products: dict[int, int] = {}
         self.seen: dict[int, int] = {}
@@ -79,16 +81,31 @@ class Beside:
 
     def put(self, what: str, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Note elements that threads have "written" or "read"; that a product reads, "umma"; that a "load" writes."""
-        self._touched[what].put(t, places, who, number)
+        if not self.alone:
+            self._touched[what].put(t, places, who, number)
+
+    def has_ended(self, number: int, to: Beside) -> bool:
+        """Whether a block knows that a load to this block's memory, or a product that reads it, has ended."""
+        if number not in self.ends:
+            return False
+        rank, last = self.ends[number]
+        return to.products.get(rank, -1) >= last
+
+    def has_come(self, number: int, to: Beside) -> bool:
+        """Whether a block knows that a load has ended: it has waited for it, or knows of the block that has."""
+        if number not in self.ends:
+            return False
+        rank, last = self.ends[number]
+        return to.rank == rank or to.knows.get(rank, -1) >= last or self.has_ended(number, to)
 
     def clash(self, other: Beside, t: Tensor, places: Any, *, writes: bool) -> Clash | None:
         """The first statement of this block that `other` races with, which touches elements of this block's."""
         knows = other.knows.get(self.rank, -1)
-        ended = max(knows, other.products.get(self.rank, -1))
-        for what, limit in (("written", knows), ("read", knows), ("umma", ended), ("load", ended)):
+        for what, marks in self._touched.items():
             if what in ("written", "load") or writes:
-                for who, number, place in self._touched[what].each(t, places):
-                    if (number if what != "load" else self.waited.get(number, limit + 1)) > limit:
+                for who, number, place in marks.each(t, places):
+                    known = {"umma": self.has_ended, "load": self.has_come}.get(what, lambda n, _to: n <= knows)
+                    if not known(number, other):
                         return Clash(what if what in ("umma", "load") else "cluster", who, number, place, what in ("written", "load"))
         return None
 

@@ -71,8 +71,7 @@ def cluster_sync() -> None:
     cluster.arrived[now.rank] += 1
     executed(now, functools.partial(_wait, now, cluster))
     if now.watch is not None:
-        others = [x.watch.races.beside for x in cluster.blocks if x.watch is not None]
-        now.watch.races.wait_cluster(here, [x for x in others if x is not None])
+        now.watch.races.wait_cluster(here, [x.watch.races.beside for x in cluster.blocks if x.watch is not None])
 
 
 def _wait(now: Launch, cluster: Cluster) -> None:

@@ -57,6 +57,19 @@ class Launch:
         assert self.cluster is not None  # a mask is of a cluster
         return self.cluster.blocks[rank]
 
+    @property
+    def leader(self) -> Launch:
+        """The first block of this one's pair, whose numbers in the cluster are 2 k and 2 k + 1."""
+        return self.other(self.rank & ~1)
+
+    def memory_as(self, other: Launch, t: Tensor) -> Tensor:
+        """The tensor of this block's shared or tensor memory that lies where one of another block does. RangeError before there is one."""
+        at = next((k for k, x in enumerate(other.tmem) if x.data is t.data), None)
+        if at is None:
+            return self.shared_as(other, t)
+        self._require(at < len(self.tmem) and self.tmem[at].data is not None, "tensor memory")
+        return tensor_of(None, self.tmem[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
+
     def shared_as(self, other: Launch, t: Tensor) -> Tensor:
         """The tensor of this block's shared memory that lies where one of another block does. RangeError before there is one."""
         at = next(k for k, x in enumerate(other.shared) if x.data is t.data)
@@ -108,6 +121,21 @@ def blocks_of(now: Launch | Trace) -> int | None:
     """The number of blocks of a cluster; None without clusters."""
     extents = now.cluster if isinstance(now, Trace) else now.cluster and now.cluster.extents
     return math.prod(extents) if extents else None
+
+
+def require_pairs(where: str, now: Launch | Trace) -> None:
+    """RangeError for what pairs of blocks do in a kernel whose clusters have none."""
+    if (blocks_of(now) or 1) % 2:
+        raise RangeError(f"{where} without pairs of blocks", "clusters of an even number of blocks", "write @kernel(..., cluster=(2, 1, 1))")
+
+
+def require_leader(where: str, now: Launch) -> list[Launch]:
+    """The pair of the block that runs, whose first it is to be: RangeError for the other one."""
+    require_pairs(where, now)
+    if now.leader is not now:
+        what = f"{where} by block {now.rank} of the cluster, the second of its pair"
+        raise RangeError(what, "the first, of an even number", "write `for _leader in when(v < 1):` around it")
+    return [now, now.other(now.rank + 1)]
 
 
 def block(mode: int) -> Leaf:

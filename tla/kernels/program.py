@@ -161,11 +161,13 @@ class Reserve:
     """A statement about tensor memory, by CuTe's word for it: `allocate`, `free` ...; `tmem` begins to use it.
 
     allocation   the columns; None of release_allocation_lock
+    sms          the SMs that they are for, 1 or 2
     """
 
     line: Line
     word: str
     allocation: Allocation | None
+    sms: int = 1
 
 
 class Counter(NamedTuple):

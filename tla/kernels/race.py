@@ -73,7 +73,7 @@ class Race(NamedTuple):
         if self.who == "store" and self.after is None:
             return f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: {_MISSING[self.who][0]}"
         if self.who == "end":
-            return f"{self.at}: {self._other} touches {self.memory}, or an mbarrier: {_MISSING[self.who][0]}"
+            return f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {_MISSING[self.who][0]}"
         first = {"copy": "an asynchronous copy of ", "load": "a load by ", "tmem": "a load by "}.get(self.who, "")
         first += self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):

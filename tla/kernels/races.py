@@ -40,7 +40,8 @@ class _Phase:
 
     ended   how many of its phases have ended
     told    what those who have arrived know, of the phase that goes on; `known`, of the one that ended last
-    loads   loads of the phase that goes on; `come`, of phases that have ended, and that nobody has waited for
+    loads   loads of the phase that goes on, each with the block whose memory they write; `come`, of phases that have ended, and that
+            nobody has waited for
     products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at phases that have ended
     waited  the number of the last statement that waited for it
     going   what other blocks of the cluster tell by the phase that goes on; `over`, by phases that have ended
@@ -50,8 +51,8 @@ class _Phase:
         self.ended = 0
         self.told: Any = None
         self.known: Any = None
-        self.loads: list[tuple[int, Access]] = []
-        self.come: list[tuple[int, Access]] = []
+        self.loads: list[tuple[Races, int]] = []
+        self.come: list[tuple[Races, int]] = []
         self.products = self.done = -1
         self.waited: int | None = None
         self.going, self.over = Told(), Told()
@@ -82,13 +83,13 @@ class Races:
     threads   of the block
     findings  what is found, of all blocks
     block     the number of the block in the grid
-    beside    what is noted for the other blocks of its cluster; None without one
+    beside    what is noted for the other blocks of its cluster
 
     Source: ours.
     """
 
     def __init__(self, threads: int, findings: Findings, block: int = 0, beside: Beside | None = None) -> None:
-        self.findings, self.threads, self.block, self.beside = findings, threads, block, beside
+        self.findings, self.threads, self.block, self.beside = findings, threads, block, beside or Beside(alone=True)
         self._before: list[Level] = []
         self._last: Line | None = None
         self._is_needed = False
@@ -98,6 +99,7 @@ class Races:
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
         self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load", "umma", "accumulator", "tmem")}
         self._products: list[tuple[int, list[tuple[str, Tensor, Any, Any]]]] = []
+        self._loads: list[tuple[int, Access]] = []
         self._loaded: list[tuple[int, Access, Tensor]] = []
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
@@ -141,7 +143,7 @@ class Races:
                 continue
             if what == "product" and self._clocks is not None:
                 self._clocks.meet(access.together, number)
-            if what == "product" and self.beside is not None and memory_of(access.tensor) == "smem":
+            if what == "product" and memory_of(access.tensor) == "smem":
                 self.beside.put("read", access.tensor, *accessed(access, self.threads), len(self._lines) - 1)
             if what == "copy":
                 self.note(self._lines[number], [], [access])
@@ -211,10 +213,13 @@ class Races:
         if unknown is not None:
             self._add(Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line))
 
-    def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
-        """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
-        _clocks, phase = self._used(line, barrier)
-        number = len(self._lines) - 1
+    def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access, waiter: Races | None = None) -> None:
+        """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes.
+
+        waiter   another block of the cluster, whose mbarrier it is
+        """
+        phase = self._used(line, barrier)[1] if waiter is None else waiter._met(self, line, barrier)[1]
+        number = self._number(line) if waiter is not None else len(self._lines) - 1
         for access, written in ((source, False), (target, True)):
             t, (places, who) = access.tensor, accessed(access, 1)
             self._ask_loaded(t, places, who, number, written)
@@ -228,16 +233,18 @@ class Races:
             places, who = accessed(source, 1)
             self._ask(self.findings.blocks, source.tensor, (places, who * 0 + self.block), number, False)
         self._begin_load(phase, number, target)
+        if waiter is not None:
+            phase.going.add(self.told(line))
 
     def _begin_load(self, phase: _Phase, number: int, target: Access) -> None:
         """Note that a load writes shared memory until its phase has been waited for."""
-        phase.loads.append((number, target))
+        phase.loads.append((self, number))
+        self._loads.append((number, target))
         self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
-        if self.beside is not None:
-            self.beside.put("load", target.tensor, *accessed(target, 1), number)
+        self.beside.put("load", target.tensor, *accessed(target, 1), number)
 
-    def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
-        """Note a product of the first thread that adds to tensor memory.
+    def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> int:
+        """Note a product of the first thread that adds to tensor memory: its number.
 
         Until an mbarrier at which it arrives has been waited for nobody may write what it reads, nor touch what it adds to but another
         product, which comes behind it.
@@ -260,15 +267,22 @@ class Races:
             self._ask_written(t, places, who, line, False)
         self._ask_written(t, places, who, line, True)
         product.append(("accumulator", t, places, who))
+        self._begin_product(number, product, (self.beside.rank, number))
+        return number
+
+    def _begin_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]], end: tuple[int, int]) -> None:
+        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and its number there."""
         self._products.append((number, product))
+        self.beside.ends[number] = end
         self._mark_product(number, product)
+        for what, t, places, who in product:
+            if what == "umma":
+                self.beside.put(what, t, places, who, number)
 
     def _mark_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]]) -> None:
         """Mark the elements that a product of tcgen05 under way reads, and those that it adds to."""
         for what, t, places, who in product:
             self._under_way[what].put(t, places, who, number)
-            if self.beside is not None and what == "umma":
-                self.beside.put(what, t, places, who, number)
 
     def commit(self, line: Line, barrier: Mbarrier) -> None:
         """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them, and no more."""
@@ -325,20 +339,28 @@ class Races:
         phase.waited = len(self._lines) - 1
         if phase.known is not None:
             clocks.learn(phase.known)
-        if self.beside is not None:
-            self.beside.waited |= {number: phase.waited for number, _access in phase.come}
-            self.beside.learn(Told({self.beside.rank: phase.done}))
-            self.beside.learn(phase.over)
+        for owner, number in phase.come:
+            owner.beside.ends[number] = self.beside.rank, phase.waited
+        self.beside.learn(Told({self.beside.rank: phase.done}))
+        self.beside.learn(phase.over)
         phase.come, phase.over = [], Told()
-        if self._products and phase.done >= self._products[0][0]:
-            self._products = [x for x in self._products if x[0] > phase.done]
+        self._forget_ended()
+
+    def _forget_ended(self) -> None:
+        """Take away the marks of products and loads that this block knows to have ended."""
+        products = [x for x in self._products if not self.beside.has_ended(x[0], self.beside)]
+        if len(products) < len(self._products):
+            self._products = products
             for what in ("umma", "accumulator"):
                 self._under_way[what].clear()
-            for product in self._products:
+            for product in products:
                 self._mark_product(*product)
-        self._under_way["load"].clear()
-        for number, access in (x for other in self._phases.values() for x in (*other.come, *other.loads)):
-            self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
+        loads = [x for x in self._loads if not self.beside.has_come(x[0], self.beside)]
+        if len(loads) < len(self._loads):
+            self._loads = loads
+            self._under_way["load"].clear()
+            for number, access in loads:
+                self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
 
     def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, _Phase]:
         """The state of an mbarrier that all threads use: somebody set it up before, and a barrier is between."""
@@ -350,20 +372,19 @@ class Races:
 
     def arrive_cluster(self, line: Line) -> None:
         """Note that the block arrives at the barrier of its cluster."""
-        assert self.beside is not None  # that of a cluster
         self.beside.arrive(self._number(line))
 
     def wait_cluster(self, line: Line, others: list[Beside]) -> None:
         """Note that the block has waited at the barrier of its cluster: it is needed for other blocks, whatever its threads do."""
-        assert self.beside is not None
         self.beside.wait(others)
+        self._forget_ended()
         self.wait(line)
         self._is_needed = True
 
-    def load_from(self, other: Races, line: Line, barrier: Mbarrier, target: Access) -> None:
-        """Note a load by TMA of another block to this one's shared memory, whose bytes an mbarrier of this one counts."""
-        number, phase = self._met(other, line, barrier)
-        t, (places, who) = target.tensor, accessed(target, 1)
+    def load_from(self, other: Races, line: Line, barrier: Mbarrier, target: Access, waiter: Races) -> None:
+        """Note a load by TMA of another block to this one's shared memory, whose bytes an mbarrier of the waiter counts."""
+        phase = other._used(line, barrier)[1] if waiter is other else waiter._met(other, line, barrier)[1]
+        number, t, (places, who) = self._number(line), target.tensor, accessed(target, 1)
         for what in ("copy", "product", "store"):
             self._ask_under_way(what, t, places, who, number, True)
         self._ask_beside(other, line, t, places, writes=True)
@@ -371,18 +392,33 @@ class Races:
         self._begin_load(phase, number, target)
         phase.going.add(other.told(line))
 
+    def umma_from(self, other: Races, line: Line, product: int, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
+        """Note a product of two SMs that the other one has begun, its number there, and that reads this one's memory and adds to it."""
+        number, touched = self._number(line), []
+        for access in reads:
+            t, (places, who) = access.tensor, accessed(access, 1)
+            self._ask_beside(other, line, t, places, writes=False)
+            self._ask_seen(t, places, line, None)
+            self._ask_written(t, places, who, line, False)
+            touched.append(("umma", t, places, who))
+        t, (places, who) = adds.tensor, accessed(adds, 1)
+        self._ask_under_way("tmem", t, places, who, number, True)
+        self._ask_beside(other, line, t, places, writes=True)
+        if accumulates:
+            self._ask_written(t, places, who, line, False)
+        self._ask_written(t, places, who, line, True)
+        self._begin_product(number, [*touched, ("accumulator", t, places, who)], (other.beside.rank, product))
+
     def commit_from(self, other: Races, line: Line, barrier: Mbarrier) -> None:
         """Note that products of another block arrive at an mbarrier of this one."""
         _number, phase = self._met(other, line, barrier)
         told = other.told(line, len(other._lines) - 1)
-        assert self.beside is not None
         if phase.waited is not None and told.seen.get(self.beside.rank, -1) < phase.waited:
             self._add(Race("phase", "mbarriers", int(barrier.at), None, False, self._lines[phase.waited], None, True, line, told.lines[0][1]))
         phase.going.add(told)
 
     def told(self, line: Line, product: int | None = None) -> Told:
         """What this block tells others by a statement."""
-        assert self.beside is not None
         number = len(self._lines) - 1
         return self.beside.told(line, number if self._clocks is None else self._clocks.come_to(number), product)
 
@@ -394,7 +430,6 @@ class Races:
 
     def _ask_beside(self, other: Races, line: Line, t: Tensor, places: Any, *, writes: bool) -> None:
         """Add the race of an access by another block."""
-        assert self.beside is not None and other.beside is not None
         found = self.beside.clash(other.beside, t, places, writes=writes)
         if found is not None:
             before = None if found.what == "umma" else _named(found.who)
@@ -402,10 +437,12 @@ class Races:
             self._add(Race(found.what, name_of(t), found.place, before, found.writes, at, None, writes, line, who))
 
     def end_cluster(self) -> None:
-        """End the cluster: what came from other blocks this one has waited for."""
-        for told in (x for phase in self._phases.values() for x in (phase.going, phase.over)):
-            for line, rank in told.lines:
-                self._add(Race("end", "shared memory", 0, None, False, line, None, True, line, rank))
+        """End the cluster: what other blocks do to this one's memory has ended, and it knows that."""
+        lines = [pair for phase in self._phases.values() for told in (phase.going, phase.over) for pair in told.lines]
+        under_way = [number for number, *_rest in (*self._loads, *self._products)]
+        for line, rank in (*lines, *((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way)):
+            if rank != self.beside.rank:
+                self._add(Race("end", "memory", 0, None, False, line, None, True, line, rank))
 
     # ------------------------------------------------------------------------------------------- what is asked
 
@@ -466,9 +503,8 @@ class Races:
             self._ask_read(t, places, threads, number)
         self._ask(self._threads, t, (places, threads), number, written)
         self._ask_needed(t, places, threads, written)
-        if self.beside is not None and memory_of(t) == "smem":
-            self.beside.put("written" if written else "read", t, places, threads, number)
         if memory_of(t) in ("smem", "TMEM"):
+            self.beside.put("written" if written else "read", t, places, threads, number)
             self._ask_written(t, places, threads, self._lines[number], written)
             if written:
                 self._unseen.put(t, places, threads, number)

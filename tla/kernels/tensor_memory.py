@@ -21,8 +21,8 @@ from ..tensors.buffers import as_dtype
 from ..tensors.guard import whole
 from ..tensors.positions import Memory
 from ..tensors.tensor import Tensor, tensor_of
-from .allocation import Allocation, require_columns
-from .launch import Launch, blocks_of, executed, running, shared
+from .allocation import Allocation, require_columns, require_group
+from .launch import Launch, blocks_of, executed, require_leader, require_pairs, running, shared
 from .lines import line
 from .loads import ended, require_mbarrier
 from .mbarriers import Mbarrier
@@ -57,6 +57,7 @@ class Allocator1Sm:
     """
 
     Sm100TmemCapacityColumns = COLUMNS
+    _sms = 1
 
     def allocate(self, columns: int) -> Allocation:
         """Allocate columns, all 128 data paths of them: others use them after a barrier. It waits while other blocks have them.
@@ -68,10 +69,13 @@ class Allocator1Sm:
         _require_number(now, columns)
         import numpy as np
 
-        made = Allocation(here, int(columns), shared(np.uint32, Layout(Int[1](), Int[1]())))
+        if self._sms > 1:
+            require_pairs("Allocator2Sm().allocate()", now)
+        made = Allocation(here, int(columns), shared(np.uint32, Layout(Int[1](), Int[1]())), sms=self._sms)
+        require_group("allocate()", now.tmem, self._sms)
         now.tmem.append(made)
         if isinstance(now, Trace):
-            now.state(Reserve(here, "allocate", made))
+            now.state(Reserve(here, "allocate", made, self._sms))
         elif now.watch is not None:
             first = (np.arange(now.threads) == 0)[:, None]
             now.watch.races.note(here, [], [Access(made.address, first)])
@@ -83,7 +87,7 @@ class Allocator1Sm:
         now = running("release_allocation_lock()")
         now.released = True
         if isinstance(now, Trace):
-            now.state(Reserve(line(), "release_allocation_lock", None))
+            now.state(Reserve(line(), "release_allocation_lock", None, self._sms))
 
     def free(self, allocation: Allocation) -> None:
         """Free columns, when all threads have read what they need of them.
@@ -97,9 +101,30 @@ class Allocator1Sm:
             raise RangeError("columns that are free are freed again", "one free of each allocation", "leave it out")
         allocation.freed = True
         if isinstance(now, Trace):
-            now.state(Reserve(here, "free", allocation))
+            now.state(Reserve(here, "free", allocation, self._sms))
         elif now.watch is not None:
             now.watch.races.free(here, allocation)
+
+
+class Allocator2Sm(Allocator1Sm):
+    """The allocator of tensor memory of a pair of blocks of a cluster, for products of two SMs: each of both has the columns.
+
+    Both blocks state what it does, at the same time. The other words are those of Allocator1Sm.
+
+    >>> from tla.kernels import Allocator2Sm, barrier, cluster_sync, kernel
+    >>> @kernel(threads=128, grid=(2,), cluster=(2,))
+    ... def shown():
+    ...     allocator = Allocator2Sm()
+    ...     columns = allocator.allocate(64)
+    ...     cluster_sync()
+    ...     allocator.release_allocation_lock()
+    ...     allocator.free(columns)
+    >>> shown.run()
+
+    Raises RangeError in a kernel without pairs of blocks. Source: CuTe `cute::TMEM::Allocator2Sm`.
+    """
+
+    _sms = 2
 
 
 def tmem(element: object, layout: Layout, allocation: Allocation, column: int = 0) -> Tensor:
@@ -168,6 +193,7 @@ def umma_arrive(barrier: Mbarrier) -> None:
     """
     now, here = running("umma_arrive()"), line()
     require_mbarrier("umma_arrive", barrier)
+    require_group("umma_arrive", now.tmem, 1)
     if isinstance(now, Trace):
         now.signal(here, "umma_arrive", barrier, 0)
         return
@@ -195,12 +221,45 @@ def umma_arrive_multicast(barrier: Mbarrier, mask: Multicast) -> None:
 
     Source: CUTLASS `cutlass::arch::umma_arrive_multicast`; the PTX manual, "tcgen05.commit".
     """
-    now, here = running("umma_arrive_multicast()"), line()
-    require_mbarrier("umma_arrive_multicast", barrier)
-    require_mask("umma_arrive_multicast", mask, blocks_of(now))
+    _arrive("umma_arrive_multicast", barrier, mask, 1)
+
+
+def umma_arrive_multicast_2x1SM(barrier: Mbarrier, mask: Multicast) -> None:
+    """umma_arrive_multicast of products of two SMs: the first block of a pair states it, for both.
+
+    mask     the blocks, both of each pair
+
+    >>> from tla.kernels import block, cluster_sync, create_tma_multicast_mask, kernel, mbarriers, umma_arrive_multicast_2x1SM
+    >>> from tla.kernels import wait_barrier, when
+    >>> from tla import make_layout, _2
+    >>> @kernel(threads=32, grid=(2,), cluster=(2,))
+    ... def met():
+    ...     done = mbarriers(1)
+    ...     cluster_sync()
+    ...     for _leader in when(block(0) < 1):
+    ...         umma_arrive_multicast_2x1SM(done[0], create_tma_multicast_mask[0](make_layout((_2,)), (block(0),)))
+    ...     wait_barrier(done[0], 0)
+    >>> met.run()
+
+    Raises what umma_arrive_multicast raises; RangeError for the second block of a pair, and in a kernel without pairs. Source: CUTLASS
+    `cutlass::arch::umma_arrive_multicast_2x1SM`.
+    """
+    _arrive("umma_arrive_multicast_2x1SM", barrier, mask, 2)
+
+
+def _arrive(word: str, barrier: Mbarrier, mask: Multicast, sms: int) -> None:
+    """Let products arrive at the mbarriers of the blocks of a mask."""
+    now, here = running(f"{word}()"), line()
+    require_mbarrier(word, barrier)
+    require_mask(word, mask, blocks_of(now))
+    require_group(word, now.tmem, sms)
+    if sms > 1:
+        require_pairs(word, now)
     if isinstance(now, Trace):
-        now.signal(here, "umma_arrive_multicast", barrier, 0, mask)
+        now.signal(here, word, barrier, 0, mask)
         return
+    if sms > 1:
+        executed(now, functools.partial(require_leader, word, now))
     for rank in mask.ranks:
         executed(now, functools.partial(_arrive_at, now, now.other(rank), barrier))
 

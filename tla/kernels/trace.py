@@ -34,11 +34,11 @@ from ..tensors.make import make_identity_tensor
 from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
-from .allocation import Allocation, require_allocated
+from .allocation import Allocation, require_allocated, require_group
 from .elements import Scalar, value_of
 from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
 from .grids import require_whole_clusters
-from .instructions import require_load
+from .instructions import is_of_tensor_memory, require_load
 from .lines import Line, line_of
 from .multicast import Multicast
 from .offsets import Offsets
@@ -219,6 +219,8 @@ class Trace:
         given = [given[-1], *given] if len(given) == 3 else given
         tensors = dict(zip(names, given)) if step is None else step.operands
         require_allocated(self.tmem, *tensors.values())
+        if step is not None and is_of_tensor_memory(step.mma.atom):
+            require_group(step.mma.atom.name, self.tmem, int(size(step.mma.atom.thr_id)))
         accumulates = True if step is None else _asked("with_", step.mma.accumulate_)
         self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}, accumulates))  # type: ignore[arg-type]
 

@@ -42,6 +42,8 @@ OPERATIONS = {
     "SM100_TMA_2SM_LOAD": False,
     "SM100_TMA_2SM_LOAD_MULTICAST": True,
 }
+#: Those of pairs of CTAs: an mbarrier of the first of a pair counts the bytes of both.
+OF_PAIRS = "SM100_TMA_2SM_LOAD", "SM100_TMA_2SM_LOAD_MULTICAST"
 
 
 @dataclass(frozen=True)
