@@ -283,7 +283,7 @@ static void tmem_free(unsigned address, unsigned columns) {
 static void release_allocation_lock() { if (!threadIdx.x) is_released = true; }
 static void wait_for_all() { __syncthreads(); }
 static void fence_operand_f(float &) {}
-struct Sum { unsigned d; unsigned long long a, b; unsigned types; int accumulates; };
+struct Sum { unsigned d; unsigned long long a, b; unsigned types; int accumulates, sms; };
 static thread_local std::vector<Sum> sums;
 static float read_by_umma_descriptor(unsigned long long bits, int at, int k) {
     const int start = (bits & 0x3fff) << 4, sbo = (bits >> 32 & 0x3fff) << 4;
@@ -291,21 +291,31 @@ static float read_by_umma_descriptor(unsigned long long bits, int at, int k) {
     int place = start + at % 8 * 128 + at / 8 * sbo + k * 2;
     place ^= (place >> 7 & 7) << 4; __half x; memcpy(&x, shared_memory + place, 2); return x;
 }
+static std::vector<float> of_pair(unsigned long long bits, int rows, int sms) {
+    std::vector<float> x(rows * 16);
+    for (int i = 0; i < rows; ++i) {
+        cta += i / (rows / sms);
+        for (int k = 0; k < 16; ++k) x[i * 16 + k] = read_by_umma_descriptor(bits, i % (rows / sms), k);
+        cta -= i / (rows / sms);
+    }
+    return x;
+}
 static void add_up(const Sum &s) {
     const int m = (s.types >> 24 & 31) * 16, n = (s.types >> 17 & 63) * 8;
-    if ((s.types & 0x1fff) != 0x10 || s.types >> 13 & 15 || m != 128 || s.d >> 16) std::abort();
-    std::vector<float> a(m * 16), b(n * 16);
-    for (int k = 0; k < 16; ++k) for (int i = 0; i < m; ++i) a[i * 16 + k] = read_by_umma_descriptor(s.a, i, k);
-    for (int k = 0; k < 16; ++k) for (int j = 0; j < n; ++j) b[j * 16 + k] = read_by_umma_descriptor(s.b, j, k);
+    if ((s.types & 0x1fff) != 0x10 || s.types >> 13 & 15 || m != 128 * s.sms || s.d >> 16 || cta % s.sms) std::abort();
+    const std::vector<float> a = of_pair(s.a, m, s.sms), b = of_pair(s.b, n, s.sms);
     for (int i = 0; i < m; ++i) for (int j = 0; j < n; ++j) {
-        uint32_t &cell = tensor_memory[i][s.d + j]; float sum = 0;
+        uint32_t &cell = tensor_memory_of[cta + i / 128][i % 128][s.d + j]; float sum = 0;
         if (s.accumulates) memcpy(&sum, &cell, 4);
         for (int k = 0; k < 16; ++k) sum += a[i * 16 + k] * b[j * 16 + k];
         memcpy(&cell, &sum, 4);
     }
 }
 static void tcgen05_mma_cta_group_1_kind_f16(unsigned d, unsigned long long a, unsigned long long b, unsigned types, int accumulates) {
-    sums.push_back({d, a, b, types, accumulates});
+    sums.push_back({d, a, b, types, accumulates, 1});
+}
+static void tcgen05_mma_cta_group_2_kind_f16(unsigned d, unsigned long long a, unsigned long long b, unsigned types, int accumulates) {
+    sums.push_back({d, a, b, types, accumulates, 2});
 }
 static void umma_arrive(unsigned long long *barrier) {
     begin([=, given = std::move(sums)] {
@@ -333,6 +343,9 @@ template <class T> static T *of_block(T *here, int rank) { return (T *)((char *)
 static void load_tile_2d_multicast(void *to, const CUtensorMap &m, unsigned long long *b, unsigned short mask, int x, int y) {
     for (int r = 0; r < CTAS; ++r) if (mask >> r & 1) load_tile((char *)of_block((char *)to, r), *m.of, of_block(b, r), {x, y});
 }
+static void load_tile_2d_multicast_2sm(void *to, const CUtensorMap &m, unsigned long long *b, unsigned short mask, int x, int y) {
+    for (int r = 0; r < CTAS; ++r) if (mask >> r & 1) load_tile((char *)of_block((char *)to, r), *m.of, of_block(b, r & ~1), {x, y});
+}
 static void umma_arrive_multicast(unsigned long long *barrier, unsigned short mask) {
     begin([=, given = std::move(sums)] {
         for (const Sum &s : given) add_up(s);
@@ -340,6 +353,7 @@ static void umma_arrive_multicast(unsigned long long *barrier, unsigned short ma
     });
     sums.clear();
 }
+static void umma_arrive_multicast_2x1SM(unsigned long long *barrier, unsigned short mask) { umma_arrive_multicast(barrier, mask); }
 """
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
@@ -371,7 +385,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)
@@ -398,7 +412,21 @@ def _on_cpu(source):
         if not (starts or inside or line.startswith("#include")):
             kept.append(line)
         inside = (starts or inside) and not line.endswith("}")
-    return re.sub(r" *extern __shared__ .* shared_memory\[\];\n", "", "\n".join(kept) + "\n")
+    text = re.sub(r" *extern __shared__ .* shared_memory\[\];\n", "", "\n".join(kept) + "\n")
+    return re.sub(r"__shared__ __align__\((\d+)\) (.*) (\w+)\[(\d+)\];", _Placed(), text) if source.cluster else text
+
+
+class _Placed:
+    """Arrays in shared memory one behind the other, as pointers to a block's part of that."""
+
+    def __init__(self):
+        self.end = 0
+
+    def __call__(self, found):
+        align, kind, name, count = int(found[1]), found[2], found[3], int(found[4])
+        start = -(-self.end // align) * align
+        self.end = start + count * {"__half": 2, "float": 4, "unsigned int": 4, "unsigned long long": 8}[kind]
+        return f"{kind} *const {name} = ({kind} *)(shared_memory + {start});"
 
 
 def cuda_function(folder, source, parameters, grid):
@@ -413,7 +441,7 @@ def cuda_function(folder, source, parameters, grid):
         parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded, c0=c0, c1=c1
     )
     warps = f"#define CTAS {c0 * c1}\n"
-    if "shared_memory[]" in source.text:
+    if "shared_memory[]" in source.text or source.cluster:
         warps += f"alignas(1024) static char shared_memory_of[CTAS][{-(-source.shared_bytes // 1024) * 1024}];\n"
         warps += "#define shared_memory shared_memory_of[cta]\n"
     warps += (

@@ -103,6 +103,7 @@ class MovedTile(NamedTuple):
     size     the elements of the tile
     element  gives one by its index, which may be a symbol
     mask     the blocks of the cluster that it comes to; None for this one alone. mask_text: the same as text
+    of_pairs whether the mbarrier of the first block of a pair counts the bytes
 
     Source: the PTX manual, "cp.async.bulk.tensor".
     """
@@ -116,6 +117,7 @@ class MovedTile(NamedTuple):
     element: Callable[[IntLike], Element]
     mask: Multicast | None
     mask_text: str
+    of_pairs: bool
 
 
 class Instructions:
@@ -159,8 +161,11 @@ class Instructions:
         """A load or a store by TMA: lines, and whether they are of each thread."""
         raise _missing("a copy by TMA")
 
-    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
-        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns; word: of Reserve."""
+    def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
+        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns; word: of Reserve.
+
+        sms   of Reserve
+        """
         raise _missing("tensor memory")
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
@@ -212,10 +217,10 @@ def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
 
 
 def _is_written_of_tensor_memory(atom: CopyAtom | MMAAtom) -> bool:
-    """Whether texts have an instruction of tensor memory: loads to registers, dense products of one SM from shared memory."""
+    """Whether texts have an instruction of tensor memory: loads to registers, dense products from shared memory."""
     if isinstance(atom, CopyAtom):
         return atom.writes.memory == "registers" and atom.cells is not None and not atom.cells.packed
-    return atom.memory("A") == "smem" and atom.val_SF is None and atom.sparsity is None and int(size(atom.thr_id)) == 1
+    return atom.memory("A") == "smem" and atom.val_SF is None and atom.sparsity is None
 
 
 def require_load(atom: CopyAtom) -> None:

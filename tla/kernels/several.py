@@ -13,6 +13,7 @@ from ..core.int_tuple import leaves, modes_of, shown, size
 from ..core.ints import IntLike, Leaf
 from ..core.leaf_arithmetic import add
 from ..gpu.descriptors.matrix_descriptor import require_tiles
+from ..gpu.descriptors.tma import OF_PAIRS
 from ..tensors.tensor import Tensor
 from .bounds import coordinate_of
 from .instructions import (
@@ -96,6 +97,7 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
         element,
         s.mask,
         mask_of(s, values),
+        tma.operation in OF_PAIRS,
     )
     lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads

@@ -126,9 +126,9 @@ class Writer(Names):
         """A statement about tensor memory."""
         of = s.allocation
         if of is None:
-            return self.instructions(s).reserve(s.word, "", "", 0)
+            return self.instructions(s).reserve(s.word, "", "", 0, s.sms)
         name = f"tmem{self.program.tmem.index(of)}"
-        return self.instructions(s).reserve(s.word, name, self.place(of.address, "0"), of.columns)
+        return self.instructions(s).reserve(s.word, name, self.place(of.address, "0"), of.columns, s.sms)
 
     @staticmethod
     def _scope(values: Values, indent: int) -> Generator[Block, None, int]:

@@ -63,7 +63,7 @@ from .program import (
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
-    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|(all_)?([st]mem\d+|r\d+|rows)|lane|shared_memory|cluster\d?|(to_)?cta)\b"
+    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|(all_)?([st]mem\d+|r\d+|rows)|lane|sm|at|shared_memory|cluster\d?|(to_)?cta)\b"
 )
 _0 = Int[0]()
 

@@ -89,21 +89,21 @@ def run_mma_together(step: MmaStep, operands: Sequence[Mapping[str, Tensor]]) ->
     operands  by name, of each: tensors that lie alike
 
     >>> import numpy as np
-    >>> from tla import MakeTensor
+    >>> from tla import MakeTensor, _32, _256
     >>> from tla.gpu import K, SM100_MMA_F16BF16_2x1SM_SS, UMMA, float, half, make_tiled_mma, mma_facts, partition_shape_A
     >>> from tla.gpu import partition_fragment_C, partition_shape_B, tile_to_mma_shape
     >>> from tla.gpu.run.gemm import run_mma_together
     >>> mma = make_tiled_mma(SM100_MMA_F16BF16_2x1SM_SS[half, half, float, 256, 32, K, K])
     >>> shapes = partition_shape_A(mma, (256, 16)), partition_shape_B(mma, (32, 16))
     >>> layouts = [tile_to_mma_shape(UMMA.K_SW32[half], shape) for shape in shapes]
-    >>> total = partition_fragment_C(mma, (256, 32)).layout
+    >>> total = partition_fragment_C(mma, (_256, _32)).layout
     >>> def operands():
     ...     a, b = (MakeTensor(np.ones(128 * 16, np.float16), x, position="smem") for x in layouts)
     ...     c = MakeTensor(np.zeros(128 << 16, np.float32), total, position="TMEM")
     ...     return {"A": a, "B": b, "C": c, "D": c}
     >>> pair = operands(), operands()
     >>> run_mma_together(mma_facts(mma, *(pair[0][name] for name in "DABC")), pair)
-    >>> [float(x["D"].data.max()) for x in pair]
+    >>> [x["D"].data.max().item() for x in pair]
     [16.0, 16.0]
 
     Raises what run_mma raises. Source: the PTX manual, "tcgen05.mma", cta_group::2.

@@ -51,7 +51,7 @@ class Lanes(Instructions):
     def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
         return [], False
 
-    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
+    def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
         return []
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
@@ -62,6 +62,8 @@ class Lanes(Instructions):
         return [*before, *(f"{to} = {cells[0].name}[{at}];" for to, at in zip(names, texts))], True
 
     def sums(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> tuple[list[str], bool]:
+        if int(size(atom.thr_id)) > 1:
+            return self._sums_of_pairs(atom, tiles, cells, accumulates), False
         m, n, k = map(int, leaves(atom.shape_mnk))
         total = "int" if atom.kind == "i8" else "float"
         given = {"0": "0", "1": "{}"}.get(accumulates, f"{accumulates} ? {{}} : 0")
@@ -79,6 +81,28 @@ class Lanes(Instructions):
             loop = [f"for (int lane = 0; lane < {m * n}; ++lane) {{", *(f"    {x}" for x in body), "}"]
             lines += ["{", *(f"    {x}" for x in (*gathered, *loop)), "}"]
         return lines, False
+
+    def _sums_of_pairs(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> list[str]:
+        """The lines of products of two blocks of a cluster: each has its part of the operands, and of the sums, at the same place."""
+        m, n, k = map(int, leaves(atom.shape_mnk))
+        sm, total = index("sm", 2), "int" if atom.kind == "i8" else "float"
+        given, lines = {"0": "0", "1": "{}"}.get(accumulates, f"{accumulates} ? {{}} : 0"), []
+        for read, part in zip(tiles, cells):
+            body = []
+            for x, tile in read.items():
+                name, own = f"{x.lower()}_tile", tile.tensor
+                lane = index("lane", int(size(own.shape)))
+                before, (place, at) = self.values([add(own.offset, own.layout(lane)), atom.operand(x)(sm, lane)])
+                line = f"{name}[{at}] = all_{tile.name}[cta + sm][{place}];"
+                body += [f"{tile.kind} {name}[{(m if x == 'A' else n) * k}];", *_of_both(int(size(own.shape)), [*before, line])]
+            lane = index("lane", m * n // 2)
+            before, (place, at) = self.values([place_of(part.element(lane)), atom.C(sm, lane)])
+            cell = f"all_{part.name}[cta + sm][{place}]"
+            product = f"({total})a_tile[at % {m} + {m} * k] * ({total})b_tile[at / {m} + {n} * k]"
+            sums = [f"const int at = {at};", f"{total} sum = {given.format(cell)};", f"for (int k = 0; k < {k}; ++k) sum += {product};"]
+            body += _of_both(m * n // 2, [*before, *sums, f"{cell} = sum;"])
+            lines += ["{", *(f"    {x}" for x in body), "}"]
+        return lines
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         x = tile.element(index("lane", tile.size))
@@ -190,3 +214,9 @@ class Lanes(Instructions):
     def _each(x: Registers) -> str:
         """The elements from a thread's registers to the next thread's."""
         return f"(int)(sizeof {x.name}[0] / sizeof {x.name}[0][0])"
+
+
+def _of_both(count: int, body: list[str]) -> list[str]:
+    """Lines in loops over the blocks of a pair, and over the elements of each."""
+    inner = [line.replace("{int}", "int") for line in body]
+    return ["for (int sm = 0; sm < 2; ++sm)", f"for (int lane = 0; lane < {count}; ++lane) {{", *(f"    {x}" for x in inner), "}"]

@@ -39,10 +39,11 @@ _SIGNALS = {
     "arrive_barrier": "mbarrier.arrive.shared::cta.b64 _, [%0];",
     "umma_arrive": tcgen05.COMMIT,
     "umma_arrive_multicast": tcgen05.COMMIT_MULTICAST,
+    "umma_arrive_multicast_2x1SM": tcgen05.COMMIT_PAIR,
     "wait_barrier": "{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }",
 }
 #: Words by which products arrive, which the first thread states.
-_ARRIVALS = "umma_arrive", "umma_arrive_multicast"
+_ARRIVALS = "umma_arrive", "umma_arrive_multicast", "umma_arrive_multicast_2x1SM"
 #: The driver's type, where the driver's header is not.
 _MAP = [
     "#ifdef __CUDACC_RTC__",
@@ -58,6 +59,9 @@ _MULTICAST = (
     "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {{{at}}}], [%2], %3;",
     4,
 )
+#: The bits of an address of shared memory, as all blocks of a cluster see it, that stay for that of the first block of a pair.
+#: Source: CUTLASS include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`.
+_FIRST_OF_PAIR = "0xfeffffffu"
 _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}}}], [%0];", 2
 
 
@@ -102,7 +106,7 @@ class Ptx(Instructions):
         if word in ("arrive_barrier", "umma_arrive"):
             named, given, body = "", "", [asm.replace(', "r"(number)', "")]
             body = [*self._fences(tcgen05.BEFORE), *body] if word == "arrive_barrier" else body
-        elif word == "umma_arrive_multicast":
+        elif word.startswith("umma_arrive_multicast"):
             named, given, body = "unsigned short mask", f", {mask}", [asm.replace('"r"(number)', '"h"(mask)')]
         elif word == "wait_barrier":
             body += self._fences(tcgen05.AFTER)
@@ -133,8 +137,8 @@ class Ptx(Instructions):
         self.functions[name] = [f"{DEVICE} {name}() {{", *(f"    {line}" for line in body), "}"]
         return f"{name}();"
 
-    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
-        return tcgen05.reserve(self.functions, word, name, address, columns)
+    def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
+        return tcgen05.reserve(self.functions, word, name, address, columns, sms)
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
         return tcgen05.loads(self.functions, atom, cells, held), True
@@ -146,8 +150,11 @@ class Ptx(Instructions):
         rank, stores = len(tile.boxes[0][1]), tile.barrier is None
         name = f"{'store' if stores else 'load'}_tile_{rank}d{'_multicast' if tile.mask else ''}"
         at, (form, first) = [f"c{i}" for i in range(rank)], _MULTICAST if tile.mask else _STORE if stores else _LOAD
+        barrier_at = SHARED.format("barrier")
+        if tile.of_pairs:
+            name, form, barrier_at = f"{name}_2sm", form.replace("d.shared", "d.cta_group::2.shared"), f"{barrier_at} & {_FIRST_OF_PAIR}"
         asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
-        operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({SHARED.format("barrier")})'])]
+        operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({barrier_at})'])]
         operands += [*(['"h"(mask)'] if tile.mask else []), *(f'"r"({c})' for c in at)]
         given = ["void *shared", "const CUtensorMap &map", *([] if stores else ["unsigned long long *barrier"])]
         given += [*(["unsigned short mask"] if tile.mask else []), *(f"int {c}" for c in at)]
