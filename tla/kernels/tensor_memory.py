@@ -193,12 +193,13 @@ def umma_arrive(barrier: Mbarrier) -> None:
     """
     now, here = running("umma_arrive()"), line()
     require_mbarrier("umma_arrive", barrier)
-    require_group("umma_arrive", now.tmem, 1)
     if isinstance(now, Trace):
+        require_group("umma_arrive", now.tmem, 1)
         now.signal(here, "umma_arrive", barrier, 0)
         return
     if now.watch is not None:
         now.watch.races.commit(here, barrier)
+    executed(now, lambda: require_group("umma_arrive", now.tmem, 1))
     executed(now, lambda: barrier.arrive(1, 0))
     ended(now, barrier)
 
@@ -252,12 +253,13 @@ def _arrive(word: str, barrier: Mbarrier, mask: Multicast, sms: int) -> None:
     now, here = running(f"{word}()"), line()
     require_mbarrier(word, barrier)
     require_mask(word, mask, blocks_of(now))
-    require_group(word, now.tmem, sms)
     if sms > 1:
         require_pairs(word, now)
     if isinstance(now, Trace):
+        require_group(word, now.tmem, sms)
         now.signal(here, word, barrier, 0, mask)
         return
+    executed(now, functools.partial(require_group, word, now.tmem, sms))
     if sms > 1:
         executed(now, functools.partial(require_leader, word, now))
     for rank in mask.ranks:
