@@ -13,14 +13,14 @@ import functools
 
 import numpy as np
 from _main import main
-from mma_sm100 import BK, BN, PARAMETERS, arguments, demonstrate, store
+from _sm100 import PARAMETERS, arguments, demonstrate
+from mma_sm100 import BK, BN, store, tiles_in_shared_memory
 from mma_tma_multicast_sm100 import last_inside, part_of
 
-from tla import Int, _, ceil_div, composition, idx2crd, local_tile, make_layout, size, tile_to_shape, tiled_divide
+from tla import Int, _, ceil_div, composition, idx2crd, local_tile, make_layout, size, tiled_divide
 from tla.gpu import (
-    SM100_MMA_F16BF16_2x1SM_SS,
-    UMMA,
     K,
+    SM100_MMA_F16BF16_2x1SM_SS,
     float,
     half,
     make_tiled_mma,
@@ -44,7 +44,6 @@ from tla.kernels import (
     mbarriers,
     phase,
     set_barrier_transaction_bytes,
-    shared,
     tmem,
     umma_arrive_multicast_2x1SM,
     wait_barrier,
@@ -64,11 +63,6 @@ ROWS = BM // PAIR, BN // PAIR
 
 def blocks(A, B, *_others):
     return CLUSTER[0] * ceil_div(A.shape[0], ROWS[0] * CLUSTER[0]), CLUSTER[1] * ceil_div(B.shape[0], BN * CLUSTER[1])
-
-
-def tiles_in_shared_memory():
-    """The shared memory of a block's rows of a tile of A and one of B."""
-    return [shared(np.float16, tile_to_shape(UMMA.K_SW128[half], (rows, BK))) for rows in ROWS]
 
 
 def multiply(v, smem, total, k):
@@ -106,7 +100,7 @@ def add_up(A, B, smem, columns, full, done):
 @kernel(threads=128, grid=blocks, cluster=CLUSTER)
 def mma_tma_2sm_sm100(A, B, C, D, alpha, beta):
     """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    smem, allocator, full, done = tiles_in_shared_memory(), Allocator2Sm(), mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS)
+    smem, allocator, full, done = tiles_in_shared_memory(ROWS), Allocator2Sm(), mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS)
     columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
     cluster_sync()
     total = add_up(A, B, smem, columns, full, done)

@@ -11,8 +11,9 @@ Source: CUTLASS examples/cute/tutorial/blackwell/05_mma_tma_epi_sm100.cu.
 
 import numpy as np
 from _main import main
-from mma_sm100 import BN, PARAMETERS, arguments, demonstrate
-from mma_tma_2sm_sm100 import CLUSTER, PARTICIPANTS, ROWS, add_up, blocks, tiles_in_shared_memory
+from _sm100 import PARAMETERS, arguments, demonstrate
+from mma_sm100 import BN, tiles_in_shared_memory
+from mma_tma_2sm_sm100 import CLUSTER, PARTICIPANTS, ROWS, add_up, blocks
 
 from tla import Int, _, ceil_div, local_tile, make_layout, tile_to_shape
 from tla.gpu import (
@@ -85,7 +86,7 @@ def store_tiles(columns, C, D, alpha, beta, smem, come):
 @kernel(threads=128, grid=blocks, cluster=CLUSTER)
 def mma_tma_epi_sm100(A, B, C, D, alpha, beta):
     """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    smem = tiles_in_shared_memory()
+    smem = tiles_in_shared_memory(ROWS)
     of_sums = [shared(np.float32, tile_to_shape(UMMA.K_SW128[float], (BM, EN))) for _matrix in range(2)]
     allocator, full, done, come = Allocator2Sm(), mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS), mbarriers(1)
     columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)

@@ -13,7 +13,8 @@ import functools
 
 import numpy as np
 from _main import main
-from mma_sm100 import BK, BM, BN, MMA, PARAMETERS, arguments, demonstrate, multiply, store, tiles_in_shared_memory
+from _sm100 import PARAMETERS, arguments, demonstrate
+from mma_sm100 import BK, BM, BN, MMA, multiply, store, tiles_in_shared_memory
 
 from tla import Int, ceil_div, idx2crd, local_tile, make_layout, min as least, size, tiled_divide
 from tla.gpu import partition_fragment_C, tma_transaction_bytes

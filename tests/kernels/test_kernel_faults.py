@@ -232,7 +232,12 @@ FAULTS = {
         "    barrier()\n",
         "copy(x.with_",
     ),
-    "mma_tma_multicast_sm100: the masks of the other modes": ("mma_tma_multicast_sm100", "for mode in (2, 1)]", "for mode in (1, 2)]", "copy(x.with_"),
+    "mma_tma_multicast_sm100: the masks of the other modes": (
+        "mma_tma_multicast_sm100",
+        "for mode in (2, 1)]",
+        "for mode in (1, 2)]",
+        "copy(x.with_",
+    ),
     "mma_tma_multicast_sm100: A to the whole cluster": (
         "mma_tma_multicast_sm100",
         "for mode in (2, 1)]",
@@ -385,7 +390,12 @@ FAULTS = {
         "phase(k, 1))\n",
         "umma_arrive_multicast",
     ),
-    "mma_tma_2sm_sm100: clusters without pairs": ("mma_tma_2sm_sm100", "PAIR, ALIKE = size(CTAS[0])", "CLUSTER = (1, 1, 1)\nPAIR, ALIKE = size(CTAS[0])", "allocate("),
+    "mma_tma_2sm_sm100: clusters without pairs": (
+        "mma_tma_2sm_sm100",
+        "PAIR, ALIKE = size(CTAS[0])",
+        "CLUSTER = (1, 1, 1)\nPAIR, ALIKE = size(CTAS[0])",
+        "allocate(",
+    ),
     "transpose: threads that share rows": ("transpose", 'parse("(_8,_32):(_32,_1)")', 'parse("(_8,_32):(_16,_1)")', "copy_if("),
 }
 

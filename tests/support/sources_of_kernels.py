@@ -346,6 +346,9 @@ static void load_tile_2d_multicast(void *to, const CUtensorMap &m, unsigned long
 static void load_tile_2d_multicast_2sm(void *to, const CUtensorMap &m, unsigned long long *b, unsigned short mask, int x, int y) {
     for (int r = 0; r < CTAS; ++r) if (mask >> r & 1) load_tile((char *)of_block((char *)to, r), *m.of, of_block(b, r & ~1), {x, y});
 }
+"""
+#: The arrival of products at several blocks.
+ARRIVALS = """
 static void umma_arrive_multicast(unsigned long long *barrier, unsigned short mask) {
     begin([=, given = std::move(sums)] {
         for (const Sum &s : given) add_up(s);
@@ -437,9 +440,7 @@ def cuda_function(folder, source, parameters, grid):
     counts = maps or "_barrier(" in source.text
     loaded = "        for (auto &l : loading) l.join();\n        loading.clear();\n" if counts else ""
     c0, c1, *_one = (*source.cluster, 1, 1)
-    launch = encoders + LAUNCH.format(
-        parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded, c0=c0, c1=c1
-    )
+    launch = encoders + LAUNCH.format(parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded, c0=c0, c1=c1)
     warps = f"#define CTAS {c0 * c1}\n"
     if "shared_memory[]" in source.text or source.cluster:
         warps += f"alignas(1024) static char shared_memory_of[CTAS][{-(-source.shared_bytes // 1024) * 1024}];\n"
@@ -450,7 +451,7 @@ def cuda_function(folder, source, parameters, grid):
         + (LOADS if counts else "")
     )
     warps += MATRIX_DESCRIPTOR + TENSOR_MEMORY if "tcgen05" in source.text else ""
-    warps += CLUSTERS if source.cluster else ""
+    warps += (CLUSTERS + ARRIVALS * ("tcgen05" in source.text)) if source.cluster else ""
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
     library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
 

@@ -129,7 +129,7 @@ class Beside:
         _later(self.seen, told.seen)
 
     def told(self, line: Line, come_to: int, product: int | None = None) -> Told:
-        """What this block tells by a statement: the statement that all its threads have come to, and its last product that will have ended."""
+        """What this block tells by a statement: what all its threads have come to, and its last product that will have ended."""
         return Told({} if product is None else {self.rank: product}, {**self.seen, self.rank: come_to}, [(line, self.rank)])
 
 
@@ -137,4 +137,3 @@ def _later(known: dict[int, int], others: dict[int, int]) -> None:
     """Take the later of what is known of each block."""
     for rank, number in others.items():
         known[rank] = max(known.get(rank, -1), number)
-

@@ -126,7 +126,8 @@ def blocks_of(now: Launch | Trace) -> int | None:
 def require_pairs(where: str, now: Launch | Trace) -> None:
     """RangeError for what pairs of blocks do in a kernel whose clusters have none."""
     if (blocks_of(now) or 1) % 2:
-        raise RangeError(f"{where} without pairs of blocks", "clusters of an even number of blocks", "write @kernel(..., cluster=(2, 1, 1))")
+        expected, fix = "clusters of an even number of blocks", "write @kernel(..., cluster=(2, 1, 1))"
+        raise RangeError(f"{where} without pairs of blocks", expected, fix)
 
 
 def require_leader(where: str, now: Launch) -> list[Launch]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import Bracketed, shown
-from ..core.ints import Leaf, leaf
+from ..core.ints import Leaf, known, leaf
 from ..core.kinds import AnyLayout
 from ..core.leaf_arithmetic import add
 from ..core.questions import at_most
@@ -46,6 +46,9 @@ class Multicast(NamedTuple):
     def shifts(self) -> list[Leaf]:
         """The integers that the mask is of."""
         return [shift for _pattern, shift in self.parts]
+
+    def __str__(self) -> str:
+        return self.text(x if known(x) is None else known(x) for x in self.shifts)
 
     def text(self, shifts: Iterable[object]) -> str:
         """The mask as C, of the texts of its integers."""
@@ -97,4 +100,4 @@ def require_mask(where: str, mask: object, blocks: int | None) -> None:
         raise RangeError(f"{where} for several blocks", "a kernel of clusters", "write @kernel(..., cluster=(4, 4, 1))")
     for pattern, shift in mask.parts:
         if at_most(0, shift) is not True or at_most(add(shift, pattern.bit_length()), blocks) is not True:
-            raise RangeError(f"{where} for the blocks {pattern:#x} << {shown(shift)}", f"{blocks} blocks of the cluster", "count them from 0")
+            raise RangeError(f"{where} for the blocks {mask}", f"{blocks} blocks of the cluster", "count them from 0")

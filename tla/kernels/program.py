@@ -332,7 +332,7 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
     if isinstance(s, Reserve) and s.allocation is not None:
         return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:
-        blocks = "" if s.mask is None else f", of blocks {s.mask.text(s.mask.shifts)}"
+        blocks = "" if s.mask is None else f", of blocks {s.mask}"
         return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}{blocks}"
     return ""
 

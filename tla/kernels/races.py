@@ -414,7 +414,8 @@ class Races:
         _number, phase = self._met(other, line, barrier)
         told = other.told(line, len(other._lines) - 1)
         if phase.waited is not None and told.seen.get(self.beside.rank, -1) < phase.waited:
-            self._add(Race("phase", "mbarriers", int(barrier.at), None, False, self._lines[phase.waited], None, True, line, told.lines[0][1]))
+            at, who = self._lines[phase.waited], other.beside.rank
+            self._add(Race("phase", "mbarriers", int(barrier.at), None, False, at, None, True, line, who))
         phase.going.add(told)
 
     def told(self, line: Line, product: int | None = None) -> Told:

@@ -300,8 +300,11 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
     if not stores and not isinstance(tma.barrier, Mbarrier):
         raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
     require_box_aligned(tma, source if stores else target)
-    if tma.mask is not None or tma.operation.endswith("_MULTICAST"):
+    if tma.operation.endswith("_MULTICAST"):
         require_mask("a load by TMA", tma.mask, blocks_of(now))
+    elif tma.mask is not None:
+        fix = f"write make_tma_copy({tma.operation + '_MULTICAST'!r}, ...)"
+        raise LeafTypeError(f"{tma.operation} for several blocks", "a load of these", fix)
     if tma.operation in OF_PAIRS:
         require_pairs(tma.operation, now)
     if isinstance(now, Trace):

@@ -34,7 +34,7 @@ class _Turn:
                 self._function()
         except _Abandoned:
             pass
-        except BaseException as error:  # noqa: BLE001  # raised again where the turns are taken
+        except BaseException as error:  # raised again where the turns are taken
             self.error = error
         self.ended = True
         self.back.release()

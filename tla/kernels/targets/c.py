@@ -14,8 +14,8 @@ from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..allocation import PLACES
 from ..names import WORD
-from ..source import Form, Parts, Source
 from ..program import Program
+from ..source import Form, Parts, Source
 from ..text import Writer
 from ..whole_tiles import with_whole_copies
 from .c_cluster import ClusterWriter, assembled
