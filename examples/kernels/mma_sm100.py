@@ -13,23 +13,20 @@ import numpy as np
 from _main import main
 from _sm100 import PARAMETERS, arguments, demonstrate
 from sgemm_1 import tile_of
+from sgemm_sm80 import LOAD
 
-from tla import Int, _, ceil_div, elem_less, local_tile, max as most, parse, size, tile_to_shape
+from tla import Int, _, ceil_div, elem_less, local_tile, max as most, size, tile_to_shape
 from tla.gpu import (
-    SM80_CP_ASYNC_CACHEALWAYS_ZFILL,
     SM100_MMA_F16BF16_SS,
     UMMA,
-    Copy_Atom,
     K,
     SM100_TMEM_LOAD_32dp32b32x,
     float,
     half,
     make_fragment_like,
-    make_tiled_copy,
     make_tiled_mma,
     make_tmem_copy,
     partition_fragment_C,
-    uint128,
 )
 from tla.kernels import (
     Allocator1Sm,
@@ -57,7 +54,6 @@ from tla.kernels import (
 
 BM, BN, BK = Int[128](), Int[256](), Int[64]()
 MMA = make_tiled_mma(SM100_MMA_F16BF16_SS[half, half, float, BM, BN, K, K])
-LOAD = make_tiled_copy(Copy_Atom[SM80_CP_ASYNC_CACHEALWAYS_ZFILL[uint128], half], parse("(_16,_8):(_8,_1)"), (1, 8))
 
 
 def blocks(A, B, *_others):

@@ -74,7 +74,7 @@ class Clocks:
 
     def come_to(self, number: int) -> int:
         """The statement that all threads have come to, as the first one knows at a statement."""
-        return min([number, *self._known[0, 1:].tolist()])
+        return int(min([number, *self._known[0, 1:].tolist()]))
 
     def know(self, before: Any, at: Any, who: Any) -> Any:
         """Whether `who` know that the statements `at` of the threads `before` have ended; of SEVERAL all do, or of all."""
