@@ -19,7 +19,7 @@ from .touched import Marks
 
 @dataclass
 class Told:
-    """What other blocks tell by a phase of an mbarrier.
+    """The knowledge that other blocks give by a phase of an mbarrier.
 
     products   rank of a block -> the number of its last product that has ended
     seen       rank -> the statement that all its threads had come to
@@ -129,7 +129,7 @@ class Beside:
         _later(self.seen, told.seen)
 
     def told(self, line: Line, come_to: int, product: int | None = None) -> Told:
-        """What this block tells by a statement: what all its threads have come to, and its last product that will have ended."""
+        """The knowledge that a statement gives to other blocks: what all its threads have come to, and its last product that will have ended."""
         return Told({} if product is None else {self.rank: product}, {**self.seen, self.rank: come_to}, [(line, self.rank)])
 
 

@@ -7,7 +7,6 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..algebra.make import make_layout
@@ -18,7 +17,7 @@ from ..tensors.tensor import Tensor
 from .allocation import Allocation, address_of
 from .beside import Beside, Told
 from .clocks import Clocks
-from .levels import Level
+from .levels import Findings, Level
 from .lines import Line
 from .mbarriers import Mbarrier, Mbarriers
 from .race import Race, Unwritten
@@ -35,7 +34,7 @@ _GROUPS = {
 }
 
 
-class _Phase:
+class Phase:
     """An mbarrier.
 
     ended   how many of its phases have ended
@@ -56,22 +55,6 @@ class _Phase:
         self.products = self.done = -1
         self.waited: int | None = None
         self.going, self.over = Told(), Told()
-
-
-@dataclass
-class Findings:
-    """What is found in all blocks of a launch.
-
-    races      the first of each pair of lines
-    unwritten  of each line the first element that is read and that nobody has written
-    barriers   the barriers, and whether each was needed
-    blocks     the accesses of global memory by blocks
-    """
-
-    races: list[Race] = field(default_factory=list)
-    unwritten: dict[Line, Unwritten] = field(default_factory=dict)
-    barriers: dict[Line, bool] = field(default_factory=dict)
-    blocks: Level = field(default_factory=lambda: Level("block"))
 
 
 class Races:
@@ -104,7 +87,7 @@ class Races:
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
         self._clocks: Clocks | None = None
-        self._phases: dict[tuple[int, int], _Phase] = {}
+        self._phases: dict[tuple[int, int], Phase] = {}
 
     def order(self, line: Line, word: str, pending: int) -> None:
         """Note a statement that orders asynchronous instructions with others."""
@@ -193,7 +176,7 @@ class Races:
         first = (np.arange(self.threads) == 0)[:, None]
         self.note(line, [], [Access(made.held, first)])
         for at in range(len(made.ended)):
-            self._phases[key_of(made.held), at] = _Phase()
+            self._phases[key_of(made.held), at] = Phase()
 
     def arrive(self, line: Line, barrier: Mbarrier, *, alone: bool) -> None:
         """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what they have done."""
@@ -204,7 +187,7 @@ class Races:
             self._ask_all_have_waited(line, barrier, clocks, phase)
         phase.told = told if phase.told is None else phase.told.clip(min=told)
 
-    def _ask_all_have_waited(self, line: Line, barrier: Mbarrier, clocks: Clocks, phase: _Phase) -> None:
+    def _ask_all_have_waited(self, line: Line, barrier: Mbarrier, clocks: Clocks, phase: Phase) -> None:
         """Add the race of the first thread, which arrives, with one that may still wait for the phase before."""
         if phase.waited is None:
             return
@@ -213,13 +196,13 @@ class Races:
         if unknown is not None:
             self._add(Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line))
 
-    def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access, waiter: Races | None = None) -> None:
-        """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes.
+    def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
+        """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
+        _clocks, phase = self._used(line, barrier)
+        self._load(line, phase, len(self._lines) - 1, source, target)
 
-        waiter   another block of the cluster, whose mbarrier it is
-        """
-        phase = self._used(line, barrier)[1] if waiter is None else waiter._met(self, line, barrier)[1]
-        number = self._number(line) if waiter is not None else len(self._lines) - 1
+    def _load(self, line: Line, phase: Phase, number: int, source: Access, target: Access) -> None:
+        """Note a load of this block to its own memory, by a phase of an mbarrier."""
         for access, written in ((source, False), (target, True)):
             t, (places, who) = access.tensor, accessed(access, 1)
             self._ask_loaded(t, places, who, number, written)
@@ -233,10 +216,8 @@ class Races:
             places, who = accessed(source, 1)
             self._ask(self.findings.blocks, source.tensor, (places, who * 0 + self.block), number, False)
         self._begin_load(phase, number, target)
-        if waiter is not None:
-            phase.going.add(self.told(line))
 
-    def _begin_load(self, phase: _Phase, number: int, target: Access) -> None:
+    def _begin_load(self, phase: Phase, number: int, target: Access) -> None:
         """Note that a load writes shared memory until its phase has been waited for."""
         phase.loads.append((self, number))
         self._loads.append((number, target))
@@ -362,88 +343,11 @@ class Races:
             for number, access in loads:
                 self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
 
-    def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, _Phase]:
+    def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, Phase]:
         """The state of an mbarrier that all threads use: somebody set it up before, and a barrier is between."""
         self.note(line, [Access(barrier.of.held)], [])
         assert self._clocks is not None  # mbarriers are set up before they are used
         return self._clocks, self._phases[key_of(barrier.of.held), int(barrier.at)]
-
-    # ------------------------------------------------------------------------------------- other blocks of a cluster
-
-    def arrive_cluster(self, line: Line) -> None:
-        """Note that the block arrives at the barrier of its cluster."""
-        self.beside.arrive(self._number(line))
-
-    def wait_cluster(self, line: Line, others: list[Beside]) -> None:
-        """Note that the block has waited at the barrier of its cluster: it is needed for other blocks, whatever its threads do."""
-        self.beside.wait(others)
-        self._forget_ended()
-        self.wait(line)
-        self._is_needed = True
-
-    def load_from(self, other: Races, line: Line, barrier: Mbarrier, target: Access, waiter: Races) -> None:
-        """Note a load by TMA of another block to this one's shared memory, whose bytes an mbarrier of the waiter counts."""
-        phase = other._used(line, barrier)[1] if waiter is other else waiter._met(other, line, barrier)[1]
-        number, t, (places, who) = self._number(line), target.tensor, accessed(target, 1)
-        for what in ("copy", "product", "store"):
-            self._ask_under_way(what, t, places, who, number, True)
-        self._ask_beside(other, line, t, places, writes=True)
-        self._ask_written(t, places, who, line, True)
-        self._begin_load(phase, number, target)
-        phase.going.add(other.told(line))
-
-    def umma_from(self, other: Races, line: Line, product: int, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
-        """Note a product of two SMs that the other one has begun, its number there, and that reads this one's memory and adds to it."""
-        number, touched = self._number(line), []
-        for access in reads:
-            t, (places, who) = access.tensor, accessed(access, 1)
-            self._ask_beside(other, line, t, places, writes=False)
-            self._ask_seen(t, places, line, None)
-            self._ask_written(t, places, who, line, False)
-            touched.append(("umma", t, places, who))
-        t, (places, who) = adds.tensor, accessed(adds, 1)
-        self._ask_under_way("tmem", t, places, who, number, True)
-        self._ask_beside(other, line, t, places, writes=True)
-        if accumulates:
-            self._ask_written(t, places, who, line, False)
-        self._ask_written(t, places, who, line, True)
-        self._begin_product(number, [*touched, ("accumulator", t, places, who)], (other.beside.rank, product))
-
-    def commit_from(self, other: Races, line: Line, barrier: Mbarrier) -> None:
-        """Note that products of another block arrive at an mbarrier of this one."""
-        _number, phase = self._met(other, line, barrier)
-        told = other.told(line, len(other._lines) - 1)
-        if phase.waited is not None and told.seen.get(self.beside.rank, -1) < phase.waited:
-            at, who = self._lines[phase.waited], other.beside.rank
-            self._add(Race("phase", "mbarriers", int(barrier.at), None, False, at, None, True, line, who))
-        phase.going.add(told)
-
-    def told(self, line: Line, product: int | None = None) -> Told:
-        """What this block tells others by a statement."""
-        number = len(self._lines) - 1
-        return self.beside.told(line, number if self._clocks is None else self._clocks.come_to(number), product)
-
-    def _met(self, other: Races, line: Line, barrier: Mbarrier) -> tuple[int, _Phase]:
-        """The number of a statement of another block that uses an mbarrier of this one, and its state: that it is set up it must know."""
-        held = barrier.of.held
-        self._ask_beside(other, line, held, accessed(Access(held), 1)[0], writes=False)
-        return self._number(line), self._phases[key_of(held), int(barrier.at)]
-
-    def _ask_beside(self, other: Races, line: Line, t: Tensor, places: Any, *, writes: bool) -> None:
-        """Add the race of an access by another block."""
-        found = self.beside.clash(other.beside, t, places, writes=writes)
-        if found is not None:
-            before = None if found.what == "umma" else _named(found.who)
-            at, who = self._lines[found.number], other.beside.rank
-            self._add(Race(found.what, name_of(t), found.place, before, found.writes, at, None, writes, line, who))
-
-    def end_cluster(self) -> None:
-        """End the cluster: what other blocks do to this one's memory has ended, and it knows that."""
-        lines = [pair for phase in self._phases.values() for told in (phase.going, phase.over) for pair in told.lines]
-        under_way = [number for number, *_rest in (*self._loads, *self._products)]
-        for line, rank in (*lines, *((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way)):
-            if rank != self.beside.rank:
-                self._add(Race("end", "memory", 0, None, False, line, None, True, line, rank))
 
     # ------------------------------------------------------------------------------------------- what is asked
 
@@ -533,7 +437,7 @@ class Races:
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
         place = _number_of(t, place)
-        self._add(Race(level.who, name_of(t), place, _named(first), after_write, line, _named(int(who[i])), written, self._lines[number]))
+        self._add(Race(level.who, name_of(t), place, named(first), after_write, line, named(int(who[i])), written, self._lines[number]))
 
     def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
         """Note what a block has written of its shared memory, and the first of a line that it reads before."""
@@ -544,7 +448,7 @@ class Races:
             held[places] = True
         elif line not in self.findings.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.findings.unwritten[line] = Unwritten(line, _number_of(t, places[i]), _named(int(threads[i])), name_of(t))
+            self.findings.unwritten[line] = Unwritten(line, _number_of(t, places[i]), named(int(threads[i])), name_of(t))
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
@@ -568,15 +472,15 @@ class Races:
         if found is not None:
             i, holder, at = found
             writes, before = what in ("copy", "load", "accumulator"), holder if what in ("copy", "load", "tmem") else None
-            place, after = _number_of(t, places[i]), _named(int(who[i]))
-            self._add(Race(what, name_of(t), place, _named(before), writes, self._lines[at], after, written, self._lines[number]))
+            place, after = _number_of(t, places[i]), named(int(who[i]))
+            self._add(Race(what, name_of(t), place, named(before), writes, self._lines[at], after, written, self._lines[number]))
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):
             self.findings.races.append(race)
 
 
-def _named(who: int | None) -> int | None:
+def named(who: int | None) -> int | None:
     """The number of a thread; None of several."""
     return None if who == SEVERAL else who
 

@@ -333,8 +333,10 @@ def _loaded(now: Launch, other: Launch, step: BulkStep) -> None:
     target = step.target if other is now else other.shared_as(now, step.target)
     if now.watch is not None and other.watch is not None and waiter.watch is not None:
         races, waits = now.watch.races, waiter.watch.races
-        if other is now:
-            races.load(line(), barrier, Access(step.source), Access(target), None if waiter is now else waits)
+        if waiter is now is other:
+            races.load(line(), barrier, Access(step.source), Access(target))
+        elif other is now:
+            races.load_for(waits, line(), barrier, Access(step.source), Access(target))
         else:
             other.watch.races.load_from(races, line(), barrier, Access(target), waits)
     run_bulk(replace(step, target=target))

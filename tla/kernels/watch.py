@@ -18,9 +18,10 @@ from ..gpu.instructions.tmem import COLUMNS
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
 from .beside import Beside
+from .cluster_races import ClusterRaces
+from .levels import Findings
 from .lines import Line
 from .live import LiveRegisters
-from .races import Findings, Races
 from .report import Counted, Refused, Used
 from .resources import limits_of, placed, require_runs, require_tma
 from .touched import Access, name_of, places_and_chosen
@@ -47,7 +48,7 @@ class Watch:
 
     def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
         self.findings = Findings()
-        self.races = Races(threads, self.findings)
+        self.races = ClusterRaces(threads, self.findings)
         self.refused: dict[tuple[Line, str], Refused] = {}
         self._threads, self._limits, self._counting, self._arch = threads, limits_of(arch, threads), counting, arch
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
@@ -60,7 +61,7 @@ class Watch:
     def of_block(self, number: int, beside: Beside | None = None) -> Watch:
         """The watch of a block, with shared memory and races of its own; what it finds is found by this one."""
         own = copy.copy(self)
-        own.races, own._live, own._shared = Races(self._threads, self.findings, number, beside), LiveRegisters(), []
+        own.races, own._live, own._shared = ClusterRaces(self._threads, self.findings, number, beside), LiveRegisters(), []
         return own
 
     # ------------------------------------------------------------------------------------------- what is noted
