@@ -1,4 +1,4 @@
-"""The arguments that CuTe's tutorials for Blackwell have in common: D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
+"""The arguments of CuTe's tutorials for Blackwell: D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
 
 import numpy as np
 
@@ -11,7 +11,8 @@ PARAMETERS = "m n k alpha A ldA B ldB beta C ldC D ldD"
 def arguments(least=0, pitch=1):
     """The arguments of the text: matrices of any sizes up to 32768.
 
-    least   the least extent;  pitch   what the rows of C and D are a multiple of; those of A and B are whole vectors of eight
+    least   the least extent
+    pitch   what the rows of C and D are a multiple of; those of A and B are whole vectors of eight
     """
     m, n, k = (dim(x, at_least=least, at_most=2**15, multiple_of=8 if x == "k" else 1) for x in "mnk")
     steps = [dim(f"ld{x}", at_least=0, at_most=2**15, multiple_of=8 if x in "AB" else pitch) for x in "ABCD"]

@@ -1,7 +1,7 @@
-"""CuTe's tutorial 04_mma_tma_2sm_sm100 as a kernel: pairs of blocks multiply as one, each with half of the operands and of the sums.
+"""CuTe's tutorial 04_mma_tma_2sm_sm100 as a kernel: pairs of blocks multiply as one, each with half of all tiles.
 
-The first block of a pair, its leader, waits for the tiles of both and states the products; both load. Blocks of a cluster that need the
-same tile each load a part of it to all of these, as in tutorial 03.
+The first block of a pair, its leader, waits for the tiles of both and states the products; both load. Blocks of a
+cluster that need the same tile each load a part of it to all of these, as in tutorial 03.
 
     python examples/kernels/mma_tma_2sm_sm100.py                                             # run on numpy, checked
     python examples/kernels/mma_tma_2sm_sm100.py --target cuda --arch sm_100a                # its text
@@ -53,11 +53,10 @@ from tla.kernels import (
 BM = Int[256]()
 MMA = make_tiled_mma(SM100_MMA_F16BF16_2x1SM_SS[half, half, float, BM, BN, K, K])
 CLUSTER = Int[4](), Int[4](), Int[1]()
-#: (V,M,N,K) -> block of the cluster: V the blocks of a pair. How many of them have the same rows, and the same columns.
+#: (V,M,N,K) -> block of the cluster: V those of a pair; how many have the same rows and columns; the rows of A and B of each.
 CTAS = tiled_divide(make_layout(CLUSTER), (MMA.atom.thr_id,))
 PAIR, ALIKE = size(CTAS[0]), (size(CTAS[2]), size(CTAS[1]))
 PARTICIPANTS = ALIKE[0] + ALIKE[1] - 1
-#: The rows of A and of B that a block of a pair has.
 ROWS = BM // PAIR, BN // PAIR
 
 
@@ -66,7 +65,7 @@ def blocks(A, B, *_others):
 
 
 def multiply(v, smem, total, k):
-    """total += the product of the tiles in the shared memory of a pair, four products along K; of the first tile, k = 0, total = it."""
+    """total += the product of the tiles in the memory of a pair, four along K; of the first tile, k = 0, total = it."""
     shapes = partition_shape_A(MMA, (BM, BK)), partition_shape_B(MMA, (BN, BK))
     a, b = (composition(s, make_layout(shape)) for s, shape in zip(smem, shapes))
     a, b = MMA[v].make_fragment_A(a), MMA[v].make_fragment_B(b)
@@ -81,7 +80,8 @@ def add_up(A, B, smem, columns, full, done):
     told = [create_tma_multicast_mask[0, mode](CTAS, coord) for mode in (1, 2)]
     total = tmem(np.float32, partition_fragment_C(MMA, (BM, BN)).layout, columns)
     parts = [functools.partial(part_of, ctas=ctas, own=own) for ctas, own in zip(ALIKE, (n, m))]
-    tma = [make_tma_copy("SM100_TMA_2SM_LOAD_MULTICAST", matrix, part(s)) for matrix, part, s in zip((A, B), parts, smem)]
+    load = "SM100_TMA_2SM_LOAD_MULTICAST"
+    tma = [make_tma_copy(load, matrix, part(s)) for matrix, part, s in zip((A, B), parts, smem)]
     at = [last_inside(i, matrix, rows) for i, matrix, rows in zip((block(0), PAIR * block(1) + v), (A, B), ROWS)]
     for k in loop(ceil_div(A.shape[1], BK)):
         for _leader in when(v < 1):
@@ -100,7 +100,8 @@ def add_up(A, B, smem, columns, full, done):
 @kernel(threads=128, grid=blocks, cluster=CLUSTER)
 def mma_tma_2sm_sm100(A, B, C, D, alpha, beta):
     """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    smem, allocator, full, done = tiles_in_shared_memory(ROWS), Allocator2Sm(), mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS)
+    smem, allocator = tiles_in_shared_memory(ROWS), Allocator2Sm()
+    full, done = mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS)
     columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
     cluster_sync()
     total = add_up(A, B, smem, columns, full, done)

@@ -1,7 +1,7 @@
-"""CuTe's tutorial 05_mma_tma_epi_sm100 as a kernel: pairs of blocks multiply as in 04; C comes by TMA, and D goes by TMA.
+"""CuTe's tutorial 05_mma_tma_epi_sm100 as a kernel: pairs of blocks multiply as in 04; C and D pass by TMA.
 
-Each thread has its row of the sums in registers and of C in shared memory, 64 columns at a time, and writes that of D to shared memory,
-which one thread stores: rows of global memory are moved whole. No copy has a predicate.
+Each thread has its row of the sums in registers and of C in shared memory, 64 columns at a time, and writes that of D
+to shared memory, which one thread stores: rows of global memory are moved whole. No copy has a predicate.
 
     python examples/kernels/mma_tma_epi_sm100.py                                             # run on numpy, checked
     python examples/kernels/mma_tma_epi_sm100.py --target cuda --arch sm_100a                # its text
@@ -59,8 +59,8 @@ LINES = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (BM, 1), (1, E
 
 
 def store_tiles(columns, C, D, alpha, beta, smem, come):
-    """D = alpha * sums + beta * C, of the block's rows: the tiles of C and D pass through shared memory, where `come` waits for C."""
-    load, store = (make_tma_copy(f"SM90_TMA_{way}", matrix, s) for way, matrix, s in zip(("LOAD", "STORE"), (C, D), smem))
+    """D = alpha * sums + beta * C, of the block's rows: tiles pass through shared memory, `come` waits for C."""
+    load, store = make_tma_copy("SM90_TMA_LOAD", C, smem[0]), make_tma_copy("SM90_TMA_STORE", D, smem[1])
     sums = tmem(np.float32, make_layout((BM, EN, PARTS), stride=(Int[1 << 16](), Int[1](), EN)), columns)
     read = make_tmem_copy(SM100_TMEM_LOAD_32dp32b64x, sums[_, _, 0], float)
     own = read[thread()]

@@ -1,10 +1,11 @@
-"""CuTe's tutorial 03_mma_tma_multicast_sm100 as a kernel: sixteen blocks run together, and load what several of them need once.
+"""CuTe's tutorial 03_mma_tma_multicast_sm100 as a kernel: sixteen blocks load once what several of them need.
 
-Blocks of a cluster that have the same rows need the same tile of A: each loads a quarter of it to all four; of B those do that have the
-same columns. So a tile may come when the products of all of these have ended, which arrive at the mbarriers of all of them.
+Blocks of a cluster that have the same rows need the same tile of A: each loads a quarter of it to all four; of B those
+do that have the same columns. So a tile may come when the products of all of these have ended, which arrive at the
+mbarriers of all of them.
 
-    python examples/kernels/mma_tma_multicast_sm100.py                                             # run on numpy, checked
-    python examples/kernels/mma_tma_multicast_sm100.py --target cuda --arch sm_100a                # its text
+    python examples/kernels/mma_tma_multicast_sm100.py                                # run on numpy, checked
+    python examples/kernels/mma_tma_multicast_sm100.py --target cuda --arch sm_100a   # its text
 
 Source: CUTLASS examples/cute/tutorial/blackwell/03_mma_tma_multicast_sm100.cu.
 """
@@ -55,7 +56,7 @@ def part_of(tile, ctas, own):
 
 
 def last_inside(i, matrix, rows):
-    """The tile that a block loads: one past the end, which works for the others of its cluster, loads the last once more."""
+    """The tile that a block loads: one past the end, which works for others, loads the last once more."""
     return least(i, ceil_div(matrix.shape[0], rows) - 1)
 
 
@@ -82,7 +83,8 @@ def add_up(A, B, smem, columns, full, done):
 @kernel(threads=128, grid=blocks, cluster=CLUSTER)
 def mma_tma_multicast_sm100(A, B, C, D, alpha, beta):
     """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    smem, allocator, full, done = tiles_in_shared_memory(), Allocator1Sm(), mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS)
+    smem, allocator = tiles_in_shared_memory(), Allocator1Sm()
+    full, done = mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS)
     columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
     cluster_sync()
     total = add_up(A, B, smem, columns, full, done)

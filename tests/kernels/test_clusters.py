@@ -1,4 +1,4 @@
-"""Kernels of clusters: blocks that load for each other give what numpy gives; what is not ordered between them is refused at its line."""
+"""Kernels of clusters: blocks that load for each other give what numpy gives; races between them are refused."""
 
 import ctypes
 
@@ -85,7 +85,8 @@ def matrices(rows=20, columns=72):
 
 def arguments():
     m, k = dim("m", at_least=1, at_most=32), dim("k", at_least=1, at_most=2**12, multiple_of=4)
-    return tensor(np.float32, make_layout((m, k), stride=(k, Int[1]()))), tensor(np.float32, parse("(_64,_32):(_32,_1)"))
+    a = make_layout((m, k), stride=(k, Int[1]()))
+    return tensor(np.float32, a), tensor(np.float32, parse("(_64,_32):(_32,_1)"))
 
 
 SIZES = [(20, 72), (1, 4), (32, 32), *amount([], [(7, 200), (32, 1000), (31, 36)])]
@@ -195,7 +196,8 @@ def test_an_error_of_one_block_ends_all():
 
 
 @pytest.mark.parametrize(
-    ("cluster", "error"), [((0,), RangeError), ((4, 4, 2), RangeError), ((2, 2, 2, 2), RangeError), ("2", LeafTypeError), ((), RangeError)]
+    ("cluster", "error"),
+    [((0,), RangeError), ((4, 4, 2), RangeError), ((2, 2, 2, 2), RangeError), ("2", LeafTypeError), ((), RangeError)],
 )
 def test_what_no_cluster_has(cluster, error):
     with pytest.raises(error, match="kernel"):
@@ -249,8 +251,18 @@ def test_bad_input_is_refused():
         (lambda: umma_arrive_multicast(mbarriers(1)[0], both), {}, RangeError, "for several blocks"),
         (lambda: umma_arrive_multicast(mbarriers(1)[0], 3), two, LeafTypeError, "for the blocks 3"),
         (lambda: umma_arrive_multicast(mbarriers(1)[0], four), two, RangeError, "for the blocks 0xf << 0"),
-        (lambda: umma_arrive_multicast(mbarriers(1)[0], both), two, RangeError, "mbarriers of block 1 of the cluster, which it does not have"),
-        (lambda: umma_arrive_multicast_2x1SM(mbarriers(1)[0], both), {"grid": (3,), "cluster": (3,)}, RangeError, "without pairs"),
+        (
+            lambda: umma_arrive_multicast(mbarriers(1)[0], both),
+            two,
+            RangeError,
+            "mbarriers of block 1 of the cluster, which it does not have",
+        ),
+        (
+            lambda: umma_arrive_multicast_2x1SM(mbarriers(1)[0], both),
+            {"grid": (3,), "cluster": (3,)},
+            RangeError,
+            "without pairs",
+        ),
         (lambda: Allocator2Sm().allocate(32), {}, RangeError, "without pairs"),
     ):
         with pytest.raises(error, match=text):

@@ -1,7 +1,8 @@
-"""The blocks of a cluster beside each other: what one has done that another may meet, and what each knows of the others.
+"""The blocks of a cluster beside each other: what each has done to its memory, and what it knows of the others.
 
-A block learns that all threads of another have come to a statement by the barrier of the cluster, and by no other word; that products of
-another have ended by an mbarrier at which they arrive, too. What it sees by any wait, of that it knows only that it was before.
+A block learns that all threads of another have come to a statement by the barrier of the cluster, and by no other word;
+that products of another have ended by an mbarrier at which they arrive, too. By other waits it sees no more than that
+something was before.
 
 Source: clocks as those of threads; the PTX manual, "barrier.cluster", "mbarrier", "tcgen05.commit".
 """
@@ -46,7 +47,7 @@ class _Arrived(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """A statement of a block that is not known to have ended: what it is of, its thread, its number, the element, whether it writes."""
+    """A statement of a block that is not known to have ended: its kind, thread, number, element, writes."""
 
     what: str
     who: int
@@ -60,8 +61,8 @@ class Beside:
 
     rank       its number in the cluster
     alone      whether there are no others, so that nothing is noted for them
-    ends       number of a load to its memory, or of a product that reads it -> the block, and its statement or product, of which one has
-               to know to know that this has ended: who waited for the load; the product itself
+    ends       number of a load to its memory, or of a product that reads it -> the block, and the number there, of the
+               statement that waited for the load, or of the product: who knows of that knows that this has ended
     knows      rank -> the statement that it knows all threads of that block to have come to, by the cluster's barrier
     products   rank -> the product of that block that it knows to have ended
     seen       rank -> the statement that all threads of that block had come to, before what it has waited for
@@ -106,7 +107,13 @@ class Beside:
                 for who, number, place in marks.each(t, places):
                     known = {"umma": self.has_ended, "load": self.has_come}.get(what, lambda n, _to: n <= knows)
                     if not known(number, other):
-                        return Clash(what if what in ("umma", "load") else "cluster", who, number, place, what in ("written", "load"))
+                        return Clash(
+                            what if what in ("umma", "load") else "cluster",
+                            who,
+                            number,
+                            place,
+                            what in ("written", "load"),
+                        )
         return None
 
     def arrive(self, number: int) -> None:
@@ -129,8 +136,9 @@ class Beside:
         _later(self.seen, told.seen)
 
     def told(self, line: Line, come_to: int, product: int | None = None) -> Told:
-        """The knowledge that a statement gives to other blocks: what all its threads have come to, and its last product that will have ended."""
-        return Told({} if product is None else {self.rank: product}, {**self.seen, self.rank: come_to}, [(line, self.rank)])
+        """The knowledge that a statement gives to other blocks: where all threads are, and the last product that ends."""
+        products = {} if product is None else {self.rank: product}
+        return Told(products, {**self.seen, self.rank: come_to}, [(line, self.rank)])
 
 
 def _later(known: dict[int, int], others: dict[int, int]) -> None:

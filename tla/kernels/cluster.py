@@ -1,4 +1,4 @@
-"""Words of a kernel for clusters, whose blocks run together and may load to each other's shared memory; and how they run.
+"""Words of a kernel for clusters, whose blocks run together and may load to each other's memory; and how they run.
 
 Source: the PTX manual, "Cluster of Cooperative Thread Arrays"; CuTe include/cute/arch/cluster_sm90.hpp.
 """
@@ -30,7 +30,8 @@ def block_rank_in_cluster() -> Leaf:
     2
     3
 
-    Raises RangeError outside a kernel, and in one without clusters. Source: CuTe `block_rank_in_cluster`; PTX `%cluster_ctarank`.
+    Raises RangeError outside a kernel, and in one without clusters.
+    Source: CuTe `block_rank_in_cluster`; PTX `%cluster_ctarank`.
     """
     extents = _extents(running("block_rank_in_cluster()"), "block_rank_in_cluster()")
     rank: Leaf = leaf(0)
@@ -56,8 +57,8 @@ def cluster_sync() -> None:
     behind 1
     behind 0
 
-    Raises RangeError outside a kernel, in one without clusters, and where other blocks do not come to it. Source: CuTe `cluster_sync`;
-    the PTX manual, "barrier.cluster".
+    Raises RangeError outside a kernel, in one without clusters, and where other blocks do not come to it.
+    Source: CuTe `cluster_sync`; the PTX manual, "barrier.cluster".
     """
     now, here = running("cluster_sync()"), line()
     _extents(now, "cluster_sync()")
@@ -87,7 +88,8 @@ def _extents(now: Launch | Trace, where: str) -> tuple[int, ...]:
     """The extents of the clusters of the kernel that runs. RangeError where it has none."""
     extents = now.cluster if isinstance(now, Trace) else now.cluster and now.cluster.extents
     if not extents:
-        raise RangeError(f"{where} in a kernel without clusters", "a kernel of clusters", "write @kernel(..., cluster=(4, 4, 1))")
+        fix = "write @kernel(..., cluster=(4, 4, 1))"
+        raise RangeError(f"{where} in a kernel without clusters", "a kernel of clusters", fix)
     return extents
 
 

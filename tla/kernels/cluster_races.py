@@ -1,4 +1,4 @@
-"""Races of a block with others of its cluster, which load to its memory, multiply what is there and arrive at its mbarriers.
+"""Races of a block with others of its cluster, which load to its memory, multiply it and arrive at its mbarriers.
 
 Source: the PTX manual, "Memory Consistency Model"; what blocks know of each other is in beside.
 """
@@ -17,7 +17,7 @@ from .touched import Access, accessed, key_of, name_of
 
 
 class ClusterRaces(Races):
-    """The races of a block that may run beside others: what they do to its memory is noted here, each by the block that does it.
+    """The races of a block that may run beside others: notes what they do to its memory.
 
     Source: ours.
     """
@@ -27,14 +27,21 @@ class ClusterRaces(Races):
         self.beside.arrive(self._number(line))
 
     def wait_cluster(self, line: Line, others: list[Beside]) -> None:
-        """Note that the block has waited at the barrier of its cluster: it is needed for other blocks, whatever its threads do."""
+        """Note that the block has waited at the barrier of its cluster, which is needed for other blocks."""
         self.beside.wait(others)
         self._forget_ended()
         self.wait(line)
         self._is_needed = True
 
-    def load_from(self, other: ClusterRaces, line: Line, barrier: Mbarrier, target: Access, waiter: ClusterRaces) -> None:
-        """Note a load by TMA of another block to this one's shared memory, whose bytes an mbarrier of the waiter counts."""
+    def load_from(
+        self,
+        other: ClusterRaces,
+        line: Line,
+        barrier: Mbarrier,
+        target: Access,
+        waiter: ClusterRaces,
+    ) -> None:
+        """Note a load by TMA of another block to this one's memory, whose bytes an mbarrier of the waiter counts."""
         phase = other._used(line, barrier)[1] if waiter is other else waiter._met(other, line, barrier)[1]
         number, t, (places, who) = self._number(line), target.tensor, accessed(target, 1)
         for what in ("copy", "product", "store"):
@@ -50,8 +57,17 @@ class ClusterRaces(Races):
         self._load(line, phase, self._number(line), source, target)
         phase.going.add(self.told(line))
 
-    def umma_from(self, other: ClusterRaces, line: Line, product: int, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
-        """Note a product of two SMs that the other one has begun, its number there, and that reads this one's memory and adds to it."""
+    def umma_from(
+        self,
+        other: ClusterRaces,
+        line: Line,
+        product: int,
+        reads: list[Access],
+        adds: Access,
+        *,
+        accumulates: bool,
+    ) -> None:
+        """Note a product of two SMs, of a number in the block that began it, which reads and adds to memory here."""
         number, touched = self._number(line), []
         for access in reads:
             t, (places, who) = access.tensor, accessed(access, 1)
@@ -82,7 +98,7 @@ class ClusterRaces(Races):
         return self.beside.told(line, number if self._clocks is None else self._clocks.come_to(number), product)
 
     def _met(self, other: ClusterRaces, line: Line, barrier: Mbarrier) -> tuple[int, Phase]:
-        """The number of a statement of another block that uses an mbarrier of this one, and its state: that it is set up it must know."""
+        """The number of a statement of another block that uses an mbarrier of this one, and the state of that."""
         held = barrier.of.held
         self._ask_beside(other, line, held, accessed(Access(held), 1)[0], writes=False)
         return self._number(line), self._phases[key_of(held), int(barrier.at)]
@@ -99,6 +115,9 @@ class ClusterRaces(Races):
         """End the cluster: what other blocks do to this one's memory has ended, and it knows that."""
         lines = [pair for phase in self._phases.values() for told in (phase.going, phase.over) for pair in told.lines]
         under_way = [number for number, *_rest in (*self._loads, *self._products)]
-        for line, rank in (*lines, *((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way)):
+        for line, rank in (
+            *lines,
+            *((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way),
+        ):
             if rank != self.beside.rank:
                 self._add(Race("end", "memory", 0, None, False, line, None, True, line, rank))

@@ -23,7 +23,8 @@ def cluster_of(given: Any) -> tuple[int, ...]:
         return ()
     modes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not all(is_int(n) and known(n) is not None for n in modes):
-        raise LeafTypeError(f"kernel(cluster={shown(given)})", "the number of blocks along each mode", "write cluster=(4, 4, 1)")
+        what, fix = f"kernel(cluster={shown(given)})", "write cluster=(4, 4, 1)"
+        raise LeafTypeError(what, "the number of blocks along each mode", fix)
     if not 1 <= len(modes) <= 3 or any(int(n) < 1 for n in modes) or math.prod(map(int, modes)) > MOST_CTAS:
         expected = f"one to three modes of 1 block or more, {MOST_CTAS} blocks at most"
         raise RangeError(f"kernel(cluster={shown(given)})", expected, "write cluster=(4, 4, 1)")
@@ -36,11 +37,12 @@ def require_whole_clusters(grid: Sequence[IntLike], extents: Sequence[int]) -> N
         blocks = grid[k] if k < len(grid) else 1
         if not require("divides", n, blocks, lambda: "the blocks of a grid of clusters"):
             what = f"a grid of {shown(tuple(grid))} in clusters of {shown(tuple(extents))}"
-            raise RangeError(what, "whole clusters along each mode", "write grid=lambda a: (4 * ceil_div(a.shape[0], 4 * 128),)")
+            fix = "write grid=lambda a: (4 * ceil_div(a.shape[0], 4 * 128),)"
+            raise RangeError(what, "whole clusters along each mode", fix)
 
 
 def clusters_of(grid: Sequence[int], extents: Sequence[int]) -> Iterator[list[tuple[int, ...]]]:
-    """The places of the blocks of each cluster in the grid, in the order of their numbers; without clusters each block by itself.
+    """The places of the blocks of each cluster, in the order of their numbers; without clusters each block by itself.
 
     >>> [*clusters_of((4, 1), (2, 1))]
     [[(0, 0), (1, 0)], [(2, 0), (3, 0)]]

@@ -154,7 +154,10 @@ class Instructions:
         raise _missing(word)
 
     def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
-        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread; number and mask: of Signal."""
+        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread.
+
+        number, mask   of Signal
+        """
         raise _missing(word)
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
@@ -162,9 +165,9 @@ class Instructions:
         raise _missing("a copy by TMA")
 
     def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
-        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns; word: of Reserve.
+        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns.
 
-        sms   of Reserve
+        word, sms   of Reserve
         """
         raise _missing("tensor memory")
 

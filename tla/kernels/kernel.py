@@ -271,7 +271,7 @@ def kernel(
     threads     the number of threads of a block, 1 to 1024
     grid        the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
     registers   the most registers that CUDA's compiler may give a thread, 1 to 255; None for as many as there are
-    cluster     the blocks along each mode that run together, at most 16, of which the grid has whole ones; None without clusters
+    cluster     the blocks along each mode that run together, at most 16: the grid has whole clusters; None without
     Returns     a decorator, which gives a Kernel
     Raises      RangeError for a number of threads that no block has, of registers that no thread has, or for no cluster
 

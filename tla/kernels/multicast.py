@@ -1,4 +1,4 @@
-"""The blocks of a cluster that a word of a kernel is for, as a mask: known while it runs, of symbols while it is traced.
+"""The blocks of a cluster that a word is for, as a mask: known while a kernel runs, of symbols while it is traced.
 
 Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, create_tma_multicast_mask.
 """
@@ -61,7 +61,7 @@ class _ByModes(Bracketed[Callable[[AnyLayout, Any], Multicast]]):
 
 @_ByModes
 def create_tma_multicast_mask(*modes: int) -> Callable[[AnyLayout, Any], Multicast]:
-    """`create_tma_multicast_mask[2](ctas, coord)`: the blocks that have all of a block's coordinate but for modes, as a mask.
+    """`create_tma_multicast_mask[2](ctas, coord)`: the mask of the blocks that have a block's coordinate but for modes.
 
     ctas     (V, M, N, K) -> block in the cluster
     coord    the coordinate of this block, which may be of symbols

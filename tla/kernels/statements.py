@@ -327,7 +327,7 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
 
 
 def _loaded(now: Launch, other: Launch, step: BulkStep) -> None:
-    """Load a tile to the shared memory of a block of the cluster; its mbarrier counts the bytes, or that of the first of its pair."""
+    """Load a tile to the memory of a block of the cluster; its mbarrier counts the bytes, or that of its leader."""
     waiter = other.leader if step.tma.operation in OF_PAIRS else other
     barrier: Mbarrier = step.tma.barrier if waiter is now else waiter.mbarrier_as(now, step.tma.barrier)
     target = step.target if other is now else other.shared_as(now, step.target)

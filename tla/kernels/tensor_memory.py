@@ -107,7 +107,7 @@ class Allocator1Sm:
 
 
 class Allocator2Sm(Allocator1Sm):
-    """The allocator of tensor memory of a pair of blocks of a cluster, for products of two SMs: each of both has the columns.
+    """The allocator of tensor memory of a pair of blocks, for products of two SMs: each of both has the columns.
 
     Both blocks state what it does, at the same time. The other words are those of Allocator1Sm.
 

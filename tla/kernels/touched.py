@@ -47,7 +47,7 @@ class Marks:
         holder[places], at[places] = who, number
 
     def each(self, t: Tensor, places: Any) -> list[tuple[int, int, int]]:
-        """Who holds elements that are marked, the number of the statement, and the place of one: of each statement one."""
+        """Who holds elements that are marked, the number of the statement, and a place: of each statement one."""
         import numpy as np
 
         if key_of(t) not in self._held:

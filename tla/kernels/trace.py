@@ -63,7 +63,8 @@ from .program import (
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
-    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|(all_)?([st]mem\d+|r\d+|rows)|lane|sm|at|shared_memory|cluster\d?|(to_)?cta)\b"
+    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+"
+    r"|(all_)?([st]mem\d+|r\d+|rows)|lane(_at)?|shared_memory|cluster\d?|config|(to_)?cta)\b"
 )
 _0 = Int[0]()
 
@@ -108,7 +109,8 @@ class Trace:
         cluster: tuple[int, ...] = (),
         held: tuple[Any, ...] | None = None,
     ) -> None:
-        self.arguments, self.threads, self.places, self.steps, self.cluster = arguments, threads, held is not None, 0, cluster
+        self.arguments, self.threads, self.cluster = arguments, threads, cluster
+        self.places, self.steps = held is not None, 0
         self._held = arguments if held is None else held
         self.shared: list[Tensor] = []
         self.tmem: list[Allocation] = []

@@ -29,7 +29,7 @@ from .touched import Access, name_of, places_and_chosen
 
 @dataclass
 class _Most:
-    """The most that a block takes: bytes of shared memory; columns of tensor memory and registers, each with its line."""
+    """The most that a block takes: bytes of shared memory; columns and registers, each with its line."""
 
     shared: int = 0
     columns: tuple[int, Line | None] = 0, None
@@ -61,7 +61,8 @@ class Watch:
     def of_block(self, number: int, beside: Beside | None = None) -> Watch:
         """The watch of a block, with shared memory and races of its own; what it finds is found by this one."""
         own = copy.copy(self)
-        own.races, own._live, own._shared = ClusterRaces(self._threads, self.findings, number, beside), LiveRegisters(), []
+        own.races = ClusterRaces(self._threads, self.findings, number, beside)
+        own._live, own._shared = LiveRegisters(), []
         return own
 
     # ------------------------------------------------------------------------------------------- what is noted

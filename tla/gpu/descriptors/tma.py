@@ -84,7 +84,7 @@ class TMACopy:
     mask: Any = field(default=None, compare=False)
 
     def with_(self, barrier: object, mask: object = None) -> TMACopy:
-        """This copy, with the mbarrier that counts the bytes that have come, and of a _MULTICAST operation the CTAs that they come to.
+        """This copy, with the mbarrier that counts the bytes that have come, and of several CTAs the mask of these.
 
         Source: CuTe `tma.with(mbarrier, mask)`.
         """

@@ -125,7 +125,8 @@ def _of_threads(values: npt.NDArray[Any], like: Tensor) -> Tensor:
     shape, count = like.layout.shape, values[0].size
     data = values.reshape(len(values), -1, order="F")
     starts, guard = np.arange(len(values)) * count, whole(shape)
-    return tensor_of(None, np.ascontiguousarray(data).ravel(), starts, make_layout(shape), like.coord, guard, like.memory)
+    data = np.ascontiguousarray(data).ravel()
+    return tensor_of(None, data, starts, make_layout(shape), like.coord, guard, like.memory)
 
 
 def _product(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: object) -> Any:

@@ -1,7 +1,7 @@
-"""Clusters in C: every statement ends for all blocks of a cluster before the next begins, as for all threads of a block.
+"""Clusters in C: every statement ends for all blocks of a cluster before the next, as for all threads of a block.
 
-So a load comes to the shared memory of several blocks by a loop over these. What a block alone does under a condition of its own is one
-statement then: it may not wait in it for what other blocks do.
+So a load comes to the shared memory of several blocks by a loop over these. What a block alone does under a condition
+of its own is one statement then: it may not wait in it for what other blocks do.
 
 Source: ours.
 """
@@ -47,7 +47,8 @@ class ClusterWriter(Writer):
     def __init__(self, program: Program, own: str, others: str, lanes: Lanes, before: Sequence[str]) -> None:
         super().__init__(program, C_FAMILY["c"], own, others, lanes, loops=True)
         self._lanes, self._before, self._inside = lanes, before, False
-        self._met = {id(s.barriers) for s in program.statements() if isinstance(s, (Load, Signal)) and s.mask is not None}
+        several = (s for s in program.statements() if isinstance(s, (Load, Signal)) and s.mask is not None)
+        self._met = {id(s.barriers) for s in several}
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         body = self.program.body if body is None else body
@@ -70,7 +71,7 @@ class ClusterWriter(Writer):
                 yield Block(self._of_each(lines), False, indent)
 
     def _of_block(self, s: Loop | Either) -> bool:
-        """Whether blocks of a cluster may go other ways by a condition. LeafTypeError for a loop of other numbers of steps."""
+        """Whether blocks of a cluster may go other ways. LeafTypeError for a loop of other numbers of steps."""
         asked: list[Any] = [s.count] if isinstance(s, Loop) else [x for pair in s.asked for x in pair]
         found = any(str(n).startswith("bid") for x in asked if isinstance(x, SymInt) for n in x.symbols)
         if found and isinstance(s, Loop):
@@ -84,7 +85,8 @@ class ClusterWriter(Writer):
         for body in (s.inside, s.otherwise):
             waits = True
             for inner in _statements(body):
-                of_others = isinstance(inner, Signal) and inner.word == "wait_barrier" and id(inner.barriers) in self._met
+                waits_here = isinstance(inner, Signal) and inner.word == "wait_barrier"
+                of_others = waits_here and id(inner.barriers) in self._met
                 if (of_others and not waits) or (isinstance(inner, Barrier) and inner.of_cluster):
                     raise _other_ways(inner)
                 if isinstance(inner, Load) and inner.mask is not None:
@@ -101,14 +103,19 @@ class ClusterWriter(Writer):
             each *= n
         for name, form, _count in self._memory(words):
             own.append(f"{form.format(f'(*const {name})' if '[' in form else f'*const {name}')} = all_{name}[cta];")
-        return [f"for (int cta = 0; cta < {math.prod(extents)}; ++cta) {{", *(f"    {line}" for line in (*own, *lines)), "}"]
+        return [
+            f"for (int cta = 0; cta < {math.prod(extents)}; ++cta) {{",
+            *(f"    {line}" for line in (*own, *lines)),
+            "}",
+        ]
 
     def arrays(self, words: set[str]) -> tuple[list[str], list[str]]:
         """The lines that allocate the memory of the blocks of a cluster that words name, and those that free it."""
         named = [*self._memory(words | {word.removeprefix("all_") for word in words})]
         made = []
         for name, form, count in named:
-            made += [f"{form.format(f'(*all_{name})[{count}]')} = malloc({math.prod(self.program.cluster)} * sizeof *all_{name});"]
+            blocks = math.prod(self.program.cluster)
+            made += [f"{form.format(f'(*all_{name})[{count}]')} = malloc({blocks} * sizeof *all_{name});"]
             made += [f"if (all_{name} == NULL) abort();"]
         return made, [f"free(all_{name});" for name, *_rest in named]
 

@@ -82,38 +82,47 @@ class Lanes(Instructions):
             lines += ["{", *(f"    {x}" for x in (*gathered, *loop)), "}"]
         return lines, False
 
-    def _sums_of_pairs(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> list[str]:
-        """The lines of products of two blocks of a cluster: each has its part of the operands, and of the sums, at the same place."""
+    def _sums_of_pairs(
+        self,
+        atom: MMAAtom,
+        tiles: list[dict[str, Tile]],
+        cells: list[Cells],
+        accumulates: str,
+    ) -> list[str]:
+        """The lines of products of two blocks of a cluster: each has its part of the operands and sums at one place."""
         m, n, k = map(int, leaves(atom.shape_mnk))
-        sm, total = index("sm", 2), "int" if atom.kind == "i8" else "float"
+        block, total = index("to_cta", 2), "int" if atom.kind == "i8" else "float"
         given, lines = {"0": "0", "1": "{}"}.get(accumulates, f"{accumulates} ? {{}} : 0"), []
         for read, part in zip(tiles, cells):
             body = []
             for x, tile in read.items():
-                name, own = f"{x.lower()}_tile", tile.tensor
-                lane = index("lane", int(size(own.shape)))
-                before, (place, at) = self.values([add(own.offset, own.layout(lane)), atom.operand(x)(sm, lane)])
-                line = f"{name}[{at}] = all_{tile.name}[cta + sm][{place}];"
-                body += [f"{tile.kind} {name}[{(m if x == 'A' else n) * k}];", *_of_both(int(size(own.shape)), [*before, line])]
+                name, own, count = f"{x.lower()}_tile", tile.tensor, int(size(tile.tensor.shape))
+                lane = index("lane", count)
+                before, (place, at) = self.values([add(own.offset, own.layout(lane)), atom.operand(x)(block, lane)])
+                line = f"{name}[{at}] = all_{tile.name}[cta + to_cta][{place}];"
+                body += [f"{tile.kind} {name}[{2 * count}];", *_of_both(count, [*before, line])]
             lane = index("lane", m * n // 2)
-            before, (place, at) = self.values([place_of(part.element(lane)), atom.C(sm, lane)])
-            cell = f"all_{part.name}[cta + sm][{place}]"
-            product = f"({total})a_tile[at % {m} + {m} * k] * ({total})b_tile[at / {m} + {n} * k]"
-            sums = [f"const int at = {at};", f"{total} sum = {given.format(cell)};", f"for (int k = 0; k < {k}; ++k) sum += {product};"]
-            body += _of_both(m * n // 2, [*before, *sums, f"{cell} = sum;"])
+            before, (place, at) = self.values([place_of(part.element(lane)), atom.C(block, lane)])
+            cell = f"all_{part.name}[cta + to_cta][{place}]"
+            product = f"({total})a_tile[lane_at % {m} + {m} * k] * ({total})b_tile[lane_at / {m} + {n} * k]"
+            sums = [f"const int lane_at = {at};", f"{total} sum = {given.format(cell)};"]
+            sums += [f"for (int k = 0; k < {k}; ++k) sum += {product};", f"{cell} = sum;"]
+            body += _of_both(m * n // 2, [*before, *sums])
             lines += ["{", *(f"    {x}" for x in body), "}"]
         return lines
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         x = tile.element(index("lane", tile.size))
         shifts = [] if tile.mask is None else tile.mask.shifts
-        before, (held, at, *texts) = self.values([x.shared, x.outside, *(side for pair in x.inside for side in pair), *shifts])
+        asked = [side for pair in x.inside for side in pair]
+        before, (held, at, *texts) = self.values([x.shared, x.outside, *asked, *shifts])
         sides = texts[: 2 * len(x.inside)]
         inside = " && ".join(f"{c} < {n}" for c, n in zip(sides[::2], sides[1::2]))
         shared, outside = f"{tile.arrays[0]}[{held}]", f"{tile.arrays[1]}[{at}]"
         line = f"if ({inside}) {outside} = {shared};" if tile.barrier is None else f"{shared} = {inside} ? {outside} : {tile.zero};"
         if tile.mask is not None:
-            mask, line = tile.mask.text(texts[len(sides) :]), f"all_{tile.arrays[0]}[to_cta][{held}] = {inside} ? {outside} : {tile.zero};"
+            mask = tile.mask.text(texts[len(sides) :])
+            line = f"all_{tile.arrays[0]}[to_cta][{held}] = {inside} ? {outside} : {tile.zero};"
             line = f"for (int to_cta = 0; to_cta < {self.blocks}; ++to_cta) if (({mask}) >> to_cta & 1) {line}"
         body = [f"    {x}" for x in (*before, line)]
         return [f"for (int lane = 0; lane < {tile.size}; ++lane) {{", *body, "}"], False
@@ -219,4 +228,5 @@ class Lanes(Instructions):
 def _of_both(count: int, body: list[str]) -> list[str]:
     """Lines in loops over the blocks of a pair, and over the elements of each."""
     inner = [line.replace("{int}", "int") for line in body]
-    return ["for (int sm = 0; sm < 2; ++sm)", f"for (int lane = 0; lane < {count}; ++lane) {{", *(f"    {x}" for x in inner), "}"]
+    lanes = f"for (int lane = 0; lane < {count}; ++lane) {{"
+    return ["for (int to_cta = 0; to_cta < 2; ++to_cta)", lanes, *(f"    {x}" for x in inner), "}"]
