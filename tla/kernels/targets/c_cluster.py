@@ -85,13 +85,16 @@ class ClusterWriter(Writer):
         for body in (s.inside, s.otherwise):
             waits = True
             for inner in _statements(body):
-                waits_here = isinstance(inner, Signal) and inner.word == "wait_barrier"
-                of_others = waits_here and id(inner.barriers) in self._met
+                of_others = self._waits_for_others(inner)
                 if (of_others and not waits) or (isinstance(inner, Barrier) and inner.of_cluster):
                     raise _other_ways(inner)
                 if isinstance(inner, Load) and inner.mask is not None:
                     raise _other_ways(inner)
                 waits = waits and of_others
+
+    def _waits_for_others(self, s: Statement) -> bool:
+        """Whether a statement waits at an mbarrier that other blocks of the cluster use."""
+        return isinstance(s, Signal) and s.word == "wait_barrier" and id(s.barriers) in self._met
 
     def _of_each(self, lines: list[str]) -> list[str]:
         """Lines in a loop over the blocks of a cluster, with the names of its own memory."""
