@@ -78,9 +78,11 @@ class Findings:
     unwritten  of each line the first element that is read and that nobody has written
     barriers   the barriers, and whether each was needed
     blocks     the accesses of global memory by blocks
+    lines      of the statements, in the order in which they are executed: their numbers are places in it
     """
 
     races: list[Race] = field(default_factory=list)
     unwritten: dict[Line, Unwritten] = field(default_factory=dict)
     barriers: dict[Line, bool] = field(default_factory=dict)
     blocks: Level = field(default_factory=lambda: Level("block"))
+    lines: list[Line] = field(default_factory=list)

@@ -76,7 +76,7 @@ class Races:
         self._before: list[Level] = []
         self._last: Line | None = None
         self._is_needed = False
-        self._lines: list[Line] = []
+        self._lines = findings.lines
         self._threads = Level("thread")
         self._written: dict[int, Any] = {}
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}

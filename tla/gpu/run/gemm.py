@@ -123,9 +123,8 @@ def _of_threads(values: npt.NDArray[Any], like: Tensor) -> Tensor:
     import numpy as np
 
     shape, count = like.layout.shape, values[0].size
-    data = values.reshape(len(values), -1, order="F")
     starts, guard = np.arange(len(values)) * count, whole(shape)
-    data = np.ascontiguousarray(data).ravel()
+    data = np.ascontiguousarray(values.reshape(len(values), -1, order="F")).ravel()
     return tensor_of(None, data, starts, make_layout(shape), like.coord, guard, like.memory)
 
 
