@@ -11,24 +11,22 @@ Source: CUTLASS examples/cute/tutorial/blackwell/01_mma_sm100.cu.
 
 import numpy as np
 from _main import main
+from _sm100 import PARAMETERS, arguments, demonstrate
 from sgemm_1 import tile_of
+from sgemm_sm80 import LOAD
 
-from tla import Int, _, ceil_div, dim, elem_less, local_tile, make_layout, max as most, parse, size, tile_to_shape
+from tla import Int, _, ceil_div, elem_less, local_tile, max as most, size, tile_to_shape
 from tla.gpu import (
-    SM80_CP_ASYNC_CACHEALWAYS_ZFILL,
     SM100_MMA_F16BF16_SS,
     UMMA,
-    Copy_Atom,
     K,
     SM100_TMEM_LOAD_32dp32b32x,
     float,
     half,
     make_fragment_like,
-    make_tiled_copy,
     make_tiled_mma,
     make_tmem_copy,
     partition_fragment_C,
-    uint128,
 )
 from tla.kernels import (
     Allocator1Sm,
@@ -48,7 +46,6 @@ from tla.kernels import (
     mbarriers,
     phase,
     shared,
-    tensor,
     thread,
     tmem,
     umma_arrive,
@@ -57,16 +54,15 @@ from tla.kernels import (
 
 BM, BN, BK = Int[128](), Int[256](), Int[64]()
 MMA = make_tiled_mma(SM100_MMA_F16BF16_SS[half, half, float, BM, BN, K, K])
-LOAD = make_tiled_copy(Copy_Atom[SM80_CP_ASYNC_CACHEALWAYS_ZFILL[uint128], half], parse("(_16,_8):(_8,_1)"), (1, 8))
 
 
 def blocks(A, B, *_others):
     return ceil_div(A.shape[0], BM), ceil_div(B.shape[0], BN)
 
 
-def tiles_in_shared_memory():
-    """The shared memory of a tile of A and one of B."""
-    return [shared(np.float16, tile_to_shape(UMMA.K_SW128[half], (rows, BK))) for rows in (BM, BN)]
+def tiles_in_shared_memory(rows=(BM, BN)):
+    """The shared memory of a tile of A and one of B, of so many rows."""
+    return [shared(np.float16, tile_to_shape(UMMA.K_SW128[half], (n, BK))) for n in rows]
 
 
 def multiply(smem, total, k):
@@ -117,29 +113,7 @@ def mma_sm100(A, B, C, D, alpha, beta):
     allocator.free(columns)
 
 
-def arguments(least=0, pitch=1):
-    """The arguments of the text: matrices of any sizes up to 32768.
-
-    least   the least extent;  pitch   what the rows of C and D are a multiple of; those of A and B are whole vectors of eight
-    """
-    m, n, k = (dim(x, at_least=least, at_most=2**15, multiple_of=8 if x == "k" else 1) for x in "mnk")
-    steps = [dim(f"ld{x}", at_least=0, at_most=2**15, multiple_of=8 if x in "AB" else pitch) for x in "ABCD"]
-    layouts = [make_layout(shape, stride=(d, Int[1]())) for shape, d in zip(((m, k), (n, k), (m, n), (m, n)), steps)]
-    return *(tensor(np.float16 if i < 2 else np.float32, x) for i, x in enumerate(layouts)), np.float32, np.float32
-
-
-PARAMETERS = "m n k alpha A ldA B ldB beta C ldC D ldD"
 VARIANTS = {"gemm_tn": (mma_sm100, arguments(), PARAMETERS)}
 
-
-def demonstrate(made=mma_sm100, n=130):
-    rng = np.random.default_rng(0)
-    a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((137, 72), (n, 72)))
-    c, d = (rng.integers(-9, 9, (137, n)).astype(np.float32) for _matrix in range(2))
-    print(made.check(a, b, c, d, 2, -1, arch="sm_100a"))
-    made.run(a, b, c, d, 2, -1)
-    print("largest difference from numpy:", np.abs(d - (2 * a.astype(np.float32) @ b.T.astype(np.float32) - c)).max())
-
-
 if __name__ == "__main__":
-    main(VARIANTS, demonstrate)
+    main(VARIANTS, lambda: demonstrate(mma_sm100))

@@ -1,20 +1,21 @@
-"""The epilogue of CuTe's tutorial 05_mma_tma_epi_sm100 as a kernel: C comes by TMA, and D goes by TMA, in tiles of 64 columns.
+"""CuTe's tutorial 05_mma_tma_epi_sm100 as a kernel: pairs of blocks multiply as in 04; C and D pass by TMA.
 
-The main loop is that of tutorial 02, of one SM. Then each thread has its row of the sums in registers and of C in shared memory, and
-writes that of D to shared memory, which one thread stores: rows of global memory are moved whole. No copy has a predicate.
+Each thread has its row of the sums in registers and of C in shared memory, 64 columns at a time, and writes that of D
+to shared memory, which one thread stores: rows of global memory are moved whole. No copy has a predicate.
 
     python examples/kernels/mma_tma_epi_sm100.py                                             # run on numpy, checked
     python examples/kernels/mma_tma_epi_sm100.py --target cuda --arch sm_100a                # its text
 
-Source: CUTLASS examples/cute/tutorial/blackwell/05_mma_tma_epi_sm100.cu, which has pairs of SMs and clusters besides.
+Source: CUTLASS examples/cute/tutorial/blackwell/05_mma_tma_epi_sm100.cu.
 """
 
 import numpy as np
 from _main import main
-from mma_sm100 import BM, BN, PARAMETERS, arguments, blocks, demonstrate, tiles_in_shared_memory
-from mma_tma_sm100 import add_up
+from _sm100 import PARAMETERS, arguments, demonstrate
+from mma_sm100 import BN, tiles_in_shared_memory
+from mma_tma_2sm_sm100 import CLUSTER, PARTICIPANTS, ROWS, add_up, blocks
 
-from tla import Int, _, local_tile, make_layout, tile_to_shape
+from tla import Int, _, ceil_div, local_tile, make_layout, tile_to_shape
 from tla.gpu import (
     UMMA,
     Copy_Atom,
@@ -28,10 +29,11 @@ from tla.gpu import (
     uint128,
 )
 from tla.kernels import (
-    Allocator1Sm,
+    Allocator2Sm,
     axpby,
     barrier,
     block,
+    cluster_sync,
     copy,
     fence_view_async_shared,
     fence_view_async_tmem_load,
@@ -47,44 +49,52 @@ from tla.kernels import (
     tma_store_wait,
     tmem,
     wait_barrier,
+    when,
 )
 
-EN = Int[64]()
+BM, EN = ROWS[0], Int[64]()
 PARTS = BN // EN
 #: Each thread has a row, as it has of tensor memory, in vectors of 16 bytes.
-ROWS = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (BM, 1), (1, EN))
+LINES = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], (BM, 1), (1, EN))
 
 
-@kernel(threads=128, grid=blocks)
-def mma_tma_epi_sm100(A, B, C, D, alpha, beta):
-    """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
-    smem = tiles_in_shared_memory()
-    smem_c, smem_d = (shared(np.float32, tile_to_shape(UMMA.K_SW128[float], (BM, EN))) for _matrix in range(2))
-    load, store = make_tma_copy("SM90_TMA_LOAD", C, smem_c), make_tma_copy("SM90_TMA_STORE", D, smem_d)
-    allocator, full, done, come = Allocator1Sm(), mbarriers(1), mbarriers(1), mbarriers(1)
-    columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
-    barrier()
-    add_up(A, B, smem, columns, full, done)
+def store_tiles(columns, C, D, alpha, beta, smem, come):
+    """D = alpha * sums + beta * C, of the block's rows: tiles pass through shared memory, `come` waits for C."""
+    load, store = make_tma_copy("SM90_TMA_LOAD", C, smem[0]), make_tma_copy("SM90_TMA_STORE", D, smem[1])
     sums = tmem(np.float32, make_layout((BM, EN, PARTS), stride=(Int[1 << 16](), Int[1](), EN)), columns)
     read = make_tmem_copy(SM100_TMEM_LOAD_32dp32b64x, sums[_, _, 0], float)
     own = read[thread()]
-    c, d = (ROWS[thread()].partition_S(x) for x in (smem_c, smem_d))
+    c, d = (LINES[thread()].partition_S(x) for x in smem)
     for part in loop(PARTS):
         at = block(0), PARTS * block(1) + part
-        set_barrier_transaction_bytes(come[0], tma_transaction_bytes(smem_c))
-        copy(load.with_(come[0]), local_tile(C, (BM, EN), at), smem_c)
-        product, result = make_fragment_like(own.partition_D(smem_c)), make_fragment_like(c)
+        set_barrier_transaction_bytes(come[0], tma_transaction_bytes(smem[0]))
+        copy(load.with_(come[0]), local_tile(C, (BM, EN), at), smem[0])
+        product, result = make_fragment_like(own.partition_D(smem[0])), make_fragment_like(c)
         copy(read, own.partition_S(sums[_, _, part]), product)
         wait_barrier(come[0], phase(part, 1))
-        copy(ROWS, c, result)
+        copy(LINES, c, result)
         fence_view_async_tmem_load()
         axpby(alpha, product, beta, result)
-        copy(ROWS, result, d)
+        copy(LINES, result, d)
         fence_view_async_shared()
         barrier()
-        copy(store, smem_d, local_tile(D, (BM, EN), at))
+        copy(store, smem[1], local_tile(D, (BM, EN), at))
         tma_store_arrive()
         tma_store_wait[0]()
+
+
+@kernel(threads=128, grid=blocks, cluster=CLUSTER)
+def mma_tma_epi_sm100(A, B, C, D, alpha, beta):
+    """D (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
+    smem = tiles_in_shared_memory(ROWS)
+    of_sums = [shared(np.float32, tile_to_shape(UMMA.K_SW128[float], (BM, EN))) for _matrix in range(2)]
+    allocator, full, done, come = Allocator2Sm(), mbarriers(1), mbarriers(1, arrivals=PARTICIPANTS), mbarriers(1)
+    columns = allocator.allocate(allocator.Sm100TmemCapacityColumns)
+    cluster_sync()
+    add_up(A, B, smem, columns, full, done)
+    for _inside in when(block(0) < ceil_div(A.shape[0], BM)):
+        for _inside in when(block(1) < ceil_div(B.shape[0], BN)):
+            store_tiles(columns, C, D, alpha, beta, of_sums, come)
     allocator.release_allocation_lock()
     allocator.free(columns)
 

@@ -11,7 +11,8 @@ Source: CUTLASS examples/cute/tutorial/blackwell/02_mma_tma_sm100.cu.
 
 import numpy as np
 from _main import main
-from mma_sm100 import BK, BM, BN, MMA, PARAMETERS, arguments, blocks, demonstrate, multiply, store, tiles_in_shared_memory
+from _sm100 import PARAMETERS, arguments, demonstrate
+from mma_sm100 import BK, BM, BN, MMA, blocks, multiply, store, tiles_in_shared_memory
 
 from tla import ceil_div, local_tile
 from tla.gpu import partition_fragment_C, tma_transaction_bytes

@@ -204,7 +204,7 @@ FAULTS = {
         "mma_tma_epi_sm100",
         "        wait_barrier(come[0], phase(part, 1))\n",
         "",
-        "copy(ROWS, c, result)",
+        "copy(LINES, c, result)",
     ),
     "mma_tma_epi_sm100: registers that are still being loaded": (
         "mma_tma_epi_sm100",
@@ -213,7 +213,7 @@ FAULTS = {
         "axpby(alpha",
     ),
     "mma_tma_epi_sm100: no fence before the store": ("mma_tma_epi_sm100", "        fence_view_async_shared()\n", "", "copy(store"),
-    "mma_tma_epi_sm100: no wait for the store": ("mma_tma_epi_sm100", "        tma_store_wait[0]()\n", "", "copy(ROWS, result, d)"),
+    "mma_tma_epi_sm100: no wait for the store": ("mma_tma_epi_sm100", "        tma_store_wait[0]()\n", "", "copy(LINES, result, d)"),
     "mma_tma_epi_sm100: no barrier before the store": (
         "mma_tma_epi_sm100",
         "shared()\n        barrier()\n",
@@ -224,7 +224,177 @@ FAULTS = {
         "mma_tma_epi_sm100",
         "Int[1](), EN))",
         "Int[1](), Int[256]()))",
-        "tmem(np.float32",
+        "store_tiles(",
+    ),
+    "mma_tma_multicast_sm100: blocks that do not wait for each other before they load": (
+        "mma_tma_multicast_sm100",
+        "    cluster_sync()\n",
+        "    barrier()\n",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: the masks of the other modes": (
+        "mma_tma_multicast_sm100",
+        "for mode in (2, 1)]",
+        "for mode in (1, 2)]",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: A to the whole cluster": (
+        "mma_tma_multicast_sm100",
+        "for mode in (2, 1)]",
+        "for mode in (2, 1)]\n    masks[0] = create_tma_multicast_mask[1, 2](CTAS, coord)",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: a load for its own block alone": (
+        "mma_tma_multicast_sm100",
+        "create_tma_multicast_mask[mode](CTAS, coord)",
+        "create_tma_multicast_mask[3](CTAS, coord)",
+        "wait_barrier(full",
+    ),
+    "mma_tma_multicast_sm100: the bytes of its own part alone": (
+        "mma_tma_multicast_sm100",
+        "tma_transaction_bytes(*smem)",
+        "tma_transaction_bytes(*(part(s) for part, s in zip(parts, smem)))",
+        "wait_barrier(full",
+    ),
+    "mma_tma_multicast_sm100: the part of another mode": (
+        "mma_tma_multicast_sm100",
+        "(coord[2], coord[1])",
+        "(coord[1], coord[2])",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: products that arrive at their own block alone": (
+        "mma_tma_multicast_sm100",
+        "umma_arrive_multicast(done[0], masks[0] | masks[1])",
+        "umma_arrive_multicast(done[0], create_tma_multicast_mask[3](CTAS, coord))",
+        "wait_barrier(done",
+    ),
+    "mma_tma_multicast_sm100: products that arrive at the blocks of A alone": (
+        "mma_tma_multicast_sm100",
+        "masks[0] | masks[1]",
+        "masks[0]",
+        "wait_barrier(done",
+    ),
+    "mma_tma_multicast_sm100: products that arrive at all blocks": (
+        "mma_tma_multicast_sm100",
+        "masks[0] | masks[1]",
+        "create_tma_multicast_mask[1, 2](CTAS, coord)",
+        "umma_arrive_multicast(",
+    ),
+    "mma_tma_multicast_sm100: an arrival too many to wait for": (
+        "mma_tma_multicast_sm100",
+        "ALIKE[0] + ALIKE[1] - 1",
+        "ALIKE[0] + ALIKE[1]",
+        "wait_barrier(done",
+    ),
+    "mma_tma_multicast_sm100: no wait for the products of others": (
+        "mma_tma_multicast_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n",
+        "",
+        "copy(x.with_",
+    ),
+    "mma_tma_multicast_sm100: no wait for the tiles": (
+        "mma_tma_multicast_sm100",
+        "        wait_barrier(full[0], phase(k, 1))\n",
+        "",
+        "gemm(MMA",
+    ),
+    "mma_tma_multicast_sm100: a phase that a slow thread may miss": (
+        "mma_tma_multicast_sm100",
+        "phase(k, 1))\n        barrier()\n",
+        "phase(k, 1))\n",
+        "umma_arrive_multicast(",
+    ),
+    "mma_tma_multicast_sm100: blocks past the end store": (
+        "mma_tma_multicast_sm100",
+        "when(block(0) < ceil_div(A.shape[0], BM))",
+        "when(block(0) < CLUSTER[0])",
+        "store(total",
+    ),
+    "mma_tma_multicast_sm100: a block that leaves before the products of others arrive": (
+        "mma_tma_multicast_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n        barrier()\n",
+        "        for _more in when(k + 1 < ceil_div(A.shape[1], BK)):\n            wait_barrier(done[0], phase(k, 1))\n            barrier()\n",
+        "umma_arrive_multicast(",
+    ),
+    "mma_tma_2sm_sm100: blocks that do not wait for each other before they load": (
+        "mma_tma_2sm_sm100",
+        "    cluster_sync()\n",
+        "    barrier()\n",
+        "copy(x.with_",
+    ),
+    "mma_tma_2sm_sm100: the follower states the products": (
+        "mma_tma_2sm_sm100",
+        "        for _leader in when(v < 1):\n            wait_barrier",
+        "        for _leader in when(0 < v):\n            wait_barrier",
+        "gemm(MMA",
+    ),
+    "mma_tma_2sm_sm100: both blocks of a pair state the products": (
+        "mma_tma_2sm_sm100",
+        "        for _leader in when(v < 1):\n            wait_barrier",
+        "        for _leader in when(v < 2):\n            wait_barrier",
+        "gemm(MMA",
+    ),
+    "mma_tma_2sm_sm100: the bytes of one block of a pair": (
+        "mma_tma_2sm_sm100",
+        "PAIR * tma_transaction_bytes(*smem)",
+        "tma_transaction_bytes(*smem)",
+        "wait_barrier(full",
+    ),
+    "mma_tma_2sm_sm100: the follower waits for bytes too": (
+        "mma_tma_2sm_sm100",
+        "        for _leader in when(v < 1):\n            set",
+        "        for _leader in when(v < 2):\n            set",
+        "set_barrier_transaction_bytes",
+    ),
+    "mma_tma_2sm_sm100: bytes that each block counts by itself": (
+        "mma_tma_2sm_sm100",
+        "SM100_TMA_2SM_LOAD_MULTICAST",
+        "SM90_TMA_LOAD_MULTICAST",
+        "wait_barrier(full",
+    ),
+    "mma_tma_2sm_sm100: an arrival of products of one SM": (
+        "mma_tma_2sm_sm100",
+        "umma_arrive_multicast_2x1SM",
+        "umma_arrive_multicast",
+        "umma_arrive_multicast(",
+    ),
+    "mma_tma_2sm_sm100: columns of one SM": ("mma_tma_2sm_sm100", "Allocator2Sm", "Allocator1Sm", "gemm(MMA"),
+    "mma_tma_2sm_sm100: products that do not arrive at the followers": (
+        "mma_tma_2sm_sm100",
+        "told[0] | told[1]",
+        "masks[0] | masks[1]",
+        "wait_barrier(done",
+    ),
+    "mma_tma_2sm_sm100: a mask of both blocks of a pair": (
+        "mma_tma_2sm_sm100",
+        "create_tma_multicast_mask[mode](CTAS, coord)",
+        "create_tma_multicast_mask[0, mode](CTAS, coord)",
+        "copy(x.with_",
+    ),
+    "mma_tma_2sm_sm100: no wait for the tiles": ("mma_tma_2sm_sm100", "            wait_barrier(full[0], phase(k, 1))\n", "", "gemm(MMA"),
+    "mma_tma_2sm_sm100: no wait for the products": (
+        "mma_tma_2sm_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n",
+        "",
+        "copy(x.with_",
+    ),
+    "mma_tma_2sm_sm100: the leaders alone wait for the products": (
+        "mma_tma_2sm_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n",
+        "        for _leader in when(v < 1):\n            wait_barrier(done[0], phase(k, 1))\n",
+        "copy(x.with_",
+    ),
+    "mma_tma_2sm_sm100: a phase that a slow thread may miss": (
+        "mma_tma_2sm_sm100",
+        "phase(k, 1))\n        barrier()\n",
+        "phase(k, 1))\n",
+        "umma_arrive_multicast",
+    ),
+    "mma_tma_2sm_sm100: clusters without pairs": (
+        "mma_tma_2sm_sm100",
+        "PAIR, ALIKE = size(CTAS[0])",
+        "CLUSTER = (1, 1, 1)\nPAIR, ALIKE = size(CTAS[0])",
+        "allocate(",
     ),
     "transpose: threads that share rows": ("transpose", 'parse("(_8,_32):(_32,_1)")', 'parse("(_8,_32):(_16,_1)")', "copy_if("),
 }
@@ -245,7 +415,7 @@ def arguments():
         **{name: ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)) for name in ("sgemm_sm80", "wgmma_sm90")},
         **{
             name: ("gemm_tn", (*products(np.float16, 64, 16, 72)[:2], *sums, 2, -1))
-            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100")
+            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", "mma_tma_2sm_sm100", "mma_tma_epi_sm100")
         },
         "transpose": ("transpose", (s, s.T.copy())),
         "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
@@ -255,15 +425,24 @@ def arguments():
     }
 
 
+#: The examples of clusters: here with four blocks instead of sixteen.
+CLUSTERS = "mma_tma_multicast_sm100", "mma_tma_2sm_sm100", "mma_tma_epi_sm100"
+
+
 def checked(example, text, folder):
     """The report of an example's kernel whose text is given."""
-    path = folder / f"{example}.py"
-    path.write_text(text)
-    sys.path.insert(0, str(FOLDER))
+    texts = {name: (FOLDER / f"{name}.py").read_text() for name in CLUSTERS} | {example: text}
+    for name, each in texts.items():
+        (folder / f"{name}.py").write_text(each.replace("CLUSTER = Int[4](), Int[4]()", "CLUSTER = Int[2](), Int[2]()"))
+    before = {name: sys.modules.pop(name) for name in CLUSTERS if name in sys.modules}
+    sys.path[:0] = str(folder), str(FOLDER)
     try:
-        variants = runpy.run_path(str(path))["VARIANTS"]
+        variants = runpy.run_path(str(folder / f"{example}.py"))["VARIANTS"]
     finally:
-        sys.path.remove(str(FOLDER))
+        del sys.path[:2]
+        for name in CLUSTERS:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
     variant, given = arguments()[example]
     return variants[variant][0].check(*given), variants[variant]
 
@@ -277,7 +456,7 @@ def is_proved(kernel, given, _parameters):
 
 
 #: The examples whose freedom of races is not proved for sizes that are not known.
-ASYNCHRONOUS = "sgemm_sm80", "wgmma_sm90", "mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100"
+ASYNCHRONOUS = "sgemm_sm80", "wgmma_sm90", "mma_sm100", "mma_tma_sm100", *CLUSTERS
 
 
 @pytest.mark.parametrize("example", arguments())
@@ -307,9 +486,13 @@ def test_shared_memory_that_nobody_has_written_is_named(example, right, wrong, a
     assert str(report.unwritten[0]) in str(report)
 
 
-@pytest.mark.parametrize(
-    "name", [name for k, name in enumerate(FAULTS) if NIGHT or not name.startswith(("sgemm_sm80", "wgmma", "mma_")) or k % 2]
-)
+def is_for_now(number, name):
+    """Whether a fault is looked for by day: of slow examples every other one, of clusters every twelfth."""
+    every = 12 if name.startswith(CLUSTERS) else 2 if name.startswith(("sgemm_sm80", "wgmma", "mma_")) else 1
+    return NIGHT or number % every == every - 1
+
+
+@pytest.mark.parametrize("name", [name for k, name in enumerate(FAULTS) if is_for_now(k, name)])
 def test_a_fault_is_refused_at_its_line(name, tmp_path):
     example, right, wrong, at = FAULTS[name]
     text = (FOLDER / f"{example}.py").read_text()

@@ -36,7 +36,8 @@ import nvrtc
 from night import amount
 from sources_of_kernels import c_function, cuda_function, kernel_examples
 
-EXAMPLES = "mma_sm100", "mma_tma_sm100", "mma_tma_epi_sm100"
+PAIRS = "mma_tma_2sm_sm100", "mma_tma_epi_sm100"
+EXAMPLES = "mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", *PAIRS
 PARAMETERS = (
     "int m, int n, int k, float alpha, const __half *A, int ldA, const __half *B, int ldB, float beta, const float *C, int ldC, "
     "float *D, int ldD"
@@ -96,10 +97,13 @@ def test_c_equals_numpy(name, tmp_path):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(name, tmp_path):
-    def grid(m, n, *_rest):
-        return -(-m.value // 128), -(-n.value // 256)
+    source = source_of("cuda", name)
+    clusters = source.cluster or (1, 1)
 
-    call, rng = cuda_function(tmp_path, source_of("cuda", name), PARAMETERS, grid), np.random.default_rng(2)
+    def grid(m, n, *_rest):
+        return tuple(-(-x.value // (rows * c)) * c for x, rows, c in zip((m, n), (128, 256), clusters))
+
+    call, rng = cuda_function(tmp_path, source, PARAMETERS, grid), np.random.default_rng(2)
     for sizes in sizes_for(name, [(130, 258, 9), *amount([], [(1, 1, 1), (128, 256, 24), (5, 16, 41)])]):
         assert product(call, sizes, rng), sizes
 
@@ -108,16 +112,16 @@ def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(name, tmp_path):
 def test_cuda_compiles_to_the_instructions(name, tmp_path):
     ptx, cubin = nvrtc.compiled(source_of("cuda", name).text, "sm_100a")
     counts = nvrtc.opcodes(cubin, tmp_path)
-    named = {
-        op: sum(n for full, n in counts.items() if full.startswith(op))
-        for op in ("UTCHMMA", "UTMALDG.2D", "UTCBAR", "LDTM", "UTMASTG.2D", "LDL", "STL")
-    }
-    assert named["UTCHMMA"] >= 4, "four products along K"
-    assert (named["UTMALDG.2D"] >= 2) is ("tma" in name)
-    assert (named["UTMASTG.2D"] >= 1) is ("epi" in name)
-    assert named["UTCBAR"] >= 1
-    assert named["LDTM"] >= 1
-    assert named["LDL"] == named["STL"] == 0
+    pair, several = ".2CTA" * (name in PAIRS), ".MULTICAST" * (name not in ("mma_sm100", "mma_tma_sm100"))
+    wanted = f"UTCHMMA{pair}", f"UTMALDG.2D{several}{pair}", f"UTCBAR{pair}{several}", "LDTM", "UTMASTG.2D", "UCGABAR_ARV", "LDL", "STL"
+    product, load, arrival, read, store, together, *local = (sum(n for full, n in counts.items() if full.startswith(op)) for op in wanted)
+    assert product >= 4, "four products along K"
+    assert (load >= 2) is ("tma" in name)
+    assert (store >= 1) is ("epi" in name)
+    assert arrival >= 1
+    assert read >= 1
+    assert together == bool(several)
+    assert local == [0, 0]
     assert ptx.count("tcgen05.alloc") == ptx.count("tcgen05.dealloc") == 1
 
 

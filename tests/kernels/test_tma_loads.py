@@ -282,7 +282,8 @@ def test_bad_input_is_refused():
     in_registers = MakeTensor(np.zeros(64 * 64, np.float16), parse("(_64,_64):(_64,_1)"), position="registers")
     for made, source, target, error, text in (
         (map_of("SM90_TMA_STORE", a, b), tile, b, LeafTypeError, "another tensor"),
-        (map_of("SM90_TMA_LOAD_MULTICAST", a, b), tile, b, LeafTypeError, "SM90_TMA_LOAD_MULTICAST"),
+        (map_of("SM90_TMA_REDUCE_ADD", a, b), tile, b, LeafTypeError, "SM90_TMA_REDUCE_ADD"),
+        (map_of("SM90_TMA_LOAD_MULTICAST", a, b, cluster=2), tile, b, LeafTypeError, "SM90_TMA_LOAD_MULTICAST"),
         (None, tile, b, LeafTypeError, "make_tma_copy"),
         (tma, b, b, LeafTypeError, "another tensor"),
         (tma, local_tile(a, (32, 64), (0, 0)), b, RankError, "the tile that the map is for"),

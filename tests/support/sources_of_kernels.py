@@ -8,11 +8,12 @@ import sys
 import compiled
 from places import EXAMPLES
 
-#: CUDA's words for a C++ compiler. Threads of a block run at once and wait for each other; blocks run one after the other, so that
-#: shared memory is a static array.
+#: CUDA's words for a C++ compiler. Threads of a block, and the blocks of a cluster, run at once and wait for each other; other blocks
+#: run one after the other, so that shared memory is a static array, of clusters one of each block.
 ON_CPU = """
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 #include <barrier>
@@ -30,7 +31,10 @@ struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct Three { int x, y, z; };
 static thread_local Three threadIdx, blockIdx;
-static std::barrier<> *all_threads;
+static thread_local int cta; // the number of the block in its cluster
+static thread_local std::barrier<> *all_threads;
+static std::barrier<> *threads_of_cluster;
+static void cluster_sync() { threads_of_cluster->arrive_and_wait(); }
 static void __syncthreads() { all_threads->arrive_and_wait(); }
 static void fence_view_async_shared() {}
 static double exchanged[1024];
@@ -202,7 +206,11 @@ static CUresult encode(CUtensorMap *map, int type, int rank, void *address, cons
 typedef decltype(&encode) PFN_cuTensorMapEncodeTiled_v12000;
 struct Counting { int expected, pending, bytes, ended; };
 static std::mutex counting; static std::condition_variable counted;
-static std::map<const void *, Counting> mbarrier_at; static std::vector<std::thread> loading;
+static std::map<const void *, Counting> mbarrier_at; static std::vector<std::thread> loading; static std::mutex beginning;
+template <class F> static void begin(F f) {
+    std::lock_guard<std::mutex> lock(beginning);
+    loading.emplace_back([f, own = cta] { cta = own; std::this_thread::sleep_for(std::chrono::microseconds(100)); f(); });
+}
 static void came(unsigned long long *barrier, int arrivals, int bytes) {
     std::lock_guard<std::mutex> lock(counting); Counting &c = mbarrier_at.at(barrier);
     c.pending -= arrivals; c.bytes += bytes;
@@ -219,8 +227,7 @@ static void wait_barrier(unsigned long long *barrier, int parity) {
     counted.wait(lock, [=] { return mbarrier_at.at(barrier).ended % 2 != parity; });
 }
 static void load_tile(char *target, const Encoded &e, unsigned long long *barrier, std::vector<int> at) {
-    loading.emplace_back([=] {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    begin([=] {
         int count = 1; for (int i = 0; i < e.rank; ++i) count *= e.box[i];
         for (int n = 0; n < count; ++n) {
             bool inside = true; const char *from = e.address;
@@ -235,7 +242,7 @@ static void load_tile(char *target, const Encoded &e, unsigned long long *barrie
         came(barrier, 0, -count * e.bytes);
     });
 }
-static std::vector<std::vector<std::function<void()>>> storing{1};
+static thread_local std::vector<std::vector<std::function<void()>>> storing{1};
 static void tma_store_arrive() { if (threadIdx.x == 0) storing.emplace_back(); }
 static void tma_store_wait_0() {
     if (threadIdx.x == 0) while (storing.size() > 1) { for (auto &f : storing.front()) f(); storing.erase(storing.begin()); }
@@ -260,7 +267,10 @@ static void load_tile_3d(void *to, const CUtensorMap &m, unsigned long long *b, 
 #: Tensor memory, by the PTX manual's addresses and its tables of descriptors, with 128 bytes' swizzle. Products are under way until some
 #: time after they were told to arrive at an mbarrier; loads until their thread waits. What a block allocates begins where it ends.
 TENSOR_MEMORY = """
-static uint32_t tensor_memory[128][512]; static unsigned allocated_columns; static bool is_released;
+static uint32_t tensor_memory_of[CTAS][128][512]; static unsigned columns_of[CTAS]; static bool released_of[CTAS];
+#define tensor_memory tensor_memory_of[cta]
+#define allocated_columns columns_of[cta]
+#define is_released released_of[cta]
 static void tmem_allocate(unsigned *address, unsigned columns) {
     if (threadIdx.x) return;
     if (allocated_columns || is_released || columns < 32 || columns > 512 || columns & (columns - 1)) std::abort();
@@ -273,33 +283,42 @@ static void tmem_free(unsigned address, unsigned columns) {
 static void release_allocation_lock() { if (!threadIdx.x) is_released = true; }
 static void wait_for_all() { __syncthreads(); }
 static void fence_operand_f(float &) {}
-struct Sum { unsigned d; unsigned long long a, b; unsigned types; int accumulates; };
-static std::vector<Sum> sums;
+struct Sum { unsigned d; unsigned long long a, b; unsigned types; int accumulates, sms; };
+static thread_local std::vector<Sum> sums;
 static float read_by_umma_descriptor(unsigned long long bits, int at, int k) {
     const int start = (bits & 0x3fff) << 4, sbo = (bits >> 32 & 0x3fff) << 4;
     if (bits >> 61 != 2 || (bits >> 46 & 3) != 1) std::abort();
     int place = start + at % 8 * 128 + at / 8 * sbo + k * 2;
     place ^= (place >> 7 & 7) << 4; __half x; memcpy(&x, shared_memory + place, 2); return x;
 }
+static std::vector<float> of_pair(unsigned long long bits, int rows, int sms) {
+    std::vector<float> x(rows * 16);
+    for (int i = 0; i < rows; ++i) {
+        cta += i / (rows / sms);
+        for (int k = 0; k < 16; ++k) x[i * 16 + k] = read_by_umma_descriptor(bits, i % (rows / sms), k);
+        cta -= i / (rows / sms);
+    }
+    return x;
+}
 static void add_up(const Sum &s) {
     const int m = (s.types >> 24 & 31) * 16, n = (s.types >> 17 & 63) * 8;
-    if ((s.types & 0x1fff) != 0x10 || s.types >> 13 & 15 || m != 128 || s.d >> 16) std::abort();
-    std::vector<float> a(m * 16), b(n * 16);
-    for (int k = 0; k < 16; ++k) for (int i = 0; i < m; ++i) a[i * 16 + k] = read_by_umma_descriptor(s.a, i, k);
-    for (int k = 0; k < 16; ++k) for (int j = 0; j < n; ++j) b[j * 16 + k] = read_by_umma_descriptor(s.b, j, k);
+    if ((s.types & 0x1fff) != 0x10 || s.types >> 13 & 15 || m != 128 * s.sms || s.d >> 16 || cta % s.sms) std::abort();
+    const std::vector<float> a = of_pair(s.a, m, s.sms), b = of_pair(s.b, n, s.sms);
     for (int i = 0; i < m; ++i) for (int j = 0; j < n; ++j) {
-        uint32_t &cell = tensor_memory[i][s.d + j]; float sum = 0;
+        uint32_t &cell = tensor_memory_of[cta + i / 128][i % 128][s.d + j]; float sum = 0;
         if (s.accumulates) memcpy(&sum, &cell, 4);
         for (int k = 0; k < 16; ++k) sum += a[i * 16 + k] * b[j * 16 + k];
         memcpy(&cell, &sum, 4);
     }
 }
 static void tcgen05_mma_cta_group_1_kind_f16(unsigned d, unsigned long long a, unsigned long long b, unsigned types, int accumulates) {
-    sums.push_back({d, a, b, types, accumulates});
+    sums.push_back({d, a, b, types, accumulates, 1});
+}
+static void tcgen05_mma_cta_group_2_kind_f16(unsigned d, unsigned long long a, unsigned long long b, unsigned types, int accumulates) {
+    sums.push_back({d, a, b, types, accumulates, 2});
 }
 static void umma_arrive(unsigned long long *barrier) {
-    loading.emplace_back([=, given = std::move(sums)] {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    begin([=, given = std::move(sums)] {
         for (const Sum &s : given) add_up(s);
         came(barrier, 1, 0);
     });
@@ -318,17 +337,42 @@ for count in (32, 64):
         f"static void tcgen05_ld_sync_aligned_32x32b_x{count}_b32({', '.join(f'float &d{i}' for i in range(count))}, unsigned address) "
         f"{{ read_cells({{{', '.join(f'&d{i}' for i in range(count))}}}, address); }}\n"
     )
+#: Loads and arrivals of several blocks of a cluster, each at the same place of its shared memory.
+CLUSTERS = """
+template <class T> static T *of_block(T *here, int rank) { return (T *)((char *)here + (shared_memory_of[rank] - shared_memory_of[cta])); }
+static void load_tile_2d_multicast(void *to, const CUtensorMap &m, unsigned long long *b, unsigned short mask, int x, int y) {
+    for (int r = 0; r < CTAS; ++r) if (mask >> r & 1) load_tile((char *)of_block((char *)to, r), *m.of, of_block(b, r), {x, y});
+}
+static void load_tile_2d_multicast_2sm(void *to, const CUtensorMap &m, unsigned long long *b, unsigned short mask, int x, int y) {
+    for (int r = 0; r < CTAS; ++r) if (mask >> r & 1) load_tile((char *)of_block((char *)to, r), *m.of, of_block(b, r & ~1), {x, y});
+}
+"""
+#: The arrival of products at several blocks.
+ARRIVALS = """
+static void umma_arrive_multicast(unsigned long long *barrier, unsigned short mask) {
+    begin([=, given = std::move(sums)] {
+        for (const Sum &s : given) add_up(s);
+        for (int r = 0; r < CTAS; ++r) if (mask >> r & 1) came(of_block(barrier, r), 1, 0);
+    });
+    sums.clear();
+}
+static void umma_arrive_multicast_2x1SM(unsigned long long *barrier, unsigned short mask) { umma_arrive_multicast(barrier, mask); }
+"""
 #: A launch of every block; PARAMETERS and NAMES are those of the kernel.
 LAUNCH = """
 extern "C" void launch(int g0, int g1, int threads{parameters}) {{
-{maps}    for (int y = 0; y < g1; ++y)
-    for (int x = 0; x < g0; ++x) {{
-        std::barrier<> wait(threads);
-        all_threads = &wait;
+{maps}    for (int y = 0; y < g1; y += {c1})
+    for (int x = 0; x < g0; x += {c0}) {{
+        std::barrier<> all(threads * CTAS);
+        threads_of_cluster = &all;
+        std::vector<std::unique_ptr<std::barrier<>>> wait;
         std::vector<std::thread> running;
-        for (int t = 0; t < threads; ++t) running.emplace_back([=] {{
+        for (int r = 0; r < CTAS; ++r) wait.emplace_back(new std::barrier<>(threads));
+        for (int r = 0; r < CTAS; ++r) for (int t = 0; t < threads; ++t) running.emplace_back([=, own = wait[r].get()] {{
+            all_threads = own;
+            cta = r;
             threadIdx = {{t, 0, 0}};
-            blockIdx = {{x, y, 0}};
+            blockIdx = {{x + r % {c0}, y + r / {c0}, 0}};
             kernel_main({names});
         }});
         for (auto &r : running) r.join();
@@ -344,7 +388,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)
@@ -363,7 +407,7 @@ def _on_cpu(source):
     for line in text.splitlines():
         starts = (
             re.match(
-                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
+                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|cluster_sync|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
                 line,
             )
             is not None
@@ -371,7 +415,21 @@ def _on_cpu(source):
         if not (starts or inside or line.startswith("#include")):
             kept.append(line)
         inside = (starts or inside) and not line.endswith("}")
-    return re.sub(r" *extern __shared__ .* shared_memory\[\];\n", "", "\n".join(kept) + "\n")
+    text = re.sub(r" *extern __shared__ .* shared_memory\[\];\n", "", "\n".join(kept) + "\n")
+    return re.sub(r"__shared__ __align__\((\d+)\) (.*) (\w+)\[(\d+)\];", _Placed(), text) if source.cluster else text
+
+
+class _Placed:
+    """Arrays in shared memory one behind the other, as pointers to a block's part of that."""
+
+    def __init__(self):
+        self.end = 0
+
+    def __call__(self, found):
+        align, kind, name, count = int(found[1]), found[2], found[3], int(found[4])
+        start = -(-self.end // align) * align
+        self.end = start + count * {"__half": 2, "float": 4, "unsigned int": 4, "unsigned long long": 8}[kind]
+        return f"{kind} *const {name} = ({kind} *)(shared_memory + {start});"
 
 
 def cuda_function(folder, source, parameters, grid):
@@ -381,14 +439,19 @@ def cuda_function(folder, source, parameters, grid):
     maps = "".join(re.findall(r" +CUtensorMap map\d;\n.*\n", source.text)).replace("return cudaErrorInvalidValue", "std::abort()")
     counts = maps or "_barrier(" in source.text
     loaded = "        for (auto &l : loading) l.join();\n        loading.clear();\n" if counts else ""
-    launch = encoders + LAUNCH.format(parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded)
-    warps = f"alignas(1024) static char shared_memory[{source.shared_bytes}];\n" if "shared_memory[]" in source.text else ""
+    c0, c1, *_one = (*source.cluster, 1, 1)
+    launch = encoders + LAUNCH.format(parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded, c0=c0, c1=c1)
+    warps = f"#define CTAS {c0 * c1}\n"
+    if "shared_memory[]" in source.text or source.cluster:
+        warps += f"alignas(1024) static char shared_memory_of[CTAS][{-(-source.shared_bytes // 1024) * 1024}];\n"
+        warps += "#define shared_memory shared_memory_of[cta]\n"
     warps += (
         (WARPS if "__half" in source.text else "")
         + (MATRIX_DESCRIPTOR + WARPGROUPS if "wgmma" in source.text else "")
         + (LOADS if counts else "")
     )
     warps += MATRIX_DESCRIPTOR + TENSOR_MEMORY if "tcgen05" in source.text else ""
+    warps += (CLUSTERS + ARRIVALS * ("tcgen05" in source.text)) if source.cluster else ""
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
     library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
 

@@ -31,6 +31,7 @@ class Allocation:
     address   the tensor in shared memory that the hardware writes their address to
     data      the buffer of their elements; None before tmem
     freed     whether they are free again
+    sms       the SMs that they are allocated for: 1, or 2 of a pair, each of which has them
 
     Source: CuTe's `tmem_ptr`.
     """
@@ -40,6 +41,7 @@ class Allocation:
     address: Tensor
     data: Any = None
     freed: bool = False
+    sms: int = 1
 
     def buffer(self, dtype: Any, *, filled: bool) -> Any:
         """The buffer of the elements, not yet written: every bit is 1. LeafTypeError for a second type."""
@@ -66,6 +68,16 @@ def require_allocated(held: Sequence[Allocation], *tensors: Tensor) -> None:
             raise LeafTypeError("a tensor in tensor memory that nobody has allocated", "columns of Allocator1Sm().allocate(512)", fix)
         if found.freed:
             raise RangeError("tensor memory that is free again", "columns that are allocated", "free them at the end")
+
+
+def require_group(where: str, held: Sequence[Allocation], sms: int) -> None:
+    """Require that what uses tensor memory is of as many SMs as its columns. Raises RangeError.
+
+    Source: the PTX manual, "tcgen05", "Restrictions": all instructions of a kernel have one .cta_group.
+    """
+    if any(x.sms != sms for x in held):
+        what = f"{where}, of {sms} SM{'s' * (sms > 1)}, with columns of Allocator{3 - sms}Sm"
+        raise RangeError(what, "one number of SMs in a kernel", f"allocate by Allocator{sms}Sm()")
 
 
 def require_columns(allocation: Allocation, offset: int, what: str) -> None:

@@ -72,6 +72,10 @@ class Clocks:
         known = (self._without if without else self._known)[0, 1:]
         return next((t + 1 for t, at in enumerate(known.tolist()) if at < number), None)
 
+    def come_to(self, number: int) -> int:
+        """The statement that all threads have come to, as the first one knows at a statement."""
+        return int(min([number, *self._known[0, 1:].tolist()]))
+
     def know(self, before: Any, at: Any, who: Any) -> Any:
         """Whether `who` know that the statements `at` of the threads `before` have ended; of SEVERAL all do, or of all."""
         import numpy as np

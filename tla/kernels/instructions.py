@@ -15,6 +15,7 @@ from ..core.layout import Layout
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..tensors.tensor import Tensor
 from .lines import Line
+from .multicast import Multicast
 
 
 class Registers(NamedTuple):
@@ -101,6 +102,8 @@ class MovedTile(NamedTuple):
     zero     what is loaded where the tensor has no element
     size     the elements of the tile
     element  gives one by its index, which may be a symbol
+    mask     the blocks of the cluster that it comes to; None for this one alone. mask_text: the same as text
+    of_pairs whether the mbarrier of the first block of a pair counts the bytes
 
     Source: the PTX manual, "cp.async.bulk.tensor".
     """
@@ -112,6 +115,9 @@ class MovedTile(NamedTuple):
     zero: str
     size: int
     element: Callable[[IntLike], Element]
+    mask: Multicast | None
+    mask_text: str
+    of_pairs: bool
 
 
 class Instructions:
@@ -135,6 +141,10 @@ class Instructions:
         """The line by which the threads of a block wait for each other."""
         return "__syncthreads();"
 
+    def cluster_sync(self) -> str:
+        """The line by which the threads of a cluster wait for each other."""
+        raise _missing("cluster_sync")
+
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
         raise _missing(atom.name)
@@ -143,16 +153,22 @@ class Instructions:
         """A statement that orders asynchronous instructions, of those that add to registers before and behind it; pending: of Order."""
         raise _missing(word)
 
-    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
-        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread; number: of Signal."""
+    def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
+        """A statement about an mbarrier, or of `count` of them: lines, and whether they are of each thread.
+
+        number, mask   of Signal
+        """
         raise _missing(word)
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         """A load or a store by TMA: lines, and whether they are of each thread."""
         raise _missing("a copy by TMA")
 
-    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
-        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns; word: of Reserve."""
+    def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
+        """A thread's lines about tensor memory, of an allocation's name, its address in shared memory and its columns.
+
+        word, sms   of Reserve
+        """
         raise _missing("tensor memory")
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
@@ -204,10 +220,10 @@ def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
 
 
 def _is_written_of_tensor_memory(atom: CopyAtom | MMAAtom) -> bool:
-    """Whether texts have an instruction of tensor memory: loads to registers, dense products of one SM from shared memory."""
+    """Whether texts have an instruction of tensor memory: loads to registers, dense products from shared memory."""
     if isinstance(atom, CopyAtom):
         return atom.writes.memory == "registers" and atom.cells is not None and not atom.cells.packed
-    return atom.memory("A") == "smem" and atom.val_SF is None and atom.sparsity is None and int(size(atom.thr_id)) == 1
+    return atom.memory("A") == "smem" and atom.val_SF is None and atom.sparsity is None
 
 
 def require_load(atom: CopyAtom) -> None:

@@ -6,8 +6,8 @@ Source: CuTe's kernels, and CUDA's launch of them.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,8 +19,11 @@ from ..core.ints import is_int, known
 from ..tensors import packed
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor, tensor_of
+from .beside import Beside
 from .bounds import not_inside
+from .cluster import run_together
 from .elements import Scalar
+from .grids import cluster_of, clusters_of, require_whole_clusters
 from .launch import Launch, run_block
 from .lines import line_of
 from .program import Program
@@ -47,6 +50,7 @@ class Kernel:
     threads    the number of threads of a block
     grid       the number of blocks along each mode, or a function of the arguments that gives it
     registers  the most registers that CUDA's compiler may give a thread; None for as many as there are
+    cluster    the blocks of a cluster along each mode; none without clusters
 
     >>> from tla.kernels import block, kernel
     >>> @kernel(threads=32, grid=(3,))
@@ -61,8 +65,10 @@ class Kernel:
     Source: CUDA's launch, `<<<grid, block>>>`.
     """
 
-    def __init__(self, function: Callable[..., None], threads: int, grid: Grid, registers: int | None = None) -> None:
-        self.function, self.threads, self.grid, self.registers = function, threads, grid, registers
+    def __init__(
+        self, function: Callable[..., None], threads: int, grid: Grid, registers: int | None = None, cluster: tuple[int, ...] = ()
+    ) -> None:
+        self.function, self.threads, self.grid, self.registers, self.cluster = function, threads, grid, registers, cluster
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
 
     def __repr__(self) -> str:
@@ -145,7 +151,8 @@ class Kernel:
         Source: ours.
         """
         names = self._parameters(arguments)
-        return replace(traced(self.function, names, arguments, self.threads, self.grid, run_block), registers=self.registers)
+        made = traced(self.function, names, arguments, self.threads, self.grid, self.cluster, run_block)
+        return replace(made, registers=self.registers)
 
     def source(
         self,
@@ -202,8 +209,8 @@ class Kernel:
     def _watched(self, arguments: tuple[Any, ...], arch: str | None, *, counting: bool) -> Report:
         watch = Watch(self.threads, arch, counting=counting)
         blocks = self._launch(arguments, watch)
-        races, refused = tuple(watch.races.found), tuple(watch.refused.values())
-        return Report(races, refused, watch.counted, watch.used, watch.idle, (*watch.races.unwritten.values(),), blocks, self.threads)
+        races, refused = tuple(watch.findings.races), tuple(watch.refused.values())
+        return Report(races, refused, watch.counted, watch.used, watch.idle, (*watch.findings.unwritten.values(),), blocks, self.threads)
 
     def _require(self, report: Report) -> None:
         """RangeError for the first thing that a report refuses."""
@@ -233,24 +240,40 @@ class Kernel:
         self._parameters(arguments)
         tensors = tuple(MakeTensor(x) if _is_array(x) else x for x in arguments)
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
-        for last_first in itertools.product(*map(range, reversed(grid))):
-            try:
-                run_block(self.function, tensors, Launch(last_first[::-1], self.threads, watch))
-            except TlaError as error:
-                if watch is None:
-                    raise
-                watch.refuse(line_of(self.function, error), error)
+        require_whole_clusters(grid, self.cluster)
+        for places in clusters_of(grid, self.cluster):
+            launches = [Launch(at, self.threads, self._watch_of(watch, at, grid, rank)) for rank, at in enumerate(places)]
+            run_together(launches, self.cluster, functools.partial(self._run_block, tensors))
         return math.prod(grid)
 
+    def _watch_of(self, watch: Watch | None, at: tuple[int, ...], grid: tuple[int, ...], rank: int) -> Watch | None:
+        """The watch of a block, by its place in the grid and its number in its cluster."""
+        if watch is None:
+            return None
+        number = functools.reduce(lambda above, pair: above * pair[1] + pair[0], reversed([*zip(at, grid)]), 0)
+        return watch.of_block(number, Beside(rank) if self.cluster else None)
 
-def kernel(threads: int, grid: Grid = (1,), registers: int | None = None) -> Callable[[Callable[..., None]], Kernel]:
+    def _run_block(self, arguments: tuple[Any, ...], launch: Launch) -> None:
+        """Run a block; what is watched goes on behind one that is refused."""
+        try:
+            run_block(self.function, arguments, launch)
+        except TlaError as error:
+            if launch.watch is None:
+                raise
+            launch.watch.refuse(line_of(self.function, error), error)
+
+
+def kernel(
+    threads: int, grid: Grid = (1,), registers: int | None = None, cluster: Sequence[int] | None = None
+) -> Callable[[Callable[..., None]], Kernel]:
     """Make a Python function a kernel: `@kernel(threads=128, grid=lambda a, b: (a.shape[0] // 64,))`.
 
     threads     the number of threads of a block, 1 to 1024
     grid        the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
     registers   the most registers that CUDA's compiler may give a thread, 1 to 255; None for as many as there are
+    cluster     the blocks along each mode that run together, at most 16: the grid has whole clusters; None without
     Returns     a decorator, which gives a Kernel
-    Raises      RangeError for a number of threads that no block has, or of registers that no thread has
+    Raises      RangeError for a number of threads that no block has, of registers that no thread has, or for no cluster
 
     >>> import numpy as np
     >>> from tla import parse
@@ -269,7 +292,8 @@ def kernel(threads: int, grid: Grid = (1,), registers: int | None = None) -> Cal
         raise RangeError(what, f"1 to {MOST_REGISTERS} registers of a thread", "leave it out, or write @kernel(threads=128, registers=96)")
     if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
         raise RangeError(f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)")
-    return lambda function: Kernel(function, int(threads), grid, None if registers is None else int(registers))
+    blocks = cluster_of(cluster)
+    return lambda function: Kernel(function, int(threads), grid, None if registers is None else int(registers), blocks)
 
 
 def _extents(grid: Any) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ Source: CuTe's kernels; CUDA's blockIdx, threadIdx and __syncthreads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,10 +20,12 @@ from ..core.layout import Layout
 from ..tensors.buffers import as_dtype
 from ..tensors.make import registers as new_registers
 from ..tensors.make_tensor import MakeTensor
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, tensor_of
 from .allocation import Allocation
 from .lines import line
+from .mbarriers import Mbarrier, Mbarriers
 from .trace import Trace
+from .turns import Turns
 from .watch import Watch
 
 
@@ -34,6 +37,9 @@ class Launch:
     threads    the number of its threads
     watch      what watches it; None without a check
     tmem       the columns of tensor memory that it has allocated, and `released` whether it allocates no more
+    cluster    the blocks that it runs with; None of a kernel without clusters. rank: its number among them
+    shared     its tensors in shared memory, in the order in which they are asked for, as other blocks have theirs
+    mbarriers  those among them that are mbarriers
     """
 
     block: tuple[int, ...]
@@ -41,6 +47,63 @@ class Launch:
     watch: Watch | None = None
     tmem: list[Allocation] = field(default_factory=list)
     released: bool = False
+    cluster: Cluster | None = None
+    rank: int = 0
+    shared: list[Tensor] = field(default_factory=list)
+    mbarriers: list[Mbarriers] = field(default_factory=list)
+
+    def other(self, rank: int) -> Launch:
+        """A block of the cluster by its number."""
+        assert self.cluster is not None  # a mask is of a cluster
+        return self.cluster.blocks[rank]
+
+    @property
+    def leader(self) -> Launch:
+        """The first block of this one's pair, whose numbers in the cluster are 2 k and 2 k + 1."""
+        return self.other(self.rank & ~1)
+
+    def memory_as(self, other: Launch, t: Tensor) -> Tensor:
+        """The tensor of this block's memory that lies where one of another block does. RangeError before there is one."""
+        at = next((k for k, x in enumerate(other.tmem) if x.data is t.data), None)
+        if at is None:
+            return self.shared_as(other, t)
+        self._require(at < len(self.tmem) and self.tmem[at].data is not None, "tensor memory")
+        return tensor_of(None, self.tmem[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
+
+    def shared_as(self, other: Launch, t: Tensor) -> Tensor:
+        """The tensor of this block's shared memory that lies where another block has one. RangeError before it is there."""
+        at = next(k for k, x in enumerate(other.shared) if x.data is t.data)
+        self._require(at < len(self.shared) and self.shared[at].data.dtype == t.data.dtype, "shared memory")
+        return tensor_of(None, self.shared[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
+
+    def mbarrier_as(self, other: Launch, barrier: Mbarrier) -> Mbarrier:
+        """The mbarrier of this block that lies where one of another block does. RangeError before there is one."""
+        at = next(k for k, x in enumerate(other.mbarriers) if x is barrier.of)
+        self._require(at < len(self.mbarriers), "mbarriers")
+        return Mbarrier(self.mbarriers[at], barrier.at)
+
+    def _require(self, there: bool, what: str) -> None:
+        """RangeError for what another block uses of this one before it is there."""
+        if not there:
+            known = f"{what} that all blocks of the cluster have set up"
+            given = f"the {what} of block {self.rank} of the cluster, which it does not have yet"
+            raise RangeError(given, known, "write cluster_sync()")
+
+
+@dataclass
+class Cluster:
+    """The blocks of a cluster that run together.
+
+    extents  the number of blocks along each mode
+    turns    lets one of them go on at a time
+    blocks   the blocks by their numbers
+    arrived  how often each has arrived at the cluster's barrier
+    """
+
+    extents: tuple[int, ...]
+    turns: Turns
+    blocks: list[Launch] = field(default_factory=list)
+    arrived: list[int] = field(default_factory=list)
 
 
 _running: ContextVar[Launch | Trace] = ContextVar("running")
@@ -53,6 +116,28 @@ def running(where: str) -> Launch | Trace:
     except LookupError:
         fix = "call it in a function under @kernel(threads=...), and that by .run(...)"
         raise RangeError(f"{where} outside a kernel that runs", "a statement of a kernel", fix) from None
+
+
+def blocks_of(now: Launch | Trace) -> int | None:
+    """The number of blocks of a cluster; None without clusters."""
+    extents = now.cluster if isinstance(now, Trace) else now.cluster and now.cluster.extents
+    return math.prod(extents) if extents else None
+
+
+def require_pairs(where: str, now: Launch | Trace) -> None:
+    """RangeError for what pairs of blocks do in a kernel whose clusters have none."""
+    if (blocks_of(now) or 1) % 2:
+        expected, fix = "clusters of an even number of blocks", "write @kernel(..., cluster=(2, 1, 1))"
+        raise RangeError(f"{where} without pairs of blocks", expected, fix)
+
+
+def require_leader(where: str, now: Launch) -> list[Launch]:
+    """The pair of the block that runs, whose first it is to be: RangeError for the other one."""
+    require_pairs(where, now)
+    if now.leader is not now:
+        what = f"{where} by block {now.rank} of the cluster, the second of its pair"
+        raise RangeError(what, "the first, of an even number", "write `for _leader in when(v < 1):` around it")
+    return [now, now.other(now.rank + 1)]
 
 
 def block(mode: int) -> Leaf:
@@ -119,6 +204,7 @@ def shared(element: Any, layout: Any) -> Tensor:
     if now.watch is not None:
         now.watch.allocate(count * dtype.itemsize)
     made: Tensor = MakeTensor(np.full(count * dtype.itemsize, 0xFF, np.uint8).view(dtype), layout, position="smem")
+    now.shared.append(made)
     return made
 
 

@@ -5,10 +5,13 @@ Source: the PTX manual, "Memory Consistency Model", "Data-races".
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..tensors.tensor import Tensor
 from .clocks import Clocks
+from .lines import Line
+from .race import Race, Unwritten
 from .touched import NOBODY, SEVERAL, count_of, key_of
 
 
@@ -65,3 +68,21 @@ class Level:
 
     def of(self, t: Tensor) -> Touched:
         return self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))[1]  # the tensor keeps its buffer where it is
+
+
+@dataclass
+class Findings:
+    """The findings of all blocks of a launch.
+
+    races      the first of each pair of lines
+    unwritten  of each line the first element that is read and that nobody has written
+    barriers   the barriers, and whether each was needed
+    blocks     the accesses of global memory by blocks
+    lines      of the statements, in the order in which they are executed: their numbers are places in it
+    """
+
+    races: list[Race] = field(default_factory=list)
+    unwritten: dict[Line, Unwritten] = field(default_factory=dict)
+    barriers: dict[Line, bool] = field(default_factory=dict)
+    blocks: Level = field(default_factory=lambda: Level("block"))
+    lines: list[Line] = field(default_factory=list)

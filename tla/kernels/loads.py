@@ -50,7 +50,9 @@ def mbarriers(count: int, arrivals: int = 1) -> Mbarriers:
     now, here = running("mbarriers()"), line()
     if isinstance(now, Trace):
         now.signal(here, "initialize_barrier", Mbarrier(made, Int[0]()), int(arrivals))
-    elif now.watch is not None:
+        return made
+    now.mbarriers.append(made)
+    if now.watch is not None:
         now.watch.races.set_up(here, made)
     return made
 
@@ -148,6 +150,9 @@ def wait_barrier(barrier: Mbarrier, phase: IntLike) -> None:
     if isinstance(now, Trace):
         now.signal(here, "wait_barrier", barrier, leaf(phase))
         return
+    cluster = now.cluster
+    if cluster is not None:
+        cluster.turns.wait(lambda: barrier.has_ended(int(phase)))
     executed(now, lambda: barrier.wait(int(phase)))
     if now.watch is not None:
         now.watch.races.wait_phase(here, barrier)
@@ -156,7 +161,7 @@ def wait_barrier(barrier: Mbarrier, phase: IntLike) -> None:
 def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: object = None) -> TMACopy:
     """The TMA copy of tiles of an argument, as tla.gpu.make_tma_copy: the text's launch makes its map.
 
-    operation   "SM90_TMA_LOAD"
+    operation   "SM90_TMA_LOAD", "SM90_TMA_STORE", "SM90_TMA_LOAD_MULTICAST"
     gmem        an argument of the kernel, whole
     smem        the shared memory of one tile: a stage of it
 

@@ -72,10 +72,14 @@ class Mbarrier(NamedTuple):
         if of.pending[at] == 0 and of.bytes[at] == 0:
             of.pending[at], of.ended[at] = of.arrivals, of.ended[at] + 1
 
+    def has_ended(self, parity: int) -> bool:
+        """Whether the phase of a parity has ended, and the next one goes on."""
+        return self.of.ended[int(self.at)] % 2 != parity
+
     def wait(self, parity: int) -> None:
         """Wait for the end of the phase of a parity. Raises RangeError where nothing before ends it."""
         of, at = self.of, int(self.at)
-        if of.ended[at] % 2 == parity:
+        if not self.has_ended(parity):
             what = f"mbarrier {at}: a wait for phase {of.ended[at]}, which misses {of.pending[at]} arrivals and {of.bytes[at]} bytes"
             fix = "state before it what arrives, of the bytes that are loaded: tma_transaction_bytes; and wait for phase(k, stages)"
             raise RangeError(what, "a phase that ends", fix)

@@ -148,6 +148,10 @@ class Names:
         """The line by which the threads of a block wait for each other."""
         return self._instructions.barrier()
 
+    def cluster_sync(self) -> str:
+        """The line by which the threads of a cluster wait for each other."""
+        return self._instructions.cluster_sync()
+
     def held(self, s: Statement, t: Tensor) -> list[int]:
         """The elements of a thread's registers that a tensor has, in order; LeafTypeError for other memory."""
         self.buffer(t)

@@ -19,6 +19,7 @@ from ..tensors.tensor import Tensor
 from .allocation import Allocation
 from .elements import Scalar, Value
 from .lines import Line
+from .multicast import Multicast
 
 
 class Access(NamedTuple):
@@ -102,9 +103,10 @@ class Product:
 
 @dataclass(frozen=True)
 class Barrier:
-    """`barrier`: all threads of the block wait for each other."""
+    """`barrier`: all threads of the block wait for each other; `cluster_sync`, those of the cluster."""
 
     line: Line
+    of_cluster: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Load:
 
     step      the load or the store, with its map
     barriers  of a load the tensor of mbarriers, and `at` the number of this one; of a store None
+    mask      the blocks of the cluster that it comes to, each at the same place; None for this one alone
     """
 
     line: Line
@@ -133,6 +136,7 @@ class Load:
     target: Access
     barriers: Tensor | None
     at: Leaf
+    mask: Multicast | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,7 @@ class Signal:
 
     barriers  the tensor of mbarriers, and `at` the number of this one
     number    the arrivals that a phase waits for, the bytes that are to come, or the phase's parity
+    mask      the blocks of the cluster whose mbarriers they are; None for this one alone
     """
 
     line: Line
@@ -148,6 +153,7 @@ class Signal:
     barriers: Tensor
     at: Leaf
     number: Leaf
+    mask: Multicast | None = None
 
 
 @dataclass(frozen=True)
@@ -155,11 +161,13 @@ class Reserve:
     """A statement about tensor memory, by CuTe's word for it: `allocate`, `free` ...; `tmem` begins to use it.
 
     allocation   the columns; None of release_allocation_lock
+    sms          the SMs that they are for, 1 or 2
     """
 
     line: Line
     word: str
     allocation: Allocation | None
+    sms: int = 1
 
 
 class Counter(NamedTuple):
@@ -216,6 +224,7 @@ class Program:
     body         its statements
     conditions   what it rests on: conditions about sizes that could not be proved
     registers    the most that CUDA's compiler may give a thread; None for as many as there are
+    cluster      the blocks of a cluster along each mode; none without clusters
 
     >>> import numpy as np
     >>> from tla import parse
@@ -244,12 +253,14 @@ class Program:
     body: tuple[Statement, ...]
     conditions: tuple[Condition, ...]
     registers: int | None = None
+    cluster: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         grid = " by ".join(map(str, self.grid))
+        together = f", in clusters of {' by '.join(map(str, self.cluster))}" if self.cluster else ""
         return "\n".join(
             [
-                f"{self.name}: {grid} blocks of {self.threads} threads",
+                f"{self.name}: {grid} blocks of {self.threads} threads{together}",
                 *_lines(self.body, self.namer()),
             ]
         )
@@ -321,12 +332,15 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
     if isinstance(s, Reserve) and s.allocation is not None:
         return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:
-        return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}"
+        blocks = "" if s.mask is None else f", of blocks {s.mask}"
+        return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}{blocks}"
     return ""
 
 
 def word_of(s: Statement) -> str:
     """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
+    if isinstance(s, Barrier) and s.of_cluster:
+        return "cluster_sync"
     return s.word if isinstance(s, (Order, Signal, Reserve)) else type(s).__name__.lower()
 
 

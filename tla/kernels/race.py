@@ -24,6 +24,8 @@ _MISSING = {
     "accumulator": ("no umma_arrive and wait_barrier for it between", "umma_arrive(done[k]) and wait_barrier(done[k], phase)"),
     "tmem": ("no fence_view_async_tmem_load for it between", "fence_view_async_tmem_load()"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
+    "cluster": ("no cluster_sync between", "cluster_sync()"),
+    "end": ("no wait_barrier for it before the block ends", "wait_barrier(full[k], phase)"),
 }
 
 
@@ -32,13 +34,16 @@ class Race(NamedTuple):
 
     who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been waited for, "register"
               and "proxy" where one may not see what threads wrote to registers or shared memory; "phase" of an mbarrier; of tensor
-              memory "umma" and "accumulator" for what a product still reads and adds to, "tmem" for what is still being loaded
+              memory "umma" and "accumulator" for what a product still reads and adds to, "tmem" for what is still being loaded; of a
+              cluster "cluster" for blocks of which one does not know what the other has done, "end" for what comes from another block
+              and is not waited for
     memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"
     element   its place in the buffer [elements]; of tensor memory its address, a data path in the upper 16 bits and a column
     before    who touched it first, and `written` whether that was a write; None where several read it, or a product did
     line      of that access
     after     who touched it then, None for a product; `writes` whether that is a write
     at        the line of that access
+    block     the number in the cluster of another block, whose access that is
 
     >>> from tla.kernels import Race
     >>> from tla.kernels.lines import Line
@@ -57,6 +62,7 @@ class Race(NamedTuple):
     after: int | None
     writes: bool
     at: Line
+    block: int | None = None
 
     @property
     def fix(self) -> str:
@@ -66,12 +72,22 @@ class Race(NamedTuple):
     def __str__(self) -> str:
         if self.who == "store" and self.after is None:
             return f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: {_MISSING[self.who][0]}"
+        if self.who == "end":
+            return f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {_MISSING[self.who][0]}"
         first = {"copy": "an asynchronous copy of ", "load": "a load by ", "tmem": "a load by "}.get(self.who, "")
         first += self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):
             first = f"several {self.who}s read"
         then, missing = self._does(self.after, self.writes), _MISSING[self.who][0]
+        if self.block is not None:
+            then = f"{self._other} {'writes' if self.writes else 'uses'}"
+        if self.who == "phase" and self.before is None:
+            first = "a thread of this one reads"
         return f"{self.at}: {then} {_element(self.element, self.memory)}, which {first} at {self.line}: {missing}"
+
+    @property
+    def _other(self) -> str:
+        return f"block {self.block} of the cluster"
 
     def _does(self, number: int | None, writes: bool) -> str:
         verb = "writes" if writes else "reads"

@@ -15,8 +15,9 @@ from ..gpu.run.sides import memory_of
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor
 from .allocation import Allocation, address_of
+from .beside import Beside, Told
 from .clocks import Clocks
-from .levels import Level
+from .levels import Findings, Level
 from .lines import Line
 from .mbarriers import Mbarrier, Mbarriers
 from .race import Race, Unwritten
@@ -33,59 +34,60 @@ _GROUPS = {
 }
 
 
-class _Phase:
+class Phase:
     """An mbarrier.
 
     ended   how many of its phases have ended
     told    what those who have arrived know, of the phase that goes on; `known`, of the one that ended last
-    loads   loads of the phase that goes on; `come`, of phases that have ended, and that nobody has waited for
+    loads   loads of the phase that goes on, each with the block whose memory they write; `come`, of phases that have ended, and that
+            nobody has waited for
     products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at phases that have ended
     waited  the number of the last statement that waited for it
+    going   what other blocks of the cluster tell by the phase that goes on; `over`, by phases that have ended
     """
 
     def __init__(self) -> None:
         self.ended = 0
         self.told: Any = None
         self.known: Any = None
-        self.loads: list[tuple[int, Access]] = []
-        self.come: list[tuple[int, Access]] = []
+        self.loads: list[tuple[Races, int]] = []
+        self.come: list[tuple[Races, int]] = []
         self.products = self.done = -1
         self.waited: int | None = None
+        self.going, self.over = Told(), Told()
 
 
 class Races:
-    """The races of a launch that runs: the first of each pair of lines; and its barriers, with those that were needed.
+    """The races of a block that runs.
 
     A barrier is needed if without it something before it races with something behind it: before it up to the last that was needed,
     behind it up to the next.
 
+    threads   of the block
+    findings  what is found, of all blocks
+    block     the number of the block in the grid
+    beside    what is noted for the other blocks of its cluster
+
     Source: ours.
     """
 
-    def __init__(self, threads: int) -> None:
-        self.found: list[Race] = []
-        self.threads = threads
-        self.unwritten: dict[Line, Unwritten] = {}
-        self.barriers: dict[Line, bool] = {}
+    def __init__(self, threads: int, findings: Findings, block: int = 0, beside: Beside | None = None) -> None:
+        self.findings, self.threads, self.block, self.beside = findings, threads, block, beside or Beside(alone=True)
         self._before: list[Level] = []
         self._last: Line | None = None
         self._is_needed = False
-        self._lines: list[Line] = []
-        self._threads, self._blocks = Level("thread"), Level("block")
-        self._block = 0
-        self._start_block()
-
-    def _start_block(self) -> None:
-        """Nothing is under way, and nothing of shared memory is written."""
+        self._lines = findings.lines
+        self._threads = Level("thread")
         self._written: dict[int, Any] = {}
         self._groups: dict[str, list[list[tuple[int, Access]]]] = {what: [[]] for what in _GROUPS.values()}
         self._under_way = {what: Marks() for what in (*_GROUPS.values(), "load", "umma", "accumulator", "tmem")}
         self._products: list[tuple[int, list[tuple[str, Tensor, Any, Any]]]] = []
+        self._loads: list[tuple[int, Access]] = []
         self._loaded: list[tuple[int, Access, Tensor]] = []
         self._unseen = Marks()
         self._since_arrive: dict[int, tuple[Tensor, Line]] = {}
         self._clocks: Clocks | None = None
-        self._phases: dict[tuple[int, int], _Phase] = {}
+        self._phases: dict[tuple[int, int], Phase] = {}
 
     def order(self, line: Line, word: str, pending: int) -> None:
         """Note a statement that orders asynchronous instructions with others."""
@@ -124,6 +126,8 @@ class Races:
                 continue
             if what == "product" and self._clocks is not None:
                 self._clocks.meet(access.together, number)
+            if what == "product" and memory_of(access.tensor) == "smem":
+                self.beside.put("read", access.tensor, *accessed(access, self.threads), len(self._lines) - 1)
             if what == "copy":
                 self.note(self._lines[number], [], [access])
             elif memory_of(access.tensor) == "smem" and access.together < self.threads:
@@ -172,7 +176,7 @@ class Races:
         first = (np.arange(self.threads) == 0)[:, None]
         self.note(line, [], [Access(made.held, first)])
         for at in range(len(made.ended)):
-            self._phases[key_of(made.held), at] = _Phase()
+            self._phases[key_of(made.held), at] = Phase()
 
     def arrive(self, line: Line, barrier: Mbarrier, *, alone: bool) -> None:
         """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what they have done."""
@@ -183,7 +187,7 @@ class Races:
             self._ask_all_have_waited(line, barrier, clocks, phase)
         phase.told = told if phase.told is None else phase.told.clip(min=told)
 
-    def _ask_all_have_waited(self, line: Line, barrier: Mbarrier, clocks: Clocks, phase: _Phase) -> None:
+    def _ask_all_have_waited(self, line: Line, barrier: Mbarrier, clocks: Clocks, phase: Phase) -> None:
         """Add the race of the first thread, which arrives, with one that may still wait for the phase before."""
         if phase.waited is None:
             return
@@ -195,7 +199,10 @@ class Races:
     def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
         """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
         _clocks, phase = self._used(line, barrier)
-        number = len(self._lines) - 1
+        self._load(line, phase, len(self._lines) - 1, source, target)
+
+    def _load(self, line: Line, phase: Phase, number: int, source: Access, target: Access) -> None:
+        """Note a load of this block to its own memory, by a phase of an mbarrier."""
         for access, written in ((source, False), (target, True)):
             t, (places, who) = access.tensor, accessed(access, 1)
             self._ask_loaded(t, places, who, number, written)
@@ -207,12 +214,18 @@ class Races:
             self._ask_needed(t, places, who, written)
         if memory_of(source.tensor) != "smem":
             places, who = accessed(source, 1)
-            self._ask(self._blocks, source.tensor, (places, who * 0 + self._block), number, False)
-        phase.loads.append((number, target))
-        self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
+            self._ask(self.findings.blocks, source.tensor, (places, who * 0 + self.block), number, False)
+        self._begin_load(phase, number, target)
 
-    def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> None:
-        """Note a product of the first thread that adds to tensor memory.
+    def _begin_load(self, phase: Phase, number: int, target: Access) -> None:
+        """Note that a load writes shared memory until its phase has been waited for."""
+        phase.loads.append((self, number))
+        self._loads.append((number, target))
+        self._under_way["load"].put(target.tensor, *accessed(target, 1), number)
+        self.beside.put("load", target.tensor, *accessed(target, 1), number)
+
+    def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> int:
+        """Note a product of the first thread that adds to tensor memory: its number.
 
         Until an mbarrier at which it arrives has been waited for nobody may write what it reads, nor touch what it adds to but another
         product, which comes behind it.
@@ -235,8 +248,17 @@ class Races:
             self._ask_written(t, places, who, line, False)
         self._ask_written(t, places, who, line, True)
         product.append(("accumulator", t, places, who))
+        self._begin_product(number, product, (self.beside.rank, number))
+        return number
+
+    def _begin_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]], end: tuple[int, int]) -> None:
+        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and its number there."""
         self._products.append((number, product))
+        self.beside.ends[number] = end
         self._mark_product(number, product)
+        for what, t, places, who in product:
+            if what == "umma":
+                self.beside.put(what, t, places, who, number)
 
     def _mark_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]]) -> None:
         """Mark the elements that a product of tcgen05 under way reads, and those that it adds to."""
@@ -281,7 +303,7 @@ class Races:
         self._mark("store", source, number)
         places, who = accessed(target, 1)
         self._ask(self._threads, target.tensor, (places, who), number, True)
-        self._ask(self._blocks, target.tensor, (places, who * 0 + self._block), number, True)
+        self._ask(self.findings.blocks, target.tensor, (places, who * 0 + self.block), number, True)
 
     def end_phase(self, barrier: Mbarrier) -> None:
         """Note phases of an mbarrier that have ended: the next arrivals are of another one."""
@@ -289,6 +311,8 @@ class Races:
         if phase is not None and phase.ended < barrier.of.ended[int(barrier.at)]:
             phase.ended, phase.known, phase.told = barrier.of.ended[int(barrier.at)], phase.told, None
             phase.come, phase.loads, phase.done = [*phase.come, *phase.loads], [], phase.products
+            phase.over.add(phase.going)
+            phase.going = Told()
 
     def wait_phase(self, line: Line, barrier: Mbarrier) -> None:
         """Note that every thread waits for the phase of an mbarrier that has ended last."""
@@ -296,18 +320,30 @@ class Races:
         phase.waited = len(self._lines) - 1
         if phase.known is not None:
             clocks.learn(phase.known)
-        phase.come = []
-        if self._products and phase.done >= self._products[0][0]:
-            self._products = [x for x in self._products if x[0] > phase.done]
+        for owner, number in phase.come:
+            owner.beside.ends[number] = self.beside.rank, phase.waited
+        self.beside.learn(Told({self.beside.rank: phase.done}))
+        self.beside.learn(phase.over)
+        phase.come, phase.over = [], Told()
+        self._forget_ended()
+
+    def _forget_ended(self) -> None:
+        """Take away the marks of products and loads that this block knows to have ended."""
+        products = [x for x in self._products if not self.beside.has_ended(x[0], self.beside)]
+        if len(products) < len(self._products):
+            self._products = products
             for what in ("umma", "accumulator"):
                 self._under_way[what].clear()
-            for product in self._products:
+            for product in products:
                 self._mark_product(*product)
-        self._under_way["load"].clear()
-        for number, access in (x for other in self._phases.values() for x in (*other.come, *other.loads)):
-            self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
+        loads = [x for x in self._loads if not self.beside.has_come(x[0], self.beside)]
+        if len(loads) < len(self._loads):
+            self._loads = loads
+            self._under_way["load"].clear()
+            for number, access in loads:
+                self._under_way["load"].put(access.tensor, *accessed(access, 1), number)
 
-    def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, _Phase]:
+    def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, Phase]:
         """The state of an mbarrier that all threads use: somebody set it up before, and a barrier is between."""
         self.note(line, [Access(barrier.of.held)], [])
         assert self._clocks is not None  # mbarriers are set up before they are used
@@ -331,7 +367,7 @@ class Races:
     def _judge(self) -> None:
         """Judge the last barrier by what came behind it."""
         if self._last is not None:
-            self.barriers[self._last] = self.barriers.get(self._last, False) or self._is_needed
+            self.findings.barriers[self._last] = self.findings.barriers.get(self._last, False) or self._is_needed
         if self._is_needed:
             self._before.clear()
 
@@ -358,14 +394,11 @@ class Races:
         self._since_arrive[key] = t, line
 
     def end_block(self) -> None:
-        """End a block: the next has other threads, and shared memory of its own. Stores by TMA read that until they are waited for."""
+        """End the block. Stores by TMA read its shared memory until they are waited for."""
         for number, access in (given for group in self._groups["store"] for given in group):
             place, line = int(accessed(access, 1)[0][0]), self._lines[number]
             self._add(Race("store", name_of(access.tensor), place, None, False, line, None, True, line))
         self._judge()
-        self._threads, self._before, self._last, self._is_needed = Level("thread"), [], None, False
-        self._start_block()
-        self._block += 1
 
     def _note(self, access: Access, number: int, written: bool) -> None:
         t = access.tensor
@@ -376,11 +409,12 @@ class Races:
         self._ask(self._threads, t, (places, threads), number, written)
         self._ask_needed(t, places, threads, written)
         if memory_of(t) in ("smem", "TMEM"):
+            self.beside.put("written" if written else "read", t, places, threads, number)
             self._ask_written(t, places, threads, self._lines[number], written)
             if written:
                 self._unseen.put(t, places, threads, number)
         else:
-            self._ask(self._blocks, t, (places, threads * 0 + self._block), number, written)
+            self._ask(self.findings.blocks, t, (places, threads * 0 + self.block), number, written)
 
     def _ask_needed(self, t: Tensor, places: Any, who: Any, written: bool) -> None:
         """Ask whether an access needs a barrier before it."""
@@ -403,7 +437,7 @@ class Races:
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
         place = _number_of(t, place)
-        self._add(Race(level.who, name_of(t), place, _named(first), after_write, line, _named(int(who[i])), written, self._lines[number]))
+        self._add(Race(level.who, name_of(t), place, named(first), after_write, line, named(int(who[i])), written, self._lines[number]))
 
     def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
         """Note what a block has written of its shared memory, and the first of a line that it reads before."""
@@ -412,9 +446,9 @@ class Races:
         held = self._written.setdefault(key_of(t), np.zeros(count_of(t), bool))
         if written:
             held[places] = True
-        elif line not in self.unwritten and not held[places].all():
+        elif line not in self.findings.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.unwritten[line] = Unwritten(line, _number_of(t, places[i]), _named(int(threads[i])), name_of(t))
+            self.findings.unwritten[line] = Unwritten(line, _number_of(t, places[i]), named(int(threads[i])), name_of(t))
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
@@ -438,15 +472,15 @@ class Races:
         if found is not None:
             i, holder, at = found
             writes, before = what in ("copy", "load", "accumulator"), holder if what in ("copy", "load", "tmem") else None
-            place, after = _number_of(t, places[i]), _named(int(who[i]))
-            self._add(Race(what, name_of(t), place, _named(before), writes, self._lines[at], after, written, self._lines[number]))
+            place, after = _number_of(t, places[i]), named(int(who[i]))
+            self._add(Race(what, name_of(t), place, named(before), writes, self._lines[at], after, written, self._lines[number]))
 
     def _add(self, race: Race) -> None:
-        if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.found):
-            self.found.append(race)
+        if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):
+            self.findings.races.append(race)
 
 
-def _named(who: int | None) -> int | None:
+def named(who: int | None) -> int | None:
     """The number of a thread; None of several."""
     return None if who == SEVERAL else who
 

@@ -13,6 +13,7 @@ from ..core.int_tuple import leaves, modes_of, shown, size
 from ..core.ints import IntLike, Leaf
 from ..core.leaf_arithmetic import add
 from ..gpu.descriptors.matrix_descriptor import require_tiles
+from ..gpu.descriptors.tma import OF_PAIRS
 from ..tensors.tensor import Tensor
 from .bounds import coordinate_of
 from .instructions import (
@@ -33,7 +34,7 @@ from .instructions import (
 )
 from .names import Names, Values
 from .offsets import Offsets
-from .program import Copy, Either, Load, Loop, Order, Product, Statement
+from .program import Copy, Either, Load, Loop, Order, Product, Signal, Statement
 
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
@@ -76,7 +77,7 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
     boxes = tma.TV[1][0][1]
     firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
     at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
-    values = names.values([*held.wanted, *(x for c in at for x in c), s.at])
+    values = names.values([*held.wanted, *(x for c in at for x in c), s.at, *shifts_of(s)])
     starts = [names.place(inside.tensor, values.sum(*held.parts[i])) for i in firsts]
     extents = tuple(leaves(names.program.arguments[argument].layout.shape))
 
@@ -94,9 +95,22 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
         names.number(0, names.element_type(inside.tensor)),
         int(size(inside.tensor.shape)),
         element,
+        s.mask,
+        mask_of(s, values),
+        tma.operation in OF_PAIRS,
     )
     lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads
+
+
+def shifts_of(s: Load | Signal) -> list[Leaf]:
+    """The integers that the mask of a statement is of."""
+    return [] if s.mask is None else s.mask.shifts
+
+
+def mask_of(s: Load | Signal, values: Values) -> str:
+    """The mask of a statement as text; empty for none."""
+    return "" if s.mask is None else s.mask.text(map(values.of, s.mask.shifts))
 
 
 def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:

@@ -29,6 +29,7 @@ class Source(NamedTuple):
     block          the number of threads of a block
     shared_bytes   bytes of shared memory of a block
     conditions     what the sizes must meet; the text has `kernel_main_requires`, which tells whether they do
+    cluster        the number of blocks of a cluster along each mode; none without clusters
     maps           of each tensor map that the launch makes, of CUDA: its parameter's name, the argument that it is of, and the TensorMap
 
     >>> import numpy as np
@@ -51,6 +52,7 @@ class Source(NamedTuple):
     shared_bytes: int
     conditions: tuple[Condition, ...]
     maps: tuple[tuple[str, str, TensorMap], ...] = ()
+    cluster: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -87,7 +89,9 @@ class Parts(NamedTuple):
         words = {*WORD.findall("\n".join(lines))}
         unused = [name for name in self.order if name not in words]
         aligned = ", ".join(name for name in self.order if name in {*writer.vectors, *(of for of, _map in writer.maps)})
-        comment = [f"{self.name}: the kernel {p.name}, {p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks. Made by tla."]
+        together = f", in clusters of {' by '.join(map(str, p.cluster))}" if p.cluster else ""
+        blocks = f"{p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks{together}"
+        comment = [f"{self.name}: the kernel {p.name}, {blocks}. Made by tla."]
         comment += [self.checked, *required(conditions), *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else [])]
         text = [
             *(f"// {line}" for line in comment),
@@ -103,7 +107,7 @@ class Parts(NamedTuple):
             *after(parameters, asked),
         ]
         order = (*self.order, *(name for name, *_of in maps))
-        return Source("\n".join(text) + "\n", order, p.grid, p.threads, shared_bytes(p), conditions, maps)
+        return Source("\n".join(text) + "\n", order, p.grid, p.threads, shared_bytes(p), conditions, maps, p.cluster)
 
 
 def shared_bytes(program: Program) -> int:

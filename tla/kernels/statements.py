@@ -6,30 +6,33 @@ Source: CuTe include/cute/algorithm.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown, size
 from ..core.ints import is_int, known
-from ..gpu.descriptors.tma import TMACopy
+from ..gpu.descriptors.tma import OF_PAIRS, TMACopy
 from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.instructions.tmem import LANES, PATH_BITS
 from ..gpu.run import algorithms
-from ..gpu.run.bulk import bulk_facts, run_bulk
+from ..gpu.run.bulk import BulkStep, bulk_facts, run_bulk
 from ..gpu.run.copy import copy_if_of, copy_of, run_copy
 from ..gpu.run.copy_facts import CopyStep
-from ..gpu.run.gemm import run_mma
+from ..gpu.run.gemm import run_mma, run_mma_together
 from ..gpu.run.mma_facts import MmaStep, mma_facts
 from ..gpu.run.sides import memory_of
 from ..gpu.run.values import places_of, thread_values, valid_of
 from ..tensors.make_tensor import as_tensor
 from ..tensors.tensor import Tensor
-from .allocation import require_allocated
+from .allocation import require_allocated, require_group
 from .elementwise import require_own_places, run_reduce, run_shuffle, run_transform
 from .instructions import is_asynchronous, is_of_tensor_memory, require_load, stores_rows
-from .launch import Launch, executed, running
+from .launch import Launch, blocks_of, executed, require_leader, require_pairs, running
 from .lines import line
+from .loads import ended
 from .mbarriers import Mbarrier
+from .multicast import require_mask
 from .resources import require_box_aligned
 from .touched import Access
 from .trace import Trace
@@ -297,6 +300,13 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
     if not stores and not isinstance(tma.barrier, Mbarrier):
         raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
     require_box_aligned(tma, source if stores else target)
+    if tma.operation.endswith("_MULTICAST"):
+        require_mask("a load by TMA", tma.mask, blocks_of(now))
+    elif tma.mask is not None:
+        fix = f"write make_tma_copy({tma.operation + '_MULTICAST'!r}, ...)"
+        raise LeafTypeError(f"{tma.operation} for several blocks", "a load of these", fix)
+    if tma.operation in OF_PAIRS:
+        require_pairs(tma.operation, now)
     if isinstance(now, Trace):
         now.load(line(), tma, source, target)
         return
@@ -305,17 +315,33 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
         step, watch = bulk_facts(tma, source, target), now.watch
         if watch is not None:
             watch.ask_tma()
-            if stores:
+        if stores:
+            if watch is not None:
                 watch.races.store(line(), Access(source), Access(target))
-            else:
-                watch.races.load(line(), tma.barrier, Access(source), Access(target))
-        run_bulk(step)
-        if not stores:
-            tma.barrier.receive(step.bytes)
+            run_bulk(step)
+            return
+        for other in [now] if tma.mask is None else [now.other(rank) for rank in tma.mask.ranks]:
+            _loaded(now, other, step)
 
     executed(now, moved)
-    if now.watch is not None and not stores:
-        now.watch.races.end_phase(tma.barrier)
+
+
+def _loaded(now: Launch, other: Launch, step: BulkStep) -> None:
+    """Load a tile to the memory of a block of the cluster; its mbarrier counts the bytes, or that of its leader."""
+    waiter = other.leader if step.tma.operation in OF_PAIRS else other
+    barrier: Mbarrier = step.tma.barrier if waiter is now else waiter.mbarrier_as(now, step.tma.barrier)
+    target = step.target if other is now else other.shared_as(now, step.target)
+    if now.watch is not None and other.watch is not None and waiter.watch is not None:
+        races, waits = now.watch.races, waiter.watch.races
+        if waiter is now is other:
+            races.load(line(), barrier, Access(step.source), Access(target))
+        elif other is now:
+            races.load_for(waits, line(), barrier, Access(step.source), Access(target))
+        else:
+            other.watch.races.load_from(races, line(), barrier, Access(target), waits)
+    run_bulk(replace(step, target=target))
+    barrier.receive(step.bytes)
+    ended(waiter, barrier)
 
 
 def _noted(tensors: list[Tensor]) -> None:
@@ -349,17 +375,37 @@ def _multiplied(step: MmaStep) -> None:
     assert isinstance(now, Launch)  # of a trace nothing is executed
     _ask(atom)
     require_allocated(now.tmem, *step.operands.values())
-    run_mma(step)
     read = [(name, t) for name, t in step.operands.items() if name != "D"]
     if is_of_tensor_memory(atom):
-        if now.watch is not None:
-            operands = [Access(t) for name, t in read if name != "C"]
-            now.watch.races.umma(line(), operands, Access(step.operands["D"]), accumulates=step.mma.accumulate_)
-    elif not is_asynchronous(atom):
+        _added_up(now, step)
+        return
+    run_mma(step)
+    if not is_asynchronous(atom):
         _note([Access(t) for _name, t in read], [Access(step.operands["D"])])
     elif now.watch is not None:
         together = int(size(atom.thr_id))
         now.watch.product(line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]])
+
+
+def _added_up(now: Launch, step: MmaStep) -> None:
+    """A product that adds to tensor memory: of two SMs by the first block of a pair, with the memory of both."""
+    sms = int(size(step.mma.atom.thr_id))
+    require_group(step.mma.atom.name, now.tmem, sms)
+    blocks = [now] if sms == 1 else require_leader(step.mma.atom.name, now)
+    operands = [step.operands, *({name: x.memory_as(now, t) for name, t in step.operands.items()} for x in blocks[1:])]
+    if sms == 1:
+        run_mma(step)
+    else:
+        run_mma_together(step, operands)
+    number, adds = 0, step.mma.accumulate_
+    for block, held in zip(blocks, operands):
+        reads, to = [Access(held[name]) for name in "AB"], Access(held["D"])
+        if now.watch is None or block.watch is None:
+            continue
+        if block is now:
+            number = now.watch.races.umma(line(), reads, to, accumulates=adds)
+        else:
+            block.watch.races.umma_from(now.watch.races, line(), number, reads, to, accumulates=adds)
 
 
 def _copied(step: CopyStep) -> None:

@@ -8,6 +8,7 @@ Source: CuTe include/cute/arch/tmem_allocator_sm100.hpp; the PTX manual, "tcgen0
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..core.errors import LeafTypeError, RangeError
@@ -20,11 +21,12 @@ from ..tensors.buffers import as_dtype
 from ..tensors.guard import whole
 from ..tensors.positions import Memory
 from ..tensors.tensor import Tensor, tensor_of
-from .allocation import Allocation, require_columns
-from .launch import Launch, executed, running, shared
+from .allocation import Allocation, require_columns, require_group
+from .launch import Launch, blocks_of, executed, require_leader, require_pairs, running, shared
 from .lines import line
 from .loads import ended, require_mbarrier
 from .mbarriers import Mbarrier
+from .multicast import Multicast, require_mask
 from .program import Reserve
 from .touched import Access
 from .trace import Trace
@@ -55,6 +57,7 @@ class Allocator1Sm:
     """
 
     Sm100TmemCapacityColumns = COLUMNS
+    _sms = 1
 
     def allocate(self, columns: int) -> Allocation:
         """Allocate columns, all 128 data paths of them: others use them after a barrier. It waits while other blocks have them.
@@ -66,10 +69,13 @@ class Allocator1Sm:
         _require_number(now, columns)
         import numpy as np
 
-        made = Allocation(here, int(columns), shared(np.uint32, Layout(Int[1](), Int[1]())))
+        if self._sms > 1:
+            require_pairs("Allocator2Sm().allocate()", now)
+        made = Allocation(here, int(columns), shared(np.uint32, Layout(Int[1](), Int[1]())), sms=self._sms)
+        require_group("allocate()", now.tmem, self._sms)
         now.tmem.append(made)
         if isinstance(now, Trace):
-            now.state(Reserve(here, "allocate", made))
+            now.state(Reserve(here, "allocate", made, self._sms))
         elif now.watch is not None:
             first = (np.arange(now.threads) == 0)[:, None]
             now.watch.races.note(here, [], [Access(made.address, first)])
@@ -81,7 +87,7 @@ class Allocator1Sm:
         now = running("release_allocation_lock()")
         now.released = True
         if isinstance(now, Trace):
-            now.state(Reserve(line(), "release_allocation_lock", None))
+            now.state(Reserve(line(), "release_allocation_lock", None, self._sms))
 
     def free(self, allocation: Allocation) -> None:
         """Free columns, when all threads have read what they need of them.
@@ -95,9 +101,30 @@ class Allocator1Sm:
             raise RangeError("columns that are free are freed again", "one free of each allocation", "leave it out")
         allocation.freed = True
         if isinstance(now, Trace):
-            now.state(Reserve(here, "free", allocation))
+            now.state(Reserve(here, "free", allocation, self._sms))
         elif now.watch is not None:
             now.watch.races.free(here, allocation)
+
+
+class Allocator2Sm(Allocator1Sm):
+    """The allocator of tensor memory of a pair of blocks, for products of two SMs: each of both has the columns.
+
+    Both blocks state what it does, at the same time. The other words are those of Allocator1Sm.
+
+    >>> from tla.kernels import Allocator2Sm, barrier, cluster_sync, kernel
+    >>> @kernel(threads=128, grid=(2,), cluster=(2,))
+    ... def shown():
+    ...     allocator = Allocator2Sm()
+    ...     columns = allocator.allocate(64)
+    ...     cluster_sync()
+    ...     allocator.release_allocation_lock()
+    ...     allocator.free(columns)
+    >>> shown.run()
+
+    Raises RangeError in a kernel without pairs of blocks. Source: CuTe `cute::TMEM::Allocator2Sm`.
+    """
+
+    _sms = 2
 
 
 def tmem(element: object, layout: Layout, allocation: Allocation, column: int = 0) -> Tensor:
@@ -167,12 +194,93 @@ def umma_arrive(barrier: Mbarrier) -> None:
     now, here = running("umma_arrive()"), line()
     require_mbarrier("umma_arrive", barrier)
     if isinstance(now, Trace):
+        require_group("umma_arrive", now.tmem, 1)
         now.signal(here, "umma_arrive", barrier, 0)
         return
     if now.watch is not None:
         now.watch.races.commit(here, barrier)
+    executed(now, lambda: require_group("umma_arrive", now.tmem, 1))
     executed(now, lambda: barrier.arrive(1, 0))
     ended(now, barrier)
+
+
+def umma_arrive_multicast(barrier: Mbarrier, mask: Multicast) -> None:
+    """umma_arrive at the mbarriers of several blocks of the cluster, each at the same place.
+
+    mask     the blocks: who waits there knows that this block has read what the products read
+    Raises   what umma_arrive raises; RangeError for a block that there is not
+
+    >>> from tla import make_layout, _2
+    >>> from tla.kernels import block, cluster_sync, create_tma_multicast_mask, kernel, mbarriers, umma_arrive_multicast, wait_barrier
+    >>> @kernel(threads=32, grid=(2,), cluster=(2,))
+    ... def met():
+    ...     done = mbarriers(1, arrivals=2)
+    ...     cluster_sync()
+    ...     umma_arrive_multicast(done[0], create_tma_multicast_mask[0](make_layout((_2,)), (block(0),)))
+    ...     wait_barrier(done[0], 0)
+    >>> met.run()
+
+    Source: CUTLASS `cutlass::arch::umma_arrive_multicast`; the PTX manual, "tcgen05.commit".
+    """
+    _arrive("umma_arrive_multicast", barrier, mask, 1)
+
+
+def umma_arrive_multicast_2x1SM(barrier: Mbarrier, mask: Multicast) -> None:
+    """umma_arrive_multicast of products of two SMs: the first block of a pair states it, for both.
+
+    mask     the blocks, both of each pair
+
+    >>> from tla.kernels import block, cluster_sync, create_tma_multicast_mask, kernel, mbarriers, umma_arrive_multicast_2x1SM
+    >>> from tla.kernels import wait_barrier, when
+    >>> from tla import make_layout, _2
+    >>> @kernel(threads=32, grid=(2,), cluster=(2,))
+    ... def met():
+    ...     done = mbarriers(1)
+    ...     cluster_sync()
+    ...     for _leader in when(block(0) < 1):
+    ...         umma_arrive_multicast_2x1SM(done[0], create_tma_multicast_mask[0](make_layout((_2,)), (block(0),)))
+    ...     wait_barrier(done[0], 0)
+    >>> met.run()
+
+    Raises what umma_arrive_multicast raises; RangeError for the second block of a pair, and in a kernel without pairs. Source: CUTLASS
+    `cutlass::arch::umma_arrive_multicast_2x1SM`.
+    """
+    _arrive("umma_arrive_multicast_2x1SM", barrier, mask, 2)
+
+
+def _arrive(word: str, barrier: Mbarrier, mask: Multicast, sms: int) -> None:
+    """Let products arrive at the mbarriers of the blocks of a mask."""
+    now, here = running(f"{word}()"), line()
+    require_mbarrier(word, barrier)
+    require_mask(word, mask, blocks_of(now))
+    if sms > 1:
+        require_pairs(word, now)
+    if isinstance(now, Trace):
+        require_group(word, now.tmem, sms)
+        now.signal(here, word, barrier, 0, mask)
+        return
+    executed(now, functools.partial(require_group, word, now.tmem, sms))
+    if sms > 1:
+        executed(now, functools.partial(_require_leader, word, now))
+    for rank in mask.ranks:
+        executed(now, functools.partial(_arrive_at, now, now.other(rank), barrier))
+
+
+def _require_leader(word: str, now: Launch) -> None:
+    """Require the first block of a pair. Raises RangeError."""
+    require_leader(word, now)
+
+
+def _arrive_at(now: Launch, other: Launch, barrier: Mbarrier) -> None:
+    """Let the products of a block arrive at the mbarrier of a block of its cluster."""
+    here, to = line(), barrier if other is now else other.mbarrier_as(now, barrier)
+    if now.watch is not None and other.watch is not None:
+        if other is now:
+            now.watch.races.commit(here, to)
+        else:
+            other.watch.races.commit_from(now.watch.races, here, to)
+    to.arrive(1, 0)
+    ended(other, to)
 
 
 def _require_number(now: Launch | Trace, columns: Any) -> None:

@@ -44,7 +44,7 @@ from .program import (
     Statement,
     Transform,
 )
-from .several import asynchronous_registers, loaded_before, several
+from .several import asynchronous_registers, loaded_before, mask_of, several, shifts_of
 from .whole_tiles import is_filled_before
 
 
@@ -105,17 +105,17 @@ class Writer(Names):
                 yield Block([f"// {s.line}, {following.line}", *self._copy(following, value)], True, indent)
                 written = following
             elif isinstance(s, Barrier):
-                yield Block(["{barrier}"], False, indent)
+                yield Block(["{cluster_sync}" if s.of_cluster else "{barrier}"], False, indent)
             elif isinstance(s, Order):
                 registers = asynchronous_registers(self, s.word, self._loaded.get(id(s), ()))
                 yield Block(self.instructions(s).order(s.word, s.pending, registers), False, indent)
             elif isinstance(s, Reserve):
                 yield Block([f"// {s.line}", *self._reserve(s)], True, indent)
             elif isinstance(s, Signal):
-                values = self.values([s.at, s.number])
+                values = self.values([s.at, s.number, *shifts_of(s)])
                 barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
-                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number))
-                yield Block([f"// {s.line}", *values.lines, *lines], threads, indent)
+                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number), mask_of(s, values))
+                yield Block([f"// {s.line}", *(values.lines if lines else []), *lines], threads, indent)
             elif (found := several(self, s)) is not None:
                 for lines, threads in found:
                     yield Block([f"// {s.line}", *lines], threads, indent)
@@ -126,9 +126,9 @@ class Writer(Names):
         """A statement about tensor memory."""
         of = s.allocation
         if of is None:
-            return self.instructions(s).reserve(s.word, "", "", 0)
+            return self.instructions(s).reserve(s.word, "", "", 0, s.sms)
         name = f"tmem{self.program.tmem.index(of)}"
-        return self.instructions(s).reserve(s.word, name, self.place(of.address, "0"), of.columns)
+        return self.instructions(s).reserve(s.word, name, self.place(of.address, "0"), of.columns, s.sms)
 
     @staticmethod
     def _scope(values: Values, indent: int) -> Generator[Block, None, int]:

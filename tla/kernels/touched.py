@@ -46,6 +46,17 @@ class Marks:
         _t, holder, at = self._held.setdefault(key_of(t), fresh)
         holder[places], at[places] = who, number
 
+    def each(self, t: Tensor, places: Any) -> list[tuple[int, int, int]]:
+        """Who holds elements that are marked, the number of the statement, and a place: of each statement one."""
+        import numpy as np
+
+        if key_of(t) not in self._held:
+            return []
+        _t, holder, at = self._held[key_of(t)]
+        marked = places[holder[places] != NOBODY]
+        numbers, firsts = np.unique(at[marked], return_index=True)
+        return [(int(holder[place]), int(n), int(place)) for n, place in zip(numbers, marked[firsts])]
+
     def clear(self) -> None:
         """Take all marks away."""
         self._held.clear()

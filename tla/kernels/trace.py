@@ -34,11 +34,13 @@ from ..tensors.make import make_identity_tensor
 from ..tensors.make_tensor import MakeTensor, as_tensor, new_buffer
 from ..tensors.predicated import Within
 from ..tensors.tensor import Tensor, tensor_of
-from .allocation import Allocation, require_allocated
+from .allocation import Allocation, require_allocated, require_group
 from .elements import Scalar, value_of
 from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
-from .instructions import require_load
+from .grids import require_whole_clusters
+from .instructions import is_of_tensor_memory, require_load
 from .lines import Line, line_of
+from .multicast import Multicast
 from .offsets import Offsets
 from .program import (
     Access,
@@ -61,7 +63,8 @@ from .program import (
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
-    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|[st]mem\d+|rows|lane|shared_memory)\b"
+    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+"
+    r"|(all_)?([st]mem\d+|r\d+|rows)|lane(_at)?|shared_memory|cluster\d?|config|(to_)?cta)\b"
 )
 _0 = Int[0]()
 
@@ -93,12 +96,21 @@ class Trace:
     arguments   what the function is called with
     grid        the number of blocks along each mode
     threads     the number of threads of a block
+    cluster     the blocks of a cluster along each mode; none without clusters
     held        the arguments themselves, where those that it is called with are tensors of coordinates in their place: then no
                 instruction is asked
     """
 
-    def __init__(self, arguments: tuple[Any, ...], grid: tuple[IntLike, ...], threads: int, held: tuple[Any, ...] | None = None) -> None:
-        self.arguments, self.threads, self.places, self.steps = arguments, threads, held is not None, 0
+    def __init__(
+        self,
+        arguments: tuple[Any, ...],
+        grid: tuple[IntLike, ...],
+        threads: int,
+        cluster: tuple[int, ...] = (),
+        held: tuple[Any, ...] | None = None,
+    ) -> None:
+        self.arguments, self.threads, self.cluster = arguments, threads, cluster
+        self.places, self.steps = held is not None, 0
         self._held = arguments if held is None else held
         self.shared: list[Tensor] = []
         self.tmem: list[Allocation] = []
@@ -171,15 +183,15 @@ class Trace:
         """The argument itself of a tensor that the kernel was called with."""
         return next((x for x in self._held if isinstance(x, Tensor) and x.data is t.data), t)
 
-    def signal(self, line: Line, word: str, barrier: Any, number: IntLike) -> None:
-        """A statement about an mbarrier."""
-        self.state(Signal(line, word, barrier.of.held, barrier.at, leaf(number)))
+    def signal(self, line: Line, word: str, barrier: Any, number: IntLike, mask: Multicast | None = None) -> None:
+        """A statement about an mbarrier, or those of several blocks."""
+        self.state(Signal(line, word, barrier.of.held, barrier.at, leaf(number), mask))
 
     def load(self, line: Line, tma: TMACopy, source: Tensor, target: Tensor) -> None:
         """copy by TMA."""
         step = None if self.places else bulk_facts(tma, source, target)
         of, at = (None, _0) if tma.barrier is None else (tma.barrier.of.held, tma.barrier.at)
-        self.state(Load(line, step, Access(source), Access(target), of, at))  # type: ignore[arg-type]
+        self.state(Load(line, step, Access(source), Access(target), of, at, tma.mask))  # type: ignore[arg-type]
 
     def state(self, statement: Statement) -> None:
         self.bodies[-1].append(statement)
@@ -209,6 +221,8 @@ class Trace:
         given = [given[-1], *given] if len(given) == 3 else given
         tensors = dict(zip(names, given)) if step is None else step.operands
         require_allocated(self.tmem, *tensors.values())
+        if step is not None and is_of_tensor_memory(step.mma.atom):
+            require_group(step.mma.atom.name, self.tmem, int(size(step.mma.atom.thr_id)))
         accumulates = True if step is None else _asked("with_", step.mma.accumulate_)
         self.state(Product(line, step, {name: Access(t) for name, t in tensors.items()}, accumulates))  # type: ignore[arg-type]
 
@@ -260,8 +274,8 @@ class Trace:
     def fill(self, line: Line, t: object, value: object) -> None:
         self.state(Fill(line, Access(as_tensor("fill", t)), _number("the value", value)))
 
-    def barrier(self, line: Line) -> None:
-        self.state(Barrier(line))
+    def barrier(self, line: Line, *, of_cluster: bool = False) -> None:
+        self.state(Barrier(line, of_cluster))
 
     def order(self, line: Line, word: str, pending: int) -> None:
         self.state(Order(line, word, pending))
@@ -307,7 +321,13 @@ def _number(what: str, x: object) -> int | float | Scalar:
 
 
 def traced(
-    function: Callable[..., None], names: tuple[str, ...], given: tuple[Any, ...], threads: int, grid: Any, call: Callable[..., None]
+    function: Callable[..., None],
+    names: tuple[str, ...],
+    given: tuple[Any, ...],
+    threads: int,
+    grid: Any,
+    cluster: tuple[int, ...],
+    call: Callable[..., None],
 ) -> Program:
     """The program of a kernel's function for arguments of symbols.
 
@@ -323,9 +343,10 @@ def traced(
         fix = "give sizes that have elements, or names: dim('M', at_least=0); run does nothing for no blocks"
         raise RangeError(f"{function.__name__} with a grid of {shown(extents)}", "one block at least, in a text and its program", fix)
     with assuming() as conditions:
-        first = Trace(passed, extents, threads)
+        require_whole_clusters(extents, cluster)
+        first = Trace(passed, extents, threads, cluster)
         _called(call, function, first)
-        second = Trace(tuple(map(_of_coordinates, passed)), extents, threads, held=passed)
+        second = Trace(tuple(map(_of_coordinates, passed)), extents, threads, cluster, held=passed)
         _called(call, function, second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
@@ -340,6 +361,7 @@ def traced(
         tuple(first.tmem),
         body,
         tuple(conditions),
+        cluster=cluster,
     )
 
 

@@ -5,6 +5,8 @@ Source: ours.
 
 from __future__ import annotations
 
+import copy
+from dataclasses import dataclass
 from typing import Any
 
 from ..access.instruction import Cost, cost_of
@@ -15,12 +17,23 @@ from ..gpu.instructions.atom import CopyAtom, MMAAtom
 from ..gpu.instructions.tmem import COLUMNS
 from ..gpu.run.sides import memory_of
 from ..tensors.tensor import Tensor
+from .beside import Beside
+from .cluster_races import ClusterRaces
+from .levels import Findings
 from .lines import Line
 from .live import LiveRegisters
-from .races import Races
 from .report import Counted, Refused, Used
 from .resources import limits_of, placed, require_runs, require_tma
 from .touched import Access, name_of, places_and_chosen
+
+
+@dataclass
+class _Most:
+    """The most that a block takes: bytes of shared memory; columns and registers, each with its line."""
+
+    shared: int = 0
+    columns: tuple[int, Line | None] = 0, None
+    registers: tuple[int, Line | None] = 0, None
 
 
 class Watch:
@@ -34,7 +47,8 @@ class Watch:
     """
 
     def __init__(self, threads: int, arch: str | None, *, counting: bool) -> None:
-        self.races = Races(threads)
+        self.findings = Findings()
+        self.races = ClusterRaces(threads, self.findings)
         self.refused: dict[tuple[Line, str], Refused] = {}
         self._threads, self._limits, self._counting, self._arch = threads, limits_of(arch, threads), counting, arch
         self._machine: Machine = MACHINES.get(arch or "", MACHINES["sm_80"])
@@ -42,8 +56,14 @@ class Watch:
         self._counts: dict[tuple[Line, str, bool, int], list[int]] = {}
         self._live = LiveRegisters()
         self._shared: list[int] = []
-        self._most_shared = 0
-        self._most_columns: tuple[int, Line | None] = 0, None
+        self._most = _Most()
+
+    def of_block(self, number: int, beside: Beside | None = None) -> Watch:
+        """The watch of a block, with shared memory and races of its own; what it finds is found by this one."""
+        own = copy.copy(self)
+        own.races = ClusterRaces(self._threads, self.findings, number, beside)
+        own._live, own._shared = LiveRegisters(), []
+        return own
 
     # ------------------------------------------------------------------------------------------- what is noted
 
@@ -54,12 +74,12 @@ class Watch:
     def allocate(self, nbytes: int) -> None:
         """Note shared memory."""
         self._shared.append(nbytes)
-        self._most_shared = max(self._most_shared, placed(self._shared)[1])
+        self._most.shared = max(self._most.shared, placed(self._shared)[1])
 
     def reserve(self, line: Line, columns: int) -> None:
         """Note columns of tensor memory, all that a block has."""
-        if columns > self._most_columns[0]:
-            self._most_columns = columns, line
+        if columns > self._most.columns[0]:
+            self._most.columns = columns, line
 
     def note(self, line: Line, reads: list[Access], writes: list[Access]) -> None:
         """Note what a statement of all threads reads, then what it writes."""
@@ -87,10 +107,10 @@ class Watch:
             self._live.touch(t, line, written=written)
 
     def end_block(self) -> None:
-        """End a block: the next has shared memory of its own."""
+        """End the block."""
         self.races.end_block()
         self._live.end_block()
-        self._shared.clear()
+        self._most.registers = max(self._most.registers, self._live.most, key=lambda found: found[0])
 
     # ------------------------------------------------------------------------------------------- what is counted
 
@@ -150,14 +170,14 @@ class Watch:
     @property
     def used(self) -> tuple[Used, ...]:
         """The resources that a block takes, beside what the architecture has."""
-        held, line = self._live.most
+        held, line = self._most.registers
         return (
-            Used(None, "bytes of shared memory", self._most_shared, self._limits.shared),
+            Used(None, "bytes of shared memory", self._most.shared, self._limits.shared),
             Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),
-            Used(self._most_columns[1], "columns of tensor memory", self._most_columns[0], COLUMNS),
+            Used(self._most.columns[1], "columns of tensor memory", self._most.columns[0], COLUMNS),
         )
 
     @property
     def idle(self) -> tuple[Line, ...]:
         """The barriers that nobody needs."""
-        return tuple(line for line, needed in self.races.barriers.items() if not needed)
+        return tuple(line for line, needed in self.findings.barriers.items() if not needed)

@@ -26,7 +26,15 @@ from .program import Copy, Either, Fill, Loop, Program, Statement
 
 def with_whole_tiles(program: Program) -> Program:
     """The program with two copies of each of its loops that has predicates, where a block can tell that all of them hold."""
-    return replace(program, body=tuple(_versioned(s, program) if isinstance(s, Loop) else s for s in program.body))
+    return replace(program, body=tuple(_whole_loops(s, program) for s in program.body))
+
+
+def _whole_loops(s: Statement, program: Program) -> Statement:
+    """A statement with two copies of each of its outer loops that has predicates."""
+    if isinstance(s, Either):
+        inside, otherwise = (tuple(_whole_loops(x, program) for x in body) for body in (s.inside, s.otherwise))
+        return replace(s, inside=inside, otherwise=otherwise)
+    return _versioned(s, program) if isinstance(s, Loop) else s
 
 
 def with_whole_copies(program: Program) -> Program:

@@ -49,18 +49,40 @@ def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
     """
 
     def mask(layout: Layout, coord: Any) -> int:
-        ctas = as_layout("create_tma_multicast_mask", layout)
-        for i in modes:
-            coord = replace[i](coord, _)
-        others, own = slice_and_offset(coord, ctas)
-        where = f"create_tma_multicast_mask of {ctas} at {shown(coord)}"
-        first = require_number(where, own)
-        found = {first + require_number(where, others(i)) for i in range(require_number(where, size(others)))}
-        if not all(0 <= cta < MOST_CTAS for cta in found):
-            raise RangeError(f"{where}: CTA {max(found)}", f"at most {MOST_CTAS} CTAs in a cluster", "take a smaller cluster")
-        return sum(1 << cta for cta in found)
+        where = f"create_tma_multicast_mask of {layout} at {shown(coord)}"
+        pattern, own = multicast_pattern(modes, layout, coord)
+        found = pattern << require_number(where, own)
+        if found >= 1 << MOST_CTAS:
+            raise _too_many(where, found.bit_length() - 1)
+        return found
 
     return mask
+
+
+def multicast_pattern(modes: tuple[int, ...], layout: Layout, coord: Any) -> tuple[int, Any]:
+    """The CTAs that have a CTA's coordinate but for modes, a bit each, from the first of them on; and that first one.
+
+    >>> from tla import parse
+    >>> multicast_pattern((2,), parse("(_2,_2,_4,_1):(_1,_2,_4,_0)"), (0, 1, 3, 0))
+    (4369, 2)
+
+    Raises what create_tma_multicast_mask raises, but for an unknown coordinate.
+    Source: CuTe `create_tma_multicast_mask`.
+    """
+    ctas = as_layout("create_tma_multicast_mask", layout)
+    for i in modes:
+        coord = replace[i](coord, _)
+    others, own = slice_and_offset(coord, ctas)
+    where = f"create_tma_multicast_mask of {ctas}"
+    found = {require_number(where, others(i)) for i in range(require_number(where, size(others)))}
+    if not all(0 <= cta < MOST_CTAS for cta in found):
+        raise _too_many(where, max(found))
+    return sum(1 << cta for cta in found), own
+
+
+def _too_many(where: str, cta: int) -> RangeError:
+    """The error of a CTA that no cluster has."""
+    return RangeError(f"{where}: CTA {cta}", f"at most {MOST_CTAS} CTAs in a cluster", "take a smaller cluster")
 
 
 def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int = 1) -> int:

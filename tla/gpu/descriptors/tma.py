@@ -42,6 +42,8 @@ OPERATIONS = {
     "SM100_TMA_2SM_LOAD": False,
     "SM100_TMA_2SM_LOAD_MULTICAST": True,
 }
+#: Those of pairs of CTAs: an mbarrier of the first of a pair counts the bytes of both.
+OF_PAIRS = "SM100_TMA_2SM_LOAD", "SM100_TMA_2SM_LOAD_MULTICAST"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class TMACopy:
     smem        the layout of one tile in shared memory
     gmem        the global tensor, or its layout
     barrier     the mbarrier that waits for what is loaded; None until `with_` gives it
+    mask        the CTAs of the cluster that it comes to; None for this one alone
 
     >>> from tla import parse, tile_to_shape, _128
     >>> from tla.gpu import GMMA, half, make_tma_copy
@@ -78,10 +81,14 @@ class TMACopy:
     smem: Any
     gmem: Any = field(compare=False)
     barrier: Any = field(default=None, compare=False)
+    mask: Any = field(default=None, compare=False)
 
-    def with_(self, barrier: object) -> TMACopy:
-        """This copy, with the mbarrier that counts the bytes that have come. Source: CuTe `tma.with(mbarrier)`."""
-        return replace(self, barrier=barrier)
+    def with_(self, barrier: object, mask: object = None) -> TMACopy:
+        """This copy, with the mbarrier that counts the bytes that have come, and of several CTAs the mask of these.
+
+        Source: CuTe `tma.with(mbarrier, mask)`.
+        """
+        return replace(self, barrier=barrier, mask=mask)
 
     def partition_S(self, tensor: AnyLayout | Tensor, cta: int = 0) -> Tensor:
         """A tensor of TMA coordinates (M, N, ...) cut as ((box, boxes), tiles along M, tiles along N, ...)."""

@@ -20,9 +20,12 @@ from ...core.questions import equal, require
 from ...tensors.make_tensor import MakeTensor, as_tensor
 from ...tensors.tensor import Tensor, require_data
 from ...tensors.views import local_tile
-from ..descriptors.tma import BOX_BYTES, TMACopy
+from ..descriptors.tma import BOX_BYTES, OF_PAIRS, TMACopy
 from .sides import memory_of
 from .values import read, valid_of, write
+
+#: What loads and stores a tile; of several CTAs that share one each loads a part, which is a tile of its own.
+_OPERATIONS = "SM90_TMA_LOAD", "SM90_TMA_STORE", "SM90_TMA_LOAD_MULTICAST", *OF_PAIRS
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,10 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
 
     Source: CuTe `copy(TMA, src, dst)`; the PTX manual, "cp.async.bulk.tensor".
     """
-    if not isinstance(tma, TMACopy) or tma.operation not in ("SM90_TMA_LOAD", "SM90_TMA_STORE"):
+    if not isinstance(tma, TMACopy) or tma.operation not in _OPERATIONS or int(size(tma.TV[0])) > 1:
         given = tma.operation if isinstance(tma, TMACopy) else shown(tma)
-        expected = "make_tma_copy('SM90_TMA_LOAD', gmem, smem), or SM90_TMA_STORE"
-        raise LeafTypeError(f"a copy of a tile by {given}", expected, "copy a tile by these, without a cluster")
+        expected = "make_tma_copy('SM90_TMA_LOAD', gmem, smem), SM90_TMA_STORE, or one of a cluster with one part of a tile"
+        raise LeafTypeError(f"a copy of a tile by {given}", expected, "make it of the part that one CTA loads, without cluster=")
     step = BulkStep(tma, as_tensor("a copy by TMA", source), as_tensor("a copy by TMA", target))
     where = f"a {'store' if step.stores else 'load'} by TMA"
     outside, inside = (step.target, step.source) if step.stores else (step.source, step.target)

@@ -6,11 +6,15 @@ Source: CuTe include/cute/algorithm/gemm.hpp.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...algebra.make import make_layout
 from ...core.int_tuple import size
 from ...core.values import rounded
+from ...tensors.guard import whole
+from ...tensors.tensor import Tensor, tensor_of
 from ..instructions.atom import MMAAtom
 from ..tiled.sparse import expanded
 from ..tiled.tiled_mma import MODES, TiledMMA
@@ -76,6 +80,52 @@ def run_mma(step: MmaStep) -> None:
     runs = np.isin(np.arange(found.shape[0]), groups)  # lanes of no quad pair do nothing
     shape = (found.shape[0], *extents_of(d))
     write("gemm", d, found.reshape(shape), np.broadcast_to(runs.reshape(-1, *(1,) * (len(shape) - 1)), shape))
+
+
+def run_mma_together(step: MmaStep, operands: Sequence[Mapping[str, Tensor]]) -> None:
+    """Compute a product of several CTAs on numpy, each of which has its part of A, B and C in memory of its own.
+
+    step      of the operands of the first
+    operands  by name, of each: tensors that lie alike
+
+    >>> import numpy as np
+    >>> from tla import MakeTensor, _32, _256
+    >>> from tla.gpu import K, SM100_MMA_F16BF16_2x1SM_SS, UMMA, float, half, make_tiled_mma, mma_facts, partition_shape_A
+    >>> from tla.gpu import partition_fragment_C, partition_shape_B, tile_to_mma_shape
+    >>> from tla.gpu.run.gemm import run_mma_together
+    >>> mma = make_tiled_mma(SM100_MMA_F16BF16_2x1SM_SS[half, half, float, 256, 32, K, K])
+    >>> shapes = partition_shape_A(mma, (256, 16)), partition_shape_B(mma, (32, 16))
+    >>> layouts = [tile_to_mma_shape(UMMA.K_SW32[half], shape) for shape in shapes]
+    >>> total = partition_fragment_C(mma, (_256, _32)).layout
+    >>> def operands():
+    ...     a, b = (MakeTensor(np.ones(128 * 16, np.float16), x, position="smem") for x in layouts)
+    ...     c = MakeTensor(np.zeros(128 << 16, np.float32), total, position="TMEM")
+    ...     return {"A": a, "B": b, "C": c, "D": c}
+    >>> pair = operands(), operands()
+    >>> run_mma_together(mma_facts(mma, *(pair[0][name] for name in "DABC")), pair)
+    >>> [x["D"].data.max().item() for x in pair]
+    [16.0, 16.0]
+
+    Raises what run_mma raises. Source: the PTX manual, "tcgen05.mma", cta_group::2.
+    """
+    import numpy as np
+
+    found = {name: [values_of(x[name])[0] for x in operands] for name in "ABC"}
+    held = {name: _of_threads(np.stack(values), step.operands[name]) for name, values in found.items()}
+    held["D"] = _of_threads(np.zeros_like(np.stack(found["C"])), step.operands["D"])
+    run_mma(replace(step, operands=held))
+    for x, values in zip(operands, values_of(held["D"])):
+        write("gemm", x["D"], values[None])
+
+
+def _of_threads(values: npt.NDArray[Any], like: Tensor) -> Tensor:
+    """A tensor of threads with values of its own, (thread, modes ...), in the shape and the memory of another one."""
+    import numpy as np
+
+    shape, count = like.layout.shape, values[0].size
+    starts, guard = np.arange(len(values)) * count, whole(shape)
+    data = np.ascontiguousarray(values.reshape(len(values), -1, order="F")).ravel()
+    return tensor_of(None, data, starts, make_layout(shape), like.coord, guard, like.memory)
 
 
 def _product(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: object) -> Any:

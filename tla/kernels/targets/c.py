@@ -8,14 +8,17 @@ Source: the C standard, ISO/IEC 9899:2018; OpenMP 4.5, "parallel for".
 
 from __future__ import annotations
 
+import math
+
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..allocation import PLACES
-from ..digits import loops
 from ..names import WORD
+from ..program import Program
 from ..source import Form, Parts, Source
 from ..text import Writer
 from ..whole_tiles import with_whole_copies
+from .c_cluster import ClusterWriter, assembled
 from .lanes import Lanes
 
 #: Before a loop over threads, for compilers that make it one of vectors: no step of it touches what another one writes, as the check has
@@ -34,30 +37,39 @@ def write(parts: Parts) -> Source:
     """The text of a program as C. Source: ours."""
     parts = parts._replace(program=with_whole_copies(parts.program))
     p, language = parts.program, C_FAMILY["c"]
-    lanes = Lanes(p.threads, lambda wanted: writer.texts(wanted))
-    writer = Writer(p, language, "{}[tid][{}]", "{0}[tid ^ {2}][{1}]", lanes, loops=True)
-    blocks = [*writer.blocks()]
+    lanes = Lanes(p.threads, math.prod(p.cluster), lambda wanted: writer.texts(wanted))
+    writer = _writer(p, lanes)
+    lines = assembled([*writer.blocks()], p.threads, APART)
     grid = writer.values(p.grid)
     kind = language.integers[str(Integer(writer.bits, True))]
-    body: list[str] = [line.format(int=kind) for line in grid.lines]
+    body: list[str] = list(grid.lines)
     body += ["#ifdef _OPENMP", f"#pragma omp parallel for collapse({len(p.grid)})", "#endif"]
-    body += [f"for ({kind} bid{k} = 0; bid{k} < {grid.of(n)}; ++bid{k})" for k, n in reversed([*enumerate(p.grid)])]
-    words = {*WORD.findall("\n".join(line for block in blocks for line in block.lines))}  # mbarriers have nothing to do
+    for k, n in reversed([*enumerate(p.grid)]):
+        index, end = f"{'cluster' if p.cluster else 'bid'}{k}", grid.of(n)
+        end = f"{end} / {p.cluster[k]}" if k < len(p.cluster) else end
+        body.append(f"for ({{int}} {index} = 0; {index} < {end}; ++{index})")
+    words = {*WORD.findall("\n".join(lines))}  # mbarriers have nothing to do
+    first, last = writer.arrays(words) if isinstance(writer, ClusterWriter) else (_of_block(p, writer, lanes, words), [])
+    body += ["{", *(f"    {line}" for line in (*first, *lines, *last)), "}"]
+    body = [line.replace("{int}", kind) for line in body]
+    head = ["#include <assert.h>", "#include <stdint.h>", *["#include <stdlib.h>"] * bool(p.cluster), "#include <string.h>", *_APART]
+    return parts.source(writer, body, Form(head, "void", "static inline", kind, requires="assert({});"))
+
+
+def _writer(p: Program, lanes: Lanes) -> Writer:
+    """The writer of a program, whose registers are those of all threads."""
+    own, others = "{}[tid][{}]", "{0}[tid ^ {2}][{1}]"
+    return ClusterWriter(p, own, others, lanes, APART) if p.cluster else Writer(p, C_FAMILY["c"], own, others, lanes, loops=True)
+
+
+def _of_block(p: Program, writer: Writer, lanes: Lanes, words: set[str]) -> list[str]:
+    """The arrays of a block: shared memory, the registers of its threads, tensor memory."""
     held = [(f"smem{k}", t) for k, t in enumerate(p.shared) if f"smem{k}" in words]
-    inner = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
-    inner += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
-    inner += [
+    lines = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
+    lines += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
+    lines += [
         f"_Alignas(16) {writer.type_named('tensor memory', str(x.data.dtype))} tmem{k}[{PLACES}];"
         for k, x in enumerate(p.tmem)
         if x.data is not None
     ]
-    inner += [f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else []
-    for block in blocks:
-        lines = [line.replace("{int}", kind).replace("{barrier}", ";") for line in block.lines]
-        if block.threads:
-            comment, *lines = lines
-            lines = [comment, *loops(lines, kind, p.threads, APART)]
-        inner += [f"{'    ' * block.indent}{line}" for line in lines if line != ";"]
-    body += ["{", *(f"    {line}" for line in inner), "}"]
-    head = ["#include <assert.h>", "#include <stdint.h>", "#include <string.h>", *_APART]
-    return parts.source(writer, body, Form(head, "void", "static inline", kind, requires="assert({});"))
+    return [*lines, *([f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else [])]

@@ -5,6 +5,7 @@ Source: the CUDA C++ Programming Guide; AMD's HIP documentation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ from ..whole_tiles import with_whole_tiles
 
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024
+#: The blocks of a cluster that every GPU with clusters runs. Source: the same, "Thread Block Clusters".
+_PORTABLE = 8
 #: The driver's function that makes a tensor map, and its type, as CUDA 12 has it and later ones too. Source: the CUDA driver API, cudaTypedefs.h.
 _ENCODE, _ENCODE_TYPE = "cuTensorMapEncodeTiled", "PFN_cuTensorMapEncodeTiled_v12000"
 
@@ -52,10 +55,10 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     blocks = [*writer.blocks()]
     kind = language.integers[str(Integer(writer.bits, True))]
     body = [*_shared(p, writer), *(f"unsigned int tmem{k};" for k, x in enumerate(p.tmem) if x.data is not None)]
-    waits = writer.barrier()
+    waits = {"{barrier}": writer.barrier()} | ({"{cluster_sync}": writer.cluster_sync()} if p.cluster else {})
     body += [f"__align__(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in writer.registers.values()]
     for block in blocks:
-        lines = [line.replace("{int}", kind).replace("{barrier}", waits) for line in block.lines]
+        lines = [waits.get(line, line.replace("{int}", kind)) for line in block.lines]
         if block.threads:
             lines = [lines[0], "{", *(f"    {line}" for line in lines[1:]), "}"]
         body += [f"{'    ' * block.indent}{line}" for line in lines]
@@ -97,20 +100,42 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
         blocks, maps = [grid.of(n) for n in p.grid], [f"map{k}" for k in range(len(writer.maps))]
         asked = shared_bytes(p) if _is_asked_for(p) else 0
         attribute = f"{api}FuncAttributeMaxDynamicSharedMemorySize"
-        enough = f"{api}FuncSetAttribute((const void *){name}, {attribute}, {asked})"
+        settings = [(attribute, asked)] if asked else []
+        settings += [(f"{api}FuncAttributeNonPortableClusterSizeAllowed", 1)] if math.prod(p.cluster) > _PORTABLE else []
+        enough = [f"{api}FuncSetAttribute((const void *){name}, {what}, {value})" for what, value in settings]
+        started = _started(name, api, f"dim3({', '.join(blocks)})", p.threads, asked, [*parts.order, *maps], p.cluster)
         body = [
             *refused,
-            *([f"if ({api}Error_t error = {enough}; error != {api}Success) return error;"] if asked else []),
+            *(f"if ({api}Error_t error = {x}; error != {api}Success) return error;" for x in enough),
             *(line.format(int=kind) for line in grid.lines),
             f"if ({' || '.join(f'{n} == 0' for n in blocks)}) return {api}Success;",
             *_maps_made(writer, name),
-            f"{name}<<<dim3({', '.join(blocks)}), {p.threads}, {asked}, stream>>>({', '.join((*parts.order, *maps))});",
-            f"return {api}GetLastError();",
+            *started,
         ]
         head = f"static inline {api}Error_t {name}_launch({', '.join([*parameters, f'{api}Stream_t stream'])}) {{"
         return [f"#ifndef {runtime.without_host}", *_encoders(writer, name), head, *(f"    {line}" for line in body), "}", "#endif"]
 
     return lines
+
+
+def _started(name: str, api: str, grid: str, threads: int, asked: int, given: list[str], cluster: tuple[int, ...]) -> list[str]:
+    """The lines of a launch that start the kernel: in clusters by an attribute of the launch."""
+    if not cluster:
+        return [f"{name}<<<{grid}, {threads}, {asked}, stream>>>({', '.join(given)});", f"return {api}GetLastError();"]
+    sizes = zip("xyz", (*cluster, 1, 1))
+    return [
+        f"{api}LaunchAttribute cluster;",
+        f"cluster.id = {api}LaunchAttributeClusterDimension;",
+        *(f"cluster.val.clusterDim.{axis} = {n};" for axis, n in sizes),
+        f"{api}LaunchConfig_t config = {{}};",
+        f"config.gridDim = {grid};",
+        f"config.blockDim = dim3({threads});",
+        f"config.dynamicSmemBytes = {asked};",
+        "config.stream = stream;",
+        "config.attrs = &cluster;",
+        "config.numAttrs = 1;",
+        f"return {api}LaunchKernelEx(&config, {', '.join([name, *given])});",
+    ]
 
 
 def _encoders(writer: Writer, name: str) -> list[str]:

@@ -25,14 +25,14 @@ from . import vectors
 class Lanes(Instructions):
     """Instructions in C. functions: those of the text that are called, by name.
 
-    threads   the number of threads of a block
+    threads   the number of threads of a block, and `blocks` that of blocks of a cluster
     values    writes integers: of expressions the lines that compute them, and their texts
     """
 
-    def __init__(self, threads: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
+    def __init__(self, threads: int, blocks: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
         super().__init__()
         self.has_addresses = False
-        self.threads, self.values, self.rows = threads, values, 0
+        self.threads, self.blocks, self.values, self.rows = threads, blocks, values, 0
         self.forms: dict[str, list[Any]] = {}
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
@@ -48,10 +48,10 @@ class Lanes(Instructions):
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         return []
 
-    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
+    def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
         return [], False
 
-    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
+    def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
         return []
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
@@ -62,6 +62,8 @@ class Lanes(Instructions):
         return [*before, *(f"{to} = {cells[0].name}[{at}];" for to, at in zip(names, texts))], True
 
     def sums(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> tuple[list[str], bool]:
+        if int(size(atom.thr_id)) > 1:
+            return self._sums_of_pairs(atom, tiles, cells, accumulates), False
         m, n, k = map(int, leaves(atom.shape_mnk))
         total = "int" if atom.kind == "i8" else "float"
         given = {"0": "0", "1": "{}"}.get(accumulates, f"{accumulates} ? {{}} : 0")
@@ -80,12 +82,48 @@ class Lanes(Instructions):
             lines += ["{", *(f"    {x}" for x in (*gathered, *loop)), "}"]
         return lines, False
 
+    def _sums_of_pairs(
+        self,
+        atom: MMAAtom,
+        tiles: list[dict[str, Tile]],
+        cells: list[Cells],
+        accumulates: str,
+    ) -> list[str]:
+        """The lines of products of two blocks of a cluster: each has its part of the operands and sums at one place."""
+        m, n, k = map(int, leaves(atom.shape_mnk))
+        block, total = index("to_cta", 2), "int" if atom.kind == "i8" else "float"
+        given, lines = {"0": "0", "1": "{}"}.get(accumulates, f"{accumulates} ? {{}} : 0"), []
+        for read, part in zip(tiles, cells):
+            body = []
+            for x, tile in read.items():
+                name, own, count = f"{x.lower()}_tile", tile.tensor, int(size(tile.tensor.shape))
+                lane = index("lane", count)
+                before, (place, at) = self.values([add(own.offset, own.layout(lane)), atom.operand(x)(block, lane)])
+                line = f"{name}[{at}] = all_{tile.name}[cta + to_cta][{place}];"
+                body += [f"{tile.kind} {name}[{2 * count}];", *_of_both(count, [*before, line])]
+            lane = index("lane", m * n // 2)
+            before, (place, at) = self.values([place_of(part.element(lane)), atom.C(block, lane)])
+            cell = f"all_{part.name}[cta + to_cta][{place}]"
+            product = f"({total})a_tile[lane_at % {m} + {m} * k] * ({total})b_tile[lane_at / {m} + {n} * k]"
+            sums = [f"const int lane_at = {at};", f"{total} sum = {given.format(cell)};"]
+            sums += [f"for (int k = 0; k < {k}; ++k) sum += {product};", f"{cell} = sum;"]
+            body += _of_both(m * n // 2, [*before, *sums])
+            lines += ["{", *(f"    {x}" for x in body), "}"]
+        return lines
+
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         x = tile.element(index("lane", tile.size))
-        before, (held, at, *texts) = self.values([x.shared, x.outside, *(side for pair in x.inside for side in pair)])
-        inside = " && ".join(f"{c} < {n}" for c, n in zip(texts[::2], texts[1::2]))
+        shifts = [] if tile.mask is None else tile.mask.shifts
+        asked = [side for pair in x.inside for side in pair]
+        before, (held, at, *texts) = self.values([x.shared, x.outside, *asked, *shifts])
+        sides = texts[: 2 * len(x.inside)]
+        inside = " && ".join(f"{c} < {n}" for c, n in zip(sides[::2], sides[1::2]))
         shared, outside = f"{tile.arrays[0]}[{held}]", f"{tile.arrays[1]}[{at}]"
         line = f"if ({inside}) {outside} = {shared};" if tile.barrier is None else f"{shared} = {inside} ? {outside} : {tile.zero};"
+        if tile.mask is not None:
+            mask = tile.mask.text(texts[len(sides) :])
+            line = f"all_{tile.arrays[0]}[to_cta][{held}] = {inside} ? {outside} : {tile.zero};"
+            line = f"for (int to_cta = 0; to_cta < {self.blocks}; ++to_cta) if (({mask}) >> to_cta & 1) {line}"
         body = [f"    {x}" for x in (*before, line)]
         return [f"for (int lane = 0; lane < {tile.size}; ++lane) {{", *body, "}"], False
 
@@ -185,3 +223,10 @@ class Lanes(Instructions):
     def _each(x: Registers) -> str:
         """The elements from a thread's registers to the next thread's."""
         return f"(int)(sizeof {x.name}[0] / sizeof {x.name}[0][0])"
+
+
+def _of_both(count: int, body: list[str]) -> list[str]:
+    """Lines in loops over the blocks of a pair, and over the elements of each."""
+    inner = [line.replace("{int}", "int") for line in body]
+    lanes = f"for (int lane = 0; lane < {count}; ++lane) {{"
+    return ["for (int to_cta = 0; to_cta < 2; ++to_cta)", lanes, *(f"    {x}" for x in inner), "}"]

@@ -38,8 +38,12 @@ _SIGNALS = {
     "set_barrier_transaction_bytes": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
     "arrive_barrier": "mbarrier.arrive.shared::cta.b64 _, [%0];",
     "umma_arrive": tcgen05.COMMIT,
+    "umma_arrive_multicast": tcgen05.COMMIT_MULTICAST,
+    "umma_arrive_multicast_2x1SM": tcgen05.COMMIT_PAIR,
     "wait_barrier": "{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }",
 }
+#: Words by which products arrive, which the first thread states.
+_ARRIVALS = "umma_arrive", "umma_arrive_multicast", "umma_arrive_multicast_2x1SM"
 #: The driver's type, where the driver's header is not.
 _MAP = [
     "#ifdef __CUDACC_RTC__",
@@ -48,9 +52,16 @@ _MAP = [
     "#include <cudaTypedefs.h>",
     "#endif",
 ]
-#: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier. The number of the
-#: first coordinate.
+#: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier, and to several blocks
+#: %3 their mask. The number of the first coordinate.
 _LOAD = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];", 3
+_MULTICAST = (
+    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {{{at}}}], [%2], %3;",
+    4,
+)
+#: The bits of an address of shared memory, as all blocks of a cluster see it, that stay for that of the first block of a pair.
+#: Source: CUTLASS include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`.
+_FIRST_OF_PAIR = "0xfeffffffu"
 _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}}}], [%0];", 2
 
 
@@ -89,12 +100,14 @@ class Ptx(Instructions):
             return [*fences, f"{name}();"]
         return [f"{name}();", *(fences if word != "warpgroup_commit_batch" else [])]
 
-    def signal(self, word: str, barrier: str, count: int, number: str) -> tuple[list[str], bool]:
+    def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
         asm = f'asm volatile("{_SIGNALS[word]}" :: "r"({SHARED.format("barrier")}), "r"(number) : "memory");'
         named, given, body = "unsigned int number", f", {number}", [asm]
         if word in ("arrive_barrier", "umma_arrive"):
             named, given, body = "", "", [asm.replace(', "r"(number)', "")]
             body = [*self._fences(tcgen05.BEFORE), *body] if word == "arrive_barrier" else body
+        elif word.startswith("umma_arrive_multicast"):
+            named, given, body = "unsigned short mask", f", {mask}", [asm.replace('"r"(number)', '"h"(mask)')]
         elif word == "wait_barrier":
             body += self._fences(tcgen05.AFTER)
         elif word == "initialize_barrier":
@@ -103,7 +116,7 @@ class Ptx(Instructions):
             named, given = f"int count, {named}", f", {count}{given}"
         parameters = ", ".join(["unsigned long long *barrier", *([named] if named else [])])
         self.functions[word] = [f"{DEVICE} {word}({parameters}) {{", *(f"    {line}" for line in body), "}"]
-        first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes", "umma_arrive"))
+        first = "if (tid == 0) " * (word in ("initialize_barrier", "set_barrier_transaction_bytes", *_ARRIVALS))
         return [f"{first}{word}(&{barrier}{given});"], True
 
     def _fences(self, word: str) -> list[str]:
@@ -112,14 +125,20 @@ class Ptx(Instructions):
 
     def barrier(self) -> str:
         """The line by which the threads of a block wait for each other."""
-        if not self._fenced:
-            return "__syncthreads();"
-        body = [*self._fences(tcgen05.BEFORE), "__syncthreads();", *self._fences(tcgen05.AFTER)]
-        self.functions["wait_for_all"] = [f"{DEVICE} wait_for_all() {{", *(f"    {line}" for line in body), "}"]
-        return "wait_for_all();"
+        return self._waiting("wait_for_all", ["__syncthreads();"]) if self._fenced else "__syncthreads();"
 
-    def reserve(self, word: str, name: str, address: str, columns: int) -> list[str]:
-        return tcgen05.reserve(self.functions, word, name, address, columns)
+    def cluster_sync(self) -> str:
+        """The line by which the threads of a cluster wait for each other."""
+        return self._waiting("cluster_sync", [f'asm volatile("barrier.cluster.{x}.aligned;" ::: "memory");' for x in ("arrive", "wait")])
+
+    def _waiting(self, name: str, lines: list[str]) -> str:
+        """The call of a function by which threads wait for each other."""
+        body = [*self._fences(tcgen05.BEFORE), *lines, *self._fences(tcgen05.AFTER)]
+        self.functions[name] = [f"{DEVICE} {name}() {{", *(f"    {line}" for line in body), "}"]
+        return f"{name}();"
+
+    def reserve(self, word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
+        return tcgen05.reserve(self.functions, word, name, address, columns, sms)
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
         return tcgen05.loads(self.functions, atom, cells, held), True
@@ -129,19 +148,23 @@ class Ptx(Instructions):
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
         rank, stores = len(tile.boxes[0][1]), tile.barrier is None
-        name, at = f"{'store' if stores else 'load'}_tile_{rank}d", [f"c{i}" for i in range(rank)]
-        form, first = _STORE if stores else _LOAD
+        name = f"{'store' if stores else 'load'}_tile_{rank}d{'_multicast' if tile.mask else ''}"
+        at, (form, first) = [f"c{i}" for i in range(rank)], _MULTICAST if tile.mask else _STORE if stores else _LOAD
+        barrier_at = SHARED.format("barrier")
+        if tile.of_pairs:
+            name, form, barrier_at = f"{name}_2sm", form.replace("d.shared", "d.cta_group::2.shared"), f"{barrier_at} & {_FIRST_OF_PAIR}"
         asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
-        operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({SHARED.format("barrier")})'])]
-        operands += [f'"r"({c})' for c in at]
-        given = ["void *shared", "const CUtensorMap &map", *([] if stores else ["unsigned long long *barrier"]), *(f"int {c}" for c in at)]
+        operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({barrier_at})'])]
+        operands += [*(['"h"(mask)'] if tile.mask else []), *(f'"r"({c})' for c in at)]
+        given = ["void *shared", "const CUtensorMap &map", *([] if stores else ["unsigned long long *barrier"])]
+        given += [*(["unsigned short mask"] if tile.mask else []), *(f"int {c}" for c in at)]
         self.functions["CUtensorMap"] = _MAP
         self.functions[name] = [
             f"{DEVICE} {name}({', '.join(given)}) {{",
             f'    asm volatile("{asm}" :: {", ".join(operands)} : "memory");',
             "}",
         ]
-        barrier = [] if tile.barrier is None else [f"&{tile.barrier}"]
+        barrier = [*([] if tile.barrier is None else [f"&{tile.barrier}"]), *([tile.mask_text] if tile.mask else [])]
         calls = [f"{name}({', '.join([f'&{start}', tile.map, *barrier, *c])});" for start, c in tile.boxes]
         return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 

@@ -15,25 +15,29 @@ from .shared_address import DEVICE, SHARED, descriptors
 
 #: CuTe's word -> PTX, of the address in shared memory or in tensor memory, and the columns.
 _RESERVES = {
-    "allocate": "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;",
-    "free": "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;",
-    "release_allocation_lock": "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;",
+    "allocate": "tcgen05.alloc.cta_group::{sms}.sync.aligned.shared::cta.b32 [%0], %1;",
+    "free": "tcgen05.dealloc.cta_group::{sms}.sync.aligned.b32 %0, %1;",
+    "release_allocation_lock": "tcgen05.relinquish_alloc_permit.cta_group::{sms}.sync.aligned;",
 }
 _PARAMETERS = {"allocate": "unsigned int *address, unsigned int columns", "free": "unsigned int address, unsigned int columns"}
 #: PTX of a product's arrival at an mbarrier of an address.
 COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+#: The same, at those of the blocks of a mask; of products of two SMs.
+COMMIT_MULTICAST = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
+COMMIT_PAIR = COMMIT_MULTICAST.replace("cta_group::1", "cta_group::2")
 #: PTX before what other threads wait for, and behind what a thread waits for.
 BEFORE, AFTER = "tcgen05.fence::before_thread_sync;", "tcgen05.fence::after_thread_sync;"
 
 
-def reserve(functions: dict[str, list[str]], word: str, name: str, address: str, columns: int) -> list[str]:
+def reserve(functions: dict[str, list[str]], word: str, name: str, address: str, columns: int, sms: int) -> list[str]:
     """The lines of a statement about tensor memory; what it calls is among the functions then."""
     if word == "tmem":
         return [f"{name} = {address};"]
     given = "" if word.startswith("release") else f"&{address}, {columns}" if word == "allocate" else f"{name}, {columns}"
     first = SHARED.format("address") if word == "allocate" else "address"
     operands = f' :: "r"({first}), "r"(columns)' if given else ""
-    asm = f'asm volatile("{_RESERVES[word]}"{operands} : "memory");' if given else f'asm volatile("{_RESERVES[word]}" ::: "memory");'
+    ptx = _RESERVES[word].format(sms=sms)
+    asm = f'asm volatile("{ptx}"{operands} : "memory");' if given else f'asm volatile("{ptx}" ::: "memory");'
     function = f"tmem_{word}" if given else word
     functions[function] = [f"{DEVICE} {function}({_PARAMETERS.get(word, '')}) {{ {asm} }}"]
     return [f"if (tid < 32) {function}({given});"]
