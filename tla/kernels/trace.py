@@ -61,7 +61,8 @@ from .program import (
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
-    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|[st]mem\d+|rows|lane|shared_memory)\b"
+    r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+|[st]mem\d+|rows|lane|shared_memory"
+    r"|i\d+_\d+|layout\d+|shared\d+)\b"
 )
 _0 = Int[0]()
 

@@ -1,0 +1,600 @@
+"""The statements of a kernel as Gluon's text, each of a whole tile.
+
+Registers are tensors, each in the layout of its tile; a predicate is a mask; the order of statements is the kernel's.
+
+Source: triton.experimental.gluon of Triton 3.9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...codegen.expressions.graph import ops_in
+from ...codegen.expressions.plan import plan
+from ...codegen.expressions.target import Syntax, statements
+from ...codegen.indices.python import SYNTAX
+from ...core.errors import RangeError
+from ...core.int_tuple import leaves, product_each, size
+from ...core.ints import Leaf, known
+from ...core.layout import Layout
+from ...core.leaf_arithmetic import add, mul
+from ...linear.triton import BlockedLayout, SwizzledSharedLayout
+from ...symbolic import SymInt, index
+from ...symbolic.facts import symbols_in
+from ...symbolic.symint import poly_of
+from ...tensors.tensor import Tensor
+from ..bounds import is_less
+from ..elements import Scalar
+from ..homes import EACH, Homes, count_of, operands_of
+from ..lines import Line
+from ..program import (
+    Access,
+    Axpby,
+    Barrier,
+    Copy,
+    Either,
+    Fill,
+    Loop,
+    Order,
+    Product,
+    Program,
+    Shuffle,
+    Statement,
+    Transform,
+    accesses,
+)
+from ..tiles import STAGED, Argument, Memory, Piece, Registers, Side, Tile, as_expression, of_argument, refused, tile_of
+from ..trace import sizes_of
+from ..whole_tiles import is_filled_before
+from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
+from .gluon_layouts import MATRIX, distributed, layout_text, shared_layout
+
+#: numpy's type -> Gluon's.
+TYPES = {f"{kind}{bits}": f"gl.{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+TYPES |= {f"float{bits}": f"gl.float{bits}" for bits in (16, 32, 64)}
+#: The words that order asynchronous copies.
+ORDERS = {"cp_async_fence": "async_copy.commit_group()", "cp_async_wait": "async_copy.wait_group({})"}
+_SYNTAX: Syntax = {**SYNTAX, "min": (99, "gl.minimum({}, {})"), "max": (99, "gl.maximum({}, {})")}
+INDENT = "    "
+
+
+class Writer:
+    """The text of a program's statements."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.homes = program, Homes(program)
+        self.layouts: dict[str, str] = {}
+        self.indices: dict[tuple[str, tuple[int, ...]], tuple[SymInt, ...]] = {}
+        self.registers: dict[Piece, str] = {}
+        self.known: set[Piece] = set()
+        self.stored: set[int] = set()
+        self.bits, self._count = 32, 0
+        self.lines: list[str] = []
+        self._depth = 0
+        self._waits = _is_read_and_written(program)
+        self._statements = [*program.statements()]
+
+    def put(self, line: str) -> None:
+        """Add a line to the text."""
+        self.lines.append(INDENT * self._depth + line)
+
+    # ------------------------------------------------------------------------------- around the statements
+
+    def prologue(self) -> Iterator[str]:
+        """The lines before the statements: layouts, blocks, sizes, coordinates, shared memory."""
+        wide, words = self.bits > 32, {*re.findall(r"\w+", "\n".join(self.lines))}
+        memory = [*self._allocations()]
+        yield from (f"{name}: gl.constexpr = {text}" for text, name in self.layouts.items())
+        for k in range(len(self.program.grid)):
+            if f"bid{k}" in words:
+                yield f"bid{k} = gl.program_id({k}){'.to(gl.int64)' if wide else ''}"
+        for n in sizes_of(self.program):
+            unit = next(iter(symbols_in(poly_of(n)))).unit
+            if str(n) in words and wide:
+                yield f"{n} = gl.to_tensor({n}).to(gl.int64)"
+            if str(n) in words and unit > 1:
+                yield f"{n} = {n} // {unit} * {unit}  # {unit} divides it, as the launch has seen"
+        for (layout, shape), symbols in self.indices.items():
+            used = [d for d, i in enumerate(symbols) if str(i) in words]
+            yield from (f"{symbols[d]} = {_arange(layout, shape, d)}{'.to(gl.int64)' if wide else ''}" for d in used)
+        yield from (line for line in memory if line.split(" ", 1)[0] in words)
+
+    def _allocations(self) -> Iterator[str]:
+        for k, t in enumerate(self.program.shared):
+            stages, kept = self._allocated(k)
+            layout = self.layout(shared_layout(k, t, kept), f"shared{k}")
+            yield f"smem{k} = gl.allocate_shared_memory({_type(t)}, {[*stages, *kept]}, {layout})"
+
+    def _allocated(self, number: int) -> tuple[list[int], list[int]]:
+        """The number of stages of a tensor in shared memory, where it has some, and the extents of one."""
+        modes = [int(size(m)) for m in product_each(self.program.shared[number].layout.shape)]
+        return (modes[-1:], modes[:-1]) if len(modes) >= STAGED else ([], modes)
+
+    def layout(self, made: Any, name: str | None = None) -> str:
+        """The name of a layout in the text."""
+        text = layout_text(made)
+        number = sum(x.startswith("layout") for x in self.layouts.values())
+        return self.layouts.setdefault(text, name or f"layout{number}")
+
+    # ----------------------------------------------------------------------------- the order of statements
+
+    def body(self, body: Sequence[Statement]) -> None:
+        """The lines of statements in order."""
+        filled: Fill | None = None
+        for s, after in zip(body, (*body[1:], None)):
+            if isinstance(s, Fill) and is_filled_before(s, after) and isinstance(after, Copy) and self._is_one(after):
+                filled = s
+                continue
+            if isinstance(s, Loop):
+                self._begin(s.body)
+                count = self.scalars([s.count])
+                self.put(f"for {s.step} in range({count[0]}):")
+                self._inside(s.body)
+            elif isinstance(s, Either):
+                self._begin(s.inside)
+                self._begin(s.otherwise)
+                self._either(s)
+            elif isinstance(s, Order):
+                self.put(ORDERS[s.word].format(s.pending))
+            elif isinstance(s, Barrier):
+                self.lines += [f"{INDENT * self._depth}block_barrier()"] if self._waits else []
+            else:
+                self.put(f"# {s.line}" if filled is None else f"# {filled.line}, {s.line}")
+                self._statement(s, filled)
+            filled = None
+
+    def _either(self, s: Either) -> None:
+        pairs = self.scalars([x for pair in s.asked for x in pair])
+        self.put(f"if {' and '.join(f'{c} < {n}' for c, n in zip(pairs[::2], pairs[1::2]))}:")
+        self._inside(s.inside)
+        if s.otherwise:
+            self.put("else:")
+            self._inside(s.otherwise)
+
+    def _inside(self, body: Sequence[Statement]) -> None:
+        self._depth, before = self._depth + 1, len(self.lines)
+        self.body(body)
+        if all(x.lstrip().startswith("#") for x in self.lines[before:]):
+            self.put("pass")
+        self._depth -= 1
+
+    def _is_one(self, s: Copy) -> bool:
+        """Whether a copy, and what fills its target before, are one statement of the text."""
+        return not s.atom.asynchronous and not isinstance(self.homes.sides[id(s)]["target"], Argument)
+
+    def _begin(self, body: Sequence[Statement]) -> None:
+        """Zeros for the registers that statements of a loop write, and that are read before, or touched elsewhere."""
+        inside = [*_flat(body)]
+        elsewhere = {x for s in self._statements if not any(s is t for t in inside) for x, _verb in self._touched(s)}
+        written: set[Piece] = set()
+        for s in inside:
+            for piece, verb in self._touched(s):
+                if piece not in self.known and piece not in written and (verb == "reads" or piece in elsewhere):
+                    self._zeros(piece)
+                written |= {piece} if verb == "writes" else set()
+        self.stored |= {x.number for s in inside if isinstance(s, EACH) for x in self._targets(s)}
+
+    def _targets(self, s: Statement) -> list[Memory]:
+        """What a statement writes in shared memory."""
+        target = [*self.homes.sides[id(s)].values()][-1]
+        return [target] if isinstance(target, Memory) else []
+
+    def _touched(self, s: Statement) -> Iterator[tuple[Piece, str]]:
+        """The registers that a statement reads, and those that it writes."""
+        if not isinstance(s, (*EACH, Product)):
+            return
+        sides = self.homes.sides[id(s)]
+        *_others, last = sides
+        for name, x in sides.items():
+            asks = isinstance(s, (Copy, Transform)) and self._asks(s)
+            kept = name != last or isinstance(s, (Axpby, Product)) or asks
+            if isinstance(x, Registers) and kept:
+                yield x.piece, "reads"
+        if isinstance(x := sides["D" if isinstance(s, Product) else last], Registers):
+            yield x.piece, "writes"
+
+    def _asks(self, s: Copy | Transform) -> bool:
+        """Whether a statement leaves elements as they were: which a predicate says, or an argument's end."""
+        return s.where is not None if isinstance(s, Copy) else bool([*self._pairs(s)])
+
+    def _zeros(self, piece: Piece) -> None:
+        tile = self.homes.tiles[piece]
+        self.known.add(piece)
+        kind = TYPES[str(next(t for t in self._tensors() if id(t.data) == piece[0]).dtype)]
+        self.put(f"{self.name(piece)} = gl.zeros({[*tile.shape]}, {kind}, {self.layout_of(tile)})")
+
+    def _tensors(self) -> Iterator[Tensor]:
+        return (x.tensor for s in self._statements if isinstance(s, (*EACH, Product)) for x in operands_of(s).values())
+
+    def name(self, piece: Piece) -> str:
+        """The name of registers."""
+        return self.registers.setdefault(piece, f"r{len(self.registers)}")
+
+    def layout_of(self, tile: Tile) -> str:
+        """The text of a tile's layout."""
+        if tile.whole is None:
+            return self.layout(tile.layout or distributed(tile))
+        whole, axes = tile.whole
+        return "".join(f"gl.SliceLayout({axis}, " for axis in axes) + self.layout_of(whole) + ")" * len(axes)
+
+    # -------------------------------------------------------------------------------------------- integers
+
+    def scalars(self, wanted: Sequence[Any]) -> Any:
+        """The lines that compute integers; gives their texts."""
+        wanted = [self._counted(x) for x in wanted]
+        found = {poly_of(x): x for x in wanted if known(x) is None}
+        if not found:
+            return [str(known(x)) for x in wanted]
+        made = plan(tuple(found.values()), name="kernel")
+        self.bits = max(self.bits, made.integer.bits)
+        if ops_in(made.results) & {"//", "%"}:
+            raise RangeError(
+                f"an offset of {', '.join(map(str, found.values()))}",
+                "offsets of 0 or more",
+                "give sizes facts: at_least=0",
+            )
+        temporaries, results = statements(made, _SYNTAX)
+        names: dict[str, str] = {}
+
+        def renamed(text: str) -> str:
+            return re.sub(r"\bt\d+\b", lambda m: names[m[0]], text)
+
+        for name, text in temporaries:
+            names[name] = self._named(renamed(text))
+        texts = dict(zip(found, map(renamed, results)))
+        return [str(known(x)) if known(x) is not None else texts[poly_of(x)] for x in wanted]
+
+    def _counted(self, x: Any) -> Any:
+        """An integer without what loops count beside their step."""
+        for loop in (s for s in self._statements if isinstance(s, Loop)):
+            for c in loop.counters:
+                if isinstance(x, SymInt) and c.symbol in x.symbols:
+                    steps = (loop.step + c.first) % c.period if c.of is None else None
+                    x = x.at({str(c.symbol): steps if steps is not None else (loop.step + c.first) % c.period})
+        return x
+
+    def symbols(self, tile: Tile) -> tuple[SymInt, ...]:
+        """The names of the coordinates in a tile."""
+        key = self.layout_of(tile), tile.shape
+        number = len(self.indices)
+        return self.indices.setdefault(key, tuple(index(f"i{number}_{d}", n) for d, n in enumerate(tile.shape)))
+
+    # ---------------------------------------------------------------------------------------------- memory
+
+    def _coordinates(self, line: Line, x: Argument, tile: Tile) -> list[Leaf]:
+        """Each integer of the coordinate of a tile's elements in an argument."""
+        indices = self.symbols(tile)
+        return [add(start, as_expression(line, tile, at, indices, x.name)) for start, at in zip(x.starts, x.at)]
+
+    def _offset(self, line: Line, x: Argument, tile: Tile) -> Leaf:
+        layout = self.program.arguments[x.name].layout
+        if not isinstance(layout, Layout):
+            what = f"{x.name} of a swizzled layout in global memory"
+            raise refused(line, what, "shape and stride", "copy it to a plain one")
+        found: Leaf = 0
+        for c, d in zip(self._coordinates(line, x, tile), leaves(layout.stride)):
+            found = add(found, mul(d, c))
+        return found
+
+    def _pairs(self, s: Statement) -> Iterator[tuple[Leaf, Leaf]]:
+        """The comparisons of a statement that are not proved: of its predicate, or of the ends of arguments."""
+        tile = self.homes.tile(s)
+        asked: list[tuple[Argument, Sequence[Any]]] = []
+        if isinstance(s, Copy) and s.where is not None:
+            places = of_argument(self.program, s.line, "a predicate", s.where.coordinates)
+            asked.append((places, [*leaves(s.where.bounds)]))
+        elif not isinstance(s, Copy):
+            for x in self.homes.sides[id(s)].values():
+                if isinstance(x, Argument):
+                    asked.append((x, [*leaves(self.program.arguments[x.name].layout.shape)]))
+        for places, bounds in asked:
+            for c, n in zip(self._coordinates(s.line, places, tile), bounds):
+                if not is_less(c, n):
+                    yield c, n
+
+    def _access(self, s: Statement, tile: Tile) -> Any:
+        """The text of each argument's pointers in a statement, and of its mask; None where all is inside."""
+        sides = {k: x for k, x in self.homes.sides[id(s)].items() if isinstance(x, Argument)}
+        pairs = [*self._pairs(s)]
+        wanted = [self._offset(s.line, x, tile) for x in sides.values()]
+        texts = self.scalars([*wanted, *(x for pair in pairs for x in pair)])
+        offsets, compared = texts[: len(sides)], texts[len(sides) :]
+        pointers = {}
+        for (name, x), of, offset in zip(sides.items(), wanted, offsets):
+            named = {*map(str, of.symbols)} if isinstance(of, SymInt) else set()
+            whole = all(n == 1 or str(i) in named for i, n in zip(self.symbols(tile), tile.shape))
+            more = "" if whole else f" + gl.zeros({[*tile.shape]}, gl.int32, {self.layout_of(tile)})"
+            pointers[name] = x.name if offset == "0" and not more else f"{x.name} + {_as_term(offset)}{more}"
+        asked = dict.fromkeys(f"{c} < {n}" for c, n in zip(compared[::2], compared[1::2]))
+        mask = " & ".join(f"({x})" if len(asked) > 1 else x for x in asked) or None
+        if isinstance(s, Axpby):  # which has both twice
+            pointers = {name: self._named(text) if name == "y" else text for name, text in pointers.items()}
+            mask = self._named(mask) if mask else None
+        return pointers, mask
+
+    def view(self, line: Line, x: Memory, tile: Tile) -> Any:
+        """The lines of the part of shared memory that a tile is; gives its text."""
+        sizes = self._allocated(x.number)[1]
+        text = f"smem{x.number}"
+        if x.stage is not None:
+            (stage,) = self.scalars([x.stage])
+            text += f".index({stage})"
+        box = tile_of(line, (at - at.min() for at in x.at), "a part of shared memory")
+        for d, (at, n) in enumerate(zip(x.at, box.shape)):
+            if n != sizes[d]:
+                self._require_plain(line, x.number)
+                text += f".slice({int(at.min())}, {n}, dim={d})"
+        if not box.same(tile) and len(box.shape) == MATRIX and box.turned.same(tile):
+            return f"{text}.permute((1, 0))"
+        if not box.same(tile):
+            raise refused(
+                line,
+                f"smem{x.number} as another tile",
+                "one tile on both sides",
+                "partition shared memory as the other side is",
+            )
+        return text
+
+    def _require_plain(self, line: Line, number: int) -> None:
+        """Refuse a part of swizzled memory, which Triton's slices are not."""
+        made = shared_layout(number, self.program.shared[number], self._allocated(number)[1])
+        if not isinstance(made, SwizzledSharedLayout) or made.max_phase > 1:
+            what, fix = (
+                f"a part of smem{number}, whose layout is {made.name}",
+                "read the whole tile by one copy, or use another target",
+            )
+            raise refused(line, what, "a part of plain memory: Triton does not slice what is swizzled", fix)
+
+    # ------------------------------------------------------------------------------------------ statements
+
+    def _statement(self, s: Statement, filled: Fill | None) -> None:
+        if isinstance(s, Product):
+            self._product(s)
+        elif isinstance(s, Shuffle):
+            self._shuffle(s)
+        elif isinstance(s, Transform) and _is_reduction([*self.homes.sides[id(s)].values()]):
+            self._reduce(s)
+        else:
+            self._each(s, filled)
+
+    def _each(self, s: Statement, filled: Fill | None) -> None:
+        tile = self.homes.tile(s)
+        pointers, mask = self._access(s, tile)
+        sides, given = self.homes.sides[id(s)], operands_of(s)
+        *sources, target = sides
+        if isinstance(s, Copy) and s.atom.asynchronous:
+            view = self.view(s.line, sides["target"], tile)  # type: ignore[arg-type]
+            if mask and not s.atom.fills_zeros:
+                what = f"the copy {s.atom.name} under a predicate"
+                raise refused(s.line, what, "zeros where it is false", "use ..._ZFILL")
+            self.put(f"begin_copy({view}, {pointers['source']}{f', mask={mask}' if mask else ''})")
+            return
+        names = {}
+        for name in [*sources, *([target] if isinstance(s, Axpby) and s.beta != 0 else [])]:
+            if isinstance(x := sides[name], Argument):
+                other = self._other(s, sides[target], tile, filled) if mask and isinstance(s, Copy) else None
+                masked = f", mask={mask}{f', other={other}' if other else ''}" if mask else ""
+                names[name] = f"gl.load({pointers[name]}{masked})"
+            else:
+                names[name] = self._read(s, x, tile)
+        value = self._value(s, names, given, tile)
+        if isinstance(x := sides[target], Argument):
+            self.put(f"gl.store({pointers[target]}, {value}{f', mask={mask}' if mask else ''})")
+            return
+        kept = mask if not (isinstance(s, Copy) and isinstance(sides["source"], Argument)) else None
+        before = self._other(s, x, tile, filled) if kept else None
+        self._keep(s, x, f"gl.where({kept}, {value}, {before})" if before else value, tile)
+
+    def _other(self, s: Statement, target: Side, tile: Tile, filled: Fill | None) -> Any:
+        """The text of what a target has where a mask does not hold; None for anything."""
+        if filled is not None:
+            return self._number(filled.value, filled.target)
+        if isinstance(target, Registers) and target.piece in self.known:
+            return self.name(target.piece)
+        if isinstance(target, Memory) and target.number in self.stored:
+            view = self.view(s.line, target, tile)
+            return f"{view}.load({self.layout_of(tile)})"
+        return None
+
+    def _read(self, s: Statement, x: Memory | Registers, tile: Tile) -> str:
+        """The text of a tile that is read."""
+        if isinstance(x, Memory):
+            view = self.view(s.line, x, tile)
+            return f"{view}.load({self.layout_of(tile)})"
+        self._zeros(x.piece) if x.piece not in self.known else ()
+        mine = self.homes.tiles[x.piece]
+        if len(x.piece[1]) < count_of([*self.homes.sides[id(s)].values()]):
+            if mine.whole is None or not mine.whole[0].same(tile):
+                what = "registers that stand for those of another tile"
+                raise refused(s.line, what, "one tile", "copy them to others")
+            modes = ", ".join("None" if k in mine.whole[1] else ":" for k in range(len(tile.shape)))
+            return f"{self.name(x.piece)}[{modes}]"
+        self._require_same(s, x, tile)
+        return self.name(x.piece)
+
+    def _require_same(self, s: Statement, x: Registers, tile: Tile) -> None:
+        """Refuse registers that are another tile than the statement's, or are held otherwise."""
+        mine = self.homes.tiles[x.piece]
+        slots = [x.piece[1].index(o) for o in x.at]
+        if not mine.values(slots).same(tile) or self.layout_of(mine) != self.layout_of(tile):
+            what = "registers that are one tile here and another elsewhere"
+            fix = "copy through shared memory"
+            raise refused(s.line, what, "one tile: registers do not change who holds them", fix)
+
+    def _value(self, s: Statement, names: dict[str, str], given: dict[str, Access], tile: Tile) -> str:
+        """The text of the value that a statement writes."""
+        if isinstance(s, Fill):
+            kind = _type(s.target.tensor)
+            return f"gl.full({[*tile.shape]}, {self._number(s.value, s.target)}, {kind}, {self.layout_of(tile)})"
+        if isinstance(s, Copy):
+            return _cast(names["source"], s.source.tensor, str(s.target.tensor.dtype))
+        if isinstance(s, Axpby):
+            a, b = (self._number(x, s.y) for x in (s.alpha, s.beta))
+            first = f"{a} * {names['x']}"
+            if "y" not in names:
+                return first
+            both = f"{first} + {b} * {names['y']}"
+            return f"gl.where({s.beta.name} == 0, {first}, {both})" if isinstance(s.beta, Scalar) else both
+        import numpy as np
+
+        assert isinstance(s, Transform)
+        kind = "float64" if any(str(given[name].tensor.dtype) == "float64" for name in names) else "float32"
+        operands = [_cast(names[name], given[name].tensor, kind) for name in names]
+        operands = [x if re.fullmatch(r"[\w\[\]:, ]+", x) else self._named(x) for x in operands]
+        if kind == "float64" and any(float(np.float32(x)) != x for x in numbers_of(s.value)):
+            fix = "take numbers that float32 has, or another target"
+            what = "a number of float64 among elements"
+            raise refused(s.line, what, "one of float32, as Triton's constants are", fix)
+        made = function_text(s.value, operands, self._named)
+        to = str(s.target.tensor.dtype)
+        made = made if to == kind else f"({made}).to({TYPES[to]})"
+        sides = [*self.homes.sides[id(s)].values()]
+        used = [x for k, x in enumerate(sides[:-1]) if k in operands_in(s.value)]
+        if all(isinstance(x, Registers) and len(x.piece[1]) < count_of(sides) for x in used):
+            everywhere = f"gl.full({[*tile.shape]}, True, gl.int1, {self.layout_of(tile)})"
+            return f"gl.where({everywhere}, {made}, 0.0)"
+        return made
+
+    def _named(self, text: str) -> str:
+        """A name for a text: no other statement has it."""
+        name, self._count = f"e{self._count}", self._count + 1
+        self.put(f"{name} = {text}")
+        return name
+
+    def _keep(self, s: Statement, x: Memory | Registers, value: str, tile: Tile) -> None:
+        """Write a tile to shared memory or registers."""
+        if isinstance(x, Memory):
+            self.stored.add(x.number)
+            self.put(f"{self.view(s.line, x, tile)}.store({value})")
+        else:
+            self._require_same(s, x, tile)
+            self.known.add(x.piece)
+            self.put(f"{self.name(x.piece)} = {value}")
+
+    def _reduce(self, s: Transform) -> None:
+        """A reduction of what each thread has several of."""
+        total, source, _target = self.homes.sides[id(s)].values()
+        f, tile = s.value, self.homes.tile(s)
+        if (
+            f.op not in REDUCTIONS
+            or [x.op for x in f.args] != ["x", "x"]
+            or not isinstance(total, Registers)
+            or not isinstance(source, Registers)
+        ):
+            expected = f"registers by {', '.join(f'numpy.{x}' for x in REDUCTIONS)}"
+            raise refused(s.line, f"a reduction by {f}", expected, "use another function, or target")
+        mine = self.homes.tiles[total.piece]
+        if mine.whole is None or not mine.whole[0].same(tile):
+            raise refused(
+                s.line,
+                "a reduction of what several threads have",
+                "of a thread's own registers",
+                "reduce, then shuffle_xor",
+            )
+        self._require_same(s, source, tile)
+        (text,), wide = (
+            [self.name(source.piece)],
+            "float32" if str(s.target.tensor.dtype) == "float16" else str(s.target.tensor.dtype),
+        )
+        text = _cast(text, s.operands["1"].tensor, wide)
+        for axis in reversed(mine.whole[1]):
+            text = f"{REDUCTIONS[f.op]}({text}, {axis})"
+        self._zeros(total.piece) if total.piece not in self.known else ()
+        made = FUNCTIONS[f.op].format(_cast(self.name(total.piece), s.target.tensor, wide), text)
+        made = made if wide == str(s.target.tensor.dtype) else f"({made}).to(gl.float16)"
+        self.put(f"{self.name(total.piece)} = {made}")
+
+    def _shuffle(self, s: Shuffle) -> None:
+        """A shuffle: along each mode of the tile in which the other thread's coordinate differs."""
+        tile = self.homes.tile(s)
+        source, target = self.homes.sides[id(s)].values()
+        assert isinstance(source, Registers)
+        assert isinstance(target, Registers)
+        self._zeros(source.piece) if source.piece not in self.known else ()
+        self._require_same(s, source, tile)
+        text = self.name(source.piece)
+        for d, (at, i) in enumerate(zip(tile.at, self.symbols(tile))):
+            change = int(at[s.mask, 0] ^ at[0, 0])
+            if change:
+                zeros = f"gl.zeros({[*tile.shape]}, gl.int32, {self.layout_of(tile)})"
+                text = f"gl.gather({text}, ({i} ^ {change}) + {zeros}, {d})"
+        self._require_same(s, target, tile)
+        self.known.add(target.piece)
+        self.put(f"{self.name(target.piece)} = {text}")
+
+    def _product(self, s: Product) -> None:
+        sides, found = self.homes.sides[id(s)], self.homes.products[id(s)]
+        texts = []
+        for name, tile in (("A", found.a), ("B", found.b)):
+            x = sides[name]
+            if isinstance(x, Registers):
+                self._zeros(x.piece) if x.piece not in self.known else ()
+                texts.append(self.name(x.piece))
+            else:
+                view = self.view(s.line, x, tile)  # type: ignore[arg-type]
+                texts.append(f"{view}.load({self.layout_of(tile)})")
+        c, d = sides["C"], sides["D"]
+        assert isinstance(c, Registers)
+        assert isinstance(d, Registers)
+        self._zeros(c.piece) if c.piece not in self.known else ()
+        word = "mma_v2"
+        if isinstance(found.c.layout, BlockedLayout):
+            word = "gl.dot_fma"
+            kind = str(s.operands["C"].tensor.dtype)
+            texts = [_cast(text, s.operands[name].tensor, kind) for text, name in zip(texts, "AB")]
+        self.known.add(d.piece)
+        self.put(f"{self.name(d.piece)} = {word}({', '.join(texts)}, {self.name(c.piece)})")
+
+    def _number(self, x: int | float | Scalar, access: Access) -> str:
+        """A number, or a scalar argument, as a value of an element type."""
+        if isinstance(x, Scalar):
+            return f"{x.name}.to({_type(access.tensor)})" if str(access.tensor.dtype) == "float16" else x.name
+        return literal(x) if access.tensor.dtype.kind == "f" else str(int(x))
+
+
+def _is_reduction(sides: Sequence[Side]) -> bool:
+    """Whether the first of a statement's operands, which is the last one too, has fewer elements than another."""
+    return len(sides) > 1 and count_of(sides[:1]) < count_of(sides) and sides[0] == sides[-1]
+
+
+def _is_read_and_written(program: Program) -> bool:
+    """Whether some statement reads an argument that another one writes."""
+    found: dict[tuple[str | None, str], set[int]] = {}
+    for s in program.statements():
+        for verb, access in accesses(s):
+            found.setdefault((program.argument_of(access.tensor), verb), set()).add(id(s))
+    names = {name for name, _verb in found if name is not None}
+    both = ((found.get((name, "writes"), set()), found.get((name, "reads"), set())) for name in names)
+    return any(writes and reads - writes for writes, reads in both)
+
+
+def _arange(layout: str, shape: Sequence[int], d: int) -> str:
+    """The coordinate along a mode of a tile, of the tile's rank."""
+    rank = len(shape)
+    for axis in reversed([k for k in range(rank) if k != d]):
+        layout = f"gl.SliceLayout({axis}, {layout})"
+    modes = ", ".join(":" if k == d else "None" for k in range(rank))
+    return f"gl.arange(0, {shape[d]}, {layout})" + (f"[{modes}]" if rank > 1 else "")
+
+
+def _flat(body: Sequence[Statement]) -> Iterator[Statement]:
+    for s in body:
+        yield s
+        if isinstance(s, Loop):
+            yield from _flat(s.body)
+        elif isinstance(s, Either):
+            yield from _flat((*s.inside, *s.otherwise))
+
+
+def _type(t: Tensor) -> str:
+    return TYPES[str(t.dtype)]
+
+
+def _cast(text: str, t: Tensor, kind: str) -> str:
+    return text if str(t.dtype) == kind else f"{text}.to({TYPES[kind]})"
+
+
+def _as_term(text: str) -> str:
+    return text if re.fullmatch(r"\w+", text) else f"({text})"
