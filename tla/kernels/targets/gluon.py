@@ -23,7 +23,8 @@ from ..program import Barrier, Either, Loop, Product, Program
 from ..source import Parts, Source, shared_bytes
 from ..tiles import WARP, refused
 from ..trace import sizes_of
-from .gluon_statements import INDENT, ORDERS, Writer
+from .gluon_statements import ORDERS, Writer
+from .gluon_tiles import INDENT
 
 _WORDS = {
     *keyword.kwlist,

@@ -11,24 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...codegen.expressions.graph import ops_in
-from ...codegen.expressions.plan import plan
-from ...codegen.expressions.target import Syntax, statements
-from ...codegen.indices.python import SYNTAX
-from ...core.errors import RangeError
-from ...core.int_tuple import leaves, product_each, size
-from ...core.ints import Leaf, known
-from ...core.layout import Layout
-from ...core.leaf_arithmetic import add, mul
-from ...linear.triton import BlockedLayout, SwizzledSharedLayout
-from ...symbolic import SymInt, index
-from ...symbolic.facts import symbols_in
-from ...symbolic.symint import poly_of
+from ...core.int_tuple import leaves
+from ...core.ints import Leaf
+from ...linear.triton import BlockedLayout
+from ...symbolic import SymInt
 from ...tensors.tensor import Tensor
 from ..bounds import is_less
 from ..elements import Scalar
 from ..homes import EACH, Homes, count_of, operands_of
-from ..lines import Line
 from ..program import (
     Access,
     Axpby,
@@ -45,80 +35,25 @@ from ..program import (
     Transform,
     accesses,
 )
-from ..tiles import STAGED, Argument, Memory, Piece, Registers, Side, Tile, as_expression, of_argument, refused, tile_of
-from ..trace import sizes_of
+from ..tiles import Argument, Memory, Piece, Registers, Side, Tile, of_argument, refused
 from ..whole_tiles import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
-from .gluon_layouts import MATRIX, distributed, layout_text, shared_layout
+from .gluon_tiles import INDENT, TYPES, Tiles, type_of
 
-#: numpy's type -> Gluon's.
-TYPES = {f"{kind}{bits}": f"gl.{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
-TYPES |= {f"float{bits}": f"gl.float{bits}" for bits in (16, 32, 64)}
 #: The words that order asynchronous copies.
 ORDERS = {"cp_async_fence": "async_copy.commit_group()", "cp_async_wait": "async_copy.wait_group({})"}
-_SYNTAX: Syntax = {**SYNTAX, "min": (99, "gl.minimum({}, {})"), "max": (99, "gl.maximum({}, {})")}
-INDENT = "    "
 
 
-class Writer:
+class Writer(Tiles):
     """The text of a program's statements."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self.homes = program, Homes(program)
-        self.layouts: dict[str, str] = {}
-        self.indices: dict[tuple[str, tuple[int, ...]], tuple[SymInt, ...]] = {}
+        super().__init__(program)
+        self.homes = Homes(program)
         self.registers: dict[Piece, str] = {}
         self.known: set[Piece] = set()
         self.stored: set[int] = set()
-        self.bits, self._count = 32, 0
-        self.lines: list[str] = []
-        self._depth = 0
         self._waits = _is_read_and_written(program)
-        self._statements = [*program.statements()]
-
-    def put(self, line: str) -> None:
-        """Add a line to the text."""
-        self.lines.append(INDENT * self._depth + line)
-
-    # ------------------------------------------------------------------------------- around the statements
-
-    def prologue(self) -> Iterator[str]:
-        """The lines before the statements: layouts, blocks, sizes, coordinates, shared memory."""
-        wide, words = self.bits > 32, {*re.findall(r"\w+", "\n".join(self.lines))}
-        memory = [*self._allocations()]
-        yield from (f"{name}: gl.constexpr = {text}" for text, name in self.layouts.items())
-        for k in range(len(self.program.grid)):
-            if f"bid{k}" in words:
-                yield f"bid{k} = gl.program_id({k}){'.to(gl.int64)' if wide else ''}"
-        for n in sizes_of(self.program):
-            unit = next(iter(symbols_in(poly_of(n)))).unit
-            if str(n) in words and wide:
-                yield f"{n} = gl.to_tensor({n}).to(gl.int64)"
-            if str(n) in words and unit > 1:
-                yield f"{n} = {n} // {unit} * {unit}  # {unit} divides it, as the launch has seen"
-        for (layout, shape), symbols in self.indices.items():
-            used = [d for d, i in enumerate(symbols) if str(i) in words]
-            yield from (f"{symbols[d]} = {_arange(layout, shape, d)}{'.to(gl.int64)' if wide else ''}" for d in used)
-        yield from (line for line in memory if line.split(" ", 1)[0] in words)
-
-    def _allocations(self) -> Iterator[str]:
-        for k, t in enumerate(self.program.shared):
-            stages, kept = self._allocated(k)
-            layout = self.layout(shared_layout(k, t, kept), f"shared{k}")
-            yield f"smem{k} = gl.allocate_shared_memory({_type(t)}, {[*stages, *kept]}, {layout})"
-
-    def _allocated(self, number: int) -> tuple[list[int], list[int]]:
-        """The number of stages of a tensor in shared memory, where it has some, and the extents of one."""
-        modes = [int(size(m)) for m in product_each(self.program.shared[number].layout.shape)]
-        return (modes[-1:], modes[:-1]) if len(modes) >= STAGED else ([], modes)
-
-    def layout(self, made: Any, name: str | None = None) -> str:
-        """The name of a layout in the text."""
-        text = layout_text(made)
-        number = sum(x.startswith("layout") for x in self.layouts.values())
-        return self.layouts.setdefault(text, name or f"layout{number}")
-
-    # ----------------------------------------------------------------------------- the order of statements
 
     def body(self, body: Sequence[Statement]) -> None:
         """The lines of statements in order."""
@@ -139,7 +74,7 @@ class Writer:
             elif isinstance(s, Order):
                 self.put(ORDERS[s.word].format(s.pending))
             elif isinstance(s, Barrier):
-                self.lines += [f"{INDENT * self._depth}block_barrier()"] if self._waits else []
+                self.lines += [f"{INDENT * self.depth}block_barrier()"] if self._waits else []
             else:
                 self.put(f"# {s.line}" if filled is None else f"# {filled.line}, {s.line}")
                 self._statement(s, filled)
@@ -154,11 +89,11 @@ class Writer:
             self._inside(s.otherwise)
 
     def _inside(self, body: Sequence[Statement]) -> None:
-        self._depth, before = self._depth + 1, len(self.lines)
+        self.depth, before = self.depth + 1, len(self.lines)
         self.body(body)
         if all(x.lstrip().startswith("#") for x in self.lines[before:]):
             self.put("pass")
-        self._depth -= 1
+        self.depth -= 1
 
     def _is_one(self, s: Copy) -> bool:
         """Whether a copy, and what fills its target before, are one statement of the text."""
@@ -167,7 +102,7 @@ class Writer:
     def _begin(self, body: Sequence[Statement]) -> None:
         """Zeros for the registers that statements of a loop write, and that are read before, or touched elsewhere."""
         inside = [*_flat(body)]
-        elsewhere = {x for s in self._statements if not any(s is t for t in inside) for x, _verb in self._touched(s)}
+        elsewhere = {x for s in self.statements if not any(s is t for t in inside) for x, _verb in self._touched(s)}
         written: set[Piece] = set()
         for s in inside:
             for piece, verb in self._touched(s):
@@ -206,77 +141,11 @@ class Writer:
         self.put(f"{self.name(piece)} = gl.zeros({[*tile.shape]}, {kind}, {self.layout_of(tile)})")
 
     def _tensors(self) -> Iterator[Tensor]:
-        return (x.tensor for s in self._statements if isinstance(s, (*EACH, Product)) for x in operands_of(s).values())
+        return (x.tensor for s in self.statements if isinstance(s, (*EACH, Product)) for x in operands_of(s).values())
 
     def name(self, piece: Piece) -> str:
         """The name of registers."""
         return self.registers.setdefault(piece, f"r{len(self.registers)}")
-
-    def layout_of(self, tile: Tile) -> str:
-        """The text of a tile's layout."""
-        if tile.whole is None:
-            return self.layout(tile.layout or distributed(tile))
-        whole, axes = tile.whole
-        return "".join(f"gl.SliceLayout({axis}, " for axis in axes) + self.layout_of(whole) + ")" * len(axes)
-
-    # -------------------------------------------------------------------------------------------- integers
-
-    def scalars(self, wanted: Sequence[Any]) -> Any:
-        """The lines that compute integers; gives their texts."""
-        wanted = [self._counted(x) for x in wanted]
-        found = {poly_of(x): x for x in wanted if known(x) is None}
-        if not found:
-            return [str(known(x)) for x in wanted]
-        made = plan(tuple(found.values()), name="kernel")
-        self.bits = max(self.bits, made.integer.bits)
-        if ops_in(made.results) & {"//", "%"}:
-            raise RangeError(
-                f"an offset of {', '.join(map(str, found.values()))}",
-                "offsets of 0 or more",
-                "give sizes facts: at_least=0",
-            )
-        temporaries, results = statements(made, _SYNTAX)
-        names: dict[str, str] = {}
-
-        def renamed(text: str) -> str:
-            return re.sub(r"\bt\d+\b", lambda m: names[m[0]], text)
-
-        for name, text in temporaries:
-            names[name] = self._named(renamed(text))
-        texts = dict(zip(found, map(renamed, results)))
-        return [str(known(x)) if known(x) is not None else texts[poly_of(x)] for x in wanted]
-
-    def _counted(self, x: Any) -> Any:
-        """An integer without what loops count beside their step."""
-        for loop in (s for s in self._statements if isinstance(s, Loop)):
-            for c in loop.counters:
-                if isinstance(x, SymInt) and c.symbol in x.symbols:
-                    steps = (loop.step + c.first) % c.period if c.of is None else None
-                    x = x.at({str(c.symbol): steps if steps is not None else (loop.step + c.first) % c.period})
-        return x
-
-    def symbols(self, tile: Tile) -> tuple[SymInt, ...]:
-        """The names of the coordinates in a tile."""
-        key = self.layout_of(tile), tile.shape
-        number = len(self.indices)
-        return self.indices.setdefault(key, tuple(index(f"i{number}_{d}", n) for d, n in enumerate(tile.shape)))
-
-    # ---------------------------------------------------------------------------------------------- memory
-
-    def _coordinates(self, line: Line, x: Argument, tile: Tile) -> list[Leaf]:
-        """Each integer of the coordinate of a tile's elements in an argument."""
-        indices = self.symbols(tile)
-        return [add(start, as_expression(line, tile, at, indices, x.name)) for start, at in zip(x.starts, x.at)]
-
-    def _offset(self, line: Line, x: Argument, tile: Tile) -> Leaf:
-        layout = self.program.arguments[x.name].layout
-        if not isinstance(layout, Layout):
-            what = f"{x.name} of a swizzled layout in global memory"
-            raise refused(line, what, "shape and stride", "copy it to a plain one")
-        found: Leaf = 0
-        for c, d in zip(self._coordinates(line, x, tile), leaves(layout.stride)):
-            found = add(found, mul(d, c))
-        return found
 
     def _pairs(self, s: Statement) -> Iterator[tuple[Leaf, Leaf]]:
         """The comparisons of a statement that are not proved: of its predicate, or of the ends of arguments."""
@@ -290,7 +159,7 @@ class Writer:
                 if isinstance(x, Argument):
                     asked.append((x, [*leaves(self.program.arguments[x.name].layout.shape)]))
         for places, bounds in asked:
-            for c, n in zip(self._coordinates(s.line, places, tile), bounds):
+            for c, n in zip(self.coordinates(s.line, places, tile), bounds):
                 if not is_less(c, n):
                     yield c, n
 
@@ -298,7 +167,7 @@ class Writer:
         """The text of each argument's pointers in a statement, and of its mask; None where all is inside."""
         sides = {k: x for k, x in self.homes.sides[id(s)].items() if isinstance(x, Argument)}
         pairs = [*self._pairs(s)]
-        wanted = [self._offset(s.line, x, tile) for x in sides.values()]
+        wanted = [self.offset(s.line, x, tile) for x in sides.values()]
         texts = self.scalars([*wanted, *(x for pair in pairs for x in pair)])
         offsets, compared = texts[: len(sides)], texts[len(sides) :]
         pointers = {}
@@ -310,44 +179,9 @@ class Writer:
         asked = dict.fromkeys(f"{c} < {n}" for c, n in zip(compared[::2], compared[1::2]))
         mask = " & ".join(f"({x})" if len(asked) > 1 else x for x in asked) or None
         if isinstance(s, Axpby):  # which has both twice
-            pointers = {name: self._named(text) if name == "y" else text for name, text in pointers.items()}
-            mask = self._named(mask) if mask else None
+            pointers = {name: self.named(text) if name == "y" else text for name, text in pointers.items()}
+            mask = self.named(mask) if mask else None
         return pointers, mask
-
-    def view(self, line: Line, x: Memory, tile: Tile) -> Any:
-        """The lines of the part of shared memory that a tile is; gives its text."""
-        sizes = self._allocated(x.number)[1]
-        text = f"smem{x.number}"
-        if x.stage is not None:
-            (stage,) = self.scalars([x.stage])
-            text += f".index({stage})"
-        box = tile_of(line, (at - at.min() for at in x.at), "a part of shared memory")
-        for d, (at, n) in enumerate(zip(x.at, box.shape)):
-            if n != sizes[d]:
-                self._require_plain(line, x.number)
-                text += f".slice({int(at.min())}, {n}, dim={d})"
-        if not box.same(tile) and len(box.shape) == MATRIX and box.turned.same(tile):
-            return f"{text}.permute((1, 0))"
-        if not box.same(tile):
-            raise refused(
-                line,
-                f"smem{x.number} as another tile",
-                "one tile on both sides",
-                "partition shared memory as the other side is",
-            )
-        return text
-
-    def _require_plain(self, line: Line, number: int) -> None:
-        """Refuse a part of swizzled memory, which Triton's slices are not."""
-        made = shared_layout(number, self.program.shared[number], self._allocated(number)[1])
-        if not isinstance(made, SwizzledSharedLayout) or made.max_phase > 1:
-            what, fix = (
-                f"a part of smem{number}, whose layout is {made.name}",
-                "read the whole tile by one copy, or use another target",
-            )
-            raise refused(line, what, "a part of plain memory: Triton does not slice what is swizzled", fix)
-
-    # ------------------------------------------------------------------------------------------ statements
 
     def _statement(self, s: Statement, filled: Fill | None) -> None:
         if isinstance(s, Product):
@@ -426,7 +260,7 @@ class Writer:
     def _value(self, s: Statement, names: dict[str, str], given: dict[str, Access], tile: Tile) -> str:
         """The text of the value that a statement writes."""
         if isinstance(s, Fill):
-            kind = _type(s.target.tensor)
+            kind = type_of(s.target.tensor)
             return f"gl.full({[*tile.shape]}, {self._number(s.value, s.target)}, {kind}, {self.layout_of(tile)})"
         if isinstance(s, Copy):
             return _cast(names["source"], s.source.tensor, str(s.target.tensor.dtype))
@@ -442,12 +276,12 @@ class Writer:
         assert isinstance(s, Transform)
         kind = "float64" if any(str(given[name].tensor.dtype) == "float64" for name in names) else "float32"
         operands = [_cast(names[name], given[name].tensor, kind) for name in names]
-        operands = [x if re.fullmatch(r"[\w\[\]:, ]+", x) else self._named(x) for x in operands]
+        operands = [x if re.fullmatch(r"[\w\[\]:, ]+", x) else self.named(x) for x in operands]
         if kind == "float64" and any(float(np.float32(x)) != x for x in numbers_of(s.value)):
             fix = "take numbers that float32 has, or another target"
             what = "a number of float64 among elements"
             raise refused(s.line, what, "one of float32, as Triton's constants are", fix)
-        made = function_text(s.value, operands, self._named)
+        made = function_text(s.value, operands, self.named)
         to = str(s.target.tensor.dtype)
         made = made if to == kind else f"({made}).to({TYPES[to]})"
         sides = [*self.homes.sides[id(s)].values()]
@@ -456,12 +290,6 @@ class Writer:
             everywhere = f"gl.full({[*tile.shape]}, True, gl.int1, {self.layout_of(tile)})"
             return f"gl.where({everywhere}, {made}, 0.0)"
         return made
-
-    def _named(self, text: str) -> str:
-        """A name for a text: no other statement has it."""
-        name, self._count = f"e{self._count}", self._count + 1
-        self.put(f"{name} = {text}")
-        return name
 
     def _keep(self, s: Statement, x: Memory | Registers, value: str, tile: Tile) -> None:
         """Write a tile to shared memory or registers."""
@@ -550,7 +378,7 @@ class Writer:
     def _number(self, x: int | float | Scalar, access: Access) -> str:
         """A number, or a scalar argument, as a value of an element type."""
         if isinstance(x, Scalar):
-            return f"{x.name}.to({_type(access.tensor)})" if str(access.tensor.dtype) == "float16" else x.name
+            return f"{x.name}.to({type_of(access.tensor)})" if str(access.tensor.dtype) == "float16" else x.name
         return literal(x) if access.tensor.dtype.kind == "f" else str(int(x))
 
 
@@ -570,15 +398,6 @@ def _is_read_and_written(program: Program) -> bool:
     return any(writes and reads - writes for writes, reads in both)
 
 
-def _arange(layout: str, shape: Sequence[int], d: int) -> str:
-    """The coordinate along a mode of a tile, of the tile's rank."""
-    rank = len(shape)
-    for axis in reversed([k for k in range(rank) if k != d]):
-        layout = f"gl.SliceLayout({axis}, {layout})"
-    modes = ", ".join(":" if k == d else "None" for k in range(rank))
-    return f"gl.arange(0, {shape[d]}, {layout})" + (f"[{modes}]" if rank > 1 else "")
-
-
 def _flat(body: Sequence[Statement]) -> Iterator[Statement]:
     for s in body:
         yield s
@@ -586,10 +405,6 @@ def _flat(body: Sequence[Statement]) -> Iterator[Statement]:
             yield from _flat(s.body)
         elif isinstance(s, Either):
             yield from _flat((*s.inside, *s.otherwise))
-
-
-def _type(t: Tensor) -> str:
-    return TYPES[str(t.dtype)]
 
 
 def _cast(text: str, t: Tensor, kind: str) -> str:
