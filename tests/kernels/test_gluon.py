@@ -41,7 +41,6 @@ REFUSED = {
     ("sgemm_sm80", "gemm_tn"): "a part of smem0, whose layout is SharedLinearLayout",
     ("gemm_atoms", "mfma"): "the instruction v_mfma_f32_32x32x8_f16",
     ("gemm_cpu", "avx2_nn"): "768 elements of a thread, in Gluon",
-    ("wgmma_sm90", "gemm_tn"): "the statement fence_view_async_shared",
     ("wgmma_tma_sm90", "gemm_tn"): "the statement initialize_barrier",
     ("mma_sm100", "gemm_tn"): "the statement initialize_barrier",
     ("mma_tma_sm100", "gemm_tn"): "the statement initialize_barrier",
@@ -88,6 +87,8 @@ def test_transposes_equal_numpy(variant, tmp_path):
         d = np.zeros((n, m), np.float32)
         call(m, n, s, d)
         assert (s.T == d).all(), (m, n)
+    call(32, 32, s := drawn(rng, (32, 32)), np.zeros_like(s))
+    assert call.wavefronts == 64 or variant == "padded"  # of 32 rows, and of 32 columns
 
 
 def test_packed_tiles_equal_numpy(tmp_path):
@@ -144,6 +145,14 @@ def test_a_product_by_tensor_cores_has_the_instructions_of_the_kernel_and_equals
     assert counts == {"mma.sync": 128, "ldmatrix": 32, "cp.async.cg": 48, "bar.sync": 1}
     for m, n, k in [(1, 1, 8), (129, 5, 136), (5, 3, 0), *numbers(0, 200, 3, 5)]:
         assert product(call, "gemm_tn", m, n, k // 8 * 8, rng, np.float16), (m, n, k)
+
+
+@pytest.mark.parametrize("variant", ["gemm_tn", *(["gemm_nt"] if NIGHT else [])])
+def test_a_product_of_a_warpgroup_equals_numpy(variant, tmp_path):
+    call, rng = launched("wgmma_sm90", variant, tmp_path, "sm_90"), np.random.default_rng(1)
+    assert call.ptx.count("wgmma.mma_async") == 16
+    for m, n, k in [(8, 8, 8), (136, 8, 136), *numbers(0, 200, 3, 6)]:
+        assert product(call, variant, *(x // 8 * 8 for x in (m, n, k)), rng, np.float16), (m, n, k)
 
 
 @pytest.mark.skipif(not NIGHT, reason="by night")

@@ -51,7 +51,7 @@ class Launched:
     def __getitem__(self, grid):
         def launch(*arguments, num_warps):
             assert 32 * num_warps == self.source.block
-            ptx_kernels.run(self.ptx, grid, self.source.block, arguments)
+            self.wavefronts = ptx_kernels.run(self.ptx, grid, self.source.block, arguments)
 
         return launch
 

@@ -23,11 +23,13 @@ _COMPARE = {
 
 
 def run(text, grid, threads, arguments):
-    """Execute PTX for every block of a grid; arrays among the arguments are written in place."""
-    statements, labels, shared = _parsed(text)
-    blocks = np.indices(grid).reshape(len(grid), -1).T
-    for block in blocks:
-        Kernel(threads, arguments, block, shared).execute(statements, labels)
+    """Execute PTX for every block of a grid, writing the arrays among the arguments in place; the wavefronts of shared memory."""
+    (statements, labels, shared), wavefronts = _parsed(text), 0
+    for at in np.indices(grid).reshape(len(grid), -1).T:
+        block = Kernel(threads, arguments, at, shared)
+        block.execute(statements, labels)
+        wavefronts += block.wavefronts
+    return wavefronts
 
 
 def _parsed(text):
@@ -185,6 +187,12 @@ class Kernel(ptx.Block):
         with np.errstate(all="ignore"):
             self._put_float(operands[0], f(*(x.astype(np.float64) for x in self._floats(kind, operands[1:]))), kind)
 
+    def do_mov(self, kind, operands):
+        if kind == ["pred"]:
+            self.values[operands[0]] = self.get(operands[1]) != 0
+        else:
+            super().do_mov(kind, operands)
+
     def do_add(self, kind, operands):
         self._float_operation(np.add, kind, operands) if kind[-1][0] == "f" else super().do_add(kind, operands)
 
@@ -283,6 +291,41 @@ class Kernel(ptx.Block):
             words = np.ascontiguousarray(sums.astype(np.float16)).view(np.uint32)
             for k, name in enumerate(_names(operands[0])):
                 self.put(name, words[:, k], ["b32"])
+
+    def do_fence(self, kind, operands):
+        """What threads wrote is seen at once."""
+
+    def do_wgmma(self, kind, operands):
+        """wgmma of halves, whose operands of 128 bytes' swizzle are read at once; the manual's tables of descriptors and of D."""
+        if kind[0] in ("fence", "commit_group", "wait_group"):
+            return
+        found = re.fullmatch(r"m64n(\d+)k16", kind[3])
+        assert (kind[:3], kind[-3:]) == (["mma_async", "sync", "aligned"], ["f16"] * 3), kind
+        d, a, b, adds, *signs = operands
+        assert (signs[:2], self.get(adds).all()) == (["1", "1"], True), operands
+        a, b = (self._described(x, rows, mn == "1") for x, rows, mn in zip((a, b), (64, int(found[1])), signs[2:]))
+        words = np.stack([self.get(name) for name in _names(d)], -1).astype(np.uint32)
+        before = np.ascontiguousarray(words).view(np.float16)
+        j, t = np.arange(before.shape[1])[None, :], np.arange(self.threads)[:, None]
+        assert self.threads == 128, "one warpgroup"
+        row, column = t // 32 * 16 + t % 32 // 4 + j // 2 % 2 * 8, j // 4 * 8 + t % 4 * 2 + j % 2
+        sums = (before + (a @ b.T)[row, column]).astype(np.float16)
+        for k, name in enumerate(_names(d)):
+            self.put(name, np.ascontiguousarray(sums).view(np.uint32)[:, k], ["b32"])
+
+    def _described(self, name, rows, mn):
+        """A matrix (rows, 16) of halves by its descriptor; mn: whether rows are contiguous, not k."""
+        value = self.get(name)
+        assert (value == value[0]).all(), "one descriptor"
+        assert int(value[0]) >> 62 == 1, "128 bytes' swizzle"
+        start, lbo, sbo = ((int(value[0]) >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
+        i, k = np.arange(rows)[:, None], np.arange(16)[None, :]
+        if mn:
+            place = start + i % 64 * 2 + i // 64 * lbo + k % 8 * 128 + k // 8 * sbo
+        else:
+            place = start + i % 8 * 128 + i // 8 * sbo + k * 2
+        place ^= (place >> 7 & 7) << 4
+        return self.shared.view(np.float16)[place // 2].astype(np.float64)
 
     def _halves(self, text):
         words = np.stack([self.get(name) for name in _names(text)], -1).astype(np.uint32)

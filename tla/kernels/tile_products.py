@@ -68,7 +68,9 @@ def of_tiles(s: Product, a: Tile, b: Tile) -> Operands:
         raise refused(line, f"a product of {a.shape[1]} along K", f"{_LEAST} at least, as Triton's dot has it", fix)
     layout = _accumulator(s, c)
     width = 0 if isinstance(layout, BlockedLayout) else WARP // mma.atom.element("A").bits
-    turned = Tile(b.shape[::-1], b.at[::-1], DotOperandLayout(1, layout, width))
+    if by_descriptors(s):
+        return Operands(a, b.turned, c._replace(layout=layout))
+    turned = b.turned._replace(layout=DotOperandLayout(1, layout, width))
     return Operands(a._replace(layout=DotOperandLayout(0, layout, width)), turned, c._replace(layout=layout))
 
 
@@ -121,11 +123,22 @@ def _accumulator(s: Product, c: Tile) -> Any:
                 "lay the threads out in one order",
             )
         return found
-    if not atom.instruction.startswith("mma.sync") or shape[:2] != _MMA or atom.sparsity or atom.val_SF:
-        fix = "use an SM80 instruction of 16 by 8, or UniversalFMA; or another target"
-        raise refused(s.line, f"the instruction {atom.name}", "a product of mma.sync, 16 by 8, or multiply-adds", fix)
     warps = [int(size(s.step.mma.thr_layout_vmnk[k])) for k in (1, 2)]
+    of_warpgroups = by_descriptors(s)
+    if (not of_warpgroups and shape[:2] != _MMA) or not atom.instruction.startswith(("mma.sync", "wgmma")):
+        fix = "use an SM80 instruction of 16 by 8, SM90's of operands in shared memory, or UniversalFMA"
+        raise refused(s.line, f"the instruction {atom.name}", "a product of mma.sync, wgmma, or multiply-adds", fix)
+    if atom.sparsity or atom.val_SF:
+        raise refused(s.line, f"the instruction {atom.name}", "dense operands", "use another target")
+    if of_warpgroups:
+        return NVMMADistributedLayout([3, 0], [4 * warps[0], warps[1]], [16, shape[1], shape[2]])
     return NVMMADistributedLayout([2, 0], warps, [*_MMA])
+
+
+def by_descriptors(s: Product) -> bool:
+    """Whether a product is a warpgroup's, whose operands are both in shared memory."""
+    atom = s.step.mma.atom
+    return atom.instruction.startswith("wgmma") and {atom.memory(x) for x in "AB"} == {"smem"}
 
 
 def blocked(line: Line, tile: Tile) -> BlockedLayout | None:

@@ -48,6 +48,9 @@ _MODULES = {
         'begin_copy = getattr(async_copy, "async_load", async_copy.async_copy_global_to_shared)',
     ],
     "async_copy": ["from triton.experimental.gluon.language.nvidia.ampere import async_copy"],
+    "warpgroup_mma(": ["from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma"],
+    "warpgroup_mma_wait": ["from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_wait"],
+    "fence_async_shared": ["from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared"],
     "mma_v2": ["from triton.experimental.gluon.language.nvidia.ampere import mma_v2"],
     "block_barrier": ['block_barrier = getattr(gl, "barrier", None) or gl.thread_barrier  # its names, then and now'],
     "libdevice": ["from triton.language.extra import libdevice"],
@@ -119,7 +122,7 @@ def _require(p: Program, order: Sequence[str]) -> None:
     for s in p.statements():
         word = getattr(s, "word", type(s).__name__)
         if not isinstance(s, (*EACH, Product, Barrier, Loop, Either)) and word not in ORDERS:
-            fix = "load tiles by cp.async or by copies, multiply by mma.sync; or use target 'cuda'"
+            fix = "load tiles by cp.async or by copies, multiply by mma.sync or wgmma; or use target 'cuda'"
             raise refused(
                 s.line,
                 f"the statement {word}",

@@ -5,6 +5,7 @@ Source: triton.experimental.gluon.language of Triton 3.9.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from ...core.errors import LeafTypeError
 from ...linear import bits
 from ...linear.building import unpack
-from ...linear.triton import DistributedLinearLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
+from ...linear.triton import DistributedLinearLayout, NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
 from ...tensors.tensor import Tensor
 from ...tensors.transfer import all_offsets
 from ..lines import Line
@@ -43,8 +44,11 @@ def distributed(tile: Tile) -> Any:
     return DistributedLinearLayout(registers, bases["lane"], bases["warp"], (), tile.shape)
 
 
-def shared_layout(number: int, t: Tensor, sizes: Sequence[int]) -> Any:
-    """The layout of a tensor in shared memory: a plain one, a swizzle, any linear one, or a padded one."""
+def shared_layout(number: int, t: Tensor, sizes: Sequence[int], *, described: bool) -> Any:
+    """The layout of a tensor in shared memory: a plain one, a swizzle, any linear one, or a padded one.
+
+    described   whether instructions read it by descriptors, which tell it as NVMMASharedLayout
+    """
     import numpy as np
 
     offsets = all_offsets(t).ravel(order="F")[: math.prod(sizes)]
@@ -56,14 +60,25 @@ def shared_layout(number: int, t: Tensor, sizes: Sequence[int]) -> Any:
         found = bits.inverse(columns, bits.log2(count))
         if found is not None and (xors(columns) == offsets).all():
             names = tuple((f"dim{d}", n) for d, n in enumerate(sizes))
-            return _named_shared(SharedLinearLayout([unpack(x, names) for x in found]), sizes)
-        if len(sizes) == MATRIX and (made := _padded(strides, sizes, order)) is not None:
+            made = SharedLinearLayout([unpack(x, names) for x in found])
+            return _described(made, sizes, t) if described else _named_shared(made, sizes)
+        if len(sizes) == MATRIX and (padded := _padded(strides, sizes, order)) is not None:
             grid = np.indices(sizes).reshape(len(sizes), -1, order="F")
             if np.array_equal(np.asarray(strides) @ grid, offsets):
-                return made
+                return padded
     what = f"smem{number} of the layout {t.layout}"
     expected = "a layout that is linear over bits, or whose rows are padded by a power of two"
     raise LeafTypeError(f"{what}, in Gluon", expected, "swizzle it, or use another target")
+
+
+def _described(made: SharedLinearLayout, sizes: Sequence[int], t: Tensor) -> Any:
+    """A linear layout of shared memory as one of matrix descriptors, where it is one."""
+    width = 8 * t.dtype.itemsize
+    for swizzle, transposed in itertools.product((128, 64, 32), (False, True)):
+        found = NVMMASharedLayout(swizzle, width, MATRIX, transposed)
+        if found.linear(sizes).bases["offset"] == made.linear(sizes).bases["offset"]:
+            return found
+    return made
 
 
 def _named_shared(made: SharedLinearLayout, sizes: Sequence[int]) -> Any:

@@ -35,13 +35,21 @@ from ..program import (
     Transform,
     accesses,
 )
+from ..tile_products import by_descriptors
 from ..tiles import Argument, Memory, Piece, Registers, Side, Tile, of_argument, refused
 from ..whole_tiles import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
 from .gluon_tiles import INDENT, TYPES, Tiles, type_of
 
 #: The words that order asynchronous copies.
-ORDERS = {"cp_async_fence": "async_copy.commit_group()", "cp_async_wait": "async_copy.wait_group({})"}
+ORDERS = {
+    "cp_async_fence": "async_copy.commit_group()",
+    "cp_async_wait": "async_copy.wait_group({})",
+    "fence_view_async_shared": "fence_async_shared()",
+    "warpgroup_arrive": "",  # as the three that follow, of warpgroup_mma and its wait
+    "warpgroup_commit_batch": "",
+    "warpgroup_wait": "",
+}
 
 
 class Writer(Tiles):
@@ -53,6 +61,7 @@ class Writer(Tiles):
         self.registers: dict[Piece, str] = {}
         self.known: set[Piece] = set()
         self.stored: set[int] = set()
+        self._under_way: list[str] = []
         self._waits = _is_read_and_written(program)
 
     def body(self, body: Sequence[Statement]) -> None:
@@ -72,13 +81,25 @@ class Writer(Tiles):
                 self._begin(s.otherwise)
                 self._either(s)
             elif isinstance(s, Order):
-                self.put(ORDERS[s.word].format(s.pending))
+                self._order(s)
             elif isinstance(s, Barrier):
                 self.lines += [f"{INDENT * self.depth}block_barrier()"] if self._waits else []
             else:
                 self.put(f"# {s.line}" if filled is None else f"# {filled.line}, {s.line}")
                 self._statement(s, filled)
             filled = None
+
+    def _order(self, s: Order) -> None:
+        """A statement that orders asynchronous instructions; a wait for a warpgroup gives the registers that it adds to."""
+        if s.word == "warpgroup_wait":
+            if s.pending:
+                fix = "write warpgroup_wait[0](), or use target 'cuda'"
+                raise refused(s.line, "a wait that leaves products under way", "a wait for all of them", fix)
+            for name in self._under_way:
+                self.put(f"{name} = warpgroup_mma_wait(num_outstanding=0, deps=[{name}])")
+            self._under_way = []
+        elif ORDERS[s.word]:
+            self.put(ORDERS[s.word].format(s.pending))
 
     def _either(self, s: Either) -> None:
         pairs = self.scalars([x for pair in s.asked for x in pair])
@@ -178,9 +199,10 @@ class Writer(Tiles):
             pointers[name] = x.name if offset == "0" and not more else f"{x.name} + {_as_term(offset)}{more}"
         asked = dict.fromkeys(f"{c} < {n}" for c, n in zip(compared[::2], compared[1::2]))
         mask = " & ".join(f"({x})" if len(asked) > 1 else x for x in asked) or None
-        if isinstance(s, Axpby):  # which has both twice
+        if isinstance(s, Axpby):  # which loads and stores y
             pointers = {name: self.named(text) if name == "y" else text for name, text in pointers.items()}
-            mask = self.named(mask) if mask else None
+        if mask and (isinstance(s, Axpby) or len(sides) > 1):
+            mask = self.named(mask)
         return pointers, mask
 
     def _statement(self, s: Statement, filled: Fill | None) -> None:
@@ -354,7 +376,7 @@ class Writer(Tiles):
 
     def _product(self, s: Product) -> None:
         sides, found = self.homes.sides[id(s)], self.homes.products[id(s)]
-        texts = []
+        texts, of_warpgroups = [], by_descriptors(s)
         for name, tile in (("A", found.a), ("B", found.b)):
             x = sides[name]
             if isinstance(x, Registers):
@@ -362,7 +384,7 @@ class Writer(Tiles):
                 texts.append(self.name(x.piece))
             else:
                 view = self.view(s.line, x, tile)  # type: ignore[arg-type]
-                texts.append(f"{view}.load({self.layout_of(tile)})")
+                texts.append(view if of_warpgroups else f"{view}.load({self.layout_of(tile)})")
         c, d = sides["C"], sides["D"]
         assert isinstance(c, Registers)
         assert isinstance(d, Registers)
@@ -373,7 +395,10 @@ class Writer(Tiles):
             kind = str(s.operands["C"].tensor.dtype)
             texts = [_cast(text, s.operands[name].tensor, kind) for text, name in zip(texts, "AB")]
         self.known.add(d.piece)
-        self.put(f"{self.name(d.piece)} = {word}({', '.join(texts)}, {self.name(c.piece)})")
+        more = ", is_async=True" if of_warpgroups else ""
+        if of_warpgroups:
+            word, self._under_way = "warpgroup_mma", [*self._under_way, self.name(d.piece)]
+        self.put(f"{self.name(d.piece)} = {word}({', '.join(texts)}, {self.name(c.piece)}{more})")
 
     def _number(self, x: int | float | Scalar, access: Access) -> str:
         """A number, or a scalar argument, as a value of an element type."""
