@@ -209,6 +209,9 @@ class Kernel(ptx.Block):
         assert kind[-1] == "f32", kind
         self._float_operation(np.divide, kind, operands)
 
+    def do_sqrt(self, kind, operands):
+        self._float_operation(np.sqrt, kind, operands)
+
     def do_ex2(self, kind, operands):
         self._float_operation(np.exp2, kind, operands)
 
