@@ -85,14 +85,16 @@ def test_pack_tiles(examples, sizes, tmp_path):
     assert (out == expected).all()
 
 
+HOPPER = pytest.mark.skipif(torch.cuda.get_device_capability()[0] != 9, reason="wgmma is Hopper's")
 PRODUCTS = [
     pytest.param("sgemm_tiles", "gemm_tn", np.float16),
+    *(pytest.param("wgmma_sm90", variant, np.float16, marks=HOPPER) for variant in ("gemm_nt", "gemm_tn")),
     *(pytest.param(name, variant, np.float32, marks=LEAST_16) for name in ("sgemm_1", "sgemm_2") for variant in ("gemm_nt", "gemm_tn")),
 ]
 
 
 @pytest.mark.parametrize(("example", "variant", "dtype"), PRODUCTS)
-@pytest.mark.parametrize("sizes", [(4, 4, 8), (132, 136, 200), (1024, 512, 256), (8, 4, 0)])
+@pytest.mark.parametrize("sizes", [(8, 8, 8), (136, 264, 200), (1024, 512, 256), (8, 16, 0)])
 def test_products(examples, example, variant, dtype, sizes, tmp_path):
     rng, (m, n, k) = np.random.default_rng(1), sizes
     outer, inner = ((m, n), (k, k)) if variant == "gemm_tn" else ((k, k), (m, n))

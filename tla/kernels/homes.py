@@ -35,12 +35,22 @@ class Homes:
     def __init__(self, program: Program) -> None:
         self._statements = [s for s in program.statements() if isinstance(s, (*EACH, Product))]
         self.sides = {id(s): _sides(program, s) for s in self._statements}
+        self._require_apart()
         self.tiles: dict[Piece, Tile] = {}
         self.products: dict[int, Operands] = {}
         self._split = {piece for s in self._statements for piece in self._halved(s)}
         rules = self._by_product, self._by_others, self._by_memory, self._by_argument
         while any(rule(s) for rule in rules for s in self._statements):
             pass
+
+    def _require_apart(self) -> None:
+        """Require registers that are parts of others nowhere: each part is a tensor of its own."""
+        found: dict[tuple[int, int], Piece] = {}
+        for s in self._statements:
+            for x in self.sides[id(s)].values():
+                if isinstance(x, Registers) and any(found.setdefault((x.buffer, o), x.piece) != x.piece for o in x.at):
+                    fix = "use all of the registers, or each part of them, everywhere"
+                    raise refused(s.line, "registers that are a part of others elsewhere", "parts that lie apart", fix)
 
     def tile(self, s: Statement) -> Tile:
         """The tile of a statement that is element by element, its values in its order. Raises LeafTypeError."""
@@ -188,7 +198,7 @@ def count_of(sides: Sequence[Side]) -> int:
 
 
 def _slots(x: Registers) -> list[int]:
-    """Which of its registers each value is."""
+    """The register of each value, by its number among these."""
     return [x.piece[1].index(o) for o in x.at]
 
 

@@ -162,7 +162,7 @@ def blocked(line: Line, tile: Tile) -> BlockedLayout | None:
 
 
 def loaded(line: Line, atom: CopyAtom, source: Memory) -> Memory:
-    """What each thread gets of shared memory by an instruction of a warp, which hands out other threads' elements."""
+    """The elements that each thread gets of shared memory by an instruction of a warp, which hands out others'."""
     import numpy as np
 
     if int(size(atom.thr_id)) != WARP or atom.transposes:

@@ -102,7 +102,7 @@ def refused(line: Line, what: str, expected: str, fix: str) -> LeafTypeError:
 
 
 def side_of(program: Program, line: Line, access: Access) -> Side:
-    """What a statement accesses, of all threads at once. Raises LeafTypeError where it is no tile."""
+    """An access of all threads at once. Raises LeafTypeError where it is no tile."""
     name = program.argument_of(access.tensor)
     if name is not None:
         assert access.places is not None
@@ -198,7 +198,7 @@ def _over(x: Leaf, step: int) -> Leaf:
 
 
 def _stage_step(line: Line, stages: Any) -> int:
-    """How far a stage is from the one before it."""
+    """The elements from one stage to the next."""
     step = int(stages[1, 0] - stages[0, 0]) if len(stages) > 1 else 0
     for k, row in enumerate(stages):
         if (row != stages[0] + k * step).any():
@@ -314,7 +314,7 @@ def as_expression(line: Line, tile: Tile, values: Any, indices: Sequence[SymInt]
 
 
 def _sums(each: Sequence[int], before: int, count: int) -> Any:
-    """What the bits of one coordinate add, for every element of a tile."""
+    """The part of a sum that the bits of one coordinate add, for every element of a tile."""
     import numpy as np
 
     index = np.arange(count) >> before

@@ -123,12 +123,8 @@ def _require(p: Program, order: Sequence[str]) -> None:
         word = getattr(s, "word", type(s).__name__)
         if not isinstance(s, (*EACH, Product, Barrier, Loop, Either)) and word not in ORDERS:
             fix = "load tiles by cp.async or by copies, multiply by mma.sync or wgmma; or use target 'cuda'"
-            raise refused(
-                s.line,
-                f"the statement {word}",
-                "copies, products of mma.sync or multiply-adds, functions of elements",
-                fix,
-            )
+            expected = "copies, products of mma.sync, wgmma or multiply-adds, functions of elements"
+            raise refused(s.line, f"the statement {word}", expected, fix)
 
 
 def _required(p: Program, name: str) -> tuple[tuple[Any, ...], list[str], list[str]]:

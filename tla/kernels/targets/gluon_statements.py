@@ -127,13 +127,13 @@ class Writer(Tiles):
         written: set[Piece] = set()
         for s in inside:
             for piece, verb in self._touched(s):
-                if piece not in self.known and piece not in written and (verb == "reads" or piece in elsewhere):
-                    self._zeros(piece)
+                if piece not in written and (verb == "reads" or piece in elsewhere):
+                    self._define(piece)
                 written |= {piece} if verb == "writes" else set()
         self.stored |= {x.number for s in inside if isinstance(s, EACH) for x in self._targets(s)}
 
     def _targets(self, s: Statement) -> list[Memory]:
-        """What a statement writes in shared memory."""
+        """The parts of shared memory that a statement writes."""
         target = [*self.homes.sides[id(s)].values()][-1]
         return [target] if isinstance(target, Memory) else []
 
@@ -155,10 +155,13 @@ class Writer(Tiles):
         """Whether a statement leaves elements as they were: which a predicate says, or an argument's end."""
         return s.where is not None if isinstance(s, Copy) else bool([*self._pairs(s)])
 
-    def _zeros(self, piece: Piece) -> None:
+    def _define(self, piece: Piece) -> None:
+        """Zeros for registers that nothing was written to before: a name has a value in Python."""
+        if piece in self.known:
+            return
         tile = self.homes.tiles[piece]
         self.known.add(piece)
-        kind = TYPES[str(next(t for t in self._tensors() if id(t.data) == piece[0]).dtype)]
+        kind = type_of(next(t for t in self._tensors() if id(t.data) == piece[0]))
         self.put(f"{self.name(piece)} = gl.zeros({[*tile.shape]}, {kind}, {self.layout_of(tile)})")
 
     def _tensors(self) -> Iterator[Tensor]:
@@ -259,7 +262,7 @@ class Writer(Tiles):
         if isinstance(x, Memory):
             view = self.view(s.line, x, tile)
             return f"{view}.load({self.layout_of(tile)})"
-        self._zeros(x.piece) if x.piece not in self.known else ()
+        self._define(x.piece)
         mine = self.homes.tiles[x.piece]
         if len(x.piece[1]) < count_of([*self.homes.sides[id(s)].values()]):
             if mine.whole is None or not mine.whole[0].same(tile):
@@ -288,6 +291,9 @@ class Writer(Tiles):
             return _cast(names["source"], s.source.tensor, str(s.target.tensor.dtype))
         if isinstance(s, Axpby):
             a, b = (self._number(x, s.y) for x in (s.alpha, s.beta))
+            if s.x.tensor.dtype != s.y.tensor.dtype:
+                what = f"axpby of {s.x.tensor.dtype} to {s.y.tensor.dtype}"
+                raise refused(s.line, what, "one type", "write transform, which converts")
             first = f"{a} * {names['x']}"
             if "y" not in names:
                 return first
@@ -351,7 +357,7 @@ class Writer(Tiles):
         text = _cast(text, s.operands["1"].tensor, wide)
         for axis in reversed(mine.whole[1]):
             text = f"{REDUCTIONS[f.op]}({text}, {axis})"
-        self._zeros(total.piece) if total.piece not in self.known else ()
+        self._define(total.piece)
         made = FUNCTIONS[f.op].format(_cast(self.name(total.piece), s.target.tensor, wide), text)
         made = made if wide == str(s.target.tensor.dtype) else f"({made}).to(gl.float16)"
         self.put(f"{self.name(total.piece)} = {made}")
@@ -362,7 +368,7 @@ class Writer(Tiles):
         source, target = self.homes.sides[id(s)].values()
         assert isinstance(source, Registers)
         assert isinstance(target, Registers)
-        self._zeros(source.piece) if source.piece not in self.known else ()
+        self._define(source.piece)
         self._require_same(s, source, tile)
         text = self.name(source.piece)
         for d, (at, i) in enumerate(zip(tile.at, self.symbols(tile))):
@@ -380,7 +386,7 @@ class Writer(Tiles):
         for name, tile in (("A", found.a), ("B", found.b)):
             x = sides[name]
             if isinstance(x, Registers):
-                self._zeros(x.piece) if x.piece not in self.known else ()
+                self._define(x.piece)
                 texts.append(self.name(x.piece))
             else:
                 view = self.view(s.line, x, tile)  # type: ignore[arg-type]
@@ -388,7 +394,7 @@ class Writer(Tiles):
         c, d = sides["C"], sides["D"]
         assert isinstance(c, Registers)
         assert isinstance(d, Registers)
-        self._zeros(c.piece) if c.piece not in self.known else ()
+        self._define(c.piece)
         word = "mma_v2"
         if isinstance(found.c.layout, BlockedLayout):
             word = "gl.dot_fma"
@@ -409,7 +415,9 @@ class Writer(Tiles):
 
 def _is_reduction(sides: Sequence[Side]) -> bool:
     """Whether the first of a statement's operands, which is the last one too, has fewer elements than another."""
-    return len(sides) > 1 and count_of(sides[:1]) < count_of(sides) and sides[0] == sides[-1]
+    first, *_others, last = sides
+    both = isinstance(first, Registers) and isinstance(last, Registers) and first == last
+    return both and count_of([first]) < count_of(sides)
 
 
 def _is_read_and_written(program: Program) -> bool:

@@ -24,7 +24,7 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
 from ..lines import Line
-from ..program import Loop, Product, Program
+from ..program import Counter, Loop, Product, Program
 from ..tile_products import by_descriptors
 from ..tiles import STAGED, Argument, Memory, Tile, as_expression, refused, tile_of
 from ..trace import sizes_of
@@ -106,8 +106,8 @@ class Tiles:
         whole, axes = tile.whole
         return "".join(f"gl.SliceLayout({axis}, " for axis in axes) + self.layout_of(whole) + ")" * len(axes)
 
-    def scalars(self, wanted: Sequence[Any]) -> Any:
-        """The lines that compute integers; gives their texts."""
+    def scalars(self, wanted: Sequence[Any]) -> list[str]:
+        """The texts of integers, behind lines that compute what they share."""
         wanted = [self._counted(x) for x in wanted]
         found = {poly_of(x): x for x in wanted if known(x) is None}
         if not found:
@@ -115,11 +115,8 @@ class Tiles:
         made = plan(tuple(found.values()), name="kernel")
         self.bits = max(self.bits, made.integer.bits)
         if ops_in(made.results) & {"//", "%"}:
-            raise RangeError(
-                f"an offset of {', '.join(map(str, found.values()))}",
-                "offsets of 0 or more",
-                "give sizes facts: at_least=0",
-            )
+            what = f"an offset of {', '.join(map(str, found.values()))}"
+            raise RangeError(what, "offsets of 0 or more", "give sizes facts: at_least=0")
         temporaries, results = statements(made, _SYNTAX)
         names: dict[str, str] = {}
 
@@ -136,8 +133,7 @@ class Tiles:
         for loop in (s for s in self.statements if isinstance(s, Loop)):
             for c in loop.counters:
                 if isinstance(x, SymInt) and c.symbol in x.symbols:
-                    steps = (loop.step + c.first) % c.period if c.of is None else None
-                    x = x.at({str(c.symbol): steps if steps is not None else (loop.step + c.first) % c.period})
+                    x = x.at({str(c.symbol): _value(loop, c)})
         return x
 
     def symbols(self, tile: Tile) -> tuple[SymInt, ...]:
@@ -152,6 +148,7 @@ class Tiles:
         return [add(start, as_expression(line, tile, at, indices, x.name)) for start, at in zip(x.starts, x.at)]
 
     def offset(self, line: Line, x: Argument, tile: Tile) -> Leaf:
+        """The offset of a tile's elements in an argument."""
         layout = self.program.arguments[x.name].layout
         if not isinstance(layout, Layout):
             what = f"{x.name} of a swizzled layout in global memory"
@@ -161,8 +158,8 @@ class Tiles:
             found = add(found, mul(d, c))
         return found
 
-    def view(self, line: Line, x: Memory, tile: Tile) -> Any:
-        """The lines of the part of shared memory that a tile is; gives its text."""
+    def view(self, line: Line, x: Memory, tile: Tile) -> str:
+        """The text of the part of shared memory that a tile is."""
         sizes = self._allocated(x.number)[1]
         text = f"smem{x.number}"
         if x.stage is not None:
@@ -176,12 +173,8 @@ class Tiles:
         if not box.same(tile) and len(box.shape) == MATRIX and box.turned.same(tile):
             return f"{text}.permute((1, 0))"
         if not box.same(tile):
-            raise refused(
-                line,
-                f"smem{x.number} as another tile",
-                "one tile on both sides",
-                "partition shared memory as the other side is",
-            )
+            fix = "partition shared memory as the other side is"
+            raise refused(line, f"smem{x.number} as another tile", "one tile on both sides", fix)
         return text
 
     def _require_plain(self, line: Line, number: int) -> None:
@@ -197,6 +190,14 @@ class Tiles:
         name, self._count = f"e{self._count}", self._count + 1
         self.put(f"{name} = {text}")
         return name
+
+
+def _value(loop: Loop, c: Counter) -> Any:
+    """A counter of a loop as an expression of its step: (step + first) % count, or of a phase how often that began anew, % 2."""
+    if c.of is None:
+        return (loop.step + c.first) % c.period
+    of = next(x for x in loop.counters if x.symbol is c.of or str(x.symbol) == str(c.of))
+    return (loop.step + (c.first * of.period + of.first)) // of.period % c.period
 
 
 def _arange(layout: str, shape: Sequence[int], d: int) -> str:
