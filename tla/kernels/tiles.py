@@ -157,14 +157,14 @@ def split_thread(line: Line, x: Any, threads: int) -> tuple[Leaf, Any]:
                 "cut the tile by static extents",
             )
     found = array_of(poly(moving), {"tid": np.arange(threads)})
-    return wrap(poly(fixed)), np.broadcast_to(found, threads).astype(np.int64)
+    return wrap(poly(fixed)), np.broadcast_to(found, threads)
 
 
 def _of_memory(program: Program, line: Line, number: int, access: Access) -> Memory:
     import numpy as np
 
     held = program.shared[number]
-    table = all_offsets(held).ravel(order="F").astype(np.int64)
+    table = all_offsets(held).ravel(order="F")
     sizes = [int(size(m)) for m in product_each(held.layout.shape)]
     found, rests = _places(line, Offsets(access.tensor), program.threads)
     staged = len(sizes) >= STAGED

@@ -8,21 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from .. import elements
 from ..elements import Scalar, Value
 
 #: numpy's function -> its text; operators' operands stand in brackets where they need any.
 FUNCTIONS = {
-    "add": "{0} + {1}",
-    "subtract": "{0} - {1}",
-    "multiply": "{0} * {1}",
+    **{name: form for name, form in elements.FUNCTIONS.items() if re.fullmatch(r"-?\{0\}( \S+ \{1\})?", form)},
     "divide": "gl.div_rn({0}, {1})",
-    "negative": "-{0}",
-    "less": "{0} < {1}",
-    "less_equal": "{0} <= {1}",
-    "greater": "{0} > {1}",
-    "greater_equal": "{0} >= {1}",
-    "equal": "{0} == {1}",
-    "not_equal": "{0} != {1}",
     "where": "gl.where({0}, {1}, {2})",
     "maximum": "gl.where(({0} >= {1}) | ({0} != {0}), {0}, {1})",  # a NaN stays, as of numpy's
     "minimum": "gl.where(({0} <= {1}) | ({0} != {0}), {0}, {1})",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...core.int_tuple import leaves
@@ -122,7 +123,7 @@ class Writer(Tiles):
 
     def _begin(self, body: Sequence[Statement]) -> None:
         """Zeros for the registers that statements of a loop write, and that are read before, or touched elsewhere."""
-        inside = [*_flat(body)]
+        inside = [*replace(self.program, body=tuple(body)).statements()]
         elsewhere = {x for s in self.statements if not any(s is t for t in inside) for x, _verb in self._touched(s)}
         written: set[Piece] = set()
         for s in inside:
@@ -429,15 +430,6 @@ def _is_read_and_written(program: Program) -> bool:
     names = {name for name, _verb in found if name is not None}
     both = ((found.get((name, "writes"), set()), found.get((name, "reads"), set())) for name in names)
     return any(writes and reads - writes for writes, reads in both)
-
-
-def _flat(body: Sequence[Statement]) -> Iterator[Statement]:
-    for s in body:
-        yield s
-        if isinstance(s, Loop):
-            yield from _flat(s.body)
-        elif isinstance(s, Either):
-            yield from _flat((*s.inside, *s.otherwise))
 
 
 def _cast(text: str, t: Tensor, kind: str) -> str:
