@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gluon_kernels import Launched, compiled
 
-from tla import LeafTypeError, _, dim, elem_less, local_tile, make_identity_tensor, make_layout, make_tensor, parse
+from tla import LeafTypeError, _, composition, dim, elem_less, local_tile, make_identity_tensor, make_layout, make_tensor, parse, static
 from tla.core.errors import RangeError
 from tla.gpu import make_fragment_like
 from tla.kernels import (
@@ -149,7 +149,8 @@ def test_a_product_by_tensor_cores_has_the_instructions_of_the_kernel_and_equals
         assert product(call, "gemm_tn", m, n, k // 8 * 8, rng, np.float16), (m, n, k)
 
 
-@pytest.mark.parametrize("variant", ["gemm_tn", *(["gemm_nt"] if NIGHT else [])])
+@pytest.mark.skipif(not NIGHT, reason="by night")
+@pytest.mark.parametrize("variant", ["gemm_tn", "gemm_nt"])
 def test_a_product_of_a_warpgroup_equals_numpy(variant, tmp_path):
     call, rng = launched("wgmma_sm90", variant, tmp_path, "sm_90"), np.random.default_rng(1)
     assert call.ptx.count("wgmma.mma_async") == 16
@@ -283,6 +284,54 @@ def test_stages_and_phases_of_steps_equal_run(tmp_path):
     counted.run(make_tensor(a, layouts[0]), make_tensor(run, layouts[1]))
     assert (b == run).all()
     assert b[32:64].any() or b[:32].any()
+
+
+@kernel(threads=32)
+def nested(a, b, n):
+    """Loops in loops, with conditions of the block: registers that only some steps write."""
+    source = local_partition(local_tile(a, (32,), (0,)), LANES, thread())
+    held, total = make_fragment_like(source), make_fragment_like(source)
+    clear(total)
+    for i in loop(n):
+        for j in loop(2):
+            for _inside in when(j < i):
+                copy(source, held)
+                axpby(1, held, 1, total)
+    for _inside in when(n < 3):
+        axpby(10, total, 0, total)
+    copy(total, local_partition(local_tile(b, (32,), (0,)), LANES, thread()))
+
+
+def test_loops_in_loops_with_conditions_equal_run(tmp_path):
+    whole, n = tensor(np.float32, parse("_32:_1")), dim("n", at_least=0, at_most=9)
+    call = Launched(*compiled(nested, (whole, whole, n), "n a b", tmp_path), tmp_path)
+    for steps in (0, 1, 2, 5):
+        a, b, run = np.arange(32, dtype=np.float32), *np.full((2, 32), 9, np.float32)
+        call(steps, a, b)
+        nested.run(a, run, steps)
+        assert (b == run).all(), steps
+
+
+@kernel(threads=64)
+def turned_memory(a, b):
+    """Swizzled shared memory that is read by a transposed layout, to registers that are the tile of an argument too."""
+    rows, order = parse("(_4,_16):(_16,_1)"), make_layout((16, 16), stride=(16, 1))
+    memory = shared(np.float32, parse("Sw<4,0,4> o 0 o (_16,_16):(_16,_1)"))
+    copy(local_partition(a, rows, thread()), local_partition(memory, rows, thread()))
+    barrier()
+    held = make_fragment_like(local_partition(b, rows, thread()))
+    copy(local_partition(composition(memory, static(order)), rows, thread()), held)
+    axpby(2, held, 0, held)
+    copy(held, local_partition(b, rows, thread()))
+
+
+def test_registers_of_a_transposed_tile_go_to_transposed_places(tmp_path):
+    matrix = tensor(np.float32, parse("(_16,_16):(_16,_1)"))
+    call = Launched(*compiled(turned_memory, (matrix, matrix), "a b", tmp_path), tmp_path)
+    a, b = np.arange(256, dtype=np.float32).reshape(16, 16), np.zeros((16, 16), np.float32)
+    call(a, b)
+    assert (b == 2 * a.T).all()
+    assert call.wavefronts == 16
 
 
 FOURS = parse("(_4,_32):(_1,_4)")  # the elements of a vector as a matrix, of which a thread has a column
