@@ -6,7 +6,7 @@ import argparse
 def main(variants, demonstrate):
     """variants: name -> (kernel, arguments of its text, names of the text's parameters)."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--target", choices=("c", "cuda", "hip"), help="print the kernel in this language")
+    parser.add_argument("--target", choices=("c", "cuda", "gluon", "hip"), help="print the kernel in this language")
     parser.add_argument("--arch", help="the architecture that it is for: sm_80, gfx942")
     parser.add_argument("--variant", choices=variants, default=next(iter(variants)))
     chosen = parser.parse_args()

@@ -213,3 +213,17 @@ def test_a_report_of_given_sizes_proves_nothing_for_others():
     assert not report.proved
     assert "for these sizes" in str(report)
     assert "proof" not in str(report)
+
+
+def test_sizes_that_one_block_holds_at_most():
+    """A grid of one block, or of none: no second block is asked about."""
+
+    @kernel(threads=32, grid=lambda a, b: (ceil_div(a.shape[0], 128),))
+    def copied(a, b):
+        x, y, places = (
+            local_partition(local_tile(t, (128,), (block(0),)), parse("_32:_1"), thread()) for t in (a, b, make_identity_tensor(a.shape))
+        )
+        copy_if(elem_less(places, a.shape), x, y)
+
+    vector = tensor(np.float32, make_layout((dim("M", at_least=0, at_most=99),), stride=(_1,)))
+    assert why_not_free(copied.program(vector, vector)) is None

@@ -88,7 +88,8 @@ def _asm(path, signature, arch, wave, warps, aligned):
     spec.loader.exec_module(module)
     cuda = arch.startswith("sm_")
     target = GPUTarget("cuda", int(arch[3:]), wave) if cuda else GPUTarget("hip", arch, wave)
-    aligned = {(k,): [["tt.divisibility", 16]] for k in range(len(signature))} if aligned else {}
+    pointers = [k for k, kind in enumerate(signature.values()) if kind.startswith("*") and aligned]
+    aligned = {(k,): [["tt.divisibility", 16]] for k in pointers}
     made = triton.compile(GluonASTSource(module.kernel, signature, attrs=aligned), target=target, options={"num_warps": warps})
     return made.asm["ptx" if cuda else "amdgcn"]
 

@@ -388,7 +388,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 sgemm_tiles wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
         }
     finally:
         sys.path.remove(folder)

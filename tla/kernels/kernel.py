@@ -164,7 +164,7 @@ class Kernel:
     ) -> Source:
         """The whole kernel as text; every access of global and shared memory is proved to be inside of its tensor before.
 
-        target       "c", "cuda" or "hip"
+        target       "c", "cuda", "hip" or "gluon"
         arguments    as program takes them
         arch         the architecture that it is for, "sm_80" or "gfx942", which is asked for each instruction
         name         the name of the text's function

@@ -23,8 +23,11 @@ from typing import Any, NamedTuple
 from ..algebra.predicates import is_injective
 from ..core.int_tuple import size
 from ..core.ints import is_constant, known
-from ..core.leaf_arithmetic import add, mul
-from ..symbolic import SymInt, assuming, at
+from ..core.leaf_arithmetic import add
+from ..symbolic import SymInt, at
+from ..symbolic.facts import symbols_in
+from ..symbolic.poly import split
+from ..symbolic.symint import poly_of, wrap
 from ..symbolic.tree import value
 from ..tensors.tensor import Tensor
 from .bounds import coordinate
@@ -213,9 +216,9 @@ def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:
     steps = [str(x.step) for x in program.statements() if isinstance(x, Loop)]
     if len(others) > 1 or symbol not in (*blocks, *steps):
         raise _Unknown(f"{s.line}: a coordinate {c}")
-    with assuming():  # that there are such steps: what is made of them is asked to be c itself
-        first, second = (add(c.at({symbol: k}), 0) for k in range(2))
-    unit = known(add(second, mul(first, -1)))
-    if unit is None or unit < 1 or known(add(c, mul(add(first, mul(others[symbol], unit)), -1))) != 0:
+    times, rest = split(poly_of(c), next(n for n in symbols_in(poly_of(c)) if n.name == symbol))
+    unit = times.const
+    if unit is None or unit < 1 or symbol in {n.name for n in symbols_in(rest)}:
         raise _Unknown(f"{s.line}: a coordinate {c}")
+    first = add(wrap(rest), 0)
     return symbol if symbol in blocks else "a step", unit, _of_threads(s, [first], program)

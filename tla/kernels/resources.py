@@ -54,6 +54,7 @@ _SHARED = {
 _AMD = {"gfx90a": (64, 512), "gfx942": (64, 512), "gfx950": (160, 512)}
 #: A target's name -> its architectures' names.
 ARCHITECTURES = {"cuda": re.compile(r"sm_\d{2,3}[af]?"), "hip": re.compile(r"gfx[0-9a-f]{3,4}")}
+ARCHITECTURES["gluon"] = ARCHITECTURES["cuda"]
 #: Those with tcgen05; those whose tcgen05.mma has kind::i8; those with the instructions of sm_103 alone.
 _TENSOR_MEMORY = {f"sm_{x}{ending}" for x in (100, 101, 103, 110) for ending in "af"}
 _TENSOR_MEMORY_OF_BYTES = {"sm_100a", "sm_101a", "sm_110a"}

@@ -64,7 +64,7 @@ from .program import (
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
     r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+"
-    r"|(all_)?([st]mem\d+|r\d+|rows)|lane(_at)?|shared_memory|cluster\d?|config|(to_)?cta)\b"
+    r"|(all_)?([st]mem\d+|r\d+|rows)|lane(_at)?|shared_memory|cluster\d?|config|(to_)?cta|i\d+_\d+|layout\d+|shared\d+)\b"
 )
 _0 = Int[0]()
 

@@ -1,4 +1,4 @@
-"""The targets of a kernel's text, a file each: C on a CPU, CUDA, HIP.
+"""The targets of a kernel's text, a file each: C on a CPU, CUDA, Gluon, HIP.
 
 Source: ours.
 """
@@ -15,10 +15,10 @@ from ..program import Program
 from ..resources import ARCHITECTURES
 from ..source import Parts, Source
 from ..trace import OWN_NAME, sizes_of
-from . import c, cuda, hip
+from . import c, cuda, gluon, hip
 
 #: A target's name -> the function that writes a program.
-TARGETS = {"c": c.write, "cuda": cuda.write, "hip": hip.write}
+TARGETS = {"c": c.write, "cuda": cuda.write, "gluon": gluon.write, "hip": hip.write}
 
 
 def require_target(target: str, arch: str | None) -> None:

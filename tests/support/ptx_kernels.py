@@ -1,0 +1,343 @@
+"""Whole kernels in PTX, executed block by block: what ptx.Block has, loops, floats, tensor cores, asynchronous copies.
+
+Written from the PTX ISA manual for what Triton compiles these kernels to; imports nothing from tla. Any other
+instruction is an error, and so are a branch that threads of a block take differently, and an access of global memory
+outside of its array.
+"""
+
+import re
+
+import numpy as np
+
+import ptx
+
+_COMPARE = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "nan": lambda a, b: np.isnan(a) | np.isnan(b),
+}
+
+
+def run(text, grid, threads, arguments):
+    """Execute PTX for every block of a grid, writing the arrays among the arguments in place; the wavefronts of shared memory."""
+    (statements, labels, shared), wavefronts = _parsed(text), 0
+    for at in np.indices(grid).reshape(len(grid), -1).T:
+        block = Kernel(threads, arguments, at, shared)
+        block.execute(statements, labels)
+        wavefronts += block.wavefronts
+    return wavefronts
+
+
+def _parsed(text):
+    """The statements of the kernel, and the statement behind each label."""
+    shared = re.findall(r"^\s*(?:\.extern )?\.shared .*?(\w+)\[", text, re.M)
+    body = text[text.index(".entry") :]
+    body = body[body.index("{") + 1 : re.search(r"^}$", body, re.M).start()]
+    body = re.sub(r"//[^\n]*|^\s*\.(loc|pragma|reg|shared|file|section)\b.*$", "", body, flags=re.M)
+    body = re.sub(r"^\s*([$\w]+):\s*$", r"label \1;", body, flags=re.M)
+    statements, labels = [], {}
+    for statement in body.split(";"):
+        found = " ".join(statement.split()).removeprefix("{ ").removeprefix("} ")
+        if found.startswith("label "):
+            labels[found.removeprefix("label ")] = len(statements)
+        elif found not in ("", "{", "}") and not found.startswith("."):
+            statements.append(_statement(found))
+    return statements, labels, dict.fromkeys(shared, 0)
+
+
+def _statement(text):
+    guard, text = re.fullmatch(r"(?:@(!?%p\d+) )?(.*)", text).groups()
+    op, rest = text.split(" ", 1) if " " in text else (text, "")
+    name, *kind = op.split(".")
+    return guard, name, kind, [x.strip() for x in re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", rest)]
+
+
+class Kernel(ptx.Block):
+    """A block of threads that executes a kernel."""
+
+    def __init__(self, threads, arguments, block, shared):
+        super().__init__(threads, np.zeros(1, np.uint8), 1)
+        self.arguments, self.symbols = arguments, shared
+        self.memory = {k: x.reshape(-1).view(np.uint8) for k, x in enumerate(arguments) if isinstance(x, np.ndarray)}
+        self.values |= {f"%ctaid.{axis}": np.full(threads, n, np.uint64) for axis, n in zip("xyz", block)}
+        self.groups = [[]]
+
+    def execute(self, statements, labels):
+        at = 0
+        while at < len(statements):
+            guard, name, kind, operands = statements[at]
+            at += 1
+            chosen = np.full(self.threads, True)
+            if guard:
+                chosen = self.get(guard.strip("!")).astype(bool) ^ guard.startswith("!")
+            if name == "ret":
+                assert chosen.all(), "some threads end"
+                return
+            if name == "bra":
+                assert chosen.all() or not chosen.any(), "a branch that threads take differently"
+                at = labels[operands[0]] if chosen.all() else at
+                continue
+            self.active = chosen
+            getattr(self, f"do_{name}")(kind, operands)
+
+    # memory
+
+    def _places(self, kind, place, size, memory):
+        """The array, and the elements of it that active threads access."""
+        at = self._address(place)[self.active]
+        assert (at % size == 0).all(), f"misaligned: {kind} {place}"
+        if memory == "shared":
+            return self.shared, at & 0xFFFFFFFF
+        found = self.memory[int(at[0]) >> 40]
+        at = at & (1 << 40) - 1
+        assert (at + size <= len(found)).all(), f"outside of its array: {kind} {place}"
+        return found, at
+
+    @staticmethod
+    def _width(kind):
+        count = next((int(k[1:]) for k in kind if re.fullmatch(r"v\d", k)), 1)
+        return count, int(re.sub(r"\D", "", kind[-1])) // 8
+
+    def do_ld(self, kind, operands):
+        if kind[0] == "param":
+            number = int(operands[1].strip("[]").rsplit("_", 1)[1])
+            given = self.arguments[number] if number < len(self.arguments) else 0
+            value = (
+                number << 40
+                if isinstance(given, np.ndarray)
+                else int(np.float32(given).view(np.uint32))
+                if isinstance(given, float)
+                else given
+            )
+            self.put(operands[0], np.full(self.threads, value % (1 << 64), np.uint64), kind)
+            return
+        if not self.active.any():
+            return
+        count, size = self._width(kind)
+        memory, at = self._places(kind, operands[1], count * size, kind[0])
+        if kind[0] == "shared":
+            self.wavefronts += ptx.wavefronts(self._address(operands[1]) & 0xFFFFFFFF, count * size, self.active)
+        for k, name in enumerate(x.strip() for x in operands[0].strip("{}").split(",")):
+            value = np.array(self.values.get(name, np.zeros(self.threads, np.uint64)))
+            value[self.active] = _view(memory, size)[at // size + k]
+            self.values[name] = value
+
+    def do_st(self, kind, operands):
+        if not self.active.any():
+            return
+        count, size = self._width(kind)
+        memory, at = self._places(kind, operands[0], count * size, kind[0])
+        if kind[0] == "shared":
+            self.wavefronts += ptx.wavefronts(self._address(operands[0]) & 0xFFFFFFFF, count * size, self.active)
+        for k, name in enumerate(operands[1].strip("{}").split(",")):
+            value = self.get(name)[self.active] & np.uint64((1 << 8 * size) - 1)
+            _view(memory, size)[at // size + k] = value.astype(f"u{size}")
+
+    def do_cp(self, kind, operands):
+        """cp.async: what is copied comes when the group that it is of is waited for."""
+        if kind[1] == "commit_group":
+            self.groups.append([])
+        elif kind[1] == "wait_group":
+            done = len(self.groups) - 1 - int(operands[0], 0)
+            for target, data in (x for group in self.groups[: max(done, 0)] for x in group):
+                self.shared[target] = data
+            self.groups = self.groups[max(done, 0) :]
+        elif self.active.any():
+            size, given = (
+                int(operands[2], 0),
+                self.get(operands[3]) if len(operands) > 3 else np.full(self.threads, int(operands[2], 0)),
+            )
+            target = (self._address(operands[0])[self.active] & 0xFFFFFFFF)[:, None] + np.arange(size)
+            self.shared[target] = 255  # nobody reads it before
+            data, whole = np.zeros(target.shape, np.uint8), given[self.active].astype(np.int64)
+            chosen, self.active = self.active, self.active & (given > 0)
+            if self.active.any():
+                memory, at = self._places(kind, operands[1], size, "global")
+                data[whole > 0] = memory[at[:, None] + np.arange(size)]
+            data[np.arange(size) >= whole[:, None]] = 0
+            self.active = chosen
+            self.groups[-1].append((target, data))
+
+    # values
+
+    def _floats(self, kind, names):
+        bits = int(kind[-1][1:])
+        return [self._number(name, bits) for name in names]
+
+    def _number(self, name, bits):
+        if name.startswith(("0f", "0d")):
+            assert name[1] == "f", name
+            return np.full(self.threads, np.uint32(int(name[2:], 16)).view(np.float32))
+        return self.get(name).astype(f"u{bits // 8}").view(f"f{bits // 8}")
+
+    def get(self, text):
+        if text.startswith(("0f", "0d")):
+            return np.full(self.threads, int(text[2:], 16), np.uint64)
+        return super().get(text)
+
+    def _put_float(self, name, value, kind):
+        bits = int(kind[-1][1:])
+        self.put(name, np.asarray(value).astype(f"f{bits // 8}").view(f"u{bits // 8}"), kind)
+
+    def _float_operation(self, f, kind, operands):
+        with np.errstate(all="ignore"):
+            self._put_float(operands[0], f(*(x.astype(np.float64) for x in self._floats(kind, operands[1:]))), kind)
+
+    def do_mov(self, kind, operands):
+        if kind == ["pred"]:
+            self.values[operands[0]] = self.get(operands[1]) != 0
+        else:
+            super().do_mov(kind, operands)
+
+    def do_add(self, kind, operands):
+        self._float_operation(np.add, kind, operands) if kind[-1][0] == "f" else super().do_add(kind, operands)
+
+    def do_sub(self, kind, operands):
+        self._float_operation(np.subtract, kind, operands) if kind[-1][0] == "f" else super().do_sub(kind, operands)
+
+    def do_neg(self, kind, operands):
+        self._float_operation(np.negative, kind, operands) if kind[-1][0] == "f" else super().do_neg(kind, operands)
+
+    def do_fma(self, kind, operands):
+        self._float_operation(lambda a, b, c: a * b + c, kind, operands)
+
+    def do_div(self, kind, operands):
+        assert kind[-1] == "f32", kind
+        self._float_operation(np.divide, kind, operands)
+
+    def do_sqrt(self, kind, operands):
+        self._float_operation(np.sqrt, kind, operands)
+
+    def do_ex2(self, kind, operands):
+        self._float_operation(np.exp2, kind, operands)
+
+    def do_rcp(self, kind, operands):
+        self._float_operation(lambda a: 1 / a, kind, operands)
+
+    def do_abs(self, kind, operands):
+        self._float_operation(np.abs, kind, operands)
+
+    def do_max(self, kind, operands):
+        self._least_or_largest(np.fmax, np.maximum, kind, operands)
+
+    def do_min(self, kind, operands):
+        self._least_or_largest(np.fmin, np.minimum, kind, operands)
+
+    def _least_or_largest(self, of_floats, of_integers, kind, operands):
+        if kind[-1][0] == "f":
+            self._float_operation(of_floats, kind, operands)
+        else:
+            given = (self._integer(kind[-1], x) for x in operands[1:])
+            self.put(operands[0], of_integers(*given).astype(np.uint64), kind)
+
+    def _integer(self, kind, operand):
+        if kind[0] == "s":
+            return self._signed(kind, operand)
+        return self.get(operand) & np.uint64((1 << int(re.sub(r"\D", "", kind))) - 1)
+
+    def do_mul(self, kind, operands):
+        if kind[-1][0] == "f":
+            self._float_operation(np.multiply, kind, operands)
+            return
+        a, b = (self._integer(kind[-1], x) for x in operands[1:3])
+        product = (a * b).astype(np.uint64)
+        if "hi" in kind:
+            assert kind[-1] in ("u32", "s32"), kind
+            product >>= np.uint64(32)
+        self.put(operands[0], product, ["u64"] if "wide" in kind else kind)
+
+    def do_mad(self, kind, operands):
+        a, b = (self._integer(kind[-1], x) for x in operands[1:3])
+        product = (a * b).astype(np.uint64) + self.get(operands[3])
+        self.put(operands[0], product, ["u64"] if "wide" in kind else kind)
+
+    def do_setp(self, kind, operands):
+        assert len(kind) - ("ftz" in kind) == 2, kind
+        if kind[-1][0] == "f":
+            a, b = self._floats(kind, operands[1:])
+        else:
+            a, b = (self._integer(kind[-1], x) for x in operands[1:])
+        self.values[operands[0]] = _COMPARE[kind[0]](a, b)
+
+    def do_cvt(self, kind, operands):
+        to, source = kind[-2:]
+        if to[0] != "f" and source[0] != "f":
+            super().do_cvt(kind, operands)
+            return
+        value = self._floats([source], operands[1:])[0] if source[0] == "f" else self._integer(source, operands[1])
+        assert to[0] == "f", kind
+        with np.errstate(over="ignore"):
+            self._put_float(operands[0], value, [to])
+
+    def do_mma(self, kind, operands):
+        """mma.sync m16n8k16 of halves: the manual's figures of its fragments."""
+        assert kind[:3] == ["sync", "aligned", "m16n8k16"], kind
+        lane = np.arange(ptx.WARP)
+        group, rest = lane[:, None] // 4, lane[:, None] % 4 * 2
+        i, j = np.arange(8), np.arange(4)
+        a, b = (self._halves(x).reshape(-1, ptx.WARP, n) for x, n in zip(operands[1:3], (8, 4)))
+        full_a, full_b = np.zeros((len(a), 16, 16)), np.zeros((len(a), 16, 8))
+        full_a[:, group + i // 2 % 2 * 8, rest + i % 2 + i // 4 * 8] = a
+        full_b[:, rest + j % 2 + j // 2 * 8, np.broadcast_to(group, (ptx.WARP, 4))] = b
+        wide = kind[-1] == "f32"
+        c = np.stack(self._floats(["f32"], _names(operands[3])), -1) if wide else self._halves(operands[3])
+        at = group + j // 2 * 8, rest + j % 2
+        sums = (full_a @ full_b)[:, at[0], at[1]].reshape(self.threads, 4) + c
+        if wide:
+            for k, name in enumerate(_names(operands[0])):
+                self._put_float(name, sums[:, k], ["f32"])
+        else:
+            words = np.ascontiguousarray(sums.astype(np.float16)).view(np.uint32)
+            for k, name in enumerate(_names(operands[0])):
+                self.put(name, words[:, k], ["b32"])
+
+    def do_fence(self, kind, operands):
+        """What threads wrote is seen at once."""
+
+    def do_wgmma(self, kind, operands):
+        """wgmma of halves, whose operands of 128 bytes' swizzle are read at once; the manual's tables of descriptors and of D."""
+        if kind[0] in ("fence", "commit_group", "wait_group"):
+            return
+        found = re.fullmatch(r"m64n(\d+)k16", kind[3])
+        assert (kind[:3], kind[-3:]) == (["mma_async", "sync", "aligned"], ["f16"] * 3), kind
+        d, a, b, adds, *signs = operands
+        assert (signs[:2], self.get(adds).all()) == (["1", "1"], True), operands
+        a, b = (self._described(x, rows, mn == "1") for x, rows, mn in zip((a, b), (64, int(found[1])), signs[2:]))
+        words = np.stack([self.get(name) for name in _names(d)], -1).astype(np.uint32)
+        before = np.ascontiguousarray(words).view(np.float16)
+        j, t = np.arange(before.shape[1])[None, :], np.arange(self.threads)[:, None]
+        assert self.threads == 128, "one warpgroup"
+        row, column = t // 32 * 16 + t % 32 // 4 + j // 2 % 2 * 8, j // 4 * 8 + t % 4 * 2 + j % 2
+        sums = (before + (a @ b.T)[row, column]).astype(np.float16)
+        for k, name in enumerate(_names(d)):
+            self.put(name, np.ascontiguousarray(sums).view(np.uint32)[:, k], ["b32"])
+
+    def _described(self, name, rows, mn):
+        """A matrix (rows, 16) of halves by its descriptor; mn: whether rows are contiguous, not k."""
+        value = self.get(name)
+        assert (value == value[0]).all(), "one descriptor"
+        assert int(value[0]) >> 62 == 1, "128 bytes' swizzle"
+        start, lbo, sbo = ((int(value[0]) >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
+        i, k = np.arange(rows)[:, None], np.arange(16)[None, :]
+        if mn:
+            place = start + i % 64 * 2 + i // 64 * lbo + k % 8 * 128 + k // 8 * sbo
+        else:
+            place = start + i % 8 * 128 + i // 8 * sbo + k * 2
+        place ^= (place >> 7 & 7) << 4
+        return self.shared.view(np.float16)[place // 2].astype(np.float64)
+
+    def _halves(self, text):
+        words = np.stack([self.get(name) for name in _names(text)], -1).astype(np.uint32)
+        return np.ascontiguousarray(words).view(np.float16).astype(np.float64)
+
+
+def _names(text):
+    return [x.strip() for x in text.strip("{} ").split(",")]
+
+
+def _view(memory, size):
+    return memory[: len(memory) // size * size].view(f"u{size}")

@@ -1,0 +1,213 @@
+"""The tiles of a kernel in Gluon's text: layouts, coordinates, what is in shared memory, and integers.
+
+Source: triton.experimental.gluon of Triton 3.9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...codegen.expressions.graph import ops_in
+from ...codegen.expressions.plan import plan
+from ...codegen.expressions.target import Syntax, statements
+from ...codegen.indices.python import SYNTAX
+from ...core.errors import RangeError
+from ...core.int_tuple import leaves, product_each, size
+from ...core.ints import Leaf, known
+from ...core.layout import Layout
+from ...core.leaf_arithmetic import add, mul
+from ...linear.triton import SwizzledSharedLayout
+from ...symbolic import SymInt, index
+from ...symbolic.facts import symbols_in
+from ...symbolic.symint import poly_of
+from ...tensors.tensor import Tensor
+from ..lines import Line
+from ..program import Counter, Loop, Product, Program
+from ..tile_products import by_descriptors
+from ..tiles import STAGED, Argument, Memory, Tile, as_expression, refused, tile_of
+from ..trace import sizes_of
+from .gluon_layouts import MATRIX, distributed, layout_text, shared_layout
+
+#: numpy's type -> Gluon's.
+TYPES = {f"{kind}{bits}": f"gl.{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+TYPES |= {f"float{bits}": f"gl.float{bits}" for bits in (16, 32, 64)}
+_SYNTAX: Syntax = {**SYNTAX, "min": (99, "gl.minimum({}, {})"), "max": (99, "gl.maximum({}, {})")}
+INDENT = "    "
+
+
+class Tiles:
+    """The text of tiles: their layouts, the coordinates in them, integers, and the parts of shared memory.
+
+    lines   the text so far
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.layouts: dict[str, str] = {}
+        self.indices: dict[tuple[str, tuple[int, ...]], tuple[SymInt, ...]] = {}
+        self.bits, self._count = 32, 0
+        self.lines: list[str] = []
+        self.depth = 0
+        self.statements = [*program.statements()]
+
+    def put(self, line: str) -> None:
+        """Add a line to the text."""
+        self.lines.append(INDENT * self.depth + line)
+
+    def prologue(self) -> Iterator[str]:
+        """The lines before the statements: layouts, blocks, sizes, coordinates, shared memory."""
+        wide, words = self.bits > 32, {*re.findall(r"\w+", "\n".join(self.lines))}
+        memory = [*self._allocations()]
+        yield from (f"{name}: gl.constexpr = {text}" for text, name in self.layouts.items())
+        for k in range(len(self.program.grid)):
+            if f"bid{k}" in words:
+                yield f"bid{k} = gl.program_id({k}){'.to(gl.int64)' if wide else ''}"
+        for n in sizes_of(self.program):
+            unit = next(iter(symbols_in(poly_of(n)))).unit
+            if str(n) in words and wide:
+                yield f"{n} = gl.to_tensor({n}).to(gl.int64)"
+            if str(n) in words and unit > 1:
+                yield f"{n} = {n} // {unit} * {unit}  # {unit} divides it, as the launch has seen"
+        for (layout, shape), symbols in self.indices.items():
+            used = [d for d, i in enumerate(symbols) if str(i) in words]
+            yield from (f"{symbols[d]} = {_arange(layout, shape, d)}{'.to(gl.int64)' if wide else ''}" for d in used)
+        yield from (line for line in memory if line.split(" ", 1)[0] in words)
+
+    def _allocations(self) -> Iterator[str]:
+        for k, t in enumerate(self.program.shared):
+            stages, kept = self._allocated(k)
+            layout = self.layout(self._shared(k), f"shared{k}")
+            yield f"smem{k} = gl.allocate_shared_memory({type_of(t)}, {[*stages, *kept]}, {layout})"
+
+    def _shared(self, number: int) -> Any:
+        """The layout of a tensor in shared memory, of one stage."""
+        t = self.program.shared[number]
+        products = [s for s in self.statements if isinstance(s, Product) and by_descriptors(s)]
+        described = any(x.tensor.data is t.data for s in products for x in s.operands.values())
+        return shared_layout(number, t, self._allocated(number)[1], described=described)
+
+    def _allocated(self, number: int) -> tuple[list[int], list[int]]:
+        """The number of stages of a tensor in shared memory, where it has some, and the extents of one."""
+        modes = [int(size(m)) for m in product_each(self.program.shared[number].layout.shape)]
+        return (modes[-1:], modes[:-1]) if len(modes) >= STAGED else ([], modes)
+
+    def layout(self, made: Any, name: str | None = None) -> str:
+        """The name of a layout in the text."""
+        text = layout_text(made)
+        number = sum(x.startswith("layout") for x in self.layouts.values())
+        return self.layouts.setdefault(text, name or f"layout{number}")
+
+    def layout_of(self, tile: Tile) -> str:
+        """The text of a tile's layout."""
+        if tile.whole is None:
+            return self.layout(tile.layout or distributed(tile))
+        whole, axes = tile.whole
+        return "".join(f"gl.SliceLayout({axis}, " for axis in axes) + self.layout_of(whole) + ")" * len(axes)
+
+    def scalars(self, wanted: Sequence[Any]) -> list[str]:
+        """The texts of integers, behind lines that compute what they share."""
+        wanted = [self._counted(x) for x in wanted]
+        found = {poly_of(x): x for x in wanted if known(x) is None}
+        if not found:
+            return [str(known(x)) for x in wanted]
+        made = plan(tuple(found.values()), name="kernel")
+        self.bits = max(self.bits, made.integer.bits)
+        if ops_in(made.results) & {"//", "%"}:
+            what = f"an offset of {', '.join(map(str, found.values()))}"
+            raise RangeError(what, "offsets of 0 or more", "give sizes facts: at_least=0")
+        temporaries, results = statements(made, _SYNTAX)
+        names: dict[str, str] = {}
+
+        def renamed(text: str) -> str:
+            return re.sub(r"\bt\d+\b", lambda m: names[m[0]], text)
+
+        for name, text in temporaries:
+            names[name] = self.named(renamed(text))
+        texts = dict(zip(found, map(renamed, results)))
+        return [str(known(x)) if known(x) is not None else texts[poly_of(x)] for x in wanted]
+
+    def _counted(self, x: Any) -> Any:
+        """An integer without what loops count beside their step."""
+        for loop in (s for s in self.statements if isinstance(s, Loop)):
+            for c in loop.counters:
+                if isinstance(x, SymInt) and c.symbol in x.symbols:
+                    x = x.at({str(c.symbol): _value(loop, c)})
+        return x
+
+    def symbols(self, tile: Tile) -> tuple[SymInt, ...]:
+        """The names of the coordinates in a tile."""
+        key = self.layout_of(tile), tile.shape
+        number = len(self.indices)
+        return self.indices.setdefault(key, tuple(index(f"i{number}_{d}", n) for d, n in enumerate(tile.shape)))
+
+    def coordinates(self, line: Line, x: Argument, tile: Tile) -> list[Leaf]:
+        """Each integer of the coordinate of a tile's elements in an argument."""
+        indices = self.symbols(tile)
+        return [add(start, as_expression(line, tile, at, indices, x.name)) for start, at in zip(x.starts, x.at)]
+
+    def offset(self, line: Line, x: Argument, tile: Tile) -> Leaf:
+        """The offset of a tile's elements in an argument."""
+        layout = self.program.arguments[x.name].layout
+        if not isinstance(layout, Layout):
+            what = f"{x.name} of a swizzled layout in global memory"
+            raise refused(line, what, "shape and stride", "copy it to a plain one")
+        found: Leaf = 0
+        for c, d in zip(self.coordinates(line, x, tile), leaves(layout.stride)):
+            found = add(found, mul(d, c))
+        return found
+
+    def view(self, line: Line, x: Memory, tile: Tile) -> str:
+        """The text of the part of shared memory that a tile is."""
+        sizes = self._allocated(x.number)[1]
+        text = f"smem{x.number}"
+        if x.stage is not None:
+            (stage,) = self.scalars([x.stage])
+            text += f".index({stage})"
+        box = tile_of(line, (at - at.min() for at in x.at), "a part of shared memory")
+        for d, (at, n) in enumerate(zip(x.at, box.shape)):
+            if n != sizes[d]:
+                self._require_plain(line, x.number)
+                text += f".slice({int(at.min())}, {n}, dim={d})"
+        if not box.same(tile) and len(box.shape) == MATRIX and box.turned.same(tile):
+            return f"{text}.permute((1, 0))"
+        if not box.same(tile):
+            fix = "partition shared memory as the other side is"
+            raise refused(line, f"smem{x.number} as another tile", "one tile on both sides", fix)
+        return text
+
+    def _require_plain(self, line: Line, number: int) -> None:
+        """Refuse a part of swizzled memory, which Triton's slices are not."""
+        made = self._shared(number)
+        if not isinstance(made, SwizzledSharedLayout) or made.max_phase > 1:
+            what = f"a part of smem{number}, whose layout is {made.name}"
+            fix = "read the whole tile by one copy, or use another target"
+            raise refused(line, what, "a part of plain memory: Triton does not slice what is swizzled", fix)
+
+    def named(self, text: str) -> str:
+        """A name for a text: no other statement has it."""
+        name, self._count = f"e{self._count}", self._count + 1
+        self.put(f"{name} = {text}")
+        return name
+
+
+def _value(loop: Loop, c: Counter) -> Any:
+    """A counter of a loop as an expression of its step: (step + first) % count, or of a phase how often that began anew, % 2."""
+    if c.of is None:
+        return (loop.step + c.first) % c.period
+    of = next(x for x in loop.counters if x.symbol is c.of or str(x.symbol) == str(c.of))
+    return (loop.step + (c.first * of.period + of.first)) // of.period % c.period
+
+
+def _arange(layout: str, shape: Sequence[int], d: int) -> str:
+    """The coordinate along a mode of a tile, of the tile's rank."""
+    rank = len(shape)
+    for axis in reversed([k for k in range(rank) if k != d]):
+        layout = f"gl.SliceLayout({axis}, {layout})"
+    modes = ", ".join(":" if k == d else "None" for k in range(rank))
+    return f"gl.arange(0, {shape[d]}, {layout})" + (f"[{modes}]" if rank > 1 else "")
+
+
+def type_of(t: Tensor) -> str:
+    return TYPES[str(t.dtype)]
