@@ -72,7 +72,6 @@ class Driver:
         self.call("cuMemcpyDtoH_v2", out, b, ctypes.c_size_t(size))
         for memory in (a, b):
             self.call("cuMemFree_v2", memory)
-        self.call("cuModuleUnload", module)
         return out.raw
 
 

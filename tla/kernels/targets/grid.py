@@ -26,7 +26,7 @@ from ..whole_tiles import with_whole_tiles
 MOST_STATIC = 48 * 1024
 #: The blocks of a cluster that every GPU with clusters runs. Source: the same, "Thread Block Clusters".
 _PORTABLE = 8
-#: The driver's function that makes a tensor map, and its type, as CUDA 12 has it and later ones too. Source: the CUDA driver API, cudaTypedefs.h.
+#: The driver's function that makes a tensor map, and its type since CUDA 12. Source: the CUDA driver API, cudaTypedefs.h.
 _ENCODE, _ENCODE_TYPE = "cuTensorMapEncodeTiled", "PFN_cuTensorMapEncodeTiled_v12000"
 
 
