@@ -91,7 +91,7 @@ def same(found, wanted):
 def test_steps_compute_the_function(name):
     function, given = flat(name)
     for a, b in zip(evaluate(steps_of(function, given), given), function(*given)):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)  # XLA adds up in another order in one computation
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
