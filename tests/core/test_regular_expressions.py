@@ -89,7 +89,10 @@ def expressions():
 
 def patterns(module, arguments):
     """What the first argument of a call of `re` may be, with the flags among the others."""
-    names, flags = vars(importlib.import_module(module)), [x for x in map(ast.unparse, arguments[1:]) if x.startswith("re.") and "(" not in x]
+    names, flags = (
+        vars(importlib.import_module(module)),
+        [x for x in map(ast.unparse, arguments[1:]) if x.startswith("re.") and "(" not in x],
+    )
     written = ast.unparse(arguments[0])
     given = GIVEN[module, written] if (module, written) in GIVEN else [eval(written, names)]
     return [re.compile(p, eval(flags[0]) if flags else 0) for p in given]
