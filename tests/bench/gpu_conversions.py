@@ -6,15 +6,14 @@
 The plans are those of tests/access/test_access_machine.py, from another seed.
 """
 
-import csv
 import ctypes
 import json
 import random
 import shutil
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
+
+import hardware_counters
 
 ARCH = "sm_90"
 #: Counted in the machine code's own instructions; l1tex__ counters have what waits for other warps as well.
@@ -90,16 +89,10 @@ def execute(folder):
 
 def counted(folder):
     """The wavefronts of each plan by the hardware's counter, beside those of the plan."""
-    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS), sys.executable, __file__, "execute", folder]
-    text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    lines = text[text.index('"ID"') :].splitlines() if '"ID"' in text else []
-    of_kernel = Counter()
-    for line in csv.DictReader(lines):
-        of_kernel[int(line["ID"])] += int(line["Metric Value"].replace(",", ""))
-    found = [n for _id, n in sorted(of_kernel.items())]
+    found = [sum(launch.values()) for launch in hardware_counters.counted([sys.executable, __file__, "execute", folder], COUNTERS)]
     rows = json.loads((folder / "plans.json").read_text())
     if len(found) != len(rows):
-        raise SystemExit(f"ncu counted {len(found)} of {len(rows)} kernels:\n{text[-2000:]}")
+        raise SystemExit(f"ncu counted {len(found)} of {len(rows)} kernels")
     pairs = [(row, n) for row, n in zip(rows, found) if row["wavefronts"] is not None]
     differ = [(row, n) for row, n in pairs if row["wavefronts"] != n]
     for row, n in differ[:20]:

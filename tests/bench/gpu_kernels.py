@@ -7,7 +7,6 @@ are exact; they are timed on uniform random numbers. --small compares alone, as 
 """
 
 import argparse
-import csv
 import ctypes
 import importlib
 import os
@@ -21,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+import hardware_counters
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,6 +136,11 @@ def numbers(rng, shape, element, exact, order="C"):
     return np.asarray(drawn.astype(element), order=order)
 
 
+def below_300(count):
+    """The function that draws so many sizes."""
+    return lambda rng: tuple(int(x) for x in rng.integers(1, 300, count))
+
+
 def product_case(name, variant, element, multiple, contiguous, alpha=1, beta=0):
     """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C, columns contiguous in C; in A and B where `contiguous` is 0."""
 
@@ -152,7 +157,7 @@ def product_case(name, variant, element, multiple, contiguous, alpha=1, beta=0):
         return (2 * (a @ b.T) - c).astype(element)
 
     def sizes(rng):
-        m, n, k = (int(x) for x in rng.integers(1, 300, 3))
+        m, n, k = below_300(3)(rng)
         if contiguous == 0:
             return -(-m // multiple) * multiple, -(-n // multiple) * multiple, k
         return m, n, -(-k // multiple) * multiple
@@ -189,10 +194,7 @@ def transpose_case(variant):
         s, d = torch.rand(sizes, device="cuda"), torch.empty(sizes[::-1], device="cuda")
         return lambda: d.copy_(s.T)
 
-    def small(rng):
-        return tuple(int(x) for x in rng.integers(1, 300, 2))
-
-    return Case("transpose", variant, made, lambda g, s: g[2].T, small, (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer)
+    return Case("transpose", variant, made, lambda g, s: g[2].T, below_300(2), (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer)
 
 
 def softmax_case():
@@ -208,10 +210,7 @@ def softmax_case():
         x = torch.randn(sizes, device="cuda")
         return lambda: torch.softmax(x, 1)
 
-    def small(rng):
-        return tuple(int(x) for x in rng.integers(1, 300, 2))
-
-    return Case("softmax", "softmax", made, expected, small, (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer, 1e-6)
+    return Case("softmax", "softmax", made, expected, below_300(2), (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer, 1e-6)
 
 
 def attention_case():
@@ -255,13 +254,10 @@ def linear_case(variant):
         f = torch.relu if variant == "relu" else lambda y: torch.nn.functional.gelu(y, approximate="tanh")
         return lambda: f(torch.nn.functional.linear(x, w, b))
 
-    def small(rng):
-        return tuple(int(x) for x in rng.integers(1, 300, 3))
-
     def work(s):
         return 2 * s[0] * s[1] * s[2]
 
-    return Case("epilogue", variant, made, expected, small, (4096, 4096, 1024), work, "TFLOP/s", peer, 1e-4)
+    return Case("epilogue", variant, made, expected, below_300(3), (4096, 4096, 1024), work, "TFLOP/s", peer, 1e-4)
 
 
 def atoms_case(variant):
@@ -312,10 +308,7 @@ def tiles_case():
         x = np.pad(given[2], [(0, -sizes[0] % 8), (0, -sizes[1] % 128)])
         return x.reshape(x.shape[0] // 8, 4, 2, x.shape[1] // 128, 128).transpose(0, 3, 1, 4, 2).ravel()
 
-    def small(rng):
-        return tuple(int(x) for x in rng.integers(1, 300, 2))
-
-    return Case("pack_tiles", "pack_tiles", made, expected, small, (8192, 8192), lambda s: 4 * s[0] * s[1], "GB/s")
+    return Case("pack_tiles", "pack_tiles", made, expected, below_300(2), (8192, 8192), lambda s: 4 * s[0] * s[1], "GB/s")
 
 
 def copied_by_torch(torch, sizes):
@@ -468,13 +461,11 @@ def counted(case):
 def beside_hardware(folder, arch):
     """Each kernel's table of accesses beside ncu's counters; what a compiler makes one access of several has fewer."""
     cases = [c for c in CASES if c.name not in ("flash_attention", "im2col", "pack_tiles")]
-    command = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(COUNTERS), sys.executable, __file__]
-    command += ["--small", "1", "--arch", arch, "--folder", folder, "--only", *{c.name for c in cases}]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    of_kernel = {}
-    for line in csv.DictReader(line for line in text.splitlines() if line.startswith('"')):
-        of_kernel.setdefault(int(line["ID"]), Counter())[COUNTERS[line["Metric Name"]]] += int(line["Metric Value"].replace(",", ""))
-    for case, (_id, found) in zip(cases, sorted(of_kernel.items())):
+    command = [sys.executable, __file__, "--small", "1", "--arch", arch, "--folder", folder, "--only", *{c.name for c in cases}]
+    for case, launch in zip(cases, hardware_counters.counted(command, COUNTERS)):
+        found = Counter()
+        for name, number in launch.items():
+            found[COUNTERS[name]] += number
         stated = counted(case)
         for kind in sorted({*COUNTERS.values()}):
             if stated[kind] or found[kind]:

@@ -267,16 +267,7 @@ class Program:
 
     def statements(self) -> Iterator[Statement]:
         """Its statements, those in loops behind their loop."""
-
-        def of(body: tuple[Statement, ...]) -> Iterator[Statement]:
-            for s in body:
-                yield s
-                if isinstance(s, Loop):
-                    yield from of(s.body)
-                elif isinstance(s, Either):
-                    yield from of((*s.inside, *s.otherwise))
-
-        return of(self.body)
+        return statements_of(self.body)
 
     def namer(self) -> Callable[[Tensor], str]:
         """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `tmem0` ..., `registers0` ..."""
@@ -296,6 +287,16 @@ class Program:
     def argument_of(self, t: Tensor) -> str | None:
         """The name of the argument that a tensor is a part of; None of shared memory and registers."""
         return next((name for name, x in self.arguments.items() if isinstance(x, Tensor) and x.data is t.data), None)
+
+
+def statements_of(body: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements of a body, those in loops and conditions behind these."""
+    for s in body:
+        yield s
+        if isinstance(s, Loop):
+            yield from statements_of(s.body)
+        elif isinstance(s, Either):
+            yield from statements_of((*s.inside, *s.otherwise))
 
 
 def _lines(body: Sequence[Statement], name_of: Callable[[Tensor], str], indent: str = "") -> Iterator[str]:

@@ -18,7 +18,7 @@ from ...symbolic import SymInt
 from ..allocation import PLACES
 from ..digits import loops
 from ..names import WORD
-from ..program import Barrier, Either, Load, Loop, Program, Signal, Statement, word_of
+from ..program import Barrier, Either, Load, Loop, Program, Signal, Statement, statements_of, word_of
 from ..text import Block, Writer
 from ..whole_tiles import is_filled_before
 from .lanes import Lanes
@@ -84,7 +84,7 @@ class ClusterWriter(Writer):
             return
         for body in (s.inside, s.otherwise):
             waits = True
-            for inner in _statements(body):
+            for inner in statements_of(body):
                 of_others = self._waits_for_others(inner)
                 if (of_others and not waits) or (isinstance(inner, Barrier) and inner.of_cluster):
                     raise _other_ways(inner)
@@ -136,16 +136,6 @@ class ClusterWriter(Writer):
                 yield f"tmem{k}", f"{self.type_named('tensor memory', str(x.data.dtype))} {{}}", PLACES
         if "rows" in words:
             yield "rows", f"void *{{}}[{p.threads}]", self._lanes.rows
-
-
-def _statements(body: Sequence[Statement]) -> Iterator[Statement]:
-    """The statements of a body, those in loops and conditions too."""
-    for s in body:
-        yield s
-        if isinstance(s, Loop):
-            yield from _statements(s.body)
-        elif isinstance(s, Either):
-            yield from _statements((*s.inside, *s.otherwise))
 
 
 def _other_ways(s: Statement) -> LeafTypeError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...core.int_tuple import leaves
@@ -35,6 +34,7 @@ from ..program import (
     Statement,
     Transform,
     accesses,
+    statements_of,
 )
 from ..tile_products import by_descriptors
 from ..tiles import Argument, Memory, Piece, Registers, Side, Tile, of_argument, refused
@@ -123,7 +123,7 @@ class Writer(Tiles):
 
     def _begin(self, body: Sequence[Statement]) -> None:
         """Zeros for the registers that statements of a loop write, and that are read before, or touched elsewhere."""
-        inside = [*replace(self.program, body=tuple(body)).statements()]
+        inside = [*statements_of(body)]
         elsewhere = {x for s in self.statements if not any(s is t for t in inside) for x, _verb in self._touched(s)}
         written: set[Piece] = set()
         for s in inside:
