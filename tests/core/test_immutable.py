@@ -103,7 +103,11 @@ def test_every_record_is_frozen():
     made = {x for module, _path in modules() for x in vars(module).values() if isinstance(x, type) and "__dataclass_params__" in vars(x)}
     assert {f"{x.__module__}.{x.__name__}" for x in made if not x.__dataclass_params__.frozen} == {
         "tla.kernels.allocation.Allocation",
+        "tla.kernels.beside.Told",
+        "tla.kernels.launch.Cluster",
         "tla.kernels.launch.Launch",
+        "tla.kernels.levels.Findings",
+        "tla.kernels.watch._Most",
         "tla.xla.programs.values.Flow",
         "tla.xla.programs.values.Value",
         "tla.viz.placement.Canvas",
