@@ -14,7 +14,9 @@ from tla.compat import pycute, torch as ours
 
 from night import amount
 
-SUITE = Path(os.environ.get("TLA_PYTORCH", "pytorch")) / "test" / "distributed" / "_pycute"
+TESTS = Path(os.environ.get("TLA_PYTORCH", "pytorch")) / "test" / "distributed"
+SUITE = TESTS / "_pycute"
+NEEDS = "needs PyTorch: git clone https://github.com/pytorch/pytorch, and its folder in TLA_PYTORCH"
 
 
 def offset(index, shape, stride):
@@ -192,10 +194,25 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs PyTorch: git clone https://github.com/pytorch/pytorch, and its folder in TLA_PYTORCH")
+@pytest.mark.skipif(not SUITE.is_dir(), reason=NEEDS)
 @pytest.mark.parametrize("path", sorted(SUITE.glob("test_*.py")), ids=lambda path: path.stem)
 def test_torch_own_tests(path):
     pytest.importorskip("torch", reason="needs torch: pip install torch")
     pytest.importorskip("expecttest", reason="torch's tests need it: pip install expecttest")
     done = subprocess.run([sys.executable, "-c", RUN, str(path)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not (TESTS / "test_device_mesh.py").is_file(), reason=NEEDS)
+def test_torch_own_tests_of_device_mesh():
+    """Each test of DeviceMesh and _mesh_layout ends as it does over torch's own module, and most of them pass; those of GPUs are skipped."""
+    pytest.importorskip("torch.distributed._mesh_layout", reason="needs torch: pip install torch")
+    pytest.importorskip("expecttest", reason="torch's tests need it: pip install expecttest")
+    script = Path(__file__).parents[1] / "support" / "device_mesh_tests.py"
+    environ = {**os.environ, "PYTHONPATH": str(script.parents[2]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(script), str(TESTS / "test_device_mesh.py")]
+    texts = [subprocess.run([*command, *more], capture_output=True, text=True, timeout=900, env=environ) for more in ([], ["exchanged"])]
+    theirs, found = (done.stdout.splitlines() for done in texts)
+    assert (theirs[-1:], found[-1:]) == (["torch.distributed._pycute.layout"], ["tla.compat.torch"]), [done.stderr for done in texts]
+    assert found[:-1] == theirs[:-1], texts[1].stderr
+    assert sum(line.endswith(" passed") for line in found) > 50

@@ -113,6 +113,23 @@ def composition(shape: Any, stride: Any, inner_shape: Any, inner_stride: Any, or
 
 
 @known_memo
+def uneven_step(shape: Any, stride: Any, inner_shape: Any, inner_stride: Any, order: int) -> tuple[int, int] | None:
+    """The first stride of an inner layout, with an extent on its way that it neither divides nor is divided by.
+
+    >>> uneven_step((2, 4), (1, 4), 2, 3, 1), uneven_step((6, 4), (1, 6), 2, 3, 1)
+    ((3, 2), None)
+    """
+    a, b = modes_of(shape, stride, order), modes_of(inner_shape, inner_stride, order)
+    passed = [n for n, _d in merged(a)[:-1]] if a and b else []
+    for _s, d in (b or []) if passed else []:
+        for n in passed:
+            if d and n % d and d % n:
+                return d, n
+            d = -(-d // n)
+    return None
+
+
+@known_memo
 def complement(shape: Any, stride: Any, n: int, order: int) -> Parts | None:
     """The offsets below n that are left out.
 

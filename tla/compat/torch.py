@@ -206,7 +206,7 @@ def filter(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Lay
 
 
 def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
-    """layoutA of layoutB; by mode for a tuple, None leaves a mode as it is.
+    """layoutA of layoutB; by mode for a tuple, None leaves a mode as it is. What does not divide mode by mode is refused, as torch does.
 
     >>> composition(Layout((6, 2), (2, 1)), Layout(3, 2))
     Layout(3,2)
@@ -216,8 +216,14 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     if isinstance(layoutB, tuple):
         return _by_mode(composition, layoutA, layoutB)
     tile = _as_layout(layoutB)
-    found = plain_modes.composition(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
-    return _asked(compositions.composition, layoutA, tile) if found is None else Layout(*found)
+    parts = (layoutA.shape, layoutA.stride, tile.shape, tile.stride)
+    found = plain_modes.composition(*parts, -1)
+    answer = _asked(compositions.composition, layoutA, tile) if found is None else Layout(*found)
+    if uneven := plain_modes.uneven_step(*parts, -1):
+        what = f"composition: {layoutA} o {tile}: stride {uneven[0]} does not step evenly through extent {uneven[1]}"
+        fix = f"write plain(tla.composition(exact(a), exact(b))), which is {answer}"
+        raise Refusal(what, "one that divides the other, as in torch.distributed._pycute", fix)
+    return answer
 
 
 def complement(layout: pycute.Layout | int, max_idx: int = 1) -> pycute.Layout:
