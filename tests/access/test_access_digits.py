@@ -204,6 +204,44 @@ def test_threads_that_are_no_warps(case, width):
     assert plan.bytes <= other.bytes
 
 
+def with_warps_apart(rng):
+    """The shape, and two ways to deal a tile whose odd digit, and at times a bit, is that of the warps in both."""
+    shape = rng.choice(SHAPES)
+    digits = drawn(rng, shape)
+    twos = [x for x in digits if x[0] == 2]
+    warp = rng.sample(twos, rng.choice([0, 0, 1])) + [x for x in digits if x[0] != 2]
+    rest = [x for x in twos if x not in warp]
+    ways = [rng.sample(rest, len(rest)) for _ in range(2)]
+    return shape, [{"lane": way[:5], "register": way[5:], "warp": warp} for way in ways]
+
+
+def test_warps_that_keep_their_elements(tmp_path):
+    """Warps whose odd digits are the same on both sides: each does the conversion of one, never dearer than the padded tile; and as machine code."""
+    rng, kinds = random.Random(6), set()
+    for _ in range(amount(20, 400)):
+        (shape, two), width, through = with_warps_apart(rng), rng.choice([8, 16, 32]), rng.choice([None, "memory"])
+        given, wanted = (elements(x, shape) for x in two)
+        plan = convert(*(layout_of_digits(x, shape) for x in two), width, through=through)
+        other = convert(*(padded(x, shape) for x in two), width, through=through)
+        assert plan.part, plan
+        assert (plan.run(given) == wanted).all()
+        assert plan.cycles <= other.cycles, (two, plan, other)
+        assert plan.bytes <= other.bytes or not other.bytes
+        if plan.kind not in kinds and given.shape[0] == 3:
+            require_true(plan, given, wanted, tmp_path)
+            kinds.add(plan.kind)
+    assert {"shuffles", "shared memory"} <= kinds
+
+
+def test_a_warp_that_needs_what_another_holds():
+    """The same digit of warps on both sides, but half of what each needs is nowhere, or at another warp."""
+    a = radix("register=2:1, lane=32:2, warp=3:64 -> column=192")
+    with pytest.raises(TlaError, match="nobody holds"):
+        convert(radix("register=2:0, lane=32:2, warp=3:64 -> column=192"), a)
+    b = radix("register=2:96, lane=32:1, warp=3:32 -> column=192")
+    assert convert(a, b).kind == "shared memory"
+
+
 def divisors(n):
     return [k for k in range(1, n + 1) if n % k == 0]
 

@@ -17,6 +17,7 @@ from .machines import Machine
 from .plan import ConversionPlan
 from .rounds import stays_in_warps, within_warps
 from .sides import machine_of, on_one_tile
+from .slices import onto_reached
 from .steps import BYTE_BITS, WORD_BITS, Move, Shuffle, Step
 from .through_memory import through_memory
 
@@ -228,15 +229,5 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
                 "give the source this basis, or convert to the part that it holds",
             )
     if src.bases.get("block"):
-        full = [_of_one_block(x, full[0]) for x in full]
+        full = [part for x in full if (part := onto_reached(x, full[0]))]
     return full[0], full[1]
-
-
-def _of_one_block(layout: LinearLayout, source: LinearLayout) -> LinearLayout:
-    """A layout onto the elements that a block of `source` holds, instead of the whole tile: all blocks have as many."""
-    reached = bits.Echelon()
-    for column in source.columns:
-        if not reached.spans(column):
-            reached.add(column)
-    found = {d: [(reached.solve(layout.pack(v)) or 0,) for v in of] for d, of in layout.bases.items()}
-    return LinearLayout(found, {"index": 1 << reached.rank})

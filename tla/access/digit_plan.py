@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,8 +32,8 @@ class RadixPlan:
 
     kind           "registers", "shuffles" or "shared memory"
     shuffles, bytes, wavefronts, instructions, cycles, why, element_bits   as of a ConversionPlan
-    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each; of
-                   values that stay in their thread one slice, without a part
+    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each, of
+                   all warps or of one of them; of values that stay in their thread one slice, without a part
     rows           where it goes through shared memory whole: both sides of it
     src, dst       the layouts
 
@@ -94,13 +96,13 @@ class RadixPlan:
             ((held, _),) = self.slices
             found.reshape(-1, found.shape[-1])[:] = given.reshape(-1, given.shape[-1])[:, np.array(held)]
             return found
-        by_warp = given.reshape(*_warps(self.part.src), -1)
-        into = found.reshape(*_warps(self.part.dst), -1)
-        for src, dst in self.slices:
-            moved = self.part.run(by_warp[:, :, [r or 0 for r in src]])
+        groups = given.reshape(-1, *_warps(self.part.src), given.shape[-1])
+        into = found.reshape(-1, *_warps(self.part.dst), found.shape[-1])
+        for (group, held), (src, dst) in itertools.product(enumerate(groups), self.slices):
+            moved = self.part.run(held[:, :, [r or 0 for r in src]])
             for k, r in enumerate(dst):
                 if r is not None:
-                    into[:, :, r] = moved[:, :, k]
+                    into[group, :, :, r] = moved[:, :, k]
         return found
 
     @checked
@@ -145,14 +147,18 @@ class RadixPlan:
         return f"{of_slice}\n{_function(name, smem, [*self._calls(slice_name)])}"
 
     def _calls(self, slice_name: str) -> Iterator[str]:
-        """A call for each slice, in memory of its own, or one after the other in the same."""
+        """A call for each slice, in memory of its own, or one after the other in the same; each group of warps in its own."""
         assert self.part
-        again = self.bytes == self.part.bytes
-        step = 0 if again else self.part.bytes * 8 // max(BYTE_BITS, self.element_bits)
+        groups = _groups(self.src, self.part)
+        again = self.bytes == _share(self.part) * groups
+        width = max(BYTE_BITS, self.element_bits)
+        step = 0 if again else _share(self.part) * 8 // width
+        threads = math.prod(_warps(self.part.src))
+        own = f" + threadIdx.x / {threads}u * {self.bytes // groups * 8 // width}" if groups > 1 else ""
         for k, (src, dst) in enumerate(self.slices):
             if k and again and self.bytes:
                 yield "__syncthreads();"
-            smem = f", smem + {k * step}" if self.bytes else ""
+            smem = f", smem + {k * step}{own}" if self.bytes else ""
             held = ", ".join("T()" if r is None else f"src[{r}]" for r in src)
             kept = " ".join(f"dst[{r}] = got[{i}];" for i, r in enumerate(dst) if r is not None)
             yield f"{{ const T held[] = {{{held}}}; T got[{len(dst)}]; {slice_name}(held, got{smem}); {kept} }}"
@@ -216,9 +222,12 @@ def _over_bits(
 
 def _of_slices(way: Slices, part: ConversionPlan, src: RadixLayout, dst: RadixLayout, scratch_bytes: int | None) -> RadixPlan:
     """The plan of slices, which go one after the other through the same memory where that is small."""
-    n = len(way.registers)
-    size = part.bytes * n if scratch_bytes is None or part.bytes * n <= scratch_bytes else part.bytes
-    counts = (part.shuffles * n, size, part.wavefronts * n, part.instructions * n, part.cycles * n)
+    n, groups = len(way.registers), _groups(src, part)
+    one = _share(part) * groups
+    if scratch_bytes is not None and one > scratch_bytes:
+        raise RangeError(f"convert through {scratch_bytes} bytes", f"{one} at least, a part of each warp", f"give {one} bytes")
+    size = one * n if scratch_bytes is None or one * n <= scratch_bytes else one
+    counts = (part.shuffles * n, size, part.wavefronts * n * groups, part.instructions * n, part.cycles * n * groups)
     return RadixPlan(part.kind, *counts, f"{way.why}; {part.why}", part.element_bits, way.registers, part, None, src, dst)
 
 
@@ -283,6 +292,17 @@ def _sizes(layout: RadixLayout) -> tuple[int, ...]:
 
 def _axes(layout: RadixLayout) -> str:
     return "thread, value" if "thread" in layout.in_sizes else "warp, lane, register"
+
+
+def _groups(layout: RadixLayout, part: ConversionPlan) -> int:
+    """How many groups of warps do the conversion of a part."""
+    threads = math.prod(n for name, n in layout.in_sizes.items() if name in ("thread", "lane", "warp"))
+    return threads // math.prod(_warps(part.src))
+
+
+def _share(part: ConversionPlan) -> int:
+    """The bytes from one part's memory to the next: vectors begin at multiples of 16, in less than that it is what it takes."""
+    return part.bytes if part.bytes < 16 else -(-part.bytes // 16) * 16
 
 
 def _warps(layout: LinearLayout) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Owners over digits as owners over bits: a tile in slices that are alike, or wrapped around from a larger one.
 
 Where an odd digit of the tile is one digit of the registers, in both layouts, each of its values is a slice, and all slices are one
-conversion over bits; or the digit is padded to a power of two, where vectors go across it. Where sums wrap modulo the tile both layouts
+conversion over bits; or the digit is padded to a power of two, where vectors go across it. Where warps hold the same digits in both, each
+warp keeps its elements, and all warps do the conversion of one: what a warp's number adds is added on both sides. Where sums wrap modulo the tile both layouts
 are those of a larger tile, wrapped: a conversion of the larger tile brings each register what it declares, for what it holds there is the
 same element.
 """
@@ -36,21 +37,42 @@ class Slices(NamedTuple):
 def ways(src: RadixLayout, dst: RadixLayout) -> list[Slices]:
     """All ways over bits of two layouts of register, lane and warp."""
     found = [*_in_slices(src, dst)]
+    if not found and src.bases["warp"] == dst.bases["warp"]:
+        one = [RadixLayout({**x.bases, "warp": []}, x.outs) for x in (src, dst)]
+        found = [apart for way in _in_slices(*one) if (apart := _of_one_warp(way))]
     if not found and (wrapped := _wrapped(src, dst)) is not None:
         found.append(wrapped)
     return found
 
 
+def _of_one_warp(way: Slices) -> Slices | None:
+    """The conversion of a warp's elements; None where it needs more than it holds before."""
+    src, dst = (onto_reached(x, way.src) for x in (way.src, way.dst))
+    return None if src is None or dst is None else way._replace(why=f"each warp by itself, {way.why}", src=src, dst=dst)
+
+
+def onto_reached(layout: LinearLayout, source: LinearLayout) -> LinearLayout | None:
+    """A layout onto the elements that `source` holds, instead of the whole tile; None where it has others."""
+    reached = bits.Echelon()
+    for column in source.columns:
+        if not reached.spans(column):
+            reached.add(column)
+    places = {d: [reached.solve(layout.pack(v)) for v in of] for d, of in layout.bases.items()}
+    if any(place is None for of in places.values() for place in of):
+        return None
+    return LinearLayout({d: [(place,) for place in of] for d, of in places.items()}, {"index": 1 << reached.rank})
+
+
 def _in_slices(src: RadixLayout, dst: RadixLayout) -> Iterator[Slices]:
-    """The slices, and the padded tile; none where odd digits are not registers' in both."""
+    """The slices, and the padded tile; none where odd digits that anyone holds are not registers' in both."""
     for dims in _borders(src.out_sizes):
         try:
             a, b = (_part(x.reshape_outs(dims)) for x in (src, dst))
         except RangeError:  # some digit carries over these radices
             continue
-        if a is not None and b is not None:
+        if a is not None and b is not None and a.registers.keys() == b.registers.keys():
             held = tuple((a.registers[k], b.registers[k]) for k in sorted(a.registers))
-            yield Slices(f"{len(held)} slices that are alike", a.layout, b.layout, held)
+            yield Slices("one slice" if len(held) == 1 else f"{len(held)} slices that are alike", a.layout, b.layout, held)
             if a.padded and b.padded:
                 yield Slices("padded to a power of two", a.padded[0], b.padded[0], ((a.padded[1], b.padded[1]),))
             return
@@ -107,7 +129,7 @@ def _part(layout: RadixLayout) -> _Part | None:
     steps = {name: [s for d in of for s in _pieces(d.extent, d.step, layout.radices, odd)] for name, of in layout.ins}
     moved = [s.odd for s in steps["register"] if s.odd is not None]
     fits = all(s.odd is None or (name == "register" and s.extent == layout.radices[odd[s.odd]]) for name, of in steps.items() for s in of)
-    if sorted(moved) != [*range(len(odd))] or not fits or any(s.extent != 2 for of in steps.values() for s in of if s.odd is None):
+    if len({*moved}) < len(moved) or not fits or any(s.extent != 2 for of in steps.values() for s in of if s.odd is None):
         return None
     if any(math.gcd(s.step, s.extent) > 1 for s in steps["register"] if s.odd is not None):
         return None
@@ -174,7 +196,7 @@ def _cut_at(basis: Vector, counts: dict[str, int]) -> Vector:
 def _by_slice(steps: Sequence[_Step]) -> dict[Vector, Vector]:
     """For the odd digits' values, the registers that hold them, in the order of their bits."""
     found: dict[Vector, list[int]] = {}
-    count = sum(s.odd is not None for s in steps)
+    count = max((s.odd + 1 for s in steps if s.odd is not None), default=0)
     for r, digits in enumerate(itertools.product(*(range(s.extent) for s in reversed(steps)))):
         values = [0] * count
         for c, s in zip(reversed(digits), steps):
