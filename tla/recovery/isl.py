@@ -1,30 +1,25 @@
 """Maps of isl, read: the index expression in Python's words, and the box that is its domain.
 
-    map    = "{" "[" names "]" "->" "[" sum "]" ":" range { "and" range } "}"
-    range  = side compare side [ compare side ]            0 <= i < 4: a name, and numbers
+    map    = "{" "[" names "]" "->" "[" sum "]" ":" conditions "}"
+    conditions = condition { "and" condition }
+    condition  = sum compare sum { compare sum } | "exists" names ":" conditions | "exists" "(" names ":" conditions ")"
+    names  = name [ "=" sum ] { "," name [ "=" sum ] }
     sum    = [ "-" ] product { ( "+" | "-" ) product }
-    product = ( integer [ atom ] | atom ) { "*" ( integer | atom ) }
+    product = ( integer [ atom ] | atom ) { "*" ( integer | atom ) }, with one name at most
     atom   = ( name | "(" sum ")" | "floor" "(" sum [ "/" integer ] ")" ) [ "mod" integer ]
 
-Both quotients and remainders round down, as in isl. Source: the isl manual, "Sets and relations".
+Both quotients and remainders round down, as in isl. A name in the value that is no coordinate, and those of exists, have the values that
+the conditions leave (`isl_relations.py`). Source: the isl manual, "Sets and relations".
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..core.cache import compiled
 from ..core.reader import Reader
+from .isl_relations import Condition, Form, IslMap, Relation, added
 
-_COMPARED = ("<=", "<", ">=", ">")
-
-
-class IslMap(NamedTuple):
-    """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents, from 0 on"""
-
-    expression: str
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
+_COMPARED = ("<=", "<", ">=", ">", "=")
+_WORDS = ("floor", "mod", "and", "or", "exists")
 
 
 def is_isl(text: str) -> bool:
@@ -35,14 +30,16 @@ def read_isl(text: str) -> IslMap:
     """A map of isl, read.
 
     >>> read_isl("{ [i, j] -> [8i + floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }")
-    IslMap(expression='8*i + ((j)//4) + ((j%4))', names=('i', 'j'), shape=(4, 8))
+    IslMap(expression='8*i + ((j)//4) + ((j)%4)', names=('i', 'j'), shape=(4, 8))
+    >>> read_isl("{ [i] -> [o0] : exists (e0 : 4e0 <= i <= 3 + 4e0 and o0 = i + 12e0) and 0 <= i < 16 }").expression
+    '(i + 12*(-1*((3 + -1*i)//4)))'
     """
     reader = _IslReader(text)
     return reader.whole(reader.map)
 
 
 class _IslReader(Reader):
-    tokens = r"[0-9]+|[A-Za-z_]\w*|->|<=|>=|[][{}():,+*/<>-]"
+    tokens = r"[0-9]+|[A-Za-z_]\w*|->|<=|>=|[][{}():,+*/<>=-]"
     noun, example = "a map of isl", "write { [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }"
 
     def map(self) -> IslMap:
@@ -50,96 +47,118 @@ class _IslReader(Reader):
         names = self.listed("[]", self.name, "names", empty=False)
         if len({*names}) < len(names):
             self.fail("a name that is given twice", "a name for each coordinate")
-        self.names = {name: [0, -1] for name in names}
+        self.relation = Relation(tuple(names), lambda what, expected, fix: self.fail(what, expected, fix, 0))
         self.expect("->", "and the value")
+        self.new_names = True
         values = self.listed("[]", self.sum, "one value", empty=False)
+        self.new_names = False
         if len(values) > 1:
             self.fail(f"a map to {len(values)} numbers", "one number, an offset", "give the map of each by itself")
         self.expect(":", "and the ranges of the coordinates")
-        self.range()
-        while self.take("and"):
-            self.range()
-        self.expect("}", "or 'and': a domain is a box, without exists and or")
-        for name, (low, high) in self.names.items():
-            if low != 0 or high < 0:
-                self.fail(f"{name} from {low} to {high}", "coordinates from 0 on, with an end", f"write 0 <= {name} < 8", 0)
-        return IslMap(values[0], tuple(names), tuple(high + 1 for _low, high in self.names.values()))
+        self.conditions()
+        self.expect("}", "or 'and': a domain is a box, without or")
+        return self.relation.solved(values[0])
 
     def name(self) -> str:
-        if not (self.token[:1].isalpha() or self.token[:1] == "_") or self.token in ("floor", "mod", "and", "or", "exists"):
+        if not (self.token[:1].isalpha() or self.token[:1] == "_") or self.token in _WORDS:
             self.unexpected("a name")
         return self.next()
 
-    def range(self) -> None:
-        """One comparison or two: what they say of a name."""
-        left = self.side()
+    def conditions(self) -> None:
+        while True:
+            if not self.take("exists"):
+                self.comparison()
+            elif self.token == "(":
+                self.enclosed("()", self.existing)
+            else:
+                self.declared()
+                continue
+            if not self.take("and"):
+                return
+
+    def existing(self) -> None:
+        self.declared()
+        self.conditions()
+
+    def declared(self) -> None:
+        """Names that there are, some with their values, up to the colon."""
+        while True:
+            name = self.name()
+            if name in self.relation.names or name in self.relation.unknown:
+                self.fail(f"{name!r}, which is a name already", "another name")
+            self.relation.unknown.append(name)
+            if self.take("="):
+                self.relation.conditions.append(Condition(added(self.sum(), {name: 1}, -1), True))
+            if not self.take(","):
+                break
+        self.expect(":", "and the conditions")
+
+    def comparison(self) -> None:
+        """One comparison or more, side by side."""
+        left = self.sum()
         if self.token not in _COMPARED:
             self.unexpected("a comparison, such as 0 <= i < 4")
         while self.token in _COMPARED:
-            compare, right = self.next(), self.side()
-            self.bound(left, compare, right)
+            compare, right = self.next(), self.sum()
+            less, more = (left, right) if compare[0] == "<" else (right, left)
+            form = added(more, less, -1)
+            self.relation.conditions.append(Condition(added(form, {"": 1}, -1) if compare in ("<", ">") else form, compare == "="))
             left = right
 
-    def side(self) -> str | int:
-        negative = self.take("-")
-        if not negative and not self.token[:1].isdecimal():
-            return self.known()
-        value = self.integer("a number")
-        return -value if negative else value
-
-    def bound(self, left: str | int, compare: str, right: str | int) -> None:
-        if isinstance(left, int) and isinstance(right, str):
-            left, right, compare = right, left, compare.translate({ord("<"): ">", ord(">"): "<"})
-        if not isinstance(left, str) or not isinstance(right, int):
-            self.fail("a range that is not of one name and a number", "0 <= i < 4", "give the map of a box")
-        ends = self.names[left]
-        if compare[0] == "<":
-            end = right - (compare == "<")
-            ends[1] = end if ends[1] < 0 else min(ends[1], end)
-        else:
-            ends[0] = max(ends[0], right + (compare == ">"))
-
-    def known(self) -> str:
+    def known(self) -> Form:
         at, name = self.at, self.name()
-        if name not in self.names:
-            self.fail(f"{name!r} is no coordinate", ", ".join(self.names), at=at)
-        return name
+        if name not in self.relation.names and name not in self.relation.unknown:
+            if not self.new_names:
+                self.fail(f"{name!r} is no coordinate", ", ".join(self.relation.names), at=at)
+            self.relation.unknown.append(name)
+        return {name: 1}
 
-    # ------------------------------------------------------------------------------------------------ expressions
+    # ------------------------------------------------------------------------------------------------ sums
 
-    def sum(self) -> str:
-        out = "-" + self.product() if self.take("-") else self.product()
-        added = False
+    def sum(self) -> Form:
+        out = added({}, self.product(), -1) if self.take("-") else self.product()
+        many = False
         while self.token in ("+", "-"):
-            out, added = f"{out} {self.next()} {self.product()}", True
-        self.added = added
+            sign = 1 if self.next() == "+" else -1
+            out, many = added(out, self.product(), sign), True
+        self.added = many
         return out
 
-    def product(self) -> str:
+    def product(self) -> Form:
         if not self.token[:1].isdecimal():
             out = self.atom()
         else:
-            out = str(self.integer("a number"))
+            out = self.number()
             if self.token == "(" or (self.token[:1].isalpha() and self.token not in ("mod", "and")):
-                out += f"*{self.atom()}"
+                out = self.times(out, self.atom())
         while self.take("*"):
-            out += f"*{self.integer('a number') if self.token[:1].isdecimal() else self.atom()}"
+            out = self.times(out, self.number() if self.token[:1].isdecimal() else self.atom())
         return out
 
-    def atom(self) -> str:
+    def number(self) -> Form:
+        n = self.integer("a number")
+        return {"": n} if n else {}
+
+    def times(self, a: Form, b: Form) -> Form:
+        if {*a} - {""} and {*b} - {""}:
+            self.fail("a product of two names", "a sum of multiples, as all maps of isl are", "multiply by a number")
+        sum_, factor = (a, b) if {*a} - {""} else (b, a)
+        return added({}, sum_, factor.get("", 0))
+
+    def atom(self) -> Form:
         """A name, a bracket or a floor; a remainder is of these alone: 2*i mod 4 is 2*(i mod 4)."""
         if self.token == "(":
-            out = f"({self.enclosed('()', self.sum)})"
+            out = self.enclosed("()", self.sum)
         else:
             out = self.enclosed("()", self.quotient) if self.take("floor") else self.known()
         if self.take("mod"):
-            out = f"({out}%{self.integer('a number', 1)})"
+            out = self.relation.quotient("%", out, self.integer("a number", 1))
         return out
 
-    def quotient(self) -> str:
+    def quotient(self) -> Form:
         at, out = self.at, self.sum()
         if not self.take("/"):
             return out
         if self.added:  # isl divides the last term alone
             self.fail("a sum over a number without brackets", "floor((i + 1)/4)", "put brackets around the sum", at)
-        return f"({out}//{self.integer('a number', 1)})"
+        return self.relation.quotient("//", out, self.integer("a number", 1))
