@@ -1,10 +1,10 @@
 """Owners over digits as owners over bits: a tile in slices that are alike, or wrapped around from a larger one.
 
-Where an odd digit of the tile is one digit of the registers, in both layouts, each of its values is a slice, and all slices are one
-conversion over bits; or the digit is padded to a power of two, where vectors go across it. Where warps hold the same digits in both, each
-warp keeps its elements, and all warps do the conversion of one: what a warp's number adds is added on both sides. Where sums wrap modulo the tile both layouts
-are those of a larger tile, wrapped: a conversion of the larger tile brings each register what it declares, for what it holds there is the
-same element.
+Where an odd digit of the tile is one digit of the registers, in both layouts, each of its values is a slice, and all slices
+are one conversion over bits; or the digit is padded to a power of two, where vectors go across it. Where warps hold the same
+digits in both, each warp keeps its elements, and all warps do the conversion of one: what a warp's number adds is added on both
+sides. Where sums wrap modulo the tile both layouts are those of a larger tile, wrapped: a conversion of the larger tile brings
+each register what it declares, for what it holds there is the same element.
 """
 
 from __future__ import annotations
