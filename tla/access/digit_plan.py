@@ -295,7 +295,7 @@ def _axes(layout: RadixLayout) -> str:
 
 
 def _groups(layout: RadixLayout, part: ConversionPlan) -> int:
-    """How many groups of warps do the conversion of a part."""
+    """The number of groups of warps that each do the conversion of a part."""
     threads = math.prod(n for name, n in layout.in_sizes.items() if name in ("thread", "lane", "warp"))
     return threads // math.prod(_warps(part.src))
 

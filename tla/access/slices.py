@@ -38,7 +38,7 @@ def ways(src: RadixLayout, dst: RadixLayout) -> list[Slices]:
     """All ways over bits of two layouts of register, lane and warp."""
     found = [*_in_slices(src, dst)]
     if not found and src.bases["warp"] == dst.bases["warp"]:
-        one = [RadixLayout({**x.bases, "warp": []}, x.outs) for x in (src, dst)]
+        one = [RadixLayout({name: of if name != "warp" else [] for name, of in x.bases.items()}, x.outs) for x in (src, dst)]
         found = [apart for way in _in_slices(*one) if (apart := _of_one_warp(way))]
     if not found and (wrapped := _wrapped(src, dst)) is not None:
         found.append(wrapped)

@@ -32,7 +32,7 @@ class Condition(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What a name or a sum is: in Python's words, and at each coordinate of the box, where conditions have to be computed."""
+    """The value of a name or a sum: in Python's words, and at each coordinate of the box, where there are conditions."""
 
     text: str
     at: tuple[int, ...]
@@ -185,7 +185,8 @@ def _equal(u: str, conditions: list[Condition], values: dict[str, Value]) -> Val
 
 
 def _between(u: str, conditions: list[Condition], values: dict[str, Value]) -> Value | None:
-    lows, highs = [], []
+    lows: list[Value] = []
+    highs: list[Value] = []
     for (form, is_zero), _left in _of(u, conditions, values):
         if not is_zero:
             end = _divided("//", total(_without(form, u), values), abs(form[u]))
