@@ -147,6 +147,10 @@ def test_a_map_has_its_box():
         "{ [i] -> [o0] : 0 <= i < 8 and o0 mod 4 = i mod 4 and 0 <= o0 <= 4 }",
         "{ [i] -> [i] : 0 <= i < 4 and exists (e : 2e = i) }",
         "{ [i] -> [o0] : 0 <= i < 100000 and o0 = i }",
+        "{ [i] -> [e0] : 0 <= i < 4 and exists " + ", ".join(f"e{k + 1}" for k in range(500)) + ": e0 = i }",
+        "{ [i] -> [e0] : 0 <= i < 4 and exists e60: e60 = i"
+        + "".join(f" and exists e{k}: e{k} = e{k + 1} + floor(e{k + 1}/2)" for k in range(59, 29, -1))
+        + " and e0 = e30 }",
         "{ [i, j] -> [i*j] : 0 <= i < 4 and 0 <= j < 4 }",
         "{ [i] -> [i] : exists " + "(e : exists " * 100 + "0 <= i < 4 }",
         "{ [i, j] -> [i] : 0 <= i < 4 }",

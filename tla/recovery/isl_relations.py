@@ -19,8 +19,8 @@ from typing import NamedTuple, NoReturn
 
 #: A sum: how often each name is in it, and under "" its constant.
 Form = dict[str, int]
-#: Conditions are computed at no more coordinates than this.
-MAX_POINTS = 2**16
+#: Conditions are computed at no more coordinates than this, of no more names and conditions; longer values are not looked for.
+MAX_POINTS, MAX_NAMES, MAX_VALUE = 2**16, 200, 2**14
 _FIX = "write it with floor(.../n) and mod, as isl prints a pw_multi_aff of it"
 
 
@@ -87,6 +87,8 @@ class Relation:
         sizes = [range(n) for n in shape] if conditions else []
         if math.prod(map(len, sizes)) > MAX_POINTS:
             self.fail(f"a relation of {math.prod(shape)} coordinates", f"{MAX_POINTS} at most", "give the value itself: [8i + j]")
+        if conditions and (count := len(self.unknown) + len(self.quotients) + len(conditions)) > MAX_NAMES:
+            self.fail(f"a relation of {count} names and conditions", f"{MAX_NAMES} at most", "give the value itself: [8i + j]")
         points = [*itertools.product(*sizes)] if conditions else []
         values = {name: Value(name, tuple(p[k] for p in points)) for k, name in enumerate(self.names)}
         values[""] = Value("1", (1,) * len(points))
@@ -160,6 +162,8 @@ def _solve(unknown: list[str], conditions: list[Condition], values: dict[str, Va
         found = False
         for u in unknown:
             if u not in values and (value := _equal(u, conditions, values) or _between(u, conditions, values)):
+                if len(value.text) > MAX_VALUE:
+                    return
                 values[u], found = value, True
 
 
