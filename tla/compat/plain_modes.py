@@ -108,20 +108,18 @@ def composition(shape: Any, stride: Any, inner_shape: Any, inner_stride: Any, or
     (((2, 2), 3), ((24, 2), 8))
     """
     a, b = modes_of(shape, stride, order), modes_of(inner_shape, inner_stride, order)
-    pieces = _cut(a, b) if a and b else None
+    pieces = _cut(a, b) if a and b and (order == 1 or not uneven_step(a, b)) else None
     return None if pieces is None else _nested(inner_shape, iter(pieces[::order]), order)
 
 
-@known_memo
-def uneven_step(shape: Any, stride: Any, inner_shape: Any, inner_stride: Any, order: int) -> tuple[int, int] | None:
-    """The first stride of an inner layout, with an extent on its way that it neither divides nor is divided by.
+def uneven_step(a: Modes, b: Modes) -> tuple[int, int] | None:
+    """The first stride of b, with an extent of a on its way that it neither divides nor is divided by.
 
-    >>> uneven_step((2, 4), (1, 4), 2, 3, 1), uneven_step((6, 4), (1, 6), 2, 3, 1)
+    >>> uneven_step([(2, 1), (4, 4)], [(2, 3)]), uneven_step([(6, 1), (4, 6)], [(2, 3)])
     ((3, 2), None)
     """
-    a, b = modes_of(shape, stride, order), modes_of(inner_shape, inner_stride, order)
-    passed = [n for n, _d in merged(a)[:-1]] if a and b else []
-    for _s, d in (b or []) if passed else []:
+    passed = [n for n, _d in merged(a)[:-1]]
+    for _s, d in b if passed else ():
         for n in passed:
             if d and n % d and d % n:
                 return d, n

@@ -216,10 +216,12 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     if isinstance(layoutB, tuple):
         return _by_mode(composition, layoutA, layoutB)
     tile = _as_layout(layoutB)
-    parts = (layoutA.shape, layoutA.stride, tile.shape, tile.stride)
-    found = plain_modes.composition(*parts, -1)
-    answer = _asked(compositions.composition, layoutA, tile) if found is None else Layout(*found)
-    if uneven := plain_modes.uneven_step(*parts, -1):
+    found = plain_modes.composition(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
+    if found is not None:
+        return Layout(*found)
+    answer = _asked(compositions.composition, layoutA, tile)
+    a, b = (plain_modes.modes_of(x.shape, x.stride, -1) for x in (layoutA, tile))
+    if a and b and (uneven := plain_modes.uneven_step(a, b)):
         what = f"composition: {layoutA} o {tile}: stride {uneven[0]} does not step evenly through extent {uneven[1]}"
         fix = f"write plain(tla.composition(exact(a), exact(b))), which is {answer}"
         raise Refusal(what, "one that divides the other, as in torch.distributed._pycute", fix)
