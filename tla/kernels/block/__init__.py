@@ -1,1 +1,1 @@
-"""What a block has while it runs: lines of its source, tensor memory, mbarriers, turns, and who touches what."""
+"""The state of a block that runs: lines of its source, tensor memory, mbarriers, turns, and who touches which element."""

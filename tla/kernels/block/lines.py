@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_HERE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent.parent)
 
 
 class Line(NamedTuple):
     """A line of a kernel's source.
 
-    >>> from tla.kernels.lines import Line
+    >>> from tla.kernels.block.lines import Line
     >>> print(Line("sgemm_1.py", 41))
     sgemm_1.py:41
     """
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 def line() -> Line:
     """The line that called a statement: the first frame outside of this package."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return Line(Path(frame.f_code.co_filename).name, frame.f_lineno)
 

@@ -43,7 +43,7 @@ class _Turn:
 class Turns:
     """Functions that run one at a time. `take` runs them all; a function calls `wait` where it needs others to go on.
 
-    >>> from tla.kernels.turns import Turns
+    >>> from tla.kernels.block.turns import Turns
     >>> said, turns = [], Turns()
     >>> def first():
     ...     print(turns.wait(lambda: bool(said)), said)

@@ -14,7 +14,7 @@ class Clocks:
     """For each thread, by the number of a statement, up to where it knows that every thread has come; and what it would know without the
     last barrier, and those before it that nobody needs.
 
-    >>> from tla.kernels.clocks import Clocks
+    >>> from tla.kernels.checks.clocks import Clocks
     >>> clocks = Clocks(4)
     >>> told = clocks.arriving(0, 7)
     >>> clocks.learn(told)

@@ -19,7 +19,7 @@ class LiveRegisters:
 
     >>> import numpy as np
     >>> from tla import MakeTensor, parse
-    >>> from tla.kernels.lines import Line
+    >>> from tla.kernels.block.lines import Line
     >>> live, held = LiveRegisters(), MakeTensor(np.zeros(4, np.float32), parse("_4:_1"), position="registers")
     >>> live.touch(held, Line("k.py", 1), written=True)
     >>> live.touch(held, Line("k.py", 2), written=False)

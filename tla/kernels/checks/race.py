@@ -46,7 +46,7 @@ class Race(NamedTuple):
     block     the number in the cluster of another block, whose access that is
 
     >>> from tla.kernels import Race
-    >>> from tla.kernels.lines import Line
+    >>> from tla.kernels.block.lines import Line
     >>> print(Race("thread", "shared memory", 5, 1, True, Line("k.py", 7), 2, False, Line("k.py", 8)))
     k.py:8: thread 2 reads element 5 of shared memory, which thread 1 writes at k.py:7: no barrier between
 
@@ -112,7 +112,7 @@ class Unwritten(NamedTuple):
     memory    where it is
 
     >>> from tla.kernels import Unwritten
-    >>> from tla.kernels.lines import Line
+    >>> from tla.kernels.block.lines import Line
     >>> print(Unwritten(Line("k.py", 7), 5, 2))
     k.py:7: thread 2 reads element 5 of shared memory, which nobody has written
 

@@ -20,7 +20,7 @@ class Refused(NamedTuple):
 
     >>> from tla import RangeError
     >>> from tla.kernels import Refused
-    >>> from tla.kernels.lines import Line
+    >>> from tla.kernels.block.lines import Line
     >>> print(Refused(Line("k.py", 7), RangeError("reads a at (8)", "an element", "guard it")))
     k.py:7: reads a at (8)
 
@@ -52,7 +52,7 @@ class Counted(NamedTuple):
     least          the fewest that accesses of so many bytes need
     degree         the most words of one bank that an instruction asks for at once: 1 is free of conflicts
 
-    >>> from tla.kernels.lines import Line
+    >>> from tla.kernels.block.lines import Line
     >>> from tla.kernels import Counted
     >>> print(Counted(Line("k.py", 7), "shared memory", False, 32, 4, 8, 4, 2))
     k.py:7  reads shared memory  4 of 32 bits  8 wavefronts, 4 at least  2-way conflict

@@ -70,7 +70,7 @@ class Value:
     """The value that a function makes of elements: an operation of values. An operand is "x" and its number, or "n" and a number.
 
     >>> import numpy as np
-    >>> from tla.kernels.elements import Value
+    >>> from tla.kernels.program.elements import Value
     >>> x = Value("x", 0)
     >>> print(np.where(x < 0, 0, 2 * np.exp(x)))
     where(less(x0, 0), 0, multiply(2, exp(x0)))

@@ -21,7 +21,7 @@ from .multicast import Multicast
 class Registers(NamedTuple):
     """A thread's registers of an instruction: the name of their array, the elements of it, and its element type in the text.
 
-    >>> from tla.kernels.instructions import Registers
+    >>> from tla.kernels.program.instructions import Registers
     >>> Registers("r0", "float", (4, 5)).elements
     (4, 5)
     """
@@ -59,7 +59,7 @@ class Part(NamedTuple):
     kind      its element type in the text
     offsets   of each element from there, in order
 
-    >>> from tla.kernels.instructions import Part
+    >>> from tla.kernels.program.instructions import Part
     >>> Part("r0[tid][8]", "float", (0, 1, 2, 3)).offsets[-1]
     3
     """

@@ -22,7 +22,7 @@ class Multicast(NamedTuple):
 
     parts   pairs of a pattern of bits, and the number of bits that it is shifted by
 
-    >>> from tla.kernels.multicast import Multicast
+    >>> from tla.kernels.program.multicast import Multicast
     >>> (Multicast(((0x5, 1),)) | Multicast(((0x1, 0),))).ranks
     [0, 1, 3]
 

@@ -27,7 +27,7 @@ class Offsets:
     """The offsets of a tensor's elements in the order of their index: `parts`, of each (terms with symbols, a number), a sum.
 
     >>> from tla import _, MakeTensor, parse
-    >>> from tla.kernels.offsets import Offsets
+    >>> from tla.kernels.program.offsets import Offsets
     >>> from tla.symbolic import index
     >>> t = index("t", 8)
     >>> Offsets(MakeTensor(None, parse("(_8,(_2,_2)):(_1,(_8,_64))"))[t, _]).parts[-1]

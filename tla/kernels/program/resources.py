@@ -23,7 +23,7 @@ class Limits(NamedTuple):
     shared      bytes of shared memory
     registers   of a thread, each of 32 bits
 
-    >>> from tla.kernels.resources import limits_of
+    >>> from tla.kernels.program.resources import limits_of
     >>> limits_of("sm_90a", 128), limits_of("sm_80", 1024).registers
     (Limits(shared=232448, registers=255), 64)
     """
@@ -143,7 +143,7 @@ def require_box_aligned(tma: TMACopy, target: Tensor) -> None:
 def placed(sizes: Iterable[int]) -> tuple[list[int], int]:
     """The places where tensors of so many bytes begin in shared memory, one behind the other, and the bytes that all take.
 
-    >>> from tla.kernels.resources import placed
+    >>> from tla.kernels.program.resources import placed
     >>> placed([20, 4096])
     ([0, 1024], 5120)
     """
