@@ -1,7 +1,7 @@
 """PyCuTe's own tests (NVlabs/CuTe, test/*.py): the layouts of their statements, and what each has to meet, on tla.
 
-A row of tests/data/pycute_nvlabs.txt is a statement: its layouts as text, and the answer where they say one. Numbers are known; N, M,
-X and Y are not. What is not here is in docs/compat.md, with the reason.
+A row of tests/data/pycute_nvlabs.txt is a statement: its layouts as text, and the answer where they say one. Numbers
+are known; N, M, X and Y are not. What is not here is in docs/compat.md, with the reason.
 """
 
 import itertools
@@ -84,10 +84,14 @@ def test_composition_is_associative(first, second, third):
 def test_modes_in_brackets():
     a, b = read("((6,2),5):((8,2),1)"), read("(4,3):(3,1)")
     assert tla.composition[0](a, b) == tla.composition(a, (b, tla._)) == tla.make_layout(tla.composition(a[0], b), a[1])
-    assert tla.composition[0, 0](a, read("3:2")) == tla.make_layout(tla.make_layout(tla.composition(a[0][0], read("3:2")), a[0][1]), a[1])
+    assert tla.composition[0, 0](a, read("3:2")) == tla.make_layout(
+        tla.make_layout(tla.composition(a[0][0], read("3:2")), a[0][1]), a[1]
+    )
     a, b = read("((3,8),5):((1,3),24)"), read("4:2")
     assert tla.logical_divide[0](a, b) == tla.make_layout(tla.logical_divide(a[0], b), a[1])
-    assert tla.logical_divide[1](read("(5,24):(1,5)"), b) == tla.make_layout(read("5"), tla.logical_divide(read("24:5"), b))
+    assert tla.logical_divide[1](read("(5,24):(1,5)"), b) == tla.make_layout(
+        read("5"), tla.logical_divide(read("24:5"), b)
+    )
     inner = tla.make_layout(a[0][0], tla.logical_divide(a[0][1], b))
     assert tla.logical_divide[0, 1](a, b) == tla.make_layout(inner, a[1])
     a, b = read("(3,5):(1,20)"), read("4")
@@ -111,7 +115,9 @@ def test_coalesce(text):
     assert tla.coalesce(found) == found == tla.composition(a, tla.make_layout(static(size(a))))
 
 
-@pytest.mark.parametrize(("text", "wanted"), [("(N,M):(1,N)", "N*M:1"), ("(N,M):(X,Y)", "(N,M):(X,Y)"), ("(1,N):(X,Y)", "N:Y")])
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("(N,M):(1,N)", "N*M:1"), ("(N,M):(X,Y)", "(N,M):(X,Y)"), ("(1,N):(X,Y)", "N:Y")]
+)
 def test_coalesce_unknown_sizes(text, wanted):
     assert tla.coalesce(read(text)) == read(wanted)
 
@@ -119,9 +125,12 @@ def test_coalesce_unknown_sizes(text, wanted):
 COMPLETE = [row[0] for row in rows("complete")]
 
 
-@pytest.mark.parametrize("text", [*COMPLETE, "(4,2):(1,6)", "(4,2):(1,5)", "(4,2):(1,10)", "(4,2):(1,11)", "(2,4):(11,1)"])
+@pytest.mark.parametrize(
+    "text", [*COMPLETE, "(4,2):(1,6)", "(4,2):(1,5)", "(4,2):(1,10)", "(4,2):(1,11)", "(2,4):(11,1)"]
+)
 def test_complement(text):
-    """Ordered, apart from the layout, and with it everything where strides divide; here up to a size that is asked, there without an end."""
+    """Ordered, apart from the layout, and with it everything where strides divide; here up to a size that is asked,
+    there without an end."""
     a = read(text)
     beyond = tla.cosize(a) * 11
     found = tla.complement(a, beyond)
@@ -132,7 +141,9 @@ def test_complement(text):
         assert {x + y for x in taken for y in offsets} >= {*range(beyond)}
 
 
-@pytest.mark.parametrize("text", ["3:1@0", "3:4@2", "(2,5,3):(4@1,5@0,16@1)", "(2,3,5):(4@1,5@0,7@1@2)", "(2,3,5):(4@1,0,7@1@2)"])
+@pytest.mark.parametrize(
+    "text", ["3:1@0", "3:4@2", "(2,5,3):(4@1,5@0,16@1)", "(2,3,5):(4@1,5@0,7@1@2)", "(2,3,5):(4@1,0,7@1@2)"]
+)
 def test_complement_of_coordinates(text):
     a = read(text)
     found = tla.complement(a)
@@ -162,7 +173,9 @@ def test_right_inverse(text):
     assert all(a(back(i)) == i for i in range(size(back)) if isinstance(a(0), int))
 
 
-@pytest.mark.parametrize(("text", "wanted"), [("N:1", "N:1"), ("(N,M):(1,N)", "N*M:1"), ("N:X", "1:0"), ("(M,N):(X,Y)", "1:0")])
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("N:1", "N:1"), ("(N,M):(1,N)", "N*M:1"), ("N:X", "1:0"), ("(M,N):(X,Y)", "1:0")]
+)
 def test_right_inverse_of_unknown_sizes(text, wanted):
     assert tla.right_inverse(read(text)) == read(wanted)
 
@@ -227,7 +240,9 @@ def test_zipped_divide(text, tile):
     found = tla.zipped_divide(a, b)
     assert tla.rank(found) == 2
     picked = (
-        [*itertools.product(*([t(i) for i in range(size(t))] for t in b[::-1]))] if isinstance(b, tuple) else [b(i) for i in range(size(b))]
+        [*itertools.product(*([t(i) for i in range(size(t))] for t in b[::-1]))]
+        if isinstance(b, tuple)
+        else [b(i) for i in range(size(b))]
     )
     assert [found(i, 0) for i in range(len(picked))] == [a(x[::-1]) if isinstance(b, tuple) else a(x) for x in picked]
     assert {a(i) for i in range(size(a))} <= {found(i) for i in range(size(found))}
@@ -258,7 +273,11 @@ def test_logical_product(text, tile):
 
 @pytest.mark.parametrize("product", [tla.blocked_product, tla.raked_product])
 def test_blocked_and_raked_products(product):
-    for tile, grid, sizes in (("(2,5):(5,1)", "(3,4)", (6, 20)), ("(2,3)", "(4,5)", (8, 15)), ("(2,2)", "(3,3)", (6, 6))):
+    for tile, grid, sizes in (
+        ("(2,5):(5,1)", "(3,4)", (6, 20)),
+        ("(2,3)", "(4,5)", (8, 15)),
+        ("(2,2)", "(3,3)", (6, 6)),
+    ):
         found = product(read(tile), read(grid))
         assert tuple(size[k](found) for k in range(2)) == sizes
         assert len({found(i) for i in range(size(found))}) == size(found)
@@ -284,7 +303,8 @@ SUMS = [
 
 @pytest.mark.parametrize("layouts", SUMS, ids=["integers", "coordinates"])
 def test_layout_add(layouts):
-    """Every sum that there is, by its values, whichever comes first; the zero layout is neutral; triples are associative."""
+    """Every sum that there is, by its values, whichever comes first; the zero layout is neutral; triples are
+    associative."""
     values = [*map(read, layouts)]
     sums = 0
     for a, b in itertools.product(values, values):
@@ -347,7 +367,8 @@ def test_recast(text, answers):
 
 @pytest.mark.parametrize("scale", [4, 8])
 def test_recast_that_is_no_layout(scale):
-    """PyCuTe answers (2,4,3):(1,0,1) by 4; 3 and 2 lie at 3 and 4, so both at once in element 1 of 4, where that says 0."""
+    """PyCuTe answers (2,4,3):(1,0,1) by 4; 3 and 2 lie at 3 and 4, so both at once in element 1 of 4, where
+    that says 0."""
     with pytest.raises(ValueError, match="two modes step inside of one wide element"):
         tla.upcast[scale](read("(8,4,6):(1,0,2)"))
 
@@ -359,7 +380,11 @@ LIKE = rows("like")
 def test_make_layout_like(text, wanted):
     found = tla.make_layout_like(read(text))
     assert tla.shape(found) == tla.shape(read(wanted))
-    moved = [(a, b) for n, a, b in zip(*(tla.flatten((x,)) for x in (found.shape, found.stride, read(wanted).stride))) if n != 1]
+    moved = [
+        (a, b)
+        for n, a, b in zip(*(tla.flatten((x,)) for x in (found.shape, found.stride, read(wanted).stride)))
+        if n != 1
+    ]
     assert all(a == b for a, b in moved)
 
 
@@ -380,11 +405,22 @@ def test_layouts_and_tuples():
     a = read("(3,(2,4)):(2,(1,6))")
     offsets = [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11, 12, 14, 16, 13, 15, 17, 18, 20, 22, 19, 21, 23]
     assert (
-        [a(i) for i in range(24)] == [a(i % 3, i // 3) for i in range(24)] == [a(i % 3, (i // 3 % 2, i // 6)) for i in range(24)] == offsets
+        [a(i) for i in range(24)]
+        == [a(i % 3, i // 3) for i in range(24)]
+        == [a(i % 3, (i // 3 % 2, i // 6)) for i in range(24)]
+        == offsets
     )
     assert (a[0], a[1], a[1][0], a(100)) == (read("3:2"), read("(2,4):(1,6)"), read("2:1"), 99)
-    assert (tla.coshape(read("(4,8):(1@1,1@0)")), tla.cosize(read("8:0")), tla.coprofile(read("(4,8):(8,1)"))) == ((8, 4), 1, 0)
-    assert (tla.idx2crd(42, (3, 7, 2)), tla.idx2crd(7, ((3, 2), 4)), tla.crd2idx((2, 5), (3, (2, 3)))) == ((0, 0, 2), ((1, 0), 1), 17)
+    assert (tla.coshape(read("(4,8):(1@1,1@0)")), tla.cosize(read("8:0")), tla.coprofile(read("(4,8):(8,1)"))) == (
+        (8, 4),
+        1,
+        0,
+    )
+    assert (tla.idx2crd(42, (3, 7, 2)), tla.idx2crd(7, ((3, 2), 4)), tla.crd2idx((2, 5), (3, (2, 3)))) == (
+        (0, 0, 2),
+        ((1, 0), 1),
+        17,
+    )
     assert tla.inner_product(((2, 3), 4), ((2, 1), 2)) == 15
     for one, two, does in (
         (30, (2, 15), True),
@@ -394,7 +430,12 @@ def test_layouts_and_tuples():
         (24, (24,), True),
     ):
         assert bool(tla.compatible(one, two)) == does
-    for one, two, does in (((3, 4), (5, (6, 7)), True), ((3, (4, 5)), (5, 6), False), (30, ((3, 4), 5), True), ((1, 2, 3), (1, 2), False)):
+    for one, two, does in (
+        ((3, 4), (5, (6, 7)), True),
+        ((3, (4, 5)), (5, 6), False),
+        (30, ((3, 4), 5), True),
+        ((1, 2, 3), (1, 2), False),
+    ):
         assert bool(tla.weakly_congruent(one, two)) == does
 
 
@@ -403,7 +444,10 @@ def test_coordinates():
     assert 4 * E[0] - E[0] == 3 * E[0]
     assert 0 - E[0] == -1 * E[0]
     assert E[0] != E[1] != E[0, 1] != E[1, 0]
-    for text, at in (("(5,4):(1@0,1@2)", lambda i, j: (i, 0, j)), ("(5,4):(1@2,1@3@1)", lambda i, j: (0, (0, 0, 0, j), i))):
+    for text, at in (
+        ("(5,4):(1@0,1@2)", lambda i, j: (i, 0, j)),
+        ("(5,4):(1@2,1@3@1)", lambda i, j: (0, (0, 0, 0, j), i)),
+    ):
         a = read(text)
         assert all(a(i, j) == at(i, j) for i, j in itertools.product(range(5), range(4)))
     a = read("(4,(4,2)):(1@1,(1@0,4@1))")

@@ -48,7 +48,9 @@ def test_expressions_are_what_isl_computes():
         isl.Map(text).wrap().foreach_point(keep)
         found = read_isl(text)
         assert found.shape == (4, 5)
-        computed = {(i, j): eval(found.expression, {"i": i, "j": j}) for i, j in itertools.product(range(4), range(5))}  # sums of two names
+        computed = {
+            (i, j): eval(found.expression, {"i": i, "j": j}) for i, j in itertools.product(range(4), range(5))
+        }  # sums of two names
         assert computed == points, (text, found.expression)
 
 
@@ -65,7 +67,8 @@ def points(relation, count):
 
 
 def test_relations_as_isl_prints_them():
-    """Compositions and inverses of layouts, which isl prints with exists, mod and bounds: the values of its points, or refused."""
+    """Compositions and inverses of layouts, which isl prints with exists, mod and bounds: the values of its
+    points, or refused."""
     isl = pytest.importorskip("islpy")
     rng, read, refused = random.Random(14), [0] * 3, 0
     for _ in range(amount(60, 1000)):
@@ -74,7 +77,9 @@ def test_relations_as_isl_prints_them():
         one = isl.Map(f"{{ [i, j] -> [{expression(rng, 1)}] : 0 <= i < {n} and 0 <= j < {m} }}")
         two = isl.Map(f"{{ [x] -> [{rng.choice([1, 8])}*(x mod {a}) + {rng.choice([3, 16])}*floor(x/{a})] }}")
         split = isl.Map(f"{{ [k] -> [k mod {b}, floor(k/{b})] : 0 <= k < {b * 4} }}")
-        back = isl.Map(f"{{ [i, j] -> [{a}*i + floor(j/{b}) + {4 * a}*(j mod {b})] : 0 <= i < 4 and 0 <= j < {b * a} }}").reverse()
+        back = isl.Map(
+            f"{{ [i, j] -> [{a}*i + floor(j/{b}) + {4 * a}*(j mod {b})] : 0 <= i < 4 and 0 <= j < {b * a} }}"
+        ).reverse()
         inverse = back.apply_range(isl.Map(f"{{ [i, j] -> [i + {4}*j] }}"))
         chains = (one.apply_range(two), 2), (split.apply_range(isl.Map("{ [i, j] -> [5*i + 64*j] }")), 1), (inverse, 1)
         for kind, (relation, count) in enumerate(chains):
@@ -98,7 +103,10 @@ def test_relations_as_isl_prints_them():
     [
         ("{ [i] -> [o0] : exists (e0 : 4e0 <= i <= 3 + 4e0 and o0 = i + 12e0) and 0 <= i < 16 }", "(_4,_4):(_1,_16)"),
         ("{ [i] -> [o0] : exists (e0 = floor((i)/4): o0 = i + 12e0) and 0 <= i < 16 }", "(_4,_4):(_1,_16)"),
-        ("{ [i] -> [o0] : exists e0, e1: i = 4e0 + e1 and 0 <= e1 < 4 and o0 = 8e1 + e0 and 0 <= i < 32 }", "(_4,_8):(_8,_1)"),
+        (
+            "{ [i] -> [o0] : exists e0, e1: i = 4e0 + e1 and 0 <= e1 < 4 and o0 = 8e1 + e0 and 0 <= i < 32 }",
+            "(_4,_8):(_8,_1)",
+        ),
         ("{ [i] -> [o] : (i - o) mod 4 = 0 and 0 <= o <= 3 and 0 <= i <= 15 }", "(_4,_4):(_1,_0)"),
         ("{ [i, j] -> [o] : o = 8i + j and 0 <= i < 4 and 0 <= j < 8 and 0 <= o < 32 }", "(_4,_8):(_8,_1)"),
     ],
@@ -121,16 +129,23 @@ def test_what_source_writes_is_read_back():
     rng = random.Random(13)
     for _ in range(60):
         shape = tuple(
-            (rng.choice((2, 4)), rng.choice((2, 3))) if rng.random() < 0.5 else rng.choice((2, 3, 8)) for _ in range(rng.randrange(1, 4))
+            (rng.choice((2, 4)), rng.choice((2, 3))) if rng.random() < 0.5 else rng.choice((2, 3, 8))
+            for _ in range(rng.randrange(1, 4))
         )
-        stride = tuple(tuple(rng.choice((1, 2, 8, 24)) for _ in s) if isinstance(s, tuple) else rng.choice((1, 3, 16)) for s in shape)
+        stride = tuple(
+            tuple(rng.choice((1, 2, 8, 24)) for _ in s) if isinstance(s, tuple) else rng.choice((1, 3, 16))
+            for s in shape
+        )
         layout = tla.static(tla.Layout(shape, stride))
         back = layout_of(source(layout, "isl"))
         assert [back(i) for i in range(int(tla.size(layout)))] == [layout(i) for i in range(int(tla.size(layout)))]
 
 
 def test_a_map_has_its_box():
-    assert str(layout_of("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }")) == "(_4,_8):(_8,_1)"
+    assert (
+        str(layout_of("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }"))
+        == "(_4,_8):(_8,_1)"
+    )
     assert str(layout_of("{ [a] -> [2*a + 5] : a >= 0 and 4 > a }")) == str(parse("Sw<0,0,0> o _5 o _4:_2"))
 
 

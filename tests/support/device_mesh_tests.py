@@ -1,6 +1,7 @@
 """PyTorch's tests of DeviceMesh, one line for each outcome: `python device_mesh_tests.py PATH [exchanged]`.
 
-Each test starts up to eight processes. Here they are forks of this one, which has imported torch already: spawned ones take minutes each.
+Each test starts up to eight processes. Here they are forks of this one, which has imported torch already: spawned ones
+take minutes each.
 """
 
 import importlib.util
@@ -35,7 +36,9 @@ class Outcomes(unittest.TestResult):
 
 
 def main(path):
-    MultiProcessTestCase._spawn_processes = lambda self: self._start_processes(torch.multiprocessing.get_context("fork").Process)
+    MultiProcessTestCase._spawn_processes = lambda self: self._start_processes(
+        torch.multiprocessing.get_context("fork").Process
+    )
     spec = importlib.util.spec_from_file_location("test_device_mesh", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -8,8 +8,8 @@
     product = ( integer [ atom ] | atom ) { "*" ( integer | atom ) }, with one name at most
     atom   = ( name | "(" sum ")" | "floor" "(" sum [ "/" integer ] ")" ) [ "mod" integer ]
 
-Both quotients and remainders round down, as in isl. A name in the value that is no coordinate, and those of exists, have the values that
-the conditions leave (`isl_relations.py`). Source: the isl manual, "Sets and relations".
+Both quotients and remainders round down, as in isl. A name in the value that is no coordinate, and those of exists,
+have the values that the conditions leave (`isl_relations.py`). Source: the isl manual, "Sets and relations".
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ class _IslReader(Reader):
             compare, right = self.next(), self.sum()
             less, more = (left, right) if compare[0] == "<" else (right, left)
             form = added(more, less, -1)
-            self.relation.conditions.append(Condition(added(form, {"": 1}, -1) if compare in ("<", ">") else form, compare == "="))
+            self.relation.conditions.append(
+                Condition(added(form, {"": 1}, -1) if compare in ("<", ">") else form, compare == "=")
+            )
             left = right
 
     def known(self) -> Form:

@@ -1,13 +1,14 @@
 """Relations of isl solved: the value that conditions leave for each coordinate, by floor divisions and remainders.
 
-isl writes a floor division as a name that there is: `exists (e0 : 4e0 <= i <= 3 + 4e0)`, and a remainder as a number between bounds with
-`(i + o0) mod 4 = 0`. A name that has one value is found by one of these, where all others in it are found already:
+isl writes a floor division as a name that there is: `exists (e0 : 4e0 <= i <= 3 + 4e0)`, and a remainder as a number
+between bounds with `(i + o0) mod 4 = 0`. A name that has one value is found by one of these, where all others in it are
+found already:
 
     c*u + R = 0                          u is -R // c
-    L <= u <= U, at no coordinate two    u is L; where c*u + R is a multiple of n, and U - L below n, L + (-R/c - L) mod n
+    L <= u <= U, at no coordinate two u is L; where c*u + R is a multiple of n, and U - L below n, L + (-R/c - L) mod n
 
-Where all names are found, there is one value or none: at every coordinate of the box all conditions are computed, which shows that there
-is one. Names whose value is not found so are refused, whatever it is.
+Where all names are found, there is one value or none: at every coordinate of the box all conditions are computed, which
+shows that there is one. Names whose value is not found so are refused, whatever it is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import NamedTuple, NoReturn
 
 #: A sum: how often each name is in it, and under "" its constant.
 Form = dict[str, int]
-#: Conditions are computed at no more coordinates than this, of no more names and conditions; longer values are not looked for.
+#: Conditions are computed at no more coordinates than this, of no more names and conditions; longer values are not
+#: looked for.
 MAX_POINTS, MAX_NAMES, MAX_VALUE = 2**16, 200, 2**14
 _FIX = "write it with floor(.../n) and mod, as isl prints a pw_multi_aff of it"
 
@@ -32,14 +34,16 @@ class Condition(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The value of a name or a sum: in Python's words, and at each coordinate of the box, where there are conditions."""
+    """The value of a name or a sum: in Python's words, and at each coordinate of the box, where there are
+    conditions."""
 
     text: str
     at: tuple[int, ...]
 
 
 class IslMap(NamedTuple):
-    """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents, from 0 on"""
+    """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents,
+    from 0 on"""
 
     expression: str
     names: tuple[str, ...]
@@ -86,9 +90,15 @@ class Relation:
         shape, conditions = self._box()
         sizes = [range(n) for n in shape] if conditions else []
         if math.prod(map(len, sizes)) > MAX_POINTS:
-            self.fail(f"a relation of {math.prod(shape)} coordinates", f"{MAX_POINTS} at most", "give the value itself: [8i + j]")
+            self.fail(
+                f"a relation of {math.prod(shape)} coordinates",
+                f"{MAX_POINTS} at most",
+                "give the value itself: [8i + j]",
+            )
         if conditions and (count := len(self.unknown) + len(self.quotients) + len(conditions)) > MAX_NAMES:
-            self.fail(f"a relation of {count} names and conditions", f"{MAX_NAMES} at most", "give the value itself: [8i + j]")
+            self.fail(
+                f"a relation of {count} names and conditions", f"{MAX_NAMES} at most", "give the value itself: [8i + j]"
+            )
         points = [*itertools.product(*sizes)] if conditions else []
         values = {name: Value(name, tuple(p[k] for p in points)) for k, name in enumerate(self.names)}
         values[""] = Value("1", (1,) * len(points))
@@ -96,7 +106,11 @@ class Relation:
             values[name] = _divided(operator, total(form, values), n)
         _solve(self.unknown, conditions, values)
         if left := [u for u in self.unknown if u not in values]:
-            self.fail(f"the value of {left[0].strip('#%/')!r} is no floor division or remainder that is found", "one that follows", _FIX)
+            self.fail(
+                f"the value of {left[0].strip('#%/')!r} is no floor division or remainder that is found",
+                "one that follows",
+                _FIX,
+            )
         for form, is_zero in conditions:
             wrong = next((p for p, x in zip(points, total(form, values).at) if x < 0 or (is_zero and x)), None)
             if wrong is not None:
@@ -119,7 +133,9 @@ class Relation:
                 end[1] = high if end[1] < 0 else min(end[1], high)
         for name, (low, high) in ends.items():
             if low != 0 or high < 0:
-                self.fail(f"{name} from {low} to {high}", "coordinates from 0 on, with an end", f"write 0 <= {name} < 8")
+                self.fail(
+                    f"{name} from {low} to {high}", "coordinates from 0 on, with an end", f"write 0 <= {name} < 8"
+                )
         return tuple(high + 1 for _low, high in ends.values()), rest
 
 
@@ -167,7 +183,9 @@ def _solve(unknown: list[str], conditions: list[Condition], values: dict[str, Va
                 values[u], found = value, True
 
 
-def _of(u: str, conditions: list[Condition], values: dict[str, Value], others: int = 0) -> Iterator[tuple[Condition, list[str]]]:
+def _of(
+    u: str, conditions: list[Condition], values: dict[str, Value], others: int = 0
+) -> Iterator[tuple[Condition, list[str]]]:
     """The conditions on a name in which all names but so many others are found; and which these are."""
     for condition in conditions:
         left = [name for name in condition.form if name and name not in values and name != u]
