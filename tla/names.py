@@ -178,7 +178,7 @@ if TYPE_CHECKING:
     from .viz.print_layout import print_layout, print_tensor
 
 #: Module -> what of it is loaded when it is first asked for: with it comes numpy or sympy, or what not
-#: every program #: needs.
+#: every program needs.
 _ON_DEMAND = {
     "tla.ascend.make": [
         *("MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"),

@@ -19,7 +19,7 @@ import compiled
 from conversions import held, lanes_turned, moved_plan, pair, threads, usual
 
 #: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached,
-#: until none #: is left.
+#: until none is left.
 WARP = """
 #include <cstdint>
 #include <cstdlib>

@@ -757,7 +757,7 @@ def test_json_of_a_large_layout_needs_no_grid(capsys):
 
 
 #: Commands on terminals: each is a fork of one process that has loaded the command, as it is looked at for
-#: what it #: shows.
+#: what it shows.
 TERMINALS = """
 import json, os, sys
 from tla.apps.cli import main
@@ -830,7 +830,7 @@ PAINTED = re.compile(r"\x1b\[([0-9;]*)m")
 
 
 #: What is shown of each command on a terminal of 80 by 24, its examples and more; -h of those that serve
-#: or write #: files.
+#: or write files.
 SESSIONS = {
     **{name: [*examples] for name, examples in EXAMPLES.items()},
     "hlo": [f"PROGRAM {more}" for more in ("", "--by peak", "--advise")],

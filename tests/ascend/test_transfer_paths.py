@@ -703,7 +703,7 @@ def test_tiles_of_every_path_move_what_copy_moves(line):
 # ----------------------------------------------------------------------------------------------------- each instruction
 
 #: The largest value of each field, 65535 where none is written, by instruction and form: AscendC's reference
-#: of the #: structs.
+#: of the structs.
 LARGEST = """
 Nd2Nz               | ndNum:4095 nValue:16384 dValue srcNdMatrixStride srcDValue dstNzC0Stride:16384 dstNzNStride:16384 dstNzMatrixStride
 Nd2Nz wide          | ndNum:4095 nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384

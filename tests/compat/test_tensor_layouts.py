@@ -267,7 +267,7 @@ def test_analysis_beside_tensor_layouts():
 
 
 #: Instructions of CUTLASS whose layouts are others in tensor-layouts 0.3.2: B has places twice; a mode of one
-#: in a #: tuple.
+#: in a tuple.
 OTHER_ATOMS = {"SM80_16x8x32_S32S4S4S32_TN", "SM80_8x8x32_S32S4S4S32_TN"}
 
 

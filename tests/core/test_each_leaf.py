@@ -188,7 +188,7 @@ def test_explain_of_a_call_notes_what_known_integers_give():
 # ------------------------------------------------------------------------------------------------ with static():
 
 #: Operation -> what it is applied to: layouts (L), shapes (S), integers (n); a name ends where a digit
-#: in brackets #: follows.
+#: in brackets follows.
 OPERATIONS = {
     "L": "coalesce filter filter_zeros right_inverse left_inverse nullspace cosize coshape coprofile size depth rank flatten max_alignment "
     "is_injective is_surjective is_compact is_bijective is_ordered reverse make_layout_like MakeLayoutLike complement "

@@ -155,7 +155,7 @@ def test_what_there_is_not_is_refused(text, message):
 
 
 #: A template of tcgen05.mma up to N, the major of B -> every N that the static_asserts of
-#: CuTe's mma_sm100_umma.hpp #: take.
+#: CuTe's mma_sm100_umma.hpp take.
 COLUMNS = {
     ("SM100_MMA_F16BF16_SS<half_t,half_t,float,128", "K"): range(8, 257, 8),
     ("SM100_MMA_F16BF16_TS<half_t,half_t,float,64", "K"): range(8, 257, 8),

@@ -99,7 +99,7 @@ COMPILED = {
 
 
 #: What a refusal says of elements with a stride along the major mode: CuTe takes these for more units of 16
-#: bytes, and #: compiles.
+#: bytes, and compiles.
 STRIDED = "elements, contiguous along"
 
 

@@ -16,7 +16,7 @@ from places import EXAMPLES
 
 FOLDER = EXAMPLES / "kernels"
 #: Of each fault: the example, what stands there, what stands there with the fault, and a part of the line at
-#: which it #: is found.
+#: which it is found.
 FAULTS = {
     "epilogue: every block writes one tile": (
         "epilogue",

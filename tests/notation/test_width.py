@@ -19,7 +19,7 @@ NVMMA = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elemen
 ATOM = Copy_Atom[UniversalCopy[uint128], half]
 
 #: A text -> the bits that it says: as CuTe, its DSL, C++ compilers, Triton, XLA and Ascend's and CuTe's
-#: sources write #: them.
+#: sources write them.
 TEXTS = {
     "Sw<3,4,3>_smem_ptr[16b](0x0) o (_8,_64):(_64,_1)": 16,
     "Sw<3,4,3> o smem_ptr[8b](unset) o (_8,_128):(_128,_1)": 8,

@@ -31,7 +31,7 @@ class Meaning(NamedTuple):
 
 
 #: A type's numbers: sign, bits of the exponent, its bias, bits behind the point, how many of the largest codes
-#: are no #: numbers.
+#: are no numbers.
 FLOATS = {
     "f16": (1, 5, 15, 10, 1 << 10),
     "bf16": (1, 8, 127, 7, 1 << 7),

@@ -180,7 +180,7 @@ WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_1_1, true)
 """
 #: Mbarriers and loads by TMA, by the PTX manual: a load is a thread of its own, which comes some time later. A map is
 #: what the launch gives to the driver's function; of a box that is loaded an element past the end of the
-#: tensor is #: zero.
+#: tensor is zero.
 LOADS = """
 #include <chrono>
 #include <condition_variable>

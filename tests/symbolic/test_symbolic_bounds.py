@@ -76,7 +76,7 @@ def test_bounds(cases):
 
 
 #: M and N are 1 or more, i < M, j < N, -8 <= s < 8, t < 16: (an expression, what it never falls below, what
-#: it never #: exceeds).
+#: it never exceeds).
 WITHOUT_END = [
     *(
         ("M*N", 1, None),

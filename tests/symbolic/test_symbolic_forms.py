@@ -65,7 +65,7 @@ def test_the_cases_together():
 
 
 #: Expressions of XLA's tests of its indexing maps, in the style of its simplifier's corpus: the form, and what
-#: it costs #: there.
+#: it costs there.
 XLA = [
     ("(s0*2 + s1//64)//3", {"s0": 10, "s1": 128}, "(128*s0+s1)//192", 4),
     ("d0//2 + d0%2", {"d0": 10}, None, 3),

@@ -342,7 +342,7 @@ def test_copies_in_loops_of_their_own_move_the_same(m, n):
     ([(1, (1, 1))], True, (1, 1, 0, 0)),
     ([], True, (1, 1, 0, 0)),
     # The target's smallest step is the last axis, whatever its sign; shorter than 8 it is unrolled, from
-    # 8192 elements # on.
+    # 8192 elements on.
     ([(4096, (16, 100)), (7, (2, 3))], False, (1, 7, 1, 0)),
     ([(7, (-2, 3)), (4096, (16, 100))], False, (1, 7, 1, 0)),
     ([(4096, (16, 100)), (8, (2, 3))], False, (1, 1, 2, 0)),

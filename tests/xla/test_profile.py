@@ -134,7 +134,7 @@ def test_a_trace_without_jax(monkeypatch, capsys):
 
 #: Two cores run two programs after each other; in the first a prefetch is in flight beside a copy, and each core has
 #: one fusion. Names of planes and lines, and instructions by their whole text, as in traces of TPUs that
-#: xprof's tests #: have.
+#: xprof's tests have.
 TPU = """
 planes { name: "/host:CPU" lines { name: "python" events { metadata_id: 1 duration_ps: 5 } } event_metadata { key: 1 value { id: 1 name: "f" } } }
 """

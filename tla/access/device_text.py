@@ -94,7 +94,7 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
     if rounds:
         yield from _shuffles(function, rounds)
     # warps that hold the same values write the same ones, but a warp that is a round ahead writes others to
-    # where they # are read
+    # where they are read
     alone = function.alone and (len(steps) == 2 or function.src.get_in_dim_size("warp") == 1)
     for k, step in enumerate(steps):
         if k and isinstance(step, (Store, Load)):

@@ -170,7 +170,7 @@ AMD_LDS_GFX12_WRITE = Memory(
     "AMD_LDS_GFX12_WRITE", 32, 32, 32, _written(32), True, "inferred from reads, whose lanes are neighbours"
 )
 #: The unified buffer of Ascend 910B: a vector instruction takes 8 blocks of 32 bytes, one from each of 16
-#: bank groups #: at once.
+#: bank groups at once.
 ASCEND_UB = Memory(
     "ASCEND_UB",
     8,

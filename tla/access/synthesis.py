@@ -40,7 +40,7 @@ MAX_TILE_BITS = 16
 #: Of so many vectors that are as good layouts of permuted bits are tried.
 _PERMUTED = 4
 #: Steps of the search for linear layouts of three accesses and more, and how many the first layout of
-#: given vectors #: takes.
+#: given vectors takes.
 _BUDGET, _STEPS_OF_A_LAYOUT = 100_000, 400
 #: Values counted one by one in rotated and padded layouts, where the bound is not met.
 _COUNTED = 1 << 18

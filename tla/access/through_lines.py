@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Digits of threads or values: the extent, and what one more moves in each dimension.
 Steps = list[tuple[int, tuple[int, ...]]]
 #: The digits of a dimension: (place, extent, stride), of which coordinate // place % extent * stride is a part
-#: of a #: number.
+#: of a number.
 Parts = tuple[tuple[int, int, int], ...]
 MAX_TERMS = 4
 

@@ -47,7 +47,7 @@ POSITIONS = {
     "FixBuf": "C2PIPE2GM",
 }
 #: Beside L0A and L0B of Ascend950 lie the scales of MX types, at a sixteenth of the address. AscendC has no
-#: name for #: them.
+#: name for them.
 POSITIONS |= {"L0AMx": "L0AMx", "L0BMx": "L0BMx"}
 
 #: AscendC's other names of the same buffers: of L1 for B and the biases, of UB for the ends of a queue.

@@ -211,7 +211,7 @@ class Layout(LayoutBase):
 
 
 #: What a layout is composed with or cut by: a layout, a size, or one of these for each mode; None leaves a mode
-#: as it #: is.
+#: as it is.
 Tiler = Layout | int | tuple[Any, ...] | None
 
 

@@ -22,7 +22,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 FEW = 256
 
 # What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64,
-# Int32, bfloat16, # key<fry>.
+# Int32, bfloat16, key<fry>.
 _INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
 NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
 
@@ -142,7 +142,7 @@ def _is_integers(np: Any, x: Any) -> bool:
 
 
 #: Operators whose results may be larger than their operands; those that round quotients. Others have results of
-#: no more #: bits.
+#: no more bits.
 _GROW, _DIVIDE = (operator.add, operator.sub, operator.mul, operator.lshift), (operator.floordiv, operator.mod)
 
 

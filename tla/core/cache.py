@@ -23,7 +23,7 @@ R = TypeVar("R")
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
 #: The blocks of assuming() that are open: what is computed there may rest on conditions that hold there only,
-#: and is #: not kept.
+#: and is not kept.
 ASSUMING: ContextVar[tuple[Any, ...]] = ContextVar("assuming", default=())
 
 
@@ -89,7 +89,7 @@ def known_memo(f: Callable[P, R]) -> Callable[P, R]:
 
 
 #: The regular expression of a text, compiled when it is first used: a module's seven take longer than the rest
-#: of its #: import.
+#: of its import.
 compiled = plain_memo(re.compile)
 
 

@@ -40,7 +40,7 @@ class Stride(IntTuple):
 
 
 #: TLA's and CuTe's makers: MakeShape(_4, 2) is a Shape of these extents, MakeStride((_1, 8), 16) a Stride
-#: of these #: steps.
+#: of these steps.
 MakeShape, MakeStride = Shape, Stride
 
 

@@ -165,7 +165,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too
     #: The element types by our names and C++'s, but for float and int: Python's own are taken for these wherever
-    #: a type #: is.
+    #: a type is.
     _ELEMENTS = {
         name: x
         for name, x in (*vars(element).items(), *CPP.items())

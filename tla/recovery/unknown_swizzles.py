@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .digits import Table
 
 #: Numbers for the names of extents, and for other names: the first are powers of two, so that a chain is
-#: linear over #: bits.
+#: linear over bits.
 _NUMBERS = ((4, 512), (3, 72), (2, 256))
 #: Tables of more offsets are not made.
 _MOST = 1 << 18

@@ -11,7 +11,7 @@ from ..core.ints import Leaf
 from .poly import Atom, Poly, Symbol
 
 #: A symbol without an upper bound has its sample within ROOM of its lower bound; STEP sets those of
-#: different names #: apart.
+#: different names apart.
 ROOM, STEP = 1000, 619
 
 #: What each kind of node computes.

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from .poly import ONE, Atom, Poly, Symbol, exact, split
 
 #: Past so many nodes, or divisions in one sum, only the ends of each term are looked at: a proof may
-#: take 2**divisions #: steps.
+#: take 2**divisions steps.
 MAX_SIZE, MAX_DIVISIONS = 200, 8
 
 Ends = tuple[int | None, int | None]

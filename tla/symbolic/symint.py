@@ -28,7 +28,7 @@ from .tree import Tree
 _SYMPY_NODES = OnDemand("tla.symbolic.nodes")  # with sympy
 
 #: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and
-#: as a #: form.
+#: as a form.
 MAX_HISTORY = 100
 
 

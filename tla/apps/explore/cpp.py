@@ -25,7 +25,7 @@ _PREFIX = re.compile(r"\b(?:(?:cute|cutlass|tla|gpu)(?:::|\.)(?=[A-Za-z_])|[GU]M
 _BOUND = re.compile(r"(\s*)((?:(?:static|constexpr|const|auto|using)\s+)*)([A-Za-z_]\w*\s*=(?!=))?")
 _ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
 #: What a print has in front: `sA : `, `tCrA: `; what stands behind it is a layout, a pointer or the print of
-#: a kernel's #: value.
+#: a kernel's value.
 _LABEL = re.compile(r"(\s*)([A-Za-z_][\w.]*(?:\[\w*\])?)(\s*:)(?=\s*[^\s:])")
 _EMPTY = re.compile(r"\{\s*\}")
 _ELEMENT = re.compile(r"\b\w+_t\b")

@@ -26,7 +26,7 @@ from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
 
 #: Operations whose result is in the memory of their first layout, by other coordinates; and those that keep
-#: its indices #: too.
+#: its indices too.
 IN_MEMORY = """logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product
 blocked_product raked_product tile_to_shape group select take MakeLayoutTile GetTileLayout slice_ composition compose"""
 KEEPS_INDICES = "coalesce flatten filter_zeros lower"
@@ -34,7 +34,7 @@ KEEPS_INDICES = "coalesce flatten filter_zeros lower"
 KERNEL_RULES = "thread", "value"
 _INVERSES = "left_inverse right_inverse"
 #: What stands for a cell that is padding, where characters stand for the colours of cells; those of the
-#: palette come #: after it.
+#: palette come after it.
 _PADDING = "0"
 
 

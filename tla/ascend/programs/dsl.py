@@ -30,7 +30,7 @@ from .statements import Assign, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
 TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32"}
 _PIPES = {"M": "CUBE"}
 #: A transfer -> the names of the tiles that it reads and writes, the view of the first, the buffer and stage
-#: of the #: second.
+#: of the second.
 _TILES = {
     "A to L1": (
         "fill_a",

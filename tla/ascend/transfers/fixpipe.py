@@ -58,7 +58,7 @@ int32 bf16 - QS322BF16_PRE VQS322BF16_PRE"""
 
 
 #: What a granularity asks for besides its mode, on Ascend950 or before. Names in small letters are fields
-#: of the #: struct.
+#: of the struct.
 _SCALED: dict[tuple[bool, str], Settings] = {
     **{(wide, "NO_QUANT"): {} for wide in (False, True)},
     **{(wide, "PER_TENSOR"): {"deqScalar": "deqScalar"} for wide in (False, True)},

@@ -21,7 +21,7 @@ from .proof import require_lawful
 from .side import Side, plain
 
 #: How an accumulator is split -> the mode, what its size is rounded to, the value of dualDstCtl, and the field
-#: of its #: size.
+#: of its size.
 SPLITS = {"SPLIT_M": (0, 2, 1, "mSize"), "SPLIT_N": (1, 32, 2, "nSize")}
 
 

@@ -322,7 +322,7 @@ _LOAD_3D = Kind(
 )
 
 #: The largest values are those of AscendC's reference, which may be less than a field holds: Nd2Nz has 16384
-#: rows at #: most.
+#: rows at most.
 KINDS: dict[str, Kind] = {
     "Nd2Nz": Kind(_nd2nz, "Nd2NzParams", most=_ND2NZ, wide=_WIDE),
     "Dn2Nz": Kind(_dn2nz, "Dn2NzParams", most={**_ND2NZ, **_WIDE, "dstNzC0Stride": FIELD, "dstNzNStride": FIELD}),

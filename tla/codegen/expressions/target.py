@@ -15,7 +15,7 @@ from .graph import Node, in_order, names_in
 from .plan import Plan
 
 #: op -> how tightly it binds, and its text. Operands bind at least as tightly, those on the right more; of a
-#: call they #: are free.
+#: call they are free.
 Syntax = Mapping[str, tuple[int, str]]
 CALL = 99
 #: Operands of these stand in parentheses, as readers and compilers want them.

@@ -20,7 +20,7 @@ from ...tensors.tensor import Tensor
 from ..instructions.atom import MMAAtom
 
 #: how an architecture's name begins -> the memory of the table, None where none was measured, and how its
-#: loads are #: called
+#: loads are called
 _LOADS = MappingProxyType(
     {
         "cdna3": ("AMD_LDS_GFX942_READ", "ds_read_{}"),

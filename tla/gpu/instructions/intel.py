@@ -54,7 +54,7 @@ def _dpas(name: str, form: str, M: int, TypeD: Element, TypeA: Element, TypeB: E
         raise LeafTypeError(f"XE_DPAS of D {TypeD} and C {TypeC}", "one type", f"take {TypeD} for both")
     k = 256 // max(TypeA.bits, TypeB.bits)
     # the layouts of NN are TT's of the same types, changed over: so the vendor has it, and the types are A's
-    # and B's # here too
+    # and B's here too
     rows, columns = by_rows(M, k, TypeA.bits), packed(k, TypeB.bits)
     result = tv((LANES, M), (M, 1)) if form == "TT" else tv((LANES, M), (1, 16))
     operands = (rows, columns) if form == "TT" else (columns, rows)

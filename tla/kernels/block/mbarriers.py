@@ -14,7 +14,7 @@ from ...core.questions import at_most
 from ...tensors.tensor import Tensor
 
 #: The most arrivals that a phase waits for, and the most bytes. Source: the PTX manual, "Contents of
-#: the mbarrier #: object".
+#: the mbarrier object".
 MOST_ARRIVALS, MOST_BYTES = (1 << 20) - 1, (1 << 20) - 1
 
 

@@ -20,7 +20,7 @@ from .vocabulary import space_name
 
 T = TypeVar("T")
 #: The spaces that a larger model or batch runs out of. How much of VMEM and CMEM a program takes is
-#: the compiler's #: choice.
+#: the compiler's choice.
 LIMITING = (0, 5)
 
 

@@ -22,7 +22,7 @@ from ...core.on_demand import jax_module
 
 _ENDING = ".xplane.pb"
 #: The lines of a TPU: the instructions that take the core's time, and the spans of asynchronous ones, beside
-#: which it #: works.
+#: which it works.
 _OPS, _ASYNC, _MODULES = "XLA Ops", "Async XLA Ops", "XLA Modules"
 _PROGRAM_ID = re.compile(r"\([0-9]{1,20}\)\Z")
 #: An instruction as a TPU names it, by its whole text, or other devices by its name.
