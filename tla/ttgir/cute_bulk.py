@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..core.cache import compiled
+from ..core.each_leaf import static
 from ..core.errors import RangeError, Reason, TlaError, Unproven
 from ..core.int_tuple import modes_of, size
-from ..core.each_leaf import static
+from ..gpu.descriptors.tensor_map import TensorMap
 from ..gpu.descriptors.tma import shared_of
 from ..gpu.descriptors.tma_basis import map_of, tma_basis
-from ..gpu.descriptors.tensor_map import TensorMap
 from ..notation.text import parse
 from ..symbolic import assuming
 from .cute_types import shared_layout_of, tensor_of
