@@ -120,7 +120,7 @@ def test_the_transpose_of_the_tma_tutorial_is_advised_a_swizzle():
 
 
 def test_products_and_their_operands():
-    assert [(d.shape, d.times, *d.operands) for d in dots(found("gemm_cluster_sm90"))][0] == (
+    assert next((d.shape, d.times, *d.operands) for d in dots(found("gemm_cluster_sm90"))) == (
         *((128, 256, 16), 4), *("shared memory, 128-byte swizzle",) * 2)  # fmt: skip
     assert [d.shape for d in dots(found("gemm_sm100"))] == [(128, 128, 8)]
     assert [d.operands for d in dots(found("gemm_sm80"))] == [("registers", "registers")]

@@ -165,7 +165,7 @@ def _tile_size(whole: Tensor, layout: AnyLayout) -> int:
 
 
 def _part_of(found: Moved, count: int, whole: int) -> Moved:
-    """The same of so many elements of a thread, of all that it has of a tile, or of several tiles: each instruction costs as much as another."""
+    """The same of so many elements of a thread, of those that it has of a tile: part of a tile, or several."""
     if whole % count and count % whole:
         return found
     cost = found.access
