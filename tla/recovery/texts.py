@@ -10,7 +10,7 @@ from ..core.errors import ParseError, RangeError
 from .c_program import CProgram
 from .languages import LANGUAGES
 from .latex_text import LatexFormula
-from .mlir_text import MlirProgram
+from .mlir_memory import MlirText
 from .python_text import PythonAddress
 from .reading import Code
 
@@ -18,10 +18,10 @@ from .reading import Code
 _ORDERS = (("i", "j", "k", "l"), ("row", "col"), ("row", "column"), ("r", "c"), ("y", "x"), ("m", "n"), ("m", "k"), ("k", "n"))
 
 
-_GRAMMARS: Mapping[str, type[CProgram | PythonAddress | MlirProgram | LatexFormula]] = {
+_GRAMMARS: Mapping[str, type[CProgram | PythonAddress | MlirText | LatexFormula]] = {
     "c": CProgram,
     "python": PythonAddress,
-    "mlir": MlirProgram,
+    "mlir": MlirText,
     "latex": LatexFormula,
 }
 

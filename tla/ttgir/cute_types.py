@@ -77,7 +77,8 @@ def _swizzled(bits_: str | None, base: str, shift: str, layout: Any, element: El
         raise RangeError(
             f"S<{bits_},{base},{shift}> of elements of {element.bits} bits", "one that keeps them whole", "take another swizzle"
         )
-    return ComposedLayout(Swizzle[int(bits_), of_elements, int(shift)](), static(0), layout)
+    found: AnyLayout = ComposedLayout(Swizzle[int(bits_), of_elements, int(shift)](), static(0), layout)
+    return found
 
 
 def shared_layout_of(text: str, element: Element) -> AnyLayout:

@@ -22,7 +22,7 @@ from ..core.composed import ComposedLayout
 from ..core.element import Width
 from ..core.errors import RangeError
 from ..core.int_tuple import modes_of, size
-from ..core.ints import is_constant, known
+from ..core.ints import is_constant, is_static, known
 from ..core.kinds import AnyLayout
 from ..core.questions import divides
 from ..linear import LinearLayout, bits, linear
@@ -132,7 +132,7 @@ def sides(program: Program, op: Op) -> tuple[Side | Alone, ...]:
 def _side(program: Program, atom: str, name: str, here: Tensor, vector: int, store: bool) -> Side | Alone:
     """The accesses of a copy to one tensor: their addresses are known of one that a tiled copy partitions, whose layout is known."""
     partition = origin(program, name, _PARTITIONS)
-    if partition is not None and tensor_of(program.named(partition.operand_types[1])).layout.is_static:
+    if partition is not None and is_static(tensor_of(program.named(partition.operand_types[1])).layout):
         owners, layout = _owners(program, partition)
         whole = _tile_size(tensor_of(program.named(partition.result_types[0])), layout)
         return Side(partition.operands[1], atom, owners, layout, here.width, vector, here.space, store, int(size(here.layout)), whole)
