@@ -115,6 +115,18 @@ module {
   }
 }"""
     assert (table(text, (8, 8, 2)) == by(lambda t, r, k: 72 * (8 * r + t) + 2 + k, (8, 8, 2))).all()
+    text = """
+func.func @f(%p: memref<*xbf16>, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %r = memref.reinterpret_cast %p to offset: [%c0], sizes: [128], strides: [1] : memref<*xbf16> to memref<128xbf16, strided<[1]>>
+  %a = memref.alloc() : memref<8x16xbf16, 2 : i32>
+  scf.forall (%x, %y) in (8, 4) {
+    %s = memref.subview %a[%x, 0] [1, 16] [1, 4] {a.b = 1 : i32} : memref<8x16xbf16, 2 : i32> to memref<16xbf16, strided<[4], offset: ?>, 2 : i32>
+    memref.store %v, %s[%y] : memref<16xbf16, strided<[4], offset: ?>, 2 : i32>
+  } {mapping = [#gpu.thread<y>]}
+  return
+}"""
+    assert str(layout_of(text, language="mlir", coords="x,y")) == "(_8,_4):(_16,_4)"
     text = "%m = memref.alloc() : memref<4x6xf32>\nscf.parallel (%i, %j) = (%a, %a) to (%b, %c) step (%d, %d) {\n  memref.store %x, %m[%i, %j] : memref<4x6xf32>\n  scf.reduce\n}"
     values = {"a": 0, "b": 4, "c": 6, "d": 2}
     assert str(layout_of(text, language="mlir", values=values)) == "(_2,_3):(_12,_2)"

@@ -47,10 +47,13 @@ class MlirText(MlirViews):
 
     def code(self) -> Code:
         found = super().code()
-        trees = [tree for _, tree in found.steps] + [found.value]
-        used = {name for tree in trees for name in names_of(tree)}
-        names = {name: at for name, at in found.names.items() if name in used or name not in self.opened}
-        return found._replace(names=names, parameters=(*found.parameters, *self.loops))
+        used = {name for tree in (*(tree for _, tree in found.steps), found.value) for name in names_of(tree)}
+        inner = {tree[1]: name for name, tree in found.steps if isinstance(tree, tuple) and len(tree) == 2}
+        unused = {n for n in found.parameters if self.loops and inner.get(n) not in used} | (self.opened - used)
+        names = {name: at for name, at in found.names.items() if name not in unused}
+        steps = tuple((name, tree) for name, tree in found.steps if name not in {inner.get(n) for n in unused})
+        parameters = (*(n for n in found.parameters if n not in unused), *self.loops)
+        return found._replace(names=names, parameters=parameters, steps=steps)
 
     # ---------------------------------------------------------------------------------------------- statements
 
@@ -60,6 +63,7 @@ class MlirText(MlirViews):
 
     def statement(self) -> Tree | None:
         """An operation, a store, or a loop around these: the value, or the place in memory."""
+        self.count()
         if found := _PASSED.match(self.text, self.at):
             self.go_to(found.end())
             return self.address
@@ -157,9 +161,11 @@ class MlirText(MlirViews):
         word, at = self.next(), self.at
         several = word not in ("scf.for", "affine.for")
         names = self.listed("()", self.value_name) if several else [self.value_name()]
-        self.expect("=" if self.token != "in" else "in", "and where it begins")
-        lows = self.bounds(several)
-        self.expect("to")
+        lows: list[Tree] = [0] * len(names)
+        if not (several and self.take("in")):
+            self.expect("=", "and where it begins")
+            lows = self.bounds(several)
+            self.expect("to")
         highs = self.bounds(several)
         steps = self.bounds(several) if self.take("step") else [1] * len(names)
         if self.token in ("iter_args", "init"):

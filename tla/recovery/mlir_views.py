@@ -17,10 +17,10 @@ from .mlir_text import MlirProgram, Routine as Map
 from .reading import Address, Op, names_of
 
 MEMREF = re.compile(
-    r"memref\s{0,9}<\s{0,9}((?:(?:[0-9]{1,12}|\?)\s{0,9}x\s{0,9}){0,16})(?:vector<[0-9x]{1,40}\w{1,9}>|complex<\w{1,9}>|[a-z]\w{0,20})"
+    r"memref\s{0,9}<\s{0,9}(?:\*x)?((?:(?:[0-9]{1,12}|\?)\s{0,9}x\s{0,9}){0,16})(?:vector<[0-9x]{1,40}\w{1,9}>|complex<\w{1,9}>|[a-z]\w{0,20})"
 )
 TYPE = re.compile(r"!?[A-Za-z][\w.]{0,60}(?:<[^<>\n]{0,200}(?:<[^<>\n]{0,200}>[^<>\n]{0,200}){0,3}>)?")
-_SPACE = re.compile(r"""[0-9]{1,9}|"[^"\n]{0,40}"|#[\w.]{1,60}(?:<[\w.]{1,60}>)?""")
+_SPACE = re.compile(r"""[0-9]{1,9}(?:\s{0,9}:\s{0,9}i[0-9]{1,2})?|"[^"\n]{0,40}"|#[\w.]{1,60}(?:<[\w.]{1,60}>)?""")
 
 
 class View(NamedTuple):
