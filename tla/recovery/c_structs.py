@@ -145,7 +145,7 @@ class CStructs(CExpression):
         return super().word_here()
 
     def member(self, owner: str, at: int) -> Tree:
-        """What is behind a struct: `::name`, or `{}(...)` and `()(...)`, which call it."""
+        """Read what is behind a struct: `::name`, or `{}(...)` and `()(...)`, which call it."""
         if self.take(":"):
             self.expect(":")
             return self.named_member(f"{owner}::{self.name()}", at)

@@ -245,7 +245,7 @@ class MlirText(MlirViews):
         return self.any_type()
 
     def returned(self, name: str, results: list[str], at: int) -> tuple[Tree, ...]:
-        """What a function returns; of one that returns no integers, the place of its last access."""
+        """The values that a function returns; of one that returns no integers, the place of its last access."""
         names = self.names_here() if self.token[:1] == "%" else []
         if self.address is None or ({*results} <= {*KINDS} and not {n for n, _ in names} <= self.data_names):
             if not results:

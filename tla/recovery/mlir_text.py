@@ -121,7 +121,7 @@ class MlirProgram(Address):
         return self.token[:1] == "%"
 
     def statement(self) -> Tree | None:
-        """What an operation's value is called."""
+        """The name of an operation's value."""
         return self.operation_here()
 
     def enter(self, routine: Routine) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def product(program: Program, op: Op) -> Product | None:
 
 
 def _rest(text: str) -> tuple[int, int]:
-    """How many instructions an operand is for along m or n, and along k: its modes behind the first."""
+    """Count the instructions that an operand is for along m or n, and along k: its modes behind the first."""
     found = compiled(_LAYOUT).search(text)
     layout: Any = parse(found[1]) if found else tensor_of(text).layout
     extents = [int(size(mode)) for mode in modes_of(layout.shape)[1:]]
@@ -86,7 +86,7 @@ def _rest(text: str) -> tuple[int, int]:
 
 
 def _lies(program: Program, name: str, text: str) -> str:
-    """Where an operand lies, and how."""
+    """The memory that an operand lies in, and how."""
     if not compiled(_LAYOUT).search(text):
         space = tensor_of(text).space
         return {"rmem": "registers", "tmem": "tensor memory"}.get(space, "shared memory")
