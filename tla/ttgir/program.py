@@ -131,7 +131,7 @@ class Program:
 
     @functools.cached_property
     def carried(self) -> dict[str, list[str]]:
-        """The values that arguments of loops, and results of loops and conditions, stand for: what a loop begins with, what regions yield."""
+        """The values that arguments of loops, and results of loops and conditions, stand for: begins and yields."""
         found: dict[str, list[str]] = {}
         for op in self.ops:
             for name, begin in (*op.begins.items(), *zip(op.results, op.begins.values())):
