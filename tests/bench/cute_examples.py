@@ -1,9 +1,11 @@
-"""Kernels of CUTLASS's own examples of CuTe's DSL, compiled without a GPU, as test data: tests/data/ttgir/cute_examples.json.gz.
+"""Kernels of CUTLASS's own examples of CuTe's DSL, compiled without a GPU, as test data:
+tests/data/ttgir/cute_examples.json.gz.
 
-    python tests/bench/cute_examples.py CUTLASS       # a checkout of github.com/NVIDIA/cutlass; needs nvidia-cutlass-dsl and torch
+    python tests/bench/cute_examples.py CUTLASS # a checkout of github.com/NVIDIA/cutlass; needs
+    nvidia-cutlass-dsl and torch
 
-Each example is run as a script up to its first compilation, with torch on the CPU: its textual IR (CUTE_DSL_KEEP_IR), and how often its
-PTX has each instruction that the tests count.
+Each example is run as a script up to its first compilation, with torch on the CPU: its textual IR (CUTE_DSL_KEEP_IR),
+and how often its PTX has each instruction that the tests count.
 """
 
 import gzip
@@ -61,7 +63,19 @@ def without_gpu(arch):
         return called
 
     torch.Tensor.cuda = lambda self, *_, **__: self
-    for name in ("empty", "zeros", "ones", "randn", "rand", "randint", "full", "tensor", "arange", "empty_like", "empty_strided"):
+    for name in (
+        "empty",
+        "zeros",
+        "ones",
+        "randn",
+        "rand",
+        "randint",
+        "full",
+        "tensor",
+        "arange",
+        "empty_like",
+        "empty_strided",
+    ):
         setattr(torch, name, on_cpu(getattr(torch, name)))
     torch.cuda.is_available = lambda: True
     torch.cuda.get_device_capability = lambda *_: divmod(int(re.sub(r"\D", "", arch)), 10)
@@ -75,11 +89,15 @@ def without_gpu(arch):
 
     def once(function, *arguments, **named):
         found = compile_(function, *arguments, **{k: v for k, v in named.items() if k != "options"})
-        if "cvt_sf" in getattr(function, "__name__", ""):  # of a helper: its scales are converted before the kernel is compiled
+        if "cvt_sf" in getattr(
+            function, "__name__", ""
+        ):  # of a helper: its scales are converted before the kernel is compiled
             return lambda *_: found and None
         raise Compiled
 
-    cute.compile = type("Compile", (), {"__call__": lambda _, *a, **k: once(*a, **k), "__getitem__": lambda _, __: once})()
+    cute.compile = type(
+        "Compile", (), {"__call__": lambda _, *a, **k: once(*a, **k), "__getitem__": lambda _, __: once}
+    )()
     if arch == "sm_80":
         in_global_memory()
 
@@ -90,7 +108,9 @@ def in_global_memory():
     from cutlass.cute import runtime
 
     kind = runtime._Tensor.mlir_type
-    runtime._Tensor.mlir_type = property(lambda self: ir.Type.parse(str(kind.fget(self)).replace(", generic,", ", gmem,")))
+    runtime._Tensor.mlir_type = property(
+        lambda self: ir.Type.parse(str(kind.fget(self)).replace(", generic,", ", gmem,"))
+    )
 
 
 def run(arch, script, *arguments):

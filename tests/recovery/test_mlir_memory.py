@@ -1,4 +1,5 @@
-"""Memory of MLIR read back: addresses through views against strides by hand, what mlir-opt folds them to, loops, and what is refused."""
+"""Memory of MLIR read back: addresses through views against strides by hand, what mlir-opt folds them to, loops, and
+what is refused."""
 
 import itertools
 import random
@@ -35,18 +36,22 @@ def by(f, shape=(8, 8)):
         ("%v = memref.load %m[%i, %j] : memref<64x96xf32>", lambda i, j: 96 * i + j),
         ("%v = affine.load %m[%i * 2 + 1, %j mod 4] : memref<64x96xf32>", lambda i, j: 96 * (2 * i + 1) + j % 4),
         (
-            "%s = memref.subview %m[8, 16] [16, 16] [2, 1] : memref<64x96xf32> to memref<16x16xf32, strided<[192, 1], offset: 784>>\n"
+            "%s = memref.subview %m[8, 16] [16, 16] [2, 1] : memref<64x96xf32> to memref<16x16xf32, strided<[192, 1], "
+            "offset: 784>>\n"
             "%v = memref.load %s[%i, %j] : memref<16x16xf32, strided<[192, 1], offset: 784>>",
             lambda i, j: (8 + 2 * i) * 96 + 16 + j,
         ),
         (
-            "%s = memref.subview %m[0, %i] [1, 32] [1, 2] : memref<64x96xf32> to memref<32xf32, strided<[2], offset: ?>>\n"
+            "%s = memref.subview %m[0, %i] [1, 32] [1, 2] : memref<64x96xf32> to memref<32xf32, strided<[2], offset: "
+            "?>>\n"
             "%v = vector.load %s[%j] : memref<32xf32, strided<[2], offset: ?>>, vector<4xf32>",
             lambda i, j: i + 2 * j,
         ),
         (
-            "%e = memref.expand_shape %m [[0, 1], [2, 3]] output_shape [8, 8, 12, 8] : memref<64x96xf32> into memref<8x8x12x8xf32>\n"
-            "%t = memref.transpose %e (a, b, c, d) -> (b, a, d, c) : memref<8x8x12x8xf32> to memref<8x8x8x12xf32, strided<[96, 768, 1, 8]>>\n"
+            "%e = memref.expand_shape %m [[0, 1], [2, 3]] output_shape [8, 8, 12, 8] : memref<64x96xf32> into "
+            "memref<8x8x12x8xf32>\n"
+            "%t = memref.transpose %e (a, b, c, d) -> (b, a, d, c) : memref<8x8x12x8xf32> to memref<8x8x8x12xf32, "
+            "strided<[96, 768, 1, 8]>>\n"
             "%v = memref.load %t[%i, %j, %j, %i] : memref<8x8x8x12xf32, strided<[96, 768, 1, 8]>>",
             lambda i, j: 96 * i + 768 * j + j + 8 * i,
         ),
@@ -56,12 +61,14 @@ def by(f, shape=(8, 8)):
             lambda i, j: 70 * i + j,
         ),
         (
-            "%r = memref.reinterpret_cast %m to offset: [5], sizes: [8, 8], strides: [1, 9] : memref<64x96xf32> to memref<8x8xf32, strided<[1, 9], offset: 5>>\n"
+            "%r = memref.reinterpret_cast %m to offset: [5], sizes: [8, 8], strides: [1, 9] : memref<64x96xf32> to "
+            "memref<8x8xf32, strided<[1, 9], offset: 5>>\n"
             "%v = memref.load %r[%i, %j] : memref<8x8xf32, strided<[1, 9], offset: 5>>",
             lambda i, j: 5 + i + 9 * j,
         ),
         (
-            "%n = memref.dim %m, %i0 : memref<64x96xf32>\n%a = memref.alloc(%n) {alignment = 64 : i64} : memref<8x?xf16, 3>\n"
+            "%n = memref.dim %m, %i0 : memref<64x96xf32>\n%a = memref.alloc(%n) {alignment = 64 : i64} : "
+            "memref<8x?xf16, 3>\n"
             "%x = memref.load %a[%i, %j] : memref<8x?xf16, 3>\n%v = arith.extf %x : f16 to f32",
             lambda i, j: 64 * i + j,
         ),
@@ -90,7 +97,9 @@ def test_open_sizes_are_names_and_only_those_that_count():
         layout_of(text, shape=(8, 8), language="mlir")
     assert str(layout_of(text, shape=("M", "N"), language="mlir", values={"m.size(1)": "ld"})) == "(M,N):(ld,_1)"
     strided = text.replace("?x?xf32", "?x?xf32, strided<[?, ?], offset: ?>")
-    found = layout_of(strided, shape=(8, 4), language="mlir", values={"m.stride(0)": 1, "m.stride(1)": 9, "m.offset": 2})
+    found = layout_of(
+        strided, shape=(8, 4), language="mlir", values={"m.stride(0)": 1, "m.stride(1)": 9, "m.offset": 2}
+    )
     assert str(found) == "Sw<0,0,0> o _2 o (_8,_4):(_1,_9)"
 
 
@@ -127,7 +136,10 @@ func.func @f(%p: memref<*xbf16>, %n: i32) {
   return
 }"""
     assert str(layout_of(text, language="mlir", coords="x,y")) == "(_8,_4):(_16,_4)"
-    text = "%m = memref.alloc() : memref<4x6xf32>\nscf.parallel (%i, %j) = (%a, %a) to (%b, %c) step (%d, %d) {\n  memref.store %x, %m[%i, %j] : memref<4x6xf32>\n  scf.reduce\n}"
+    text = (
+        "%m = memref.alloc() : memref<4x6xf32>\nscf.parallel (%i, %j) = (%a, %a) to (%b, %c) step (%d, %d) {\n  "
+        "memref.store %x, %m[%i, %j] : memref<4x6xf32>\n  scf.reduce\n}"
+    )
     values = {"a": 0, "b": 4, "c": 6, "d": 2}
     assert str(layout_of(text, language="mlir", values=values)) == "(_2,_3):(_12,_2)"
 
@@ -143,25 +155,30 @@ func.func @f(%p: memref<*xbf16>, %n: i32) {
             r"%x\[...\]: an index that depends on data",
         ),
         (
-            "%s = memref.subview %m[0, 0] [8, 8] [1, 1] : memref<64x96xf32> to memref<8x8xf32, strided<[64, 1]>>\n%v = memref.load %s[%i, %j] : memref<8x8xf32>",
+            "%s = memref.subview %m[0, 0] [8, 8] [1, 1] : memref<64x96xf32> to memref<8x8xf32, strided<[64, 1]>>\n%v = "
+            "memref.load %s[%i, %j] : memref<8x8xf32>",
             "a view of 96 where its type says 64",
         ),
         (
             "%s = memref.subview %m[0, 0] [64, 90] [1, 1] : memref<64x96xf32> to memref<64x90xf32, strided<[96, 1]>>\n"
-            "%c = memref.collapse_shape %s [[0, 1]] : memref<64x90xf32, strided<[96, 1]>> into memref<5760xf32>\n%v = memref.load %c[%i] : memref<5760xf32>",
+            "%c = memref.collapse_shape %s [[0, 1]] : memref<64x90xf32, strided<[96, 1]>> into memref<5760xf32>\n%v = "
+            "memref.load %c[%i] : memref<5760xf32>",
             "not known to follow on one another",
         ),
         (
-            "%e = memref.expand_shape %m [[0], [1]] output_shape [8, 8, 96] : memref<64x96xf32> into memref<8x8x96xf32>",
+            "%e = memref.expand_shape %m [[0], [1]] output_shape [8, 8, 96] : memref<64x96xf32> into "
+            "memref<8x8x96xf32>",
             "groups that do not have",
         ),
         ("%s = memref.view %m[%i][] : memref<64xi8> to memref<8xf32>", "the operation memref.view"),
         (
-            "%a = memref.alloc() : memref<8x8xf32, affine_map<(a, b) -> (a * 2 mod 8, b)>>\n%v = memref.load %a[%i, %j] : memref<8x8xf32>",
+            "%a = memref.alloc() : memref<8x8xf32, affine_map<(a, b) -> (a * 2 mod 8, b)>>\n%v = memref.load %a[%i, "
+            "%j] : memref<8x8xf32>",
             "remainder of a product",
         ),
         (
-            "%a = memref.alloc() : memref<8x8xf32, affine_map<(a, b) -> (a - a floordiv 4, b)>>\n%v = memref.load %a[%i, %j] : memref<8x8xf32>",
+            "%a = memref.alloc() : memref<8x8xf32, affine_map<(a, b) -> (a - a floordiv 4, b)>>\n%v = memref.load "
+            "%a[%i, %j] : memref<8x8xf32>",
             "a coordinate twice",
         ),
         ("scf.for %k = %i to %j step %i iter_args(%x = %i) -> (index) {", "a loop that carries values"),
@@ -193,7 +210,9 @@ def random_views(rng):
         elif choice == "transpose":
             order = rng.sample(range(len(sizes)), len(sizes))
             names = [f"d{k}" for k in range(len(sizes))]
-            text = f"memref.transpose {name} ({', '.join(names)}) -> ({', '.join(names[k] for k in order)}) : {kind} to "
+            text = (
+                f"memref.transpose {name} ({', '.join(names)}) -> ({', '.join(names[k] for k in order)}) : {kind} to "
+            )
             sizes, strides = [sizes[k] for k in order], [strides[k] for k in order]
         else:
             k = rng.randrange(len(sizes))
@@ -203,7 +222,9 @@ def random_views(rng):
             sizes = [*sizes[:k], sizes[k] // inner, inner, *sizes[k + 1 :]]
             strides = [*strides[:k], strides[k] * inner, strides[k], *strides[k + 1 :]]
             text = f"memref.expand_shape {name} {groups} output_shape {sizes} : {kind} into "
-        kind = f"memref<{'x'.join(map(str, sizes))}xf32, strided<{strides}, offset: {offset}>>".replace(", offset: 0", "")
+        kind = f"memref<{'x'.join(map(str, sizes))}xf32, strided<{strides}, offset: {offset}>>".replace(
+            ", offset: 0", ""
+        )
         if strides == [int(np.prod(sizes[k + 1 :])) for k in range(len(sizes))] and not offset:
             kind = f"memref<{'x'.join(map(str, sizes))}xf32>"
         lines.append(f"  {new} = {text}{kind}")
@@ -212,7 +233,8 @@ def random_views(rng):
     parameters = ", ".join(f"{i}: index" for i in indices)
     body = "\n".join([*lines, f"  %v = memref.load {name}[{', '.join(indices)}] : {kind}", "  return %v : f32"])
     wanted = offset + sum(
-        np.arange(n).reshape([-1 if d == k else 1 for d in range(len(sizes))]) * s for k, (n, s) in enumerate(zip(sizes, strides))
+        np.arange(n).reshape([-1 if d == k else 1 for d in range(len(sizes))]) * s
+        for k, (n, s) in enumerate(zip(sizes, strides))
     )
     return f"func.func @f(%m: {head}, {parameters}) -> f32 {{\n{body}\n}}", tuple(sizes), wanted
 

@@ -1,4 +1,5 @@
-"""CUTLASS's own examples of CuTe's DSL: TMA, wgmma, tcgen05 and stmatrix of their IR against the PTX, the DSL's boxes, and the definition."""
+"""CUTLASS's own examples of CuTe's DSL: TMA, wgmma, tcgen05 and stmatrix of their IR against the PTX, the DSL's boxes,
+and the definition."""
 
 import gzip
 import json
@@ -16,7 +17,9 @@ from tla.ttgir.cute_products import product
 from night import amount
 from places import DATA
 
-KERNELS = {row["name"]: row for row in json.loads(gzip.decompress((DATA / "ttgir" / "cute_examples.json.gz").read_bytes()))}
+KERNELS = {
+    row["name"]: row for row in json.loads(gzip.decompress((DATA / "ttgir" / "cute_examples.json.gz").read_bytes()))
+}
 CLASSES = {"cp.async.bulk": "cp.async.bulk.tensor", "cp.async": "cp.async.cg"}
 PRODUCTS = {"sm80": "mma.sync", "sm90": "wgmma.mma_async", "sm100": "tcgen05.mma"}
 #: What the PTX has more or less than the IR says, and why.
@@ -80,7 +83,8 @@ def test_instructions_are_those_of_the_ptx(name):
 
 
 def test_boxes_are_those_of_the_dsl():
-    """Of each tensor map the box by our own make_tma_copy, and that which the DSL printed; of a multicast a CTA's part."""
+    """Of each tensor map the box by our own make_tma_copy, and that which the DSL printed; of a multicast
+    a CTA's part."""
     count = 0
     for name, row in KERNELS.items():
         program = program_of(row["ir"])
@@ -88,7 +92,9 @@ def test_boxes_are_those_of_the_dsl():
             said = re.search(r'tma_gbasis = <"\(([0-9,]+)\):', "".join(op.result_types))
             if "make_non_exec_tiled_tma" in op.name and said and "nvfp4" not in name:
                 ctas = int((re.search(r"num_multicast = (\d+)", op.body) or (0, 1))[1])
-                *outer, last, one = [*map(int, said[1].split(",")), 1] if said[1].count(",") == 1 else map(int, said[1].split(","))
+                *outer, last, one = (
+                    [*map(int, said[1].split(",")), 1] if said[1].count(",") == 1 else map(int, said[1].split(","))
+                )
                 box = tensor_map(program, op).box
                 assert [*outer, last // ctas, one][: len(box)] == [*box]
                 count += 1
@@ -96,7 +102,8 @@ def test_boxes_are_those_of_the_dsl():
 
 
 def test_conflicts_of_stores_through_a_swizzle_of_bytes_by_the_definition():
-    """Accumulators of f32, stored as pairs of 64 x 32 tiles under S<3,4,3>: lane l has rows l // 4, columns 2 (l % 4)."""
+    """Accumulators of f32, stored as pairs of 64 x 32 tiles under S<3,4,3>: lane l has rows l // 4, columns 2
+    (l % 4)."""
     rows = [row for row in found("gemm_columns_sm90").rows if row.parts and row.parts[0].instruction == "st.shared"]
     byte = [(lane // 4) * 128 + (lane % 4) * 8 for lane in range(32)]
     swizzled = [b ^ (b >> 7 & 7) << 4 for b in byte]
@@ -129,16 +136,43 @@ def test_products_and_their_operands():
 @pytest.mark.parametrize(
     ("was", "now", "kind", "what"),
     [
-        ("S<3,4,3> o 0 o ((8,16),(64,1))", "S<2,4,3> o 0 o ((8,16),(64,1))", "copy", "rows of 128 bytes under the swizzle of 64B"),
-        ("S<3,4,3> o 0 o ((8,16),(64,1))", "S<3,5,3> o 0 o ((8,16),(64,1))", "copy", "the swizzle Sw<3,4,3> of elements of 16 bits"),
-        ('gmem, align<16>, "(512,512,1):(512,1', 'gmem, align<16>, "(512,512,1):(515,1', "copy", "a stride of 1030 bytes"),
-        ('S<3,4,3>, "((64,16),2,4', 'S<3,3,3>, "((64,16),2,4', "dot", "operand a is none that wgmma reads: the swizzle Sw<3,2,3>"),
-        ("((64,16),2,4,(1,7)):((64,1)", "((64,16),2,4,(1,7)):((72,1)", "dot", "rows 0 and 1 of mode 0 are 144 bytes apart"),
+        (
+            "S<3,4,3> o 0 o ((8,16),(64,1))",
+            "S<2,4,3> o 0 o ((8,16),(64,1))",
+            "copy",
+            "rows of 128 bytes under the swizzle of 64B",
+        ),
+        (
+            "S<3,4,3> o 0 o ((8,16),(64,1))",
+            "S<3,5,3> o 0 o ((8,16),(64,1))",
+            "copy",
+            "the swizzle Sw<3,4,3> of elements of 16 bits",
+        ),
+        (
+            'gmem, align<16>, "(512,512,1):(512,1',
+            'gmem, align<16>, "(512,512,1):(515,1',
+            "copy",
+            "a stride of 1030 bytes",
+        ),
+        (
+            'S<3,4,3>, "((64,16),2,4',
+            'S<3,3,3>, "((64,16),2,4',
+            "dot",
+            "operand a is none that wgmma reads: the swizzle Sw<3,2,3>",
+        ),
+        (
+            "((64,16),2,4,(1,7)):((64,1)",
+            "((64,16),2,4,(1,7)):((72,1)",
+            "dot",
+            "rows 0 and 1 of mode 0 are 144 bytes apart",
+        ),
     ],
 )
 def test_what_the_hardware_does_not_take_is_said(was, now, kind, what):
     text = KERNELS["gemm_sm90"]["ir"].replace("generic", "gmem")
-    text = re.sub(r'(f16, gmem, align<16>, ")\(\?,\?,\?\):\(\?\{i64\},1,\?\{i64\}\)', r"\1(512,512,1):(512,1,262144)", text)
+    text = re.sub(
+        r'(f16, gmem, align<16>, ")\(\?,\?,\?\):\(\?\{i64\},1,\?\{i64\}\)', r"\1(512,512,1):(512,1,262144)", text
+    )
     assert was in text
     assert faults(found("gemm_sm90", text)) == ()
     wrong = faults(found("gemm_sm90", text.replace(was, now)))

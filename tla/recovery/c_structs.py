@@ -1,6 +1,7 @@
 """Structs of the C family, and templates of functions and structs whose parameters are integers.
 
-A struct that is a template is read where it is used, with what it is given there: `S<64>::at(i, j)`, `S<64>::stride`, `S<64>{}(i, j)`.
+A struct that is a template is read where it is used, with what it is given there: `S<64>::at(i, j)`, `S<64>::stride`,
+`S<64>{}(i, j)`.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ class CStructs(CExpression):
         kind = self.kind(left)
         if left and not kind:
             self.fail(
-                f"{name:.40} of the type {left:.40}", "a type of integers", f"write using {left.split()[-1]:.40} = int; before it", at
+                f"{name:.40} of the type {left:.40}",
+                "a type of integers",
+                f"write using {left.split()[-1]:.40} = int; before it",
+                at,
             )
         return kind
 
@@ -84,7 +88,9 @@ class CStructs(CExpression):
                 default = self.expression(self.tightest)
             type_ = not parameter or bool({"typename", "class"} & {*parameter[1].split()})
             name = "" if type_ else self.fresh(parameter[2])  # type: ignore[index]
-            given.append(TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place)))  # type: ignore[index]
+            given.append(
+                TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place))
+            )  # type: ignore[index]
             place += len(text) + 1
         self.go_to(behind)
         self.template = tuple(given)
@@ -165,8 +171,13 @@ class CStructs(CExpression):
         """A template of a struct with what it is given: what its members are called by."""
         template, given = self.structs[name].template, self.template_arguments()
         if len(given) > len(template):
-            self.fail(f"{len(given)} parameters of the template {name:.40}", f"at most {len(template)}", "leave some out", at)
-        behind, outer = self.at, (self.scope, self.loops, self.guard, self.last, self.began, self.read_at, self.recast_at)
+            self.fail(
+                f"{len(given)} parameters of the template {name:.40}", f"at most {len(template)}", "leave some out", at
+            )
+        behind, outer = (
+            self.at,
+            (self.scope, self.loops, self.guard, self.last, self.began, self.read_at, self.recast_at),
+        )
         self.scope, self.loops, self.guard = {**self.structs[name].scope}, {}, ""
         for k, parameter in enumerate(template):
             value = given[k] if k < len(given) else parameter.default
@@ -177,7 +188,9 @@ class CStructs(CExpression):
             if parameter.name and value is not None:
                 self.scope[plain] = unique = self.fresh(plain)
                 self.kinds[unique] = parameter.kind
-                self.steps.append((unique, self.tree(Op(f"as {parameter.kind}", at), value) if parameter.kind else value))
+                self.steps.append(
+                    (unique, self.tree(Op(f"as {parameter.kind}", at), value) if parameter.kind else value)
+                )
         self.go_to(self.structs[name].body)
         made = self.fresh(name)
         self.depth = self.deeper()

@@ -1,7 +1,8 @@
-"""The grammar of MLIR's memory: addresses of loads and stores, through views of a memref, as expressions of the coordinates.
+"""The grammar of MLIR's memory: addresses of loads and stores, through views of a memref, as expressions
+of the coordinates.
 
-Elements are counted from where the memory begins. The value of a text that loads or stores is the place of the last that it does. Loops
-around it are coordinates.
+Elements are counted from where the memory begins. The value of a text that loads or stores is the place of the last
+that it does. Loops around it are coordinates.
 
 Source: mlir.llvm.org, dialects memref, affine, scf, gpu and vector.
 """
@@ -110,7 +111,8 @@ class MlirText(MlirViews):
     # ---------------------------------------------------------------------------------------------- accesses
 
     def accessed(self, at: int) -> Tree:
-        """`%m[%i, %j] : memref<64x64xf32>`: the place of the element. Outside of functions the type says a memref that is new."""
+        """`%m[%i, %j] : memref<64x64xf32>`: the place of the element. Outside of functions the type says a
+        memref that is new."""
         name, place = self.value_name()
         indices = self.listed("[]", self.expression)
         typed = self.past_types(name)
@@ -119,7 +121,9 @@ class MlirText(MlirViews):
             fix = "give the operation that makes it"
             self.fail(f"%{name:.40}, which is no memref here", "a parameter, an allocation or a view", fix, place)
         if len(indices) != len(view.sizes):
-            self.fail(f"{len(indices)} indices of %{name:.40}", str(len(view.sizes)), "give an index for each size", place)
+            self.fail(
+                f"{len(indices)} indices of %{name:.40}", str(len(view.sizes)), "give an index for each size", place
+            )
         value: Tree = view.offset
         if view.map is not None:
             value = self.entered(view.map, [self.step_of(index, at) for index in indices], self.laid_out(view, at), at)
@@ -134,7 +138,8 @@ class MlirText(MlirViews):
         return self.step(f"place {self.made}", self.of_type(value, "index", at), "index")
 
     def past_types(self, name: str) -> View | None:
-        """Go past what stands behind an access: padding, attributes and types, of which that of the memref is returned."""
+        """Go past what stands behind an access: padding, attributes and types, of which that of the
+        memref is returned."""
         while self.take(","):
             self.value_name()
         if found := _BEHIND.match(self.text, self.at):
@@ -157,7 +162,8 @@ class MlirText(MlirViews):
     # ---------------------------------------------------------------------------------------------- loops
 
     def loop(self) -> Tree | None:
-        """`scf.for %i = %c0 to %n step %c1 { ... }`, `affine.for`, `scf.parallel (%i, %j) = ...`: each variable is a coordinate."""
+        """`scf.for %i = %c0 to %n step %c1 { ... }`, `affine.for`, `scf.parallel (%i, %j) = ...`: each variable is a
+        coordinate."""
         word, at = self.next(), self.at
         several = word not in ("scf.for", "affine.for")
         names = self.listed("()", self.value_name) if several else [self.value_name()]
@@ -169,7 +175,11 @@ class MlirText(MlirViews):
         highs = self.bounds(several)
         steps = self.bounds(several) if self.take("step") else [1] * len(names)
         if self.token in ("iter_args", "init"):
-            self.fail("a loop that carries values", "one whose passes do not depend on one another", "write what they are in each pass")
+            self.fail(
+                "a loop that carries values",
+                "one whose passes do not depend on one another",
+                "write what they are in each pass",
+            )
         if not len(names) == len(lows) == len(highs) == len(steps):
             self.fail("bounds of another number than the loop's variables", "one for each", at=at)
         outer, views = {**self.scope}, {**self.views}
@@ -208,7 +218,9 @@ class MlirText(MlirViews):
         self.expect("}")
         self.depth = depth
         if self.address is None:
-            self.fail("a loop that neither loads nor stores", "an access in it", "write memref.load or memref.store", at)
+            self.fail(
+                "a loop that neither loads nor stores", "an access in it", "write memref.load or memref.store", at
+            )
         return self.address
 
     # ---------------------------------------------------------------------------------------------- functions
@@ -249,7 +261,12 @@ class MlirText(MlirViews):
         names = self.names_here() if self.token[:1] == "%" else []
         if self.address is None or ({*results} <= {*KINDS} and not {n for n, _ in names} <= self.data_names):
             if not results:
-                self.fail(f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at)
+                self.fail(
+                    f"{name:.40}, which returns nothing",
+                    "a function that returns an offset",
+                    "let it return the index",
+                    at,
+                )
             return tuple(self.typed(names, results))
         if names:
             self.expect(":", "and the types")

@@ -1,7 +1,7 @@
 """The grammar of MLIR's memrefs: their types and the views of them, each an offset, sizes and strides.
 
-A size, a stride or an offset of a parameter that its type leaves open (`?`) is a name whose value is given: `m.size(0)`, `m.stride(1)`,
-`m.offset`.
+A size, a stride or an offset of a parameter that its type leaves open (`?`) is a name whose value is given:
+`m.size(0)`, `m.stride(1)`, `m.offset`.
 
 Source: mlir.llvm.org, dialect memref, and MemRefLayoutAttrInterface.
 """
@@ -128,14 +128,34 @@ class MlirViews(MlirProgram):
     # ---------------------------------------------------------------------------------------------- arithmetic
 
     def times(self, a: Tree, b: Tree) -> Tree:
-        return a * b if isinstance(a, int) and isinstance(b, int) else b if a == 1 else a if b == 1 else self.tree(Op("*", self.at), a, b)
+        return (
+            a * b
+            if isinstance(a, int) and isinstance(b, int)
+            else b
+            if a == 1
+            else a
+            if b == 1
+            else self.tree(Op("*", self.at), a, b)
+        )
 
     def plus(self, a: Tree, b: Tree) -> Tree:
-        return a + b if isinstance(a, int) and isinstance(b, int) else b if a == 0 else a if b == 0 else self.tree(Op("+", self.at), a, b)
+        return (
+            a + b
+            if isinstance(a, int) and isinstance(b, int)
+            else b
+            if a == 0
+            else a
+            if b == 0
+            else self.tree(Op("+", self.at), a, b)
+        )
 
     def numbers(self) -> tuple[Tree, ...]:
         """`[%i, 4]`: values and numbers."""
-        return tuple(self.listed("[]", lambda: self.known(*self.value_name(), "index") if self.token[:1] == "%" else self.signed()))
+        return tuple(
+            self.listed(
+                "[]", lambda: self.known(*self.value_name(), "index") if self.token[:1] == "%" else self.signed()
+            )
+        )
 
     def constant_of(self, value: Tree) -> int | None:
         """The number that a value is; None where it is not known here."""
@@ -147,20 +167,25 @@ class MlirViews(MlirProgram):
     # ---------------------------------------------------------------------------------------------- maps
 
     def laid_out(self, view: View, at: int) -> Tree:
-        """The value of a map: one, or several, which are coordinates of the least box from 0 that has all of the memref's."""
+        """The value of a map: one, or several, which are coordinates of the least box from 0 that has all
+        of the memref's."""
         routine = view.map
         assert routine is not None
         if len(routine.values) == 1:
             return routine.values[0]
         sizes = [self.constant_of(size) for size in view.sizes]
         if None in sizes:
-            self.fail("a map to several values of a memref whose sizes are open", "numbers", "give the sizes in the type", at)
+            self.fail(
+                "a map to several values of a memref whose sizes are open", "numbers", "give the sizes in the type", at
+            )
         ranges = {p: (0, max(0, n - 1)) for p, n in zip(routine.parameters, sizes) if n is not None}
         value: Tree = 0
         for part in routine.values:
             named = [*names_of(part)]
             if len({*named}) < len(named):
-                self.fail("a coordinate twice in one value of a map", "each once", "write the place as one expression", at)
+                self.fail(
+                    "a coordinate twice in one value of a map", "each once", "write the place as one expression", at
+                )
             low, high = self.range_of(part, ranges, at)
             if low < 0:
                 self.fail("a map to coordinates below 0", "0 or more", "add what it lacks", at)
@@ -168,7 +193,8 @@ class MlirViews(MlirProgram):
         return value
 
     def range_of(self, value: Tree, ranges: dict[str, tuple[int, int]], at: int) -> tuple[int, int]:
-        """The least and the greatest value of an affine expression: of its parts, which are exact where each name stands once."""
+        """The least and the greatest value of an affine expression: of its parts, which are exact where each name
+        stands once."""
         if isinstance(value, int):
             return value, value
         if isinstance(value, str):
@@ -180,14 +206,25 @@ class MlirViews(MlirProgram):
         if op in ("+", "-"):
             return (a + c, b + d) if op == "+" else (a - d, b - c)
         if c != d or (op != "*" and c < 1):
-            self.fail(f"the map's {op}", "sums, and products and quotients by numbers", "give the sizes in the type", at)
+            self.fail(
+                f"the map's {op}", "sums, and products and quotients by numbers", "give the sizes in the type", at
+            )
         if op == "%" and a // c != b // c:
             if "*" in _operations(parts[0]):
-                self.fail("the map's remainder of a product", "one of a sum of coordinates", "write the place as one expression", at)
+                self.fail(
+                    "the map's remainder of a product",
+                    "one of a sum of coordinates",
+                    "write the place as one expression",
+                    at,
+                )
             return 0, c - 1
         if op == "%":
             return a % c, b % c
-        of: dict[str, Callable[[int], int]] = {"*": lambda x: x * c, "//": lambda x: x // c, "ceildiv": lambda x: -(-x // c)}
+        of: dict[str, Callable[[int], int]] = {
+            "*": lambda x: x * c,
+            "//": lambda x: x // c,
+            "ceildiv": lambda x: -(-x // c),
+        }
         return min(map(of[op], (a, b))), max(map(of[op], (a, b)))
 
     # ---------------------------------------------------------------------------------------------- views
@@ -234,7 +271,12 @@ class MlirViews(MlirProgram):
         for a, b in pairs if said.map is None else ():
             one, other = self.constant_of(a), self.constant_of(b)
             if one is not None and other is not None and one != other:
-                self.fail(f"a view of {one} where its type says {other}", "its own offset, sizes and strides", "give its type", at)
+                self.fail(
+                    f"a view of {one} where its type says {other}",
+                    "its own offset, sizes and strides",
+                    "give its type",
+                    at,
+                )
         return view
 
     def dimension(self, at: int) -> Tree:
@@ -252,7 +294,9 @@ class MlirViews(MlirProgram):
     def plain(self, view: View, at: int) -> View:
         """A view by strides: one of a memref that a map lays out is not read."""
         if view.map is not None:
-            self.fail("a view of a memref that an affine map lays out", "one with strides", "load from the memref itself", at)
+            self.fail(
+                "a view of a memref that an affine map lays out", "one with strides", "load from the memref itself", at
+            )
         return view
 
     def _subview(self, at: int) -> View:
@@ -260,7 +304,9 @@ class MlirViews(MlirProgram):
         view = self.plain(self.view_here(), at)
         offsets, sizes, steps = self.numbers(), self.numbers(), self.numbers()
         if not len(offsets) == len(sizes) == len(steps) == len(view.sizes):
-            self.fail("offsets, sizes and steps of other ranks", f"{len(view.sizes)} of each", "give one for each size", at)
+            self.fail(
+                "offsets, sizes and steps of other ranks", f"{len(view.sizes)} of each", "give one for each size", at
+            )
         offset = view.offset
         for o, d in zip(offsets, view.strides):
             offset = self.plus(offset, self.times(o, d))
@@ -272,7 +318,12 @@ class MlirViews(MlirProgram):
             if not spare or wanted or self.constant_of(size) != 1:
                 kept.append(k)
         if len(kept) != len(said.sizes):
-            self.fail(f"a result of {len(said.sizes)} sizes", "those of the view, without some that are 1", "give its type", at)
+            self.fail(
+                f"a result of {len(said.sizes)} sizes",
+                "those of the view, without some that are 1",
+                "give its type",
+                at,
+            )
         found = View(offset, tuple(sizes[k] for k in kept), tuple(self.times(steps[k], view.strides[k]) for k in kept))
         return self.agreed(found, said, at)
 
@@ -282,7 +333,9 @@ class MlirViews(MlirProgram):
 
     def require_groups(self, groups: list[list[int]], count: int, of: int, at: int) -> None:
         if [k for group in groups for k in group] != [*range(count)] or len(groups) != of:
-            self.fail("groups that do not have each size once, in order", f"0 to {count - 1}", "write [[0, 1], [2]]", at)
+            self.fail(
+                "groups that do not have each size once, in order", f"0 to {count - 1}", "write [[0, 1], [2]]", at
+            )
 
     def _expand_shape(self, at: int) -> View:
         """`memref.expand_shape %m [[0, 1]] output_shape [4, 16] : memref<64xf32> into memref<4x16xf32>`."""
@@ -297,7 +350,8 @@ class MlirViews(MlirProgram):
         return self.agreed(View(view.offset, sizes, tuple(strides)), said, at)
 
     def _collapse_shape(self, at: int) -> View:
-        """`memref.collapse_shape %m [[0, 1]] : memref<4x16xf32> into memref<64xf32>`: sizes that follow on one another as one."""
+        """`memref.collapse_shape %m [[0, 1]] : memref<4x16xf32> into memref<64xf32>`: sizes that follow on
+        one another as one."""
         view, found = self.plain(self.view_here(), at), self.groups()
         said = self.typed_view("into")
         self.require_groups(found, len(view.sizes), len(said.sizes), at)
@@ -310,7 +364,10 @@ class MlirViews(MlirProgram):
                     continue
                 if stride is not None and not self.same(view.strides[k], self.times(stride, size)):
                     self.fail(
-                        "sizes that are not known to follow on one another", "contiguous ones", "collapse a memref without padding", at
+                        "sizes that are not known to follow on one another",
+                        "contiguous ones",
+                        "collapse a memref without padding",
+                        at,
                     )
                 stride = view.strides[k] if stride is None else stride
                 size = self.times(size, view.sizes[k])
@@ -324,7 +381,8 @@ class MlirViews(MlirProgram):
         return a == b if None in numbers else numbers[0] == numbers[1]
 
     def _reinterpret_cast(self, at: int) -> View:
-        """`memref.reinterpret_cast %m to offset: [%o], sizes: [8, 8], strides: [64, 1] : ...`: from where the memory begins."""
+        """`memref.reinterpret_cast %m to offset: [%o], sizes: [8, 8], strides: [64, 1] : ...`: from where
+        the memory begins."""
         self.view_here()
         parts = []
         for word, before in (("offset", "to"), ("sizes", ","), ("strides", ",")):
@@ -347,7 +405,9 @@ class MlirViews(MlirProgram):
         if sorted(before) != sorted(after) or len({*before}) != len(view.sizes):
             self.fail("a transpose that is no permutation", f"each of {len(view.sizes)} names once", at=begin)
         order = [before.index(name) for name in after]
-        return self.agreed(View(view.offset, tuple(view.sizes[k] for k in order), tuple(view.strides[k] for k in order)), said, at)
+        return self.agreed(
+            View(view.offset, tuple(view.sizes[k] for k in order), tuple(view.strides[k] for k in order)), said, at
+        )
 
     def view_here(self) -> View:
         """The memref of this name."""

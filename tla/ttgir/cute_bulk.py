@@ -1,4 +1,5 @@
-"""Copies of CuTe's DSL by the TMA: the bytes of each, and whether the driver takes the tensor map that the program makes.
+"""Copies of CuTe's DSL by the TMA: the bytes of each, and whether the driver takes the tensor map that
+the program makes.
 
 Source: CuTe DSL 4.8, the IR that CUTE_DSL_KEEP_IR=1 writes; the driver's cuTensorMapEncodeTiled.
 """
@@ -31,7 +32,8 @@ _TILE = r'!cute\.layout<"([^"]*)">'
 
 
 class Bulk(NamedTuple):
-    """Instructions that copy a whole tile, and the bytes of it: by the TMA, of a block; from and to tensor memory, of all warps."""
+    """Instructions that copy a whole tile, and the bytes of it: by the TMA, of a block; from and to tensor
+    memory, of all warps."""
 
     name: str
     instructions: int
@@ -46,7 +48,9 @@ def bulk(program: Program, op: Op) -> Bulk | None:
         return Bulk("cp.async.bulk", max(1, total // int(found[1])), total // 8)
     if found := compiled(_TENSOR_MEMORY).search(atom):
         total, name = _bits(sides, "tmem"), "tcgen05.ld" if found[1] == "load" else "tcgen05.st"
-        return Bulk(name, max(1, total // math.prod(map(int, found.groups()[1:]))), total // 8 * program.warps)  # each warp has a part
+        return Bulk(
+            name, max(1, total // math.prod(map(int, found.groups()[1:]))), total // 8 * program.warps
+        )  # each warp has a part
     if (found := compiled(_TO_TENSOR_MEMORY).search(atom)) and (tiles := compiled(_DESCRIPTORS).match(sides[0])):
         count = math.prod(int(size(mode)) for mode in modes_of(parse(tiles[1]).shape)[1:])
         return Bulk("tcgen05.cp", count, count * int(found[1]) * int(found[2]) // 8)
@@ -83,7 +87,8 @@ def tensor_map(program: Program, op: Op) -> TensorMap:
 
 
 def refused_maps(program: Program) -> Iterator[tuple[Op, Reason]]:
-    """The operations whose tensor map the TMA does not take, each with why. What depends on sizes that are not known is passed."""
+    """The operations whose tensor map the TMA does not take, each with why. What depends on sizes that are not
+    known is passed."""
     for op in program.ops:
         if compiled(_MAKES).fullmatch(op.name):
             try:

@@ -42,7 +42,8 @@ class Product(NamedTuple):
 
 
 class _Mma(NamedTuple):
-    """The instruction of a tiled MMA: its architecture, m, n, k, how often threads repeat it, and the majors of a and b."""
+    """The instruction of a tiled MMA: its architecture, m, n, k, how often threads repeat it, and the majors of
+    a and b."""
 
     arch: str
     shape: tuple[int, ...]
@@ -59,7 +60,12 @@ def _mma(text: str) -> _Mma:
     if not atom or not repeated:
         raise RangeError(f"the type {text:.60}", "a cute.tiled_mma", "look at another operation")
     majors = compiled(_MAJORS).search(atom[5])
-    return _Mma(atom[1], tuple(map(int, atom.groups()[1:4])), tuple(map(int, repeated.groups())), majors.groups() if majors else ())
+    return _Mma(
+        atom[1],
+        tuple(map(int, atom.groups()[1:4])),
+        tuple(map(int, repeated.groups())),
+        majors.groups() if majors else (),
+    )
 
 
 def product(program: Program, op: Op) -> Product | None:
@@ -93,7 +99,13 @@ def _lies(program: Program, name: str, text: str) -> str:
     fragment = origin(program, name, (_FRAGMENT,))
     tensor = tensor_of(program.named(fragment.operand_types[1])) if fragment else None
     bits = tensor.layout.outer.bits if tensor and isinstance(tensor.layout, ComposedLayout) else 0
-    return "shared memory" if tensor is None else f"shared memory, {16 << bits}-byte swizzle" if bits else "shared memory, no swizzle"
+    return (
+        "shared memory"
+        if tensor is None
+        else f"shared memory, {16 << bits}-byte swizzle"
+        if bits
+        else "shared memory, no swizzle"
+    )
 
 
 def refused_operands(program: Program) -> Iterator[tuple[Op, Reason]]:
@@ -106,12 +118,21 @@ def refused_operands(program: Program) -> Iterator[tuple[Op, Reason]]:
             mma, tensor = _mma(program.named(op.operand_types[0])), tensor_of(program.named(op.operand_types[1]))
         except TlaError:  # a type that is not known
             continue
-        if mma.arch in _DESCRIPTORS and mma.majors and tensor.space == "smem" and tensor.width >= 8 and "sparse" not in op.operand_types[0]:
+        if (
+            mma.arch in _DESCRIPTORS
+            and mma.majors
+            and tensor.space == "smem"
+            and tensor.width >= 8
+            and "sparse" not in op.operand_types[0]
+        ):
             try:
                 _DESCRIPTORS[mma.arch](_first(tensor), mma.majors["AB".index(side)].upper(), tensor.element)
             except TlaError as error:
                 what = error.reason.what.partition(": ")[2] or error.reason.what
-                yield op, error.reason._replace(what=f"operand {side.lower()} is none that {_NAMES[mma.arch]} reads: {what}")
+                yield (
+                    op,
+                    error.reason._replace(what=f"operand {side.lower()} is none that {_NAMES[mma.arch]} reads: {what}"),
+                )
 
 
 def _first(tensor: Tensor) -> Any:

@@ -19,9 +19,7 @@ from ..notation.text import parse
 from .program import Op, Program
 
 _SWIZZLE = r"S<([0-9]),([0-9]{1,2}),([0-9]{1,2})>"
-_MEMORY = (
-    rf'!cute\.memref<([a-z]{{1,4}}([0-9]{{1,3}})[A-Za-z0-9]*), (generic|[a-z]mem)(?:, align<([0-9]{{1,5}})>)?(?:, {_SWIZZLE})?, "([^"]*)"'
-)
+_MEMORY = rf'!cute\.memref<([a-z]{{1,4}}([0-9]{{1,3}})[A-Za-z0-9]*), (generic|[a-z]mem)(?:, align<([0-9]{{1,5}})>)?(?:, {_SWIZZLE})?, "([^"]*)"'
 _COMPOSED = rf'!cute\.composed_layout<"{_SWIZZLE} o 0 o ([^"]*)"'
 _LAYOUT = r'!cute\.layout<"([^"]*)"'
 #: Operations that leave a part of a value, at which the one that makes it is looked for.
@@ -29,7 +27,8 @@ MAX_STEPS = 100
 
 
 class Tensor(NamedTuple):
-    """A tensor of the IR: its element, gmem, smem, rmem or tmem, what its address is a multiple of [bits], and its layout [elements].
+    """A tensor of the IR: its element, gmem, smem, rmem or tmem, what its address is a multiple of [bits], and its
+    layout [elements].
 
     A memory of which nothing is said is the global one.
 
@@ -75,7 +74,9 @@ def _swizzled(bits_: str | None, base: str, shift: str, layout: Any, element: El
     of_elements = int(base) + 3 - bits.log2(element.bits)
     if of_elements < 0:
         raise RangeError(
-            f"S<{bits_},{base},{shift}> of elements of {element.bits} bits", "one that keeps them whole", "take another swizzle"
+            f"S<{bits_},{base},{shift}> of elements of {element.bits} bits",
+            "one that keeps them whole",
+            "take another swizzle",
         )
     found: AnyLayout = ComposedLayout(Swizzle[int(bits_), of_elements, int(shift)](), static(0), layout)
     return found
@@ -97,7 +98,8 @@ def shared_layout_of(text: str, element: Element) -> AnyLayout:
 
 
 def origin(program: Program, name: str, among: tuple[str, ...]) -> Op | None:
-    """The operation of one of these names that makes what a value is a part of: through slices, groups of modes, loops and conditions.
+    """The operation of one of these names that makes what a value is a part of: through slices, groups of modes, loops
+    and conditions.
 
     None where there are several, or a value comes from elsewhere.
     """

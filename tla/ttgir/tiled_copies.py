@@ -1,8 +1,8 @@
 """Tiled copies of CuTe's DSL: who moves which element of a tile, by the types of its textual IR.
 
-The type of a tiled copy says which element of a tile each thread and value is (layout_copy_tv, tiler_mn); that of a memory, how the
-tensor lies in it. The tensor is that of the operation that partitions it for a thread, from which a copy's operand comes through
-slices and groups of its modes.
+The type of a tiled copy says which element of a tile each thread and value is (layout_copy_tv, tiler_mn); that of a
+memory, how the tensor lies in it. The tensor is that of the operation that partitions it for a thread, from which a
+copy's operand comes through slices and groups of its modes.
 
 Source: CuTe DSL 4.8, the IR that CUTE_DSL_KEEP_IR=1 writes.
 """
@@ -78,7 +78,9 @@ class Side(NamedTuple):
             found = moved(self.owners, linear(layout).invert(), element, machine, self.store)
             if "matrix" not in found.name:
                 what = f"{self.atom:.40} of {layout}"
-                raise RangeError(what, "rows of 16 bytes in one piece", "give the memory another layout, or copy vectors")
+                raise RangeError(
+                    what, "rows of 16 bytes in one piece", "give the memory another layout, or copy vectors"
+                )
         else:
             found = self._elements(machine, layout, element)
         return _part_of(found, self.part, self.whole)
@@ -90,7 +92,9 @@ class Side(NamedTuple):
         row = NVIDIA_GLOBAL if self.space == "gmem" else machine.write if self.store else machine.read
         counted = access(self.owners, layout, element, width, row)
         if asynchronous:  # one instruction loads and stores: it is counted with the side that it loads from
-            return Moved("cp.async", 0 if self.store else counted.instructions >> len(self.owners.bases["warp"]), counted)
+            return Moved(
+                "cp.async", 0 if self.store else counted.instructions >> len(self.owners.bases["warp"]), counted
+            )
         name = f"{'st' if self.store else 'ld'}.{'global' if self.space == 'gmem' else 'shared'}"
         return Moved(name, counted.instructions >> len(self.owners.bases["warp"]), counted)
 
@@ -126,20 +130,42 @@ def sides(program: Program, op: Op) -> tuple[Side | Alone, ...]:
     said = compiled(_BITS).search(atom)
     vector = int(said[1]) if said else min(_run(x) * x.width for x in both)
     found = zip(op.operands[1:3], both, (False, True))
-    return tuple(_side(program, atom, name, here, vector, store) for name, here, store in found if here.space in _ADDRESSED)
+    return tuple(
+        _side(program, atom, name, here, vector, store) for name, here, store in found if here.space in _ADDRESSED
+    )
 
 
 def _side(program: Program, atom: str, name: str, here: Tensor, vector: int, store: bool) -> Side | Alone:
-    """The accesses of a copy to one tensor: their addresses are known of one that a tiled copy partitions, whose layout is known."""
+    """The accesses of a copy to one tensor: their addresses are known of one that a tiled copy partitions,
+    whose layout is known."""
     partition = origin(program, name, _PARTITIONS)
     if partition is not None and is_static(tensor_of(program.named(partition.operand_types[1])).layout):
         owners, layout = _owners(program, partition)
         whole = _tile_size(tensor_of(program.named(partition.result_types[0])), layout)
-        return Side(partition.operands[1], atom, owners, layout, here.width, vector, here.space, store, int(size(here.layout)), whole)
+        return Side(
+            partition.operands[1],
+            atom,
+            owners,
+            layout,
+            here.width,
+            vector,
+            here.space,
+            store,
+            int(size(here.layout)),
+            whole,
+        )
     if "universal_copy" not in atom and "async" not in atom:
-        raise RangeError("a copy whose memory no tiled copy partitions", "partition_S or partition_D of it", "its addresses are in no type")
+        raise RangeError(
+            "a copy whose memory no tiled copy partitions",
+            "partition_S or partition_D of it",
+            "its addresses are in no type",
+        )
     copies = max(1, int(size(here.layout)) * here.width // vector)
-    return Alone(_named(here, store), copies, vector) if "async" not in atom else Alone("cp.async", 0 if store else copies, vector)
+    return (
+        Alone(_named(here, store), copies, vector)
+        if "async" not in atom
+        else Alone("cp.async", 0 if store else copies, vector)
+    )
 
 
 def _named(here: Tensor, store: bool) -> str:
@@ -147,7 +173,8 @@ def _named(here: Tensor, store: bool) -> str:
 
 
 def _run(tensor: Tensor) -> int:
-    """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps are multiples of it."""
+    """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps
+    are multiples of it."""
     inner: Any = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     kept = 1 << tensor.layout.outer.base if isinstance(tensor.layout, ComposedLayout) else 128
     steps = flat_modes(coalesce(inner))
@@ -184,7 +211,10 @@ def _owners(program: Program, partition: Op) -> tuple[LinearLayout, AnyLayout]:
     shape = [int(size(mode)) for mode in modes_of(layout.shape)]
     names = [f"dim{k}" for k in range(len(tiler))]
     tile = linear(parse(given[1]), ["thread", "value"], {name: mode.size for name, mode in zip(names, tiler)})
-    found = {name: [tuple(mode.at(c) for mode, c in zip(tiler, basis)) for basis in bases] for name, bases in tile.bases.items()}
+    found = {
+        name: [tuple(mode.at(c) for mode, c in zip(tiler, basis)) for basis in bases]
+        for name, bases in tile.bases.items()
+    }
     rest = [
         tuple(1 << j if d == k else 0 for d in range(len(tiler)))
         for k, mode in enumerate(tiler)
@@ -214,7 +244,9 @@ class _Extent(NamedTuple):
         for n, d in flat_modes(layout):
             steps += [int(d) << k for k in range(bits.log2(int(n)))] if bits.is_power_of_two(int(n)) else [0]
         if not all(map(bits.is_power_of_two, steps)) or len({*steps}) < len(steps):
-            raise RangeError(f"the tiler {text:.60}", "extents and strides that are powers of two", "look at another operation")
+            raise RangeError(
+                f"the tiler {text:.60}", "extents and strides that are powers of two", "look at another operation"
+            )
         return cls(tuple(steps))
 
     @property
