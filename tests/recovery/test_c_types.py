@@ -200,6 +200,26 @@ TEMPLATES = [
         "threadIdx.x * (BK + PAD) + X + E::Q + P + R + (int)C::B",
     ),
     ("", "cute::Swizzle<2, 0, 3>{}(threadIdx.x * 5)"),
+    ("template <int x> struct num {};", "threadIdx.x * 3"),
+    (
+        "template <int N, int K = 8> struct S { static constexpr int LD = N + K; static int at(int r) { return r * LD; "
+        "} };",
+        "S<64>::at(threadIdx.x) + S<1, 2>::LD",
+    ),
+    (
+        "template <int N> struct S { int operator()(int r) const { return r * N; } };\nusing L = S<9>;",
+        "S<7>{}(threadIdx.x) + L()(2)",
+    ),
+    (
+        "template <int N> struct S { static constexpr int k = N; };\ntemplate <int M> struct T { template <int Q> "
+        "static int at(int r) { return r * S<M * 2>::k + Q; } };",
+        "T<4>::at<3>(threadIdx.x) + T<5>::at<1>(1)",
+    ),
+    (
+        "constexpr int N = 3;\ntemplate <int M> struct S { static constexpr int k = N * M; };\nint f(int N) { return N "
+        "* S<5>::k; }",
+        "f(threadIdx.x)",
+    ),
     (
         "template <int N> int g(int i) { return i % N; }\ntemplate <int M> int h(int i) { return g<M + 1>(i) * M; }",
         "h<2>(threadIdx.x)",
@@ -220,7 +240,10 @@ def test_templates_and_structs_as_a_compiler_has_them(tmp_path):
     [
         ("template <int N> int g(int i) { return i * N; }\ng(i)", {}, "write g<8>(...)"),
         ("int g(int i) { return i; }\ng<3>(i)", {}, "at most 0"),
-        ("template <int N> struct S { };\ni", {}, "write the struct's function alone"),
+        ("template <int N> struct S { };\nS<>::k * i", {}, "write S<8>"),
+        ("template <int N> struct S { static constexpr int k = N; };\ni * S<8>::q", {}, "q, which is not in S"),
+        ("template <int N> struct S { static constexpr int k = S<N>::k; };\ni * S<8>::k", {}, "more than 60 levels"),
+        ("template <int N> struct S { static constexpr int k = N;\ni * S<8>::k", {}, "the text ends"),
         ("int f(const int* A, int i) { if (i > 3) return 0; return A[i]; }", {}, "return the index"),
         ("Swizzle<3, 4>{}(i)", {}, "Swizzle<3, 4, 3>{}(offset)"),
         ("stride[0] * i", {}, "values={'stride[0]': 64}"),

@@ -197,10 +197,28 @@ LONG += [
     "1'" * 500_000,
     "a::" * 300_000,
     "lane() + " * 100_000 + "i",
+    "template <int N> struct S { " * 36_000,
+    "template <int N> struct S { static constexpr int k = N; }; " * 16_000 + "S<8>::k",
+    "template <int N> struct S { static constexpr int k = N; }; S<" + "S<" * 400_000,
+    "template <int N> int f(int a) { return a; } " + "f<" * 400_000,
+    "template <int N> struct S { static constexpr int k = N; }; using L = S<8>; " * 13_000 + "L::k + i",
+    "memref.store %x, %m[" + "%i, " * 200_000,
+    "memref.store %x, %m[%i] : memref<" + "8x" * 400_000 + "f32>",
+    "%m = memref.alloc() : memref<64xf32>\n" + "%m = memref.cast %m : memref<64xf32> to memref<64xf32>\n" * 18_000,
+    "%m0 = memref.alloc() : memref<64xf32>\n"
+    + "".join(
+        f"%m{k + 1} = memref.subview %m{k}[%i] [64] [1] : memref<64xf32> to memref<64xf32, strided<[1], offset: ?>>\n"
+        for k in range(9000)
+    ),
+    "scf.for %k = %i to %i step %i { " * 30_000,
+    "func.func @f(%m: memref<8xf32>) {\n" + "gpu.barrier\n" * 80_000,
+    "func.func @f(" + "%m: memref<?x?xf32>, " * 40_000,
+    "%c = memref.collapse_shape %m [" + "[0], " * 200_000,
+    "gpu.module @m { " * 60_000,
 ]
 
 
-@pytest.mark.parametrize("language", ["c", "python", "mlir", "triton"])
+@pytest.mark.parametrize("language", ["c", "python", "mlir", "triton", "latex", "sympy"])
 def test_a_megabyte_is_answered_or_refused_in_time(language):
     for text in LONG:
         start = time.process_time()

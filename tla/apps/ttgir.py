@@ -24,7 +24,7 @@ _TABLES = {
     "sectors": ("global memory: sectors of 32 bytes of all warps, each time", "sectors"),
     "shuffles": ("shuffles of all warps, each time", "shuffles"),
     "atomics": ("atomics of all warps, each time", "atomics"),
-    "bytes": ("bulk copies: bytes, each time", "bytes"),
+    "bytes": ("copies of whole tiles: bytes, each time", "bytes"),
 }
 
 

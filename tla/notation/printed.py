@@ -275,9 +275,9 @@ class PrintedReader(NotationReader):
         return "@".join(self.next().split("E")[:0:-1]) if compiled(_MODES_E).fullmatch(self.token) else ""
 
     def facts(self) -> int:
-        """The number that divides a size; the type of the size may stand before it."""
-        if self.token in ("i32", "i64"):
-            self.advance()
+        """The number that divides a size; the type of the size may stand before it, or alone."""
+        if (self.take("i32") or self.take("i64")) and self.token == "}":
+            return 1
         self.expect("div", "as in ?{div=16}", write_nearest(self.token, ("div", "i32", "i64")))
         self.expect("=", "and what divides the size")
         return self.integer("what divides the size")

@@ -22,6 +22,11 @@ LAMBDA = re.compile(r"\[([\w\s,=&]*)\]\s*(?:__[a-z]{1,40}__\s{0,9})*(?=\()")
 USING = re.compile(
     r"using\s+(\w+)\s*=\s{0,9}([\w:]+(?:\s{1,9}[\w:]+){0,9})\s{0,9};|typedef\s+((?:[\w:]+\s{1,9}){1,9})(\w+)\s*;"
 )
+ALIAS = re.compile(r"using\s+(\w+)\s*=\s{0,9}(?=\w+\s{0,9}<)")
+OPERATOR = re.compile(
+    rf"((?:{WORD}(?:{GAP}[*&]{{1,2}}{GAP}|\s{{1,99}})){{1,9}})operator\s{{0,9}}\(\s{{0,9}}\)\s{{0,9}}(?=\()"
+)
+BRACES = re.compile(r"[{}]")
 FRACTION = re.compile(
     rf"(?:const\s{{1,9}})?(?:{'|'.join(sorted({*FRACTIONS, *SIZES}))})\s{{1,9}}\w+\s{{0,9}}=[^;{{}}]{{0,9999}};"
 )

@@ -17,28 +17,30 @@ from typing import TypeVar
 
 from ..codegen.proofs.reading import Tree
 from . import c_forms
-from .c_text import CExpression, Routine, TemplateParameter, qualified
-from .languages import FRACTIONS
+from .c_structs import CStructs
+from .c_text import Routine
 from .reading import ASSIGNS, Call, Code, Op
 
 T = TypeVar("T")
 
 
-class CProgram(CExpression):
+class CProgram(CStructs):
     """The grammar of statements and functions; the address is what is returned, or the expression at the end, or the
     last function."""
 
     def code(self) -> Code:
         """The whole text."""
-        self.steps: list[tuple[str, Tree | Call]] = []
         self.returned: list[tuple[str, str]] = []
-        self.template: tuple[TemplateParameter, ...] = ()
         self.forms = {c_forms.TEMPLATE: self.templated, c_forms.STRUCT: self.struct, c_forms.USING: self.named_type}
-        self.forms |= {c_forms.LAMBDA: self.last_lambda, c_forms.ENUM: self.enumeration}
+        self.forms |= {
+            c_forms.LAMBDA: self.last_lambda,
+            c_forms.ENUM: self.enumeration,
+            c_forms.OPERATOR: self.call_operator,
+        }
+        self.forms |= {c_forms.ALIAS: self.named_struct}
         self.forms.update(dict.fromkeys((c_forms.IGNORED, c_forms.ACCESS), self.passed_over))
-        self.guard, self.names_made, self.last, self.frozen = "", 0, "", False
+        self.frozen = False
         self.reads: set[bool] = set()
-        self.loops: dict[str, int] | None = {}
         self.kept: frozenset[str] = frozenset()
         value = self.block("")
         self.end()
@@ -285,52 +287,12 @@ class CProgram(CExpression):
         self.steps.append((name, self.tree(Op("both", at), outer or 1, condition)))
         return name
 
-    def fresh(self, name: str) -> str:
-        """A name that no other value has."""
-        self.names_made += 1
-        return f"{name} {self.names_made}"
-
     def step(self, name: str, value: Tree | Call, old: Tree = 0) -> str:
         """A value under a name; where its condition does not hold, the old one."""
         self.steps.append((name, self.tree(Op("select", self.at), self.guard, value, old) if self.guard else value))
         return name
 
     # ------------------------------------------------------------------------------------------ declarations
-
-    def templated(self, found: re.Match[str]) -> None:
-        """`template <int N, int step = 8, typename T>`: parameters of the function behind it."""
-        if self.token in ("struct", "class", "template", "union"):
-            self.unexpected("a function", "write the struct's function alone, with these parameters")
-        behind, place, given = self.at, found.start(1), []
-        for text in found[1].split(","):
-            parameter = c_forms.TEMPLATE_PARAMETER.match(text)
-            default: Tree | None = None
-            if parameter and parameter[3]:
-                self.go_to(place + parameter.end())
-                default = self.expression(self.tightest)
-            type_ = not parameter or bool({"typename", "class"} & {*parameter[1].split()})
-            name = "" if type_ else self.fresh(parameter[2])  # type: ignore[index]
-            given.append(
-                TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place))
-            )  # type: ignore[index]
-            place += len(text) + 1
-        self.template = tuple(given)
-        self.go_to(behind)
-
-    def struct(self, found: re.Match[str]) -> None:
-        """`struct S { ... };`: what it has is called S::name behind it."""
-        scope, routines, arrays = {**self.scope}, {**self.routines}, {**self.arrays}
-        depth, self.depth = self.depth, self.deeper()
-        while self.token != "}":
-            if self.statement("}") is not None:
-                self.unexpected("a constant or a function")
-        self.depth = depth
-        self.expect("}")
-        self.take(";")
-        self.scope = qualified(found[1], self.scope, scope)
-        self.routines = qualified(found[1], self.routines, routines)
-        self.arrays = qualified(found[1], self.arrays, arrays)
-        self.last = self.last if self.last in self.routines else f"{found[1]}::{self.last}"
 
     def enumeration(self, found: re.Match[str]) -> None:
         """`enum Name { A, B = 4 };`: each is one more than that before, unless it says what; Name::A is A."""
@@ -356,6 +318,15 @@ class CProgram(CExpression):
         """`using index_t = int;`, `typedef int index_t;`."""
         name, words = (found[1], found[2]) if found[1] else (found[4], found[3])
         self.types[name] = self.kind(words)
+
+    def named_struct(self, found: re.Match[str]) -> None:
+        """`using L = S<64>;`: a struct that is a template, as it is made there."""
+        at, name = self.at, self.aliases.get(self.token, self.token)
+        if name not in self.structs:
+            self.unexpected("a struct that is a template of the text")
+        self.advance()
+        self.aliases[found[1]] = self.made_of(name, at)
+        self.expect(";")
 
     def declares(self, found: re.Match[str]) -> bool:
         """Whether words and a name are a declaration: i * j is one only if i is a type."""
@@ -425,23 +396,6 @@ class CProgram(CExpression):
 
     def of_kind(self, kind: str, value: Tree | Call, at: int) -> Tree | Call:
         return self.tree(Op(f"as {kind}", at), value) if kind else value
-
-    def declared_kind(self, name: str, words: str, at: int) -> str:
-        """The integers of a declared type; "" for auto."""
-        if found := FRACTIONS.intersection(re.findall(r"\w+", words)):
-            self.fail(f"{name:.40}, which is a {min(found)}", "integers", "declare it as one", at)
-        if "&" in words and "const" not in words:
-            self.fail(f"{name:.40}, which is a reference", "a value", "leave the & out, or say const", at)
-        left = c_forms.QUALIFIERS.sub("", words).strip(" &\n\t")
-        kind = self.kind(left)
-        if left and not kind:
-            self.fail(
-                f"{name:.40} of the type {left:.40}",
-                "a type of integers",
-                f"write using {left.split()[-1]:.40} = int; before it",
-                at,
-            )
-        return kind
 
     def assignment(self, name: str) -> None:
         """Another value of a name that the text declares."""

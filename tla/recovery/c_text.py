@@ -305,6 +305,7 @@ class CExpression(Address):
     def template_arguments(self) -> list[Tree]:
         """`<8, true>`; of a type, 0."""
         given: list[Tree] = []
+        depth, self.depth = self.depth, self.deeper()
         self.expect("<")
         while self.token != ">":
             known = (kind_of(self.token) or self.token in SIZES) and self.token not in self.scope
@@ -313,6 +314,7 @@ class CExpression(Address):
                 self.advance()
             if not self.take(",") and self.token != ">":
                 self.unexpected("',' or '>'")
+        self.depth = depth
         self.advance()
         return given
 

@@ -28,7 +28,7 @@ _SIGNED = {
 _UNSIGNED = {"divui": "quot", "remui": "rem", "ceildivui": "ceildiv", "shrui": ">>", "minui": "min", "maxui": "max"}
 _TESTS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _CASTS = ("index_cast", "index_castui", "extsi", "extui", "trunci", "casts", "castu")
-_KINDS = {"index": "int64", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "i1": "bool"}
+KINDS = {"index": "int64", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "i1": "bool"}
 #: What a thread is told of itself: a name whose value is given, or a coordinate.
 _REGISTER = re.compile(
     r"(gpu\.(?:thread_id|block_id|block_dim|grid_dim)) "
@@ -42,6 +42,11 @@ _IGNORED = re.compile(
 )
 _MAP = re.compile(r"(?:affine_map\s*<\s*)?\(([\w, ]*)\)\s*(?:\[([\w, ]*)\]\s*)?->\s*(?=\()")
 _PREDICATES = ("eq", "ne", *(sign + test for sign in "su" for test in ("lt", "le", "gt", "ge")))
+_MODULES, _FUNCTIONS, _RETURNS = (
+    ("module", "gpu.module"),
+    ("func.func", "gpu.func"),
+    ("return", "func.return", "gpu.return"),
+)
 _APPLIED = {"affine.apply": "", "affine.min": "min", "affine.max": "max"}
 
 
@@ -76,7 +81,7 @@ class MlirProgram(Address):
     routines   maps by #name, functions by @name
     """
 
-    tokens = rf"->|[%@#][\w.$-]+|{NAME}|{NUMBER}|[-+*(){{}}\[\]<>,:=]"
+    tokens = rf"->|[%@#][\w.$-]+|{NAME}|{NUMBER}|[-+*(){{}}\[\]<>,:=?]"
     blank = r"(?:[ \t\r\n\f\v]|//[^\n]*(?:\n|\Z))*"
     noun, example = "a text of MLIR", "write affine_map<(i, j) -> (i * 64 + j)>, or a function of arith"
 
@@ -93,25 +98,44 @@ class MlirProgram(Address):
         the last operation."""
         value: Tree | None = None
         last: Routine | None = None
-        inside = False
+        modules = 0
         self.past_attributes()
-        while self.token not in ("", "}") and (value is None or self.token[0] == "%"):
-            if not inside and self.take("module"):
-                inside = True
-                self.past_attributes()
-                self.expect("{")
-            last = self.routine_here()
-            value = None if last else self.operation_here() if self.token[:1] == "%" else self.expression()
+        while self.token and (value is None or self.is_statement() or self.token == "}"):
+            if self.token in _MODULES:
+                modules += self.module()
+            elif modules and self.take("}"):
+                modules -= 1
+            elif self.is_statement():
+                last, value = None, self.statement()
+            else:
+                last = self.routine_here()
+                value = None if last else self.expression()
             self.past_attributes()
-        if inside:
+        if modules:
             self.expect("}")
-            self.past_attributes()
         self.end()
         coordinates = self.enter(last) if last else ()
         value = self.result(last) if last else value
         if value is None:
             self.unexpected("an expression")
         return Code(self.text, self.written, tuple(self.steps), value, coordinates, self.seen, {})
+
+    def module(self) -> int:
+        """The beginning of `module { ... }` or `gpu.module @m { ... }`: one more."""
+        self.advance()
+        if self.token[:1] == "@":
+            self.advance()
+        self.past_attributes()
+        self.expect("{")
+        return 1
+
+    def is_statement(self) -> bool:
+        """Whether an operation stands here."""
+        return self.token[:1] == "%"
+
+    def statement(self) -> Tree | None:
+        """The name of an operation's value."""
+        return self.operation_here()
 
     def enter(self, routine: Routine) -> tuple[str, ...]:
         """Go into a routine with names of its own as what it is given: its coordinates. A symbol that it does not use
@@ -135,7 +159,7 @@ class MlirProgram(Address):
             self.go_to(found.end())
 
     def of_type(self, value: Tree | Call, kind: str, at: int) -> Tree:
-        return self.tree(Op(f"as {_KINDS[kind]}", at), value)
+        return self.tree(Op(f"as {KINDS[kind]}", at), value)
 
     # ---------------------------------------------------------------------------------------- maps, functions
 
@@ -147,7 +171,7 @@ class MlirProgram(Address):
             self.expect("=")
             self.routines[name] = self.affine_map()
             return self.routines[name]
-        if name == "func.func":
+        if name in _FUNCTIONS:
             return self.function()
         return self.affine_map() if _MAP.match(self.text, self.at) else None
 
@@ -177,22 +201,23 @@ class MlirProgram(Address):
         if name[:1] != "@":
             self.unexpected("the name of a function, such as @offset")
         self.advance()
-        given = self.listed("()", self.parameter)
-        results = (self.listed("()", self.type) if self.token == "(" else [self.type()]) if self.take("->") else []
+        given = [found for found in self.listed("()", self.parameter) if found is not None]
+        results = (
+            (self.listed("()", self.result_type) if self.token == "(" else [self.result_type()])
+            if self.take("->")
+            else []
+        )
+        self.take("kernel")
         self.past_attributes()
-        if not results:
-            self.fail(
-                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
-            )
         outer = self.begin(given, at)
         parameters = tuple(self.scope.values())
         self.expect("{")
         self.past_attributes()
-        while self.token not in ("return", "func.return"):
-            self.operation_here()
+        while self.token not in _RETURNS:
+            self.statement()
             self.past_attributes()
         self.advance()
-        values = tuple(self.typed(self.names_here(), results))
+        values = self.returned(name, results, at)
         self.past_attributes()
         self.expect("}")
         kinds, steps = tuple(kind for _, kind in given), tuple(self.steps)
@@ -214,7 +239,16 @@ class MlirProgram(Address):
     def leave(self, outer: Outside) -> None:
         self.scope, self.steps, self.suffix = outer
 
-    def parameter(self) -> tuple[str, str]:
+    def returned(self, name: str, results: list[str], at: int) -> tuple[Tree, ...]:
+        """The values that a function returns."""
+        if not results:
+            self.fail(
+                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
+            )
+        return tuple(self.typed(self.names_here(), results))
+
+    def parameter(self) -> tuple[str, str] | None:
+        """The name and the type of a parameter; None of one that is no integer."""
         name = self.value_name()[0]
         self.expect(":")
         kind = self.type()
@@ -222,7 +256,10 @@ class MlirProgram(Address):
         return name, kind
 
     def type(self) -> str:
-        return self.word(_KINDS, "a type of integers")
+        return self.word(KINDS, "a type of integers")
+
+    def result_type(self) -> str:
+        return self.type()
 
     # --------------------------------------------------------------------------------------------- operations
 
@@ -330,7 +367,7 @@ class MlirProgram(Address):
 
     def without_sign(self, operands: list[str], kind: str, at: int) -> list[Tree]:
         """Operands as integers without a sign: what is negative is none."""
-        return [self.tree(Op(f"as u{_KINDS[kind]}", at), a) for a in operands] if kind != "i1" else [*operands]
+        return [self.tree(Op(f"as u{KINDS[kind]}", at), a) for a in operands] if kind != "i1" else [*operands]
 
     def constant(self, dialect: str, at: int) -> tuple[Tree, str]:
         """`arith.constant -5 : i32`, `arith.constant true`, `index.constant 3`."""
@@ -350,7 +387,7 @@ class MlirProgram(Address):
         self.expect("to")
         kind, value = self.type(), self.known(*operand, old)
         unsigned = name in ("extui", "index_castui", "castu") and old != "i1"
-        tree: Tree = self.tree(Op(f"as u{_KINDS[old]}", at), value) if unsigned else value
+        tree: Tree = self.tree(Op(f"as u{KINDS[old]}", at), value) if unsigned else value
         if old == "i1" and name in ("extsi", "index_cast", "casts"):
             tree = self.tree(Op("neg", at), self.of_type(tree, kind, at))
         return self.of_type(tree, kind, at), kind

@@ -10,7 +10,7 @@ from ..core.errors import ParseError, RangeError
 from .c_program import CProgram
 from .languages import LANGUAGES
 from .latex_text import LatexFormula
-from .mlir_text import MlirProgram
+from .mlir_memory import MlirText
 from .python_text import PythonAddress
 from .reading import Code
 
@@ -27,10 +27,10 @@ _ORDERS = (
 )
 
 
-_GRAMMARS: Mapping[str, type[CProgram | PythonAddress | MlirProgram | LatexFormula]] = {
+_GRAMMARS: Mapping[str, type[CProgram | PythonAddress | MlirText | LatexFormula]] = {
     "c": CProgram,
     "python": PythonAddress,
-    "mlir": MlirProgram,
+    "mlir": MlirText,
     "latex": LatexFormula,
 }
 

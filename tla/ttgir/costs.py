@@ -25,11 +25,12 @@ from .across import gathered, reduction, run_of, scan as scanned
 from .addresses import Addresses, pointee_bits
 from .alignment import Alignment, extents, vector_of
 from .conversions import conversion
+from .cute_bulk import bulk
 from .loops import Loops, Size
 from .machines import Machine, machine
 from .program import Op, Program
 from .shared import Moved, moved
-from .tiled_copies import alone, partitioned, sides
+from .tiled_copies import Alone, Side, sides
 
 #: Of elements narrower than a byte each has one of its own.
 _BYTE = 8
@@ -271,19 +272,22 @@ class Costs:
         return Cost(op, times, parts, shared=None if refused else shared, refused=refused)
 
     def tiled(self, op: Op, times: Size) -> Cost:
-        """A tiled copy of CuTe's DSL, or a copy of vectors whose addresses no type says."""
-        if not partitioned(self.program, op):
-            return self.alone(op, times)
-        moves = ((side.unit, side.counted(self.machine)) for side in sides(self.program, op))
-        return Cost(op, times, tuple(_part(found, self.machine, False)._replace(unit=unit) for unit, found in moves))
+        """A copy, a load or a store of CuTe's DSL: by the TMA, by a tiled copy, or of vectors."""
+        if (copied := bulk(self.program, op)) is not None:
+            return Cost(
+                op,
+                times,
+                (Part("bytes", copied.name, copied.instructions, 0, copied.bytes, copied.bytes, 1, copied.bytes),),
+            )
+        return Cost(op, times, tuple(self._side(side) for side in sides(self.program, op)))
 
-    def alone(self, op: Op, times: Size) -> Cost:
-        """Accesses of CuTe's DSL whose addresses no type says: their instructions alone are known."""
-        parts, lanes = list[Part](), self.program.warps * self.program.lanes
-        for found in alone(self.program, op):
-            bytes_ = found.instructions * found.vector // 8 * lanes
-            parts.append(Part(found.unit, found.name, found.instructions, found.vector, None, None, 1, bytes_))
-        return Cost(op, times, tuple(parts))
+    def _side(self, side: Side | Alone) -> Part:
+        """The accesses of one side of a copy; where no type says their addresses, their instructions
+        alone are known."""
+        if isinstance(side, Side):
+            return _part(side.counted(self.machine), self.machine, False)._replace(unit=side.unit)
+        bytes_ = side.instructions * side.vector // 8 * self.program.warps * self.program.lanes
+        return Part(side.unit, side.name, side.instructions, side.vector, None, None, 1, bytes_)
 
     # -------------------------------------------------------------------------------------------- threads together
 
@@ -493,7 +497,7 @@ def illegal(shared: Typed) -> str:
 
 
 #: Accesses of CuTe's DSL to memory or to registers.
-_OF_ELEMENTS = ("cute.memref.load", "cute.memref.store")
+_OF_ELEMENTS = ("cute.copy", "cute.memref.load", "cute.memref.store")
 _COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "ttg.local_load": lambda c, op, n: c.local(op, n, op.result_types[0], op.operand_types[0], False),
     "ttg.local_store": lambda c, op, n: c.local(op, n, op.operand_types[0], op.result_types[0], True),
@@ -507,8 +511,8 @@ _COUNTED: dict[str, Callable[[Costs, Op, Size], Cost]] = {
     "ttng.async_tma_copy_global_to_local": lambda c, op, n: c.bulk(op, n),
     "ttng.async_tma_copy_local_to_global": lambda c, op, n: c.bulk(op, n),
     "cute.copy": lambda c, op, n: c.tiled(op, n),
-    "cute.memref.load": lambda c, op, n: c.alone(op, n),
-    "cute.memref.store": lambda c, op, n: c.alone(op, n),
+    "cute.memref.load": lambda c, op, n: c.tiled(op, n),
+    "cute.memref.store": lambda c, op, n: c.tiled(op, n),
     "tt.reduce": lambda c, op, n: c.reduce(op, n),
     "tt.scan": lambda c, op, n: c.scan(op, n),
     "tt.gather": lambda c, op, n: c.gather(op, n),

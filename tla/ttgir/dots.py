@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..linear.triton import DotOperandLayout, NVMMASharedLayout, TensorMemoryLayout, Typed
 from .costs import Costs, allocated
+from .cute_products import product
 from .loops import Size
 from .program import Op
 
@@ -45,6 +46,8 @@ def dots(found: Costs) -> tuple[Dot, ...]:
     """
     result = list[Dot]()
     for op in found.program.ops:
+        if op.name == "cute.gemm" and (one := product(found.program, op)) is not None:
+            result.append(Dot(op, found.loops.times(op), one.shape, one.operands))
         if op.name in _DOTS and len(op.operand_types) > 1:
             a, b = (found.program.typed(allocated(t)) for t in op.operand_types[:2])
             if min(len(a.shape), len(b.shape)) > 1:

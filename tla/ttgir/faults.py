@@ -12,6 +12,8 @@ from typing import NamedTuple
 from ..core.errors import TlaError
 from ..linear.triton import DotOperandLayout, NVMMASharedLayout, Typed
 from .costs import Costs, allocated
+from .cute_bulk import refused_maps
+from .cute_products import refused_operands
 from .memories import COPY, allocations, written_by
 from .program import Op
 
@@ -54,7 +56,7 @@ def faults(found: Costs) -> tuple[Fault, ...]:
     >>> faults(costs(program_of(text), target="cuda:80"))[0].what
     'written as one layout, read as another: at offset 64 the one has (1, 8), the other (1, 0)'
     """
-    checks = (_other_layouts, _dots, _copies)
+    checks = (_other_layouts, _dots, _copies, _of_cute)
     return tuple(sorted((fault for check in checks for fault in check(found)), key=lambda fault: fault.op.line))
 
 
@@ -176,3 +178,9 @@ def _copies(found: Costs) -> Iterator[Fault]:
             yield Fault(
                 "copy", row.op, what, "give each thread more elements that follow on one another in both memories"
             )
+
+
+def _of_cute(found: Costs) -> Iterator[Fault]:
+    """Operands of CuTe's DSL that no instruction reads, and tensor maps that the TMA does not take."""
+    for kind, check in (("dot", refused_operands), ("copy", refused_maps)):
+        yield from (Fault(kind, op, reason.what, reason.fix) for op, reason in check(found.program))

@@ -135,6 +135,19 @@ class Program:
         return {name: op for op in self.ops for name in op.results}
 
     @functools.cached_property
+    def carried(self) -> dict[str, list[str]]:
+        """The values that arguments of loops, and results of loops and conditions, stand for: begins and yields."""
+        found: dict[str, list[str]] = {}
+        for op in self.ops:
+            for name, begin in (*op.begins.items(), *zip(op.results, op.begins.values())):
+                found.setdefault(name, []).append(begin)
+            if op.name == "scf.yield" and op.parent is not None:
+                around = self.ops[op.parent]
+                for name, value in (*zip(around.begins, op.operands), *zip(around.results, op.operands)):
+                    found.setdefault(name, []).append(value)
+        return found
+
+    @functools.cached_property
     def used(self) -> frozenset[str]:
         """The names of values that an operation has as operand."""
         return frozenset(name for op in self.ops for name in op.operands)

@@ -13,7 +13,7 @@ from ..linear import bits
 from .advice import Advice
 from .costs import Cost, Costs
 from .program import Program
-from .tiled_copies import Side, partitioned, sides
+from .tiled_copies import Side, sides
 
 #: Operations that take a tensor of any layout. What they give of its address has to be unused.
 _FREE = ("cute.tiled.copy.partition_S", "cute.tiled.copy.partition_D", "cute.tiled.mma.partition")
@@ -27,10 +27,10 @@ def swizzles(found: Costs) -> Iterator[Advice]:
     for row in found.rows:
         for side in (
             sides(found.program, row.op)
-            if row.op.name == "cute.copy" and row.parts and partitioned(found.program, row.op)
+            if row.op.name == "cute.copy" and any(p.unit == "wavefronts" for p in row.parts)
             else ()
         ):
-            if side.space == "smem":
+            if isinstance(side, Side) and side.space == "smem":
                 groups.setdefault(side.memory, []).append((row, side))
     for memory, uses in groups.items():
         conflicts = any(p.cost != p.least for row, _ in uses for p in row.parts if p.unit == "wavefronts")

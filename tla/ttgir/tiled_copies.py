@@ -15,58 +15,38 @@ from typing import Any, NamedTuple
 from ..access.counting import Asked, access
 from ..access.memories import NVIDIA_GLOBAL
 from ..algebra.coalesce import coalesce
+from ..algebra.flat_modes import flat_modes
 from ..algebra.modes import take
 from ..core.cache import compiled
 from ..core.composed import ComposedLayout
 from ..core.element import Width
 from ..core.errors import RangeError
 from ..core.int_tuple import modes_of, size
+from ..core.ints import is_constant, is_static, known
 from ..core.kinds import AnyLayout
+from ..core.questions import divides
 from ..linear import LinearLayout, bits, linear
 from ..notation.text import parse
+from .cute_types import Tensor, origin, tensor_of
 from .machines import Machine
 from .program import Op, Program
 from .shared import Moved, moved
 
-_MEMORY = r'!cute\.memref<[a-z]{1,4}([0-9]{1,3})[A-Za-z0-9]*, ([a-z]mem)(?:, [a-z]+<[0-9]+>)*, "([^"]*)"'
-_COPY = r'!cute\.tiled_copy<!(cute[^,]*?)<(.*)>, layout_copy_tv = <"([^"]*)">, tiler_mn = <"\[([^"\]]*)\]">>'
+_COPY = r'!cute\.tiled_copy<!cute.*>, layout_copy_tv = <"([^"]*)">, tiler_mn = <"\[([^"\]]*)\]">>'
 _BITS = r"([0-9]{1,4}) b\b"
 _PARTITIONS = ("cute.tiled.copy.partition_S", "cute.tiled.copy.partition_D")
-#: Operations that leave a thread's part of a tensor, or a part of that, at which an operand is looked for.
-MAX_STEPS = 100
-
-
-class Tensor(NamedTuple):
-    """A tensor of the IR: the bits of an element, gmem, smem or rmem, and its layout.
-
-    >>> tensor_of('!cute.memref<f16, smem, align<16>, "S<3,3,3> o 0 o (64,64):(64,1)">').space
-    'smem'
-    """
-
-    width: int
-    space: str
-    layout: AnyLayout
-
-
-def tensor_of(text: str) -> Tensor:
-    """The tensor of a type.
-
-    Raises     RangeError for another type
-    """
-    found = compiled(_MEMORY).match(text)
-    if not found:
-        raise RangeError(f"the type {text:.60}", "a cute.memref with its layout", "look at another operation")
-    return Tensor(int(found[1]), found[2], parse(found[3]))
+#: Memories that threads have addresses of; the others are registers, and tensor memory.
+_ADDRESSED = ("gmem", "smem")
 
 
 class Side(NamedTuple):
     """The loads of a tiled copy from one tensor, or its stores to the other.
 
     memory   the name of the tensor that is partitioned
-    atom     of the copy, as the IR writes it
+    atom     the type of the copy, as the IR writes it
     owners   who has which element of a tile of it
     layout   of such a tile
-    width    of an element [bits]
+    width    of an element [bits];  vector: of an access of it
     space    gmem or smem
     store    whether it is stored to
     part     the elements of a thread that are copied, of `whole` that it has of a tile
@@ -77,6 +57,7 @@ class Side(NamedTuple):
     owners: LinearLayout
     layout: AnyLayout
     width: int
+    vector: int
     space: str
     store: bool
     part: int
@@ -106,8 +87,8 @@ class Side(NamedTuple):
 
     def _elements(self, machine: Machine, layout: AnyLayout, element: Width) -> Moved:
         """The same of a copy of elements, or of vectors of them."""
-        said, asynchronous = compiled(_BITS).search(self.atom), "async" in self.atom
-        width = Asked(int(said[1]) if said else self.width, asynchronous)
+        asynchronous = "async" in self.atom
+        width = Asked(self.vector, asynchronous)
         row = NVIDIA_GLOBAL if self.space == "gmem" else machine.write if self.store else machine.read
         counted = access(self.owners, layout, element, width, row)
         if asynchronous:  # one instruction loads and stores: it is counted with the side that it loads from
@@ -118,28 +99,10 @@ class Side(NamedTuple):
         return Moved(name, counted.instructions >> len(self.owners.bases["warp"]), counted)
 
 
-def sides(program: Program, op: Op) -> tuple[Side, ...]:
-    """The sides of a cute.copy that are in memory.
-
-    Raises     RangeError where it is not by a tiled copy, or its memory is not partitioned by one
-    """
-    found = list[Side]()
-    for name, text, store in zip(op.operands[1:3], op.operand_types[1:3], (False, True)):
-        here = tensor_of(program.named(text))
-        if here.space != "rmem":
-            partition = _partition(program, name)
-            atom, owners, layout = _owners(program, partition)
-            whole = _tile_size(tensor_of(program.named(partition.result_types[0])), layout)
-            memory = partition.operands[1]
-            found.append(Side(memory, atom, owners, layout, here.width, here.space, store, size(here.layout), whole))
-    return tuple(found)
-
-
 class Alone(NamedTuple):
-    """The accesses of one thread to memory that no tiled copy partitions: how many of which width, at addresses
-    that no type says.
+    """The accesses of a thread to memory whose addresses no type says: how many of which width.
 
-    name          ld.global, st.global, ld.shared, st.shared
+    name          ld.global, st.global, ld.shared, st.shared, cp.async
     instructions  of a warp
     vector        the width of a lane's access [bits]
     """
@@ -151,33 +114,58 @@ class Alone(NamedTuple):
     @property
     def unit(self) -> str:
         """The unit of what it costs."""
-        return "sectors" if "global" in self.name else "wavefronts"
+        return "wavefronts" if "shared" in self.name else "sectors"
 
 
-def alone(program: Program, op: Op) -> tuple[Alone, ...]:
-    """The accesses of a cute.copy of vectors, of cute.memref.load or of cute.memref.store.
+def sides(program: Program, op: Op) -> tuple[Side | Alone, ...]:
+    """The accesses to memory of a cute.copy, of a cute.memref.load or of a cute.memref.store.
 
-    Raises     RangeError where it is none of these
+    Raises     RangeError for a copy of another kind
     """
     if op.name != "cute.copy":
-        here, store = tensor_of(program.named(op.operand_types[0])), op.name == "cute.memref.store"
-        return (Alone(_named(here, store), 1, here.width),) if here.space != "rmem" else ()
+        here = tensor_of(program.named(op.operand_types[0]))
+        return (Alone(_named(here, op.name == "cute.memref.store"), 1, here.width),) if here.space in _ADDRESSED else ()
     atom = program.named(op.operand_types[0])
-    if "universal_copy" not in atom:
+    both = [tensor_of(program.named(text)) for text in op.operand_types[1:3]]
+    said = compiled(_BITS).search(atom)
+    vector = int(said[1]) if said else min(_run(x) * x.width for x in both)
+    found = zip(op.operands[1:3], both, (False, True))
+    return tuple(
+        _side(program, atom, name, here, vector, store) for name, here, store in found if here.space in _ADDRESSED
+    )
+
+
+def _side(program: Program, atom: str, name: str, here: Tensor, vector: int, store: bool) -> Side | Alone:
+    """The accesses of a copy to one tensor: their addresses are known of one that a tiled copy partitions,
+    whose layout is known."""
+    partition = origin(program, name, _PARTITIONS)
+    if partition is not None and is_static(tensor_of(program.named(partition.operand_types[1])).layout):
+        owners, layout = _owners(program, partition)
+        whole = _tile_size(tensor_of(program.named(partition.result_types[0])), layout)
+        return Side(
+            partition.operands[1],
+            atom,
+            owners,
+            layout,
+            here.width,
+            vector,
+            here.space,
+            store,
+            int(size(here.layout)),
+            whole,
+        )
+    if "universal_copy" not in atom and "async" not in atom:
         raise RangeError(
             "a copy whose memory no tiled copy partitions",
             "partition_S or partition_D of it",
             "its addresses are in no type",
         )
-    said = compiled(_BITS).search(atom)
-    both = [tensor_of(program.named(text)) for text in op.operand_types[1:3]]
-    run = min(_run(x) for x in both)
-    found = []
-    for here, store in zip(both, (False, True)):
-        vector = int(said[1]) if said else run * here.width
-        if here.space != "rmem":
-            found.append(Alone(_named(here, store), max(1, int(size(here.layout)) * here.width // vector), vector))
-    return tuple(found)
+    copies = max(1, int(size(here.layout)) * here.width // vector)
+    return (
+        Alone(_named(here, store), copies, vector)
+        if "async" not in atom
+        else Alone("cp.async", 0 if store else copies, vector)
+    )
 
 
 def _named(here: Tensor, store: bool) -> str:
@@ -188,15 +176,13 @@ def _run(tensor: Tensor) -> int:
     """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps
     are multiples of it."""
     inner: Any = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
-    layout = coalesce(inner)
-    steps = [(int(n), int(d)) for n, d in zip(*(modes_of(x) for x in (layout.shape, layout.stride)))]
-    extent = steps[0][0] if steps[0][1] == 1 else 1
-    others = [d for _, d in steps[1:]] if extent > 1 else []
-    return max(
-        1 << k
-        for k in range(8)
-        if extent % (1 << k) == 0 and tensor.width << k <= 128 and all(d % (1 << k) == 0 for d in others)
-    )
+    kept = 1 << tensor.layout.outer.base if isinstance(tensor.layout, ComposedLayout) else 128
+    steps = flat_modes(coalesce(inner))
+    extent = known(steps[0][0]) if steps and is_constant(1, steps[0][1]) else 1
+    others = [d for _, d in steps[1:]] if extent != 1 else []
+    most = min(128, tensor.aligned) // tensor.width
+    runs = (1 << k for k in range(8) if 1 << k <= min(most, kept))
+    return max((n for n in runs if extent and extent % n == 0 and all(divides(n, d) for d in others)), default=1)
 
 
 def _tile_size(whole: Tensor, layout: AnyLayout) -> int:
@@ -206,63 +192,67 @@ def _tile_size(whole: Tensor, layout: AnyLayout) -> int:
 
 
 def _part_of(found: Moved, count: int, whole: int) -> Moved:
-    """The same of so many elements of a thread, of all that it has: each instruction costs as much as another."""
-    if count == whole or whole % count:
+    """The same of so many elements of a thread, of those that it has of a tile: part of a tile, or several."""
+    if whole % count and count % whole:
         return found
-    share, cost = whole // count, found.access
-    less = replace(cost, instructions=cost.instructions // share, total=cost.total // share)
-    return Moved(found.name, found.instructions // share, less)
+    cost = found.access
+    less = replace(cost, instructions=cost.instructions * count // whole, total=cost.total * count // whole)
+    return Moved(found.name, found.instructions * count // whole, less)
 
 
-def partitioned(program: Program, op: Op) -> bool:
-    """Whether a tiled copy partitions the memory of a cute.copy."""
-    spaces = [tensor_of(program.named(text)).space for text in op.operand_types[1:3]]
-    try:
-        return all(_partition(program, name) for name, space in zip(op.operands[1:3], spaces) if space != "rmem")
-    except RangeError:
-        return False
-
-
-def _partition(program: Program, name: str) -> Op:
-    """The operation that partitions the tensor which a value is a part of."""
-    for _ in range(MAX_STEPS):
-        op = program.definitions.get(name)
-        if op is None or not op.operands:
-            break
-        if op.name in _PARTITIONS:
-            return op
-        name = op.operands[0]
-    raise RangeError(
-        "a copy whose memory no tiled copy partitions",
-        "partition_S or partition_D of it",
-        "its addresses are in no type",
-    )
-
-
-def _owners(program: Program, partition: Op) -> tuple[str, LinearLayout, AnyLayout]:
-    """The atom of a tiled copy, who has which element of the tensor that it partitions, and the layout of that."""
+def _owners(program: Program, partition: Op) -> tuple[LinearLayout, AnyLayout]:
+    """Who has which element of the tensor that a tiled copy partitions, and the layout of that."""
     given = compiled(_COPY).match(program.named(partition.operand_types[0]))
     if not given:
         raise RangeError(f"the copy {partition.operand_types[0]:.60}", "a cute.tiled_copy", "look at another operation")
-    tiler = [_contiguous(text) for text in given[4].split(";")]
+    tiler = [_Extent.of(text) for text in given[2].split(";")]
     tensor = tensor_of(program.named(partition.operand_types[1]))
     layout = take[0, len(tiler)](tensor.layout)
-    shape = [size(mode) for mode in modes_of(layout.shape)]
+    shape = [int(size(mode)) for mode in modes_of(layout.shape)]
     names = [f"dim{k}" for k in range(len(tiler))]
-    tile = linear(parse(given[3]), ["thread", "value"], dict(zip(names, tiler)))
+    tile = linear(parse(given[1]), ["thread", "value"], {name: mode.size for name, mode in zip(names, tiler)})
+    found = {
+        name: [tuple(mode.at(c) for mode, c in zip(tiler, basis)) for basis in bases]
+        for name, bases in tile.bases.items()
+    }
     rest = [
-        tuple(extent << j if d == k else 0 for d in range(len(tiler)))
-        for k, extent in enumerate(tiler)
-        for j in range(bits.log2(max(1, shape[k] // extent)))
+        tuple(1 << j if d == k else 0 for d in range(len(tiler)))
+        for k, mode in enumerate(tiler)
+        for j in range(bits.log2(max(1, shape[k])))
+        if 1 << j not in mode.steps
     ]
-    threads = tile.bases["thread"]
-    bases = {"register": [*tile.bases["value"], *rest], "lane": threads[:5], "warp": threads[5:]}
-    return f"{given[1]}<{given[2]}>", LinearLayout(bases, dict(zip(names, shape))), layout
+    bases = {"register": [*found["value"], *rest], "lane": found["thread"][:5], "warp": found["thread"][5:]}
+    return LinearLayout(bases, dict(zip(names, shape))), layout
 
 
-def _contiguous(text: str) -> int:
-    """The extent of a mode of a tiler, whose elements follow on one another."""
-    extent, _, stride = text.partition(":")
-    if not extent.isdecimal() or len(extent) > 6 or stride not in ("1", "0"):
-        raise RangeError(f"the tiler {text:.40}", "N:1 for each dimension", "look at another operation")
-    return int(extent)
+class _Extent(NamedTuple):
+    """A mode of a tiler: what it takes of a dimension.
+
+    steps   the places of the coordinates 1, 2, 4, ... of the tile
+    """
+
+    steps: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str) -> _Extent:
+        """The mode of a text such as `128:1` or `(8,4,2):(1,16,8)`.
+
+        Raises     RangeError where coordinates of a tile are no bits of those of the tensor
+        """
+        layout: Any = parse(text)
+        steps = []
+        for n, d in flat_modes(layout):
+            steps += [int(d) << k for k in range(bits.log2(int(n)))] if bits.is_power_of_two(int(n)) else [0]
+        if not all(map(bits.is_power_of_two, steps)) or len({*steps}) < len(steps):
+            raise RangeError(
+                f"the tiler {text:.60}", "extents and strides that are powers of two", "look at another operation"
+            )
+        return cls(tuple(steps))
+
+    @property
+    def size(self) -> int:
+        return 1 << len(self.steps)
+
+    def at(self, coordinate: int) -> int:
+        """The place of a coordinate of the tile in the dimension."""
+        return sum(step for k, step in enumerate(self.steps) if coordinate >> k & 1)

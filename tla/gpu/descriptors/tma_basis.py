@@ -119,7 +119,8 @@ def bytes_of(where: str, step: Any, element: Element) -> Any:
     n = known(step)
     if n is None or n * element.bits % 8:
         what = f"{where}: a step of {shown(step)} elements of {element.bits} bits"
-        raise DivisibilityError(what, "known whole bytes", "pad the rows of gmem to a multiple of 32 elements")
+        kind = Unproven if n is None else DivisibilityError
+        raise kind(what, "known whole bytes", "pad the rows of gmem to a multiple of 32 elements")
     return int(n) * element.bits // 8
 
 
