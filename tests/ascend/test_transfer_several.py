@@ -111,7 +111,7 @@ def test_what_is_no_sparse_operand_is_refused_and_the_fix_works():
     wider = at(MakeLayout[int32, nZ](16, 64), "L1")  # its blocks of rows lie farther apart than those of B
     with pytest.raises(Unproven, match="is not beside its elements"):
         transfer(src, dst, element=int8, index=GetTile(wider, (0, 0), (16, 32)))
-    with pytest.raises(RangeError, match="whole fractals"):
+    with pytest.raises(RangeError, match="a multiple of 32 bytes"):
         transfer(src, operand(32, 32, "L0B"), element=int8, index=GetTile(index, (4, 0), (8, 32)))
 
 

@@ -288,9 +288,7 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
 _PADS = {f"pad{side}": f"padList[{i}]" for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
 _ND2NZ = MappingProxyType({"ndNum": 4095, "nValue": 2**14, "dstNzC0Stride": 2**14, "dstNzNStride": 2**14})
 _WIDE = MappingProxyType({"dValue": 2**21 - 1, "srcDValue": 2**40 - 1})
-_FIXPIPE = MappingProxyType(
-    {"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1, "dualDstCtl": 2, "srcNdStride": 512}
-)
+_FIXPIPE = MappingProxyType({"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1, "dualDstCtl": 2, "srcNdStride": 512})
 _WIDE_FIXPIPE = MappingProxyType({"srcNdStride": FIELD, "dstNdStride": 2**32 - 1})
 _MANY = ("ndNum", "srcNdStride", "dstNdStride")
 _LOAD_3D = Kind(

@@ -66,16 +66,11 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
 
 def _with_index(src: Side, dst: Side, beside: Side) -> Iterator[TransferInstruction]:
     """Runs of fractals, each with the place of its index."""
-    if src.start[0] % 32 or beside.start[0] % 8:
-        what = f"a tile from row {src.start[0]} on, with an index from row {beside.start[0]} on"
-        raise RangeError(what, "whole fractals: rows that are multiples of 32, and of 8 of the index", "begin both there")
     for step in fractals(transposes=False)(src, dst):
         assert isinstance(step, TransferInstruction)
         row = (step.dst - dst.at) // dst.outer(0) if dst.blocks(0) > 1 else 0
         at = beside.at + row * beside.outer(0)
-        yield replace(
-            step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at}, settings={"Between": f", index[{at}]"}
-        )
+        yield replace(step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at}, settings={"Between": f", index[{at}]"})
 
 
 def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Side) -> None:
@@ -84,12 +79,12 @@ def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Si
 
     begins = {i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED for i in made for r in range(i.parameters["repeatTimes"])}
     rows, columns = np.ogrid[: dst.valid[0] : STORED, : dst.valid[1]]
-    places = dst.base + np.broadcast_to(
-        dst.layout(rows + dst.start[0], columns + dst.start[1]), (rows.size, columns.size)
-    )
+    places = dst.base + np.broadcast_to(dst.layout(rows + dst.start[0], columns + dst.start[1]), (rows.size, columns.size))
     fractal = np.vectorize(begins.__getitem__, otypes=[np.int64])(places // FRACTAL)
     read = fractal + places % FRACTAL // STORED
     wrong = np.argwhere(read != beside.offsets((rows.size, columns.size)))
     if wrong.size:
         coord = shown(tuple(map(int, wrong[0])))
-        raise Unproven(f"LoadDataWithSparse: byte {coord} of the index is not beside its elements", "an index with the gaps of B", "lay it out so")
+        raise Unproven(
+            f"LoadDataWithSparse: byte {coord} of the index is not beside its elements", "an index with the gaps of B", "lay it out so"
+        )
