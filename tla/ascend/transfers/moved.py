@@ -277,8 +277,8 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
         if equal(count := p.get("ndNum", 1), 1):
             return Moved(dst, src)
         apart = p["srcNdStride"] * (ROWS if "WIDE" in form else ROWS * ROWS)
-        both = ((dst, p["dstNdStride"]), (src, apart))
-        return Moved(*(Layout((*x.shape, count), (*x.stride, step), (m, n, count)) for x, step in both))
+        to, begin = (Layout((*x.shape, count), (*x.stride, step), (m, n, count)) for x, step in ((dst, p["dstNdStride"]), (src, apart)))
+        return Moved(to, begin)
     c0 = C0_BITS // element.bits
     width = 8 if p["channelSplit"] else max(ROWS, c0)
     step = p["dstStride"] * (1 if form == "CFG_NZ_WIDE" else c0)
