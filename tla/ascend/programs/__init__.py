@@ -2,6 +2,7 @@
 
 from .any_matmul import AnyMatmulBlock
 from .check import Copied, Finding, Product, Report, check
+from .convolution import ConvolutionBlocks, conv_block
 from .estimate import Estimate, Rates, Span
 from .make_block import block
 from .matmul import MatmulBlock, Work
@@ -14,6 +15,7 @@ __all__ = [
     "AnyMatmulBlock",
     "Assign",
     "Buffer",
+    "ConvolutionBlocks",
     "Copied",
     "Estimate",
     "Finding",
@@ -37,6 +39,7 @@ __all__ = [
     "Work",
     "block",
     "check",
+    "conv_block",
     "mmad",
     "plan",
 ]

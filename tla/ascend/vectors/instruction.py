@@ -16,8 +16,8 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
 from ...core.layout import Layout, require_origin
 from ...core.values import rounded
-from ..element import CPP_NAMES
 from ..architecture import AtlasA2, as_architecture
+from ..element import CPP_NAMES
 from .banks import Banks, counted
 from .forms import SPECIAL, arguments_of, blocks_of_repeat, operand_of, repeat_of, result_of, unit_of
 
