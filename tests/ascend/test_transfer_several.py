@@ -125,7 +125,7 @@ def test_volumes_and_their_filters_move_as_their_layouts_say(arch, seed):
     rng = random.Random(f"{arch} {seed}")
     n, d, c1, h, w = rng.randint(1, 2), rng.randint(1, 4), rng.randint(1, 2), rng.randint(3, 7), rng.randint(3, 7)
     whole = at(MakeLayout[half, NDC1HWC0](n, d, c1, h, w), "GM")
-    start = tuple(rng.randrange(x) for x in (n, d, c1)) + (rng.randint(0, 1), rng.randint(0, 1), 0)
+    start = (*(rng.randrange(x) for x in (n, d, c1)), rng.randint(0, 1), rng.randint(0, 1), 0)
     sizes = (1, rng.randint(1, d - start[1]), rng.randint(1, c1 - start[2]), h - start[3], w - start[4], 16)
     tile, image = GetTile(whole, start, sizes), at(MakeLayout[half, NDC1HWC0](*sizes[:5]), "L1")
     made = transfer(tile, image, arch, element=half)

@@ -125,8 +125,8 @@ class Order:
                 if (other.buffer, other.stage) == (access.buffer, access.stage) and (other.writes or access.writes):
                     self._meet(event, other)
         for access in local:
-            for known in (*self.pipes.values(), *self.flags.values()):
-                known.discard(access)
+            for done in (*self.pipes.values(), *self.flags.values()):
+                done.discard(access)
             self.made.add(access)
 
     def _stage(self, name: str, at: int) -> tuple[str, int]:
@@ -279,7 +279,7 @@ class Rings(NamedTuple):
         """The state in which the names are 0 that is turned into one in which they have these values."""
 
         def stage(found: str | None, n: int) -> int:
-            return (n - at[found]) % self.counts[found] if found in self.counts else n
+            return n if found is None or found not in self.counts else (n - at[found]) % self.counts[found]
 
         def accesses(xs: Known) -> Known:
             return frozenset(a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in xs)
@@ -295,8 +295,9 @@ class Rings(NamedTuple):
 
 def _places(s: Move | Multiply) -> list[tuple[str, Any]]:
     """The buffers of an instruction, with the places where it begins in them."""
-    i = s.instruction
-    return [(s.dst, i.dst), (s.src, i.src)] if isinstance(s, Move) else [(s.dst, i.dst), (s.a, i.a), (s.b, i.b)]
+    if isinstance(s, Move):
+        return [(s.dst, s.instruction.dst), (s.src, s.instruction.src)]
+    return [(s.dst, s.instruction.dst), (s.a, s.instruction.a), (s.b, s.instruction.b)]
 
 
 def _stages_in(n: Any) -> set[str]:

@@ -12,27 +12,26 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import RangeError
 from ...core.int_tuple import shown
-from ...core.ints import is_int, leaf
 from ...core.layout import Layout
 from ...core.values import rounded
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
-from ..architecture import Architecture, AtlasA2, as_architecture
-from ..element import as_element
-from ..schedules.convolutions import Conv2dIdentityBlockSwizzle, ConvolutionBlock, ConvolutionSwizzle
+from ..architecture import Architecture
+from ..schedules.convolutions import ConvolutionBlock
 from ..tags import KDC1KHKWN1N0C0, L0C, NDC1HWC0, VectorLayout, nZ, zN, zZ
 from ..transfers import Conv2d, transfer
 from .block import once, placed
 from .check import Report, check_numbers
+from .convolution_numbers import C0, Window, blocked, definition, held, part_of
 from .matmul import both
 from .mmad import mmad
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
@@ -42,32 +41,8 @@ from .values import dtype_of, execute_program
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: The channels of a block of 16 bits.
-C0 = 16
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
-
-
-class Window(NamedTuple):
-    """One axis of a convolution: the size of the image, of the window, its stride, its dilation, and the border on both sides."""
-
-    size: int
-    kernel: int
-    stride: int
-    dilation: int
-    padding: int
-
-    @property
-    def places(self) -> int:
-        """The number of places of the window."""
-        return (self.size + 2 * self.padding - self.dilation * (self.kernel - 1) - 1) // self.stride + 1
-
-    def reach(self, first: int, count: int) -> tuple[int, int, int, int]:
-        """The part of the image that some places take: where it begins, its size, and the border before and behind it."""
-        begin = first * self.stride - self.padding
-        end = begin + (count - 1) * self.stride + self.dilation * (self.kernel - 1) + 1
-        low, high = max(0, begin), min(self.size, end)
-        return low, high - low, low - begin, end - high
 
 
 class Slice(NamedTuple):
@@ -145,8 +120,8 @@ class ConvolutionBlocks:
     @functools.cached_property
     def programs(self) -> tuple[Program, ...]:
         """The program of each core: its buffers, and its statements in the order of issue."""
-        held = {**self.tensors, **self.buffers}
-        return tuple(Program(self.arch, held, tuple(self._statements(blocks))) for blocks in self.table)
+        every = {**self.tensors, **self.buffers}
+        return tuple(Program(self.arch, every, tuple(self._statements(blocks))) for blocks in self.table)
 
     # ------------------------------------------------------------------------------------------------- statements
 
@@ -162,13 +137,13 @@ class ConvolutionBlocks:
             for i in range(block.start[0], block.start[0] + block.extents[0]):
                 n, depth = divmod(i, self.windows[0].places)
                 box = _Box(n, depth, block.start[1:], block.extents[1:])
-                slices = self._slices(depth)
+                slices = self.slices(depth)
                 yield from self._box(box, slices, stage)
                 stage = (stage + len(slices)) % self.stages
         yield PipeBarrier("ALL")
         yield from (WaitFlag(*flag) for flag in self._own_flags())
 
-    def _slices(self, depth: int) -> list[Slice]:
+    def slices(self, depth: int) -> list[Slice]:
         """The slices of the sum at a depth of the result."""
         x = self.windows[0]
         taps = [(tap, depth * x.stride - x.padding + tap * x.dilation) for tap in range(x.kernel)]
@@ -184,7 +159,7 @@ class ConvolutionBlocks:
             yield from (SetFlag("MTE1_M", 1), WaitFlag("MTE1_M", 1))
         yield WaitFlag("FIX_M", 0)
         yield from self._fill(box, slices[0], stage)
-        for number, part in enumerate(slices):
+        for number in range(len(slices)):
             own, following = (stage + number) % self.stages, (stage + number + 1) % self.stages
             fill = [*self._fill(box, slices[number + 1], following)] if number + 1 < len(slices) else []
             yield from fill if self.stages > 1 else ()
@@ -212,7 +187,7 @@ class ConvolutionBlocks:
             instructions = tuple(Move(f"l0{name}{stage}", f"l1{name}{stage}", i) for i in moves)
             yield from _moved("MTE2_MTE1", flag, instructions, "MTE1_MTE2", f"{name} to L0")
         yield from (SetFlag("MTE1_M", 0), WaitFlag("MTE1_M", 0))
-        (ho, wo, cout), biased = box.extents, first and self.bias
+        (ho, wo, _), biased = box.extents, first and self.bias
         c = MakeTensor(None, L0C(ho * wo, box.blocks * C0).layout, position="L0C")
         table = MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position="Bias") if biased else None
         made_ = mmad(tensors["A"], tensors["B"], c, self.arch, element=self.element, init=first, bias=table)
@@ -292,27 +267,29 @@ class ConvolutionBlocks:
     # ------------------------------------------------------------------------------------------------- uses
 
     def check(self) -> Report:
-        """Check the programs of all cores: each element of the result is its sum, in every order that the flags allow, and nothing else is touched.
+        """Check the programs of all cores: each element of the result is its sum, in every order that the flags allow.
 
-        Sums are polynomials of the images and the filters. They are compared at two points of large random integers, without rounding: a
-        wrong one is taken for right with a probability below one in 10^8.
+        Nothing else is touched. Sums are polynomials of the images and the filters; they are compared at two points of large
+        random integers, without rounding: a wrong one is taken for right with a probability below one in 10^8.
         """
         import numpy as np
 
         bits = (51 - math.ceil(math.log2(self.channels * math.prod(x.kernel for x in self.windows) + 1))) // 2
-        reports = []
+        reports, depths = [], self.windows[0].places
         for seed in range(2):
             rng = np.random.default_rng(seed)
-            given = [rng.integers(1, 2**bits, n) for n in self._shapes()]
-            held = self._held(given[0], given[1], given[2] if self.bias else None)
-            wanted = self._layout_of_result(self._definition(*given[:2], given[2] if self.bias else None))
-            reports += [check_numbers(p, held, {"C": self._part(wanted, blocks)}) for p, blocks in zip(self.programs, self.table)]
+            x, w, bias = (rng.integers(1, 2**bits, n) for n in self._shapes())
+            given = (x, w, bias if self.bias else None)
+            wanted, tensors = blocked(definition(*given, self.windows)), held(*given)
+            for program, blocks in zip(self.programs, self.table):
+                reports.append(check_numbers(program, tensors, {"C": part_of(wanted, blocks, depths)}))
         return functools.reduce(both, reports)
 
     def execute(self, x: npt.NDArray[Any], w: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
         """Execute the programs of all cores on numpy arrays, in memories that hold nothing before.
 
-        x, w      images (batch, channels, depth, height, width) and filters (filters, channels, depth, height, width);  bias  of the filters
+        x, w      images (batch, channels, depth, height, width) and filters (filters, channels, depth, height, width)
+        bias      of the filters, where the block has biases
         Returns   the result, (batch, filters, depth, height, width)
 
         >>> import numpy as np
@@ -334,7 +311,7 @@ class ConvolutionBlocks:
                 )
         result: Any = None
         for program in self.programs:
-            done = execute_program(program, self._held(x, w, bias)).get("C")
+            done = execute_program(program, held(x, w, bias)).get("C")
             result = done if result is None else np.where(np.isnan(done), result, done)
         n, _, d, h, wide = self.result
         plain = np.moveaxis(result, 5, 3).reshape(n, d, -1, h, wide)[:, :, : self.filters]
@@ -348,7 +325,8 @@ class ConvolutionBlocks:
         >>> next(line.strip() for line in c.text().splitlines() if "LoadData3D" in line)[:44]
         '{ AscendC::LoadData3DParamsV2<half> p; p.pad'
         """
-        shape = f"{shown((self.batch, self.channels, *(x.size for x in self.windows)))} by {shown((self.filters, *(x.kernel for x in self.windows)))}"
+        images, (count, _, *kernel), _ = self._shapes()
+        shape = f"{shown(images)} by {shown((count, *kernel))}"
         remarks = [
             f"{name}: C = A convolved with B{' + bias' * self.bias}, {shape} on {self.arch}, {len(self.table)} cores.",
             "Made by tla from the statements that its check looks at.",
@@ -362,51 +340,6 @@ class ConvolutionBlocks:
             (self.filters, self.channels, d.kernel, h.kernel, w.kernel),
             (self.filters,),
         )
-
-    def _held(self, x: Any, w: Any, bias: Any) -> Mapping[str, Any]:
-        """Arrays as the tensors in global memory hold them: channels in blocks of 16, zeros behind the last."""
-        import numpy as np
-
-        x, w = (
-            np.pad(np.asarray(a), [(0, -n % C0 if i in up else 0) for i, n in enumerate(np.shape(a))]) for a, up in ((x, (1,)), (w, (0, 1)))
-        )
-        n, channels, *sizes = x.shape
-        a = np.moveaxis(x.reshape(n, channels // C0, C0, *sizes), (3, 2), (1, 5))
-        filters, _, kd, kh, kw = w.shape
-        b = w.reshape(filters // C0, C0, channels // C0, C0, kd, kh, kw).transpose(4, 2, 5, 6, 0, 1, 3).reshape(-1, filters // C0, C0, C0)
-        return {"A": a, "B": b, **({} if bias is None else {"bias": np.pad(np.asarray(bias), (0, -len(bias) % C0))})}
-
-    def _definition(self, x: Any, w: Any, bias: Any) -> Any:
-        """The convolution by its definition, in integers."""
-        import numpy as np
-
-        x = np.pad(x, [(0, 0), (0, 0), *((a.padding, a.padding) for a in self.windows)])
-        out = np.zeros(self.result, np.int64)
-        for tap in np.ndindex(*(a.kernel for a in self.windows)):
-            parts = (slice(t * a.dilation, t * a.dilation + (a.places - 1) * a.stride + 1, a.stride) for t, a in zip(tap, self.windows))
-            out += np.einsum("ncdhw,oc->nodhw", x[(slice(None), slice(None), *parts)], w[(slice(None), slice(None), *tap)])
-        return out if bias is None else out + bias[:, None, None, None]
-
-    def _layout_of_result(self, c: Any) -> Any:
-        """A result as NDC1HWC0 has it, with zeros behind the last channel."""
-        import numpy as np
-
-        c = np.pad(c, [(0, 0), (0, -self.filters % C0), (0, 0), (0, 0), (0, 0)])
-        n, filters, *sizes = c.shape
-        return np.moveaxis(c.reshape(n, filters // C0, C0, *sizes), (3, 2), (1, 5)).astype(float)
-
-    def _part(self, wanted: Any, blocks: tuple[ConvolutionBlock, ...]) -> Any:
-        """What a core makes of the result; NaN elsewhere."""
-        import numpy as np
-
-        found = np.full(wanted.shape, np.nan)
-        for b in blocks:
-            (y, x, c), (ho, wo, co) = b.start[1:], b.extents[1:]
-            for i in range(b.start[0], b.start[0] + b.extents[0]):
-                n, d = divmod(i, self.windows[0].places)
-                here = n, d, slice(c // C0, (c + co + C0 - 1) // C0), slice(y, y + ho), slice(x, x + wo)
-                found[here] = wanted[here]
-        return found
 
 
 class _Box(NamedTuple):
@@ -428,85 +361,3 @@ def _moved(waits: str, flag: int, moves: tuple[Any, ...], sets: str, what: str) 
     yield WaitFlag(waits, flag)
     yield Part(what, None, None, moves)
     yield SetFlag(sets, flag)
-
-
-def conv_block(
-    images: Any,
-    filters: Any,
-    tile: Any,
-    arch: Any = AtlasA2,
-    *,
-    stride: Any = (1, 1, 1),
-    dilation: Any = (1, 1, 1),
-    padding: Any = (0, 0, 0),
-    element: Any = types.half,
-    bias: bool = False,
-    stages: Any = 2,
-    cores: Any = 1,
-    swizzle: ConvolutionSwizzle = Conv2dIdentityBlockSwizzle,
-) -> ConvolutionBlocks:
-    """A convolution in blocks: addresses, transfers, products and flags of each core. A convolution of two axes has a depth of 1.
-
-    images     (batch, channels, depth, height, width);  filters  (filters, depth, height, width): how many, and the window
-    tile       (height, width, filters) of a block of the result
-    stride, dilation, padding   along depth, height and width; padding is on both sides
-    element    half or bf16;  bias  whether a vector of float is added;  stages  of L1 and L0
-    swizzle    how blocks are dealt: Conv2dIdentityBlockSwizzle, with batches and depths as batches
-    Raises     LeafTypeError for types and swizzles that there are not; RangeError for sizes that are none, tiles that do not fit, and
-               windows that lie in the border alone
-
-    >>> from tla.ascend import Ascend950, conv_block
-    >>> conv_block((2, 32, 1, 14, 14), (32, 1, 3, 3), (7, 14, 32), Ascend950, padding=(0, 1, 1)).result
-    (2, 32, 1, 14, 14)
-
-    Source: CATLASS `BlockConv`, examples 24, 33 and 56.
-    """
-    arch, element = as_architecture(arch), as_element(element)
-    if element not in (types.half, types.bf16):
-        raise LeafTypeError(f"a convolution of {element}", "half or bf16", "write element=half")
-    if swizzle.name != "Conv2dIdentityBlockSwizzle":
-        raise LeafTypeError(f"a convolution dealt by {swizzle.name}", "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle=")
-    batch, channels, *sizes = _whole("images", images, 5)
-    count, *kernel = _whole("filters", filters, 4)
-    ho, wo, cout = _whole("tile", tile, 3)
-    if cout % C0:
-        raise RangeError(f"a tile of {cout} filters", f"a multiple of {C0}", f"take {-(-cout // C0) * C0}")
-    told = (_whole("stride", stride, 3), _whole("dilation", dilation, 3), _whole("padding", padding, 3, 0))
-    windows = tuple(Window(*row) for row in zip(sizes, kernel, *told))
-    for axis, x in zip(("depth", "height", "width"), windows):
-        if x.places < 1 or x.padding > x.dilation * (x.kernel - 1):
-            what = f"a window of {x.kernel} along the {axis} of {x.size}, with padding={x.padding}"
-            raise RangeError(
-                what,
-                "windows that each have a part of the image",
-                f"take a padding of at most {x.dilation * (x.kernel - 1)}, and a larger image",
-            )
-    (stage_count,) = _whole("stages", (stages,), 1)
-    if 2 * stage_count + bool(bias) > 8:
-        raise RangeError(f"{stage_count} stages", "at most 8 events, with biases 7", "write stages=2")
-    outs = batch * windows[0].places, windows[1].places, windows[2].places, count
-    ho, wo, cout = min(ho, outs[1]), min(wo, outs[2]), min(cout, -(-count // C0) * C0)
-    table = swizzle(outs, (ho, wo, cout), cores=cores)
-    made = ConvolutionBlocks(arch, batch, channels, count, windows, (ho, wo, cout), element, bool(bias), stage_count, table)  # type: ignore[arg-type]
-    if not all(map(made._slices, range(windows[0].places))):
-        raise RangeError(
-            f"a window of {kernel[0]} depths, {windows[0].dilation} apart, of {sizes[0]}",
-            "a depth inside for each place",
-            "take less padding",
-        )
-    made.buffers  # raises where they do not fit
-    return made
-
-
-def _whole(name: str, given: Any, count: int, least: int = 1) -> tuple[int, ...]:
-    """So many integers."""
-    if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
-        raise LeafTypeError(
-            f"{name}={shown(given) if isinstance(given, tuple) else given!r:.60}",
-            f"{count} integers",
-            f"write {name}=({', '.join('1' * count)})",
-        )
-    found = tuple(int(leaf(n)) for n in given)
-    if min(found) < least:
-        raise RangeError(f"{name}={shown(found)}", f"{least} or more", f"write {name}={shown(tuple(max(n, least) for n in found))}")
-    return found

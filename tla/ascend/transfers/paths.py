@@ -44,7 +44,7 @@ class Path(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What a layout may be that has no tag.
+    """A kind of layout that has no tag.
 
     name   for people;  why_not   the reason that a layout, of elements of a type, is none; None if it is
     """

@@ -68,8 +68,8 @@ CASTS: Mapping[tuple[str, str], str] = {
 class VectorInstruction:
     """One vector instruction on tensors of the unified buffer.
 
-    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate, Cast; WholeReduceSum,
-                 BlockReduceSum and the like; PairReduceSum, Brcb, Compare, Select, Copy, Gather
+    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate, Cast, Copy;
+                 WholeReduceSum, BlockReduceSum and the like; PairReduceSum, Brcb, Compare, Select, Gather
     places       where dst and the sources begin [elements of each]
     parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes; of a result of WholeReduce elements,
                  of BlockReduce 8 elements, of PairReduce 128 bytes]; of Gather count and srcBaseAddr

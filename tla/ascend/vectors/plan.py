@@ -34,11 +34,11 @@ def vector(
 ) -> tuple[VectorInstruction, ...]:
     """The vector instructions that compute the valid elements of `dst` from those of the sources, each from the same coordinates.
 
-    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Cast and Copy of one;
-                Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar. Of a matrix of m rows WholeReduceSum, ...Max, ...Min give a
-                vector of m; BlockReduceSum, ...Max, ...Min one for each 32 bytes, PairReduceSum one for each two elements of a row; Brcb
-                gives a row of 32 bytes for each element of a vector. Compare gives bytes, a bit for each element, and Select takes such
-                as its first source. Gather moves elements of any layout into one row
+    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Cast and Copy
+                of one; Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar. Of a matrix of m rows WholeReduceSum,
+                ...Max and ...Min give a vector of m; BlockReduceSum, ...Max and ...Min one for each 32 bytes, PairReduceSum one for
+                each two elements of a row; Brcb gives a row of 32 bytes for each element of a vector. Compare gives bytes, a bit for
+                each element, and Select takes such as its first source. Gather moves elements of any layout into one row
     dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A source may have
                 strides 0. Those without buffers are taken to lie apart
     mode        of Compare: LT, GT, EQ, LE, GE or NE

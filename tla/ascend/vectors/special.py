@@ -36,7 +36,7 @@ class Repeat(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What is asked for: an instruction by name, its tensors with their types, and its mode."""
+    """A call of `vector`: an instruction by name, its tensors with their types, and its mode."""
 
     name: str
     special: Special
@@ -177,7 +177,7 @@ def _sizes_of(t: Tensor) -> tuple[int, int]:
 
 
 def _repeats(call: Call, operands: list[Operand], sizes: tuple[int, int]) -> Iterator[Repeat]:
-    """What each repeat reads and writes: a row, a part of one, or 8 elements of a vector."""
+    """The places that each repeat reads and writes: a row, a part of one, or 8 elements of a vector."""
     (m, n), most, form = sizes, repeat_of(call.elements), call.special.form
     if form == "spread":
         dst, src = operands
