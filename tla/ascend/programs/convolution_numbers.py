@@ -68,7 +68,8 @@ def definition(x: Any, w: Any, bias: Any, windows: Sequence[Window]) -> Any:
     for tap in np.ndindex(*(a.kernel for a in windows)):
         ends = ((t * a.dilation, t * a.dilation + (a.places - 1) * a.stride + 1, a.stride) for t, a in zip(tap, windows))
         parts = tuple(slice(*x) for x in ends)
-        out += np.einsum("ncdhw,oc->nodhw", x[(every, every, *parts)], w[(every, every, *tap)])
+        here, there = (every, every, *parts), (every, every, *tap)
+        out += np.einsum("ncdhw,oc->nodhw", x[here], w[there])
     return out if bias is None else out + np.reshape(bias, (-1, 1, 1, 1))
 
 
