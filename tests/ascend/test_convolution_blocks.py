@@ -23,7 +23,9 @@ def convolved(x, w, bias, stride, dilation, padding):
     for i in np.ndindex(*places):
         for tap in np.ndindex(*kernel):
             at = tuple(a * s + t * d for a, s, t, d in zip(i, stride, tap, dilation))
-            out[(slice(None), slice(None), *i)] += x[(slice(None), slice(None), *at)] @ w[(slice(None), slice(None), *tap)].T
+            out[(slice(None), slice(None), *i)] += (
+                x[(slice(None), slice(None), *at)] @ w[(slice(None), slice(None), *tap)].T
+            )
     return out if bias is None else out + bias[:, None, None, None]
 
 
@@ -81,7 +83,9 @@ def nth(kind, n, name=""):
 def with_field(name, by):
     def change(s):
         i = s.instruction
-        return s._replace(instruction=dataclasses.replace(i, parameters={**i.parameters, name: i.parameters[name] + by}))
+        return s._replace(
+            instruction=dataclasses.replace(i, parameters={**i.parameters, name: i.parameters[name] + by})
+        )
 
     return change
 
@@ -125,8 +129,16 @@ def test_faults_are_found(name):
         ({"stride": (1, 0, 1)}, r"stride=\(1,1,1\)", {"stride": (1, 1, 1)}),
         ({"tile": (4, 4)}, "3 integers", {"tile": (4, 4, 16)}),
         ({"swizzle": Conv3dIdentityBlockSwizzle}, "boxes", {}),
-        ({"images": (1, 16, 1, 60, 80), "tile": (60, 80, 16)}, "l0A0 at bytes", {"images": (1, 16, 1, 60, 80), "tile": (4, 16, 16)}),
-        ({"filters": (16, 2, 3, 3), "dilation": (2, 1, 1), "padding": (1, 1, 1)}, "take less padding", {"filters": (16, 1, 3, 3)}),
+        (
+            {"images": (1, 16, 1, 60, 80), "tile": (60, 80, 16)},
+            "l0A0 at bytes",
+            {"images": (1, 16, 1, 60, 80), "tile": (4, 16, 16)},
+        ),
+        (
+            {"filters": (16, 2, 3, 3), "dilation": (2, 1, 1), "padding": (1, 1, 1)},
+            "take less padding",
+            {"filters": (16, 1, 3, 3)},
+        ),
     ],
 )
 def test_what_no_block_can_be_is_refused_and_the_fix_works(given, message, mended):
@@ -139,11 +151,17 @@ def test_what_no_block_can_be_is_refused_and_the_fix_works(given, message, mende
 def test_arrays_of_other_sizes_are_refused_and_the_text_has_each_statement():
     made = conv_block((1, 16, 1, 8, 8), (16, 1, 3, 3), (4, 4, 16), bias=True)
     x, w = np.ones((1, 16, 1, 8, 8)), np.ones((16, 16, 1, 3, 3))
-    for given, name in (((x, w, None), "biases"), ((x[:, :8], w, np.ones(16)), "images"), ((x, w[:8], np.ones(16)), "filters")):
+    for given, name in (
+        ((x, w, None), "biases"),
+        ((x[:, :8], w, np.ones(16)), "images"),
+        ((x, w[:8], np.ones(16)), "filters"),
+    ):
         with pytest.raises(RangeError, match=name):
             made.execute(*given)
     text = made.text("conv")
     assert "void conv(GM_ADDR A_gm, GM_ADDR B_gm, GM_ADDR C_gm, GM_ADDR bias_gm) {" in text
     assert {"LoadData3DParamsV2", "AscendC::Mmad(", "AscendC::Fixpipe<half, float, AscendC::CFG_NZ>"} <= {
-        w for w in ("LoadData3DParamsV2", "AscendC::Mmad(", "AscendC::Fixpipe<half, float, AscendC::CFG_NZ>") if w in text
+        w
+        for w in ("LoadData3DParamsV2", "AscendC::Mmad(", "AscendC::Fixpipe<half, float, AscendC::CFG_NZ>")
+        if w in text
     }

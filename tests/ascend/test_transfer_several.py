@@ -1,4 +1,5 @@
-"""Transfers of several matrices at once, of sparse operands with their index, and of images and filters of several depths."""
+"""Transfers of several matrices at once, of sparse operands with their index, and of images and filters
+of several depths."""
 
 import random
 
@@ -30,7 +31,7 @@ def require_moved(made, src, dst, pairs, exact=False):
     assert not (exact and moved)
 
 
-# -------------------------------------------------------------------------------------------------- accumulators of a batch
+# ---------------------------------------------------------------------------------------------- accumulators of a batch
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -57,14 +58,16 @@ def test_matrices_of_a_batch_that_lie_too_far_apart_leave_one_by_one():
     corner = GetTile(dst, (0, 0, 0), (16, 16, 3))
     assert [len(transfer(src, corner, arch, element=half)) for arch in ARCHS] == [3, 1]
     (one,) = transfer(src, corner, "Ascend950", element=half)
-    assert one.text.startswith("{ AscendC::SetFixpipeNz2ndFlag(3, 16, 90000); AscendC::DataCopyCO12DstParams p; p.nSize = 16;")
+    assert one.text.startswith(
+        "{ AscendC::SetFixpipeNz2ndFlag(3, 16, 90000); AscendC::DataCopyCO12DstParams p; p.nSize = 16;"
+    )
     with pytest.raises(LeafTypeError, match="its sizes are not known"):
         transfer(at(MakeLayout[32, L0C]((16, 16), dim("N")), "L0C"), corner, element=half)
     with pytest.raises(LeafTypeError, match="several L0C to several RowMajor"):
         transfer(src, at(MakeLayout[half, zN]((16, 16), 3), "GM"), element=half)
 
 
-# -------------------------------------------------------------------------------------------------------- 4:2 sparse operands
+# -------------------------------------------------------------------------------------------------- 4:2 sparse operands
 
 
 def operand(k, n, position="L1"):
@@ -73,7 +76,8 @@ def operand(k, n, position="L1"):
 
 @pytest.mark.parametrize("seed", range(amount(20, 300)))
 def test_a_sparse_operand_has_its_own_index_beside_each_element(seed):
-    """Each fractal brings 128 bytes of index: 8 of each column, four stored elements a byte. By the manual's words, element by element."""
+    """Each fractal brings 128 bytes of index: 8 of each column, four stored elements a byte. By the manual's words,
+    element by element."""
     rng = random.Random(seed)
     k, n = 32 * rng.randint(1, 6), 16 * rng.randint(1, 5)
     row, column = 32 * rng.randrange(k // 32), 16 * rng.randrange(n // 16)
@@ -98,9 +102,17 @@ def test_what_is_no_sparse_operand_is_refused_and_the_fix_works():
     assert len(transfer(src, dst, element=int8, index=index)) == 1
     for error, match, given in (
         (LeafTypeError, "AtlasA2 or AtlasA3", (src, dst, "Ascend950", int8, index)),
-        (LeafTypeError, "int8 on AtlasA2", (*(at(MakeLayout[half, nZ](64, 32), p) for p in ("L1", "L0B")), "AtlasA2", half, index)),
+        (
+            LeafTypeError,
+            "int8 on AtlasA2",
+            (*(at(MakeLayout[half, nZ](64, 32), p) for p in ("L1", "L0B")), "AtlasA2", half, index),
+        ),
         (LeafTypeError, "blocks of 8 by 16", (src, dst, "AtlasA2", int8, operand(16, 32))),
-        (RangeError, r"\(16,32\): one for four rows", (src, dst, "AtlasA2", int8, at(MakeLayout[int32, nZ](8, 32), "L1"))),
+        (
+            RangeError,
+            r"\(16,32\): one for four rows",
+            (src, dst, "AtlasA2", int8, at(MakeLayout[int32, nZ](8, 32), "L1")),
+        ),
         (Unproven, "numbers", (at(MakeLayout[int8, nZ](dim("K", at_most=64), 32), "L1"), dst, "AtlasA2", int8, index)),
     ):
         a, b, arch, element, beside = given
@@ -115,13 +127,14 @@ def test_what_is_no_sparse_operand_is_refused_and_the_fix_works():
         transfer(src, operand(32, 32, "L0B"), element=int8, index=GetTile(index, (4, 0), (8, 32)))
 
 
-# ------------------------------------------------------------------------------------------------ images of several depths
+# --------------------------------------------------------------------------------------------- images of several depths
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("seed", range(amount(8, 120)))
 def test_volumes_and_their_filters_move_as_their_layouts_say(arch, seed):
-    """NDC1HWC0 to L1, its windows to L0A, KDC1KHKWN1N0C0 over L1 to L0B, and the result to NDC1HWC0: each coordinate by coordinate."""
+    """NDC1HWC0 to L1, its windows to L0A, KDC1KHKWN1N0C0 over L1 to L0B, and the result to NDC1HWC0: each coordinate by
+    coordinate."""
     rng = random.Random(f"{arch} {seed}")
     n, d, c1, h, w = rng.randint(1, 2), rng.randint(1, 4), rng.randint(1, 2), rng.randint(3, 7), rng.randint(3, 7)
     whole = at(MakeLayout[half, NDC1HWC0](n, d, c1, h, w), "GM")
@@ -174,7 +187,10 @@ def test_filters_of_several_depths_and_results(arch, seed):
 
 def test_a_channel_of_filters_in_parts_and_layouts_of_other_modes_are_refused():
     with pytest.raises(LeafTypeError, match="4 modes of KDC1KHKWN1N0C0"):
-        src, dst = at(MakeLayout[half, KDC1KHKWN1N0C0](4, 2, 16), "GM"), at(MakeLayout[half, NDC1HWC0](1, 1, 1, 4, 4), "L1")
+        src, dst = (
+            at(MakeLayout[half, KDC1KHKWN1N0C0](4, 2, 16), "GM"),
+            at(MakeLayout[half, NDC1HWC0](1, 1, 1, 4, 4), "L1"),
+        )
         transfer(src, dst, element=half, tag=KDC1KHKWN1N0C0)
     x = at(MakeLayout[half, NDC1HWC0](1, 3, 2, 4, 4), "L1")
     every_other = MakeTensor(None, ascend.NDC1HWC0[half](1, 2, 2, 4, 4).layout, position="L0A")

@@ -1,4 +1,5 @@
-"""Reductions, broadcasts, comparisons, selections, tables and copies of the unified buffer, executed by the manual's words."""
+"""Reductions, broadcasts, comparisons, selections, tables and copies of the unified buffer, executed by
+the manual's words."""
 
 import random
 import shutil
@@ -28,7 +29,8 @@ COMPARE = {
 
 
 def by_the_manual(i, buffers):
-    """What an instruction does, repeat by repeat: {place of dst: value, of bits (byte, bit)}; what it reads must have been there."""
+    """What an instruction does, repeat by repeat: {place of dst: value, of bits (byte, bit)}; what it reads must have
+    been there."""
     p, bits, made = i.parameters, i.elements[-1].bits, {}
     c0, most = 256 // bits, 2048 // bits
     dst, *srcs = i.places
@@ -55,12 +57,18 @@ def by_the_manual(i, buffers):
                     write(dst + (repeat * p["dstRepStride"] + j * p["dstBlkStride"]) * c0 + e, value)
         elif i.name == "Compare":
             for j in range(p["mask"]):
-                write((dst + repeat * most // 8 + j // 8, j % 8), COMPARE[i.mode](read("src0", 0, repeat, j), read("src1", 1, repeat, j)))
+                write(
+                    (dst + repeat * most // 8 + j // 8, j % 8),
+                    COMPARE[i.mode](read("src0", 0, repeat, j), read("src1", 1, repeat, j)),
+                )
         elif i.name == "Select":
             srcs, sel = i.places[2:], i.places[1]
             for j in range(p["mask"]):
                 bit = buffers[1][sel + repeat * most // 8 + j // 8] >> j % 8 & 1
-                at = [srcs[k] + (repeat * p[f"src{k}RepStride"] + j // c0 * p[f"src{k}BlkStride"]) * c0 + j % c0 for k in range(2)]
+                at = [
+                    srcs[k] + (repeat * p[f"src{k}RepStride"] + j // c0 * p[f"src{k}BlkStride"]) * c0 + j % c0
+                    for k in range(2)
+                ]
                 value = buffers[2 if bit else 3][at[0 if bit else 1]].item()
                 write(dst + (repeat * p["dstRepStride"] + j // c0 * p["dstBlkStride"]) * c0 + j % c0, value)
         else:
@@ -76,11 +84,14 @@ def matrix(rng, m, n, element, whole=False):
     up = -(-n // c0) * c0
     if not whole and m < 240 and rng.random() < 0.3:
         return MakeLayout[element, zN](m, n)
-    return MakeLayout[element, RowMajor](m, n, ld=up + c0 * rng.randint(0, 3) if rng.random() < 0.6 else (up if m > 1 else n))
+    return MakeLayout[element, RowMajor](
+        m, n, ld=up + c0 * rng.randint(0, 3) if rng.random() < 0.6 else (up if m > 1 else n)
+    )
 
 
 def case(name, rng):
-    """Layouts and types of the operands of a random case, and the results by coordinates of dst as a function of numpy arrays."""
+    """Layouts and types of the operands of a random case, and the results by coordinates of dst as a function
+    of numpy arrays."""
     form, element = SPECIAL[name].form, TYPES[rng.choice(SPECIAL[name].types)]
     most, c0 = 2048 // element.bits, int(element.C0)
     m = rng.choice([1, 2, rng.randint(3, 20), 260])
@@ -94,7 +105,9 @@ def case(name, rng):
         size = c0 if form == "block" else 2
         function = {"Sum": np.add, "Max": np.maximum, "Min": np.minimum}[name[-3:]]
         wide = -(-n // size)
-        dst = MakeLayout[element, RowMajor](m, wide, ld=wide + (8 if form == "block" else most // 2) * rng.randint(0, 2))
+        dst = MakeLayout[element, RowMajor](
+            m, wide, ld=wide + (8 if form == "block" else most // 2) * rng.randint(0, 2)
+        )
         return [element] * 2, [dst, matrix(rng, m, n, element)], lambda x: function.reduceat(x, range(0, n, size), 1)
     if form == "spread":
         m = 8 * rng.randint(1, 40)
@@ -102,7 +115,9 @@ def case(name, rng):
         return [element] * 2, [dst, MakeLayout(m)], lambda x: np.repeat(x[:, None], c0, 1)
     if form == "gather":
         m, n = rng.randint(1, 9), rng.randint(1, 40)
-        src = rng.choice([Layout((m, n), (1, m)), Layout((m, n), (n + 3, 1)), Layout((m, n), (0, 2)), MakeLayout[element, zN](m, n)])
+        src = rng.choice(
+            [Layout((m, n), (1, m)), Layout((m, n), (n + 3, 1)), Layout((m, n), (0, 2)), MakeLayout[element, zN](m, n)]
+        )
         return [element] * 2, [MakeLayout[element, RowMajor](m, n), src], lambda x: x
     n = most
     bits, rows = MakeLayout[uint8, RowMajor](m, n // 8), [matrix(rng, m, n, element, whole=True) for _ in range(3)]
@@ -118,7 +133,9 @@ def test_random_computations_are_those_of_the_manual(name, seed):
     elements, layouts, wanted = case(name, rng)
     types = [NUMPY.get(e.name, np.uint8) for e in elements]
     numbers = np.random.default_rng(seed)
-    buffers = [numbers.integers(0, 200 if t is np.uint8 else 7, int(cosize(x)) + 512).astype(t) for x, t in zip(layouts, types)]
+    buffers = [
+        numbers.integers(0, 200 if t is np.uint8 else 7, int(cosize(x)) + 512).astype(t) for x, t in zip(layouts, types)
+    ]
     tensors = [MakeTensor(b, x, position="UB") for b, x in zip(buffers, layouts)]
     mode = rng.choice([*MODES]) if name == "Compare" else ""
     made = vector(name, *tensors, mode=mode)
@@ -148,7 +165,8 @@ def test_random_computations_are_those_of_the_manual(name, seed):
 
 @pytest.mark.parametrize("seed", range(amount(30, 300)))
 def test_rows_are_copied_into_blocks_and_back(seed):
-    """As PADDING_NZ does between rows and zN in UB: each element once, in as few repeats as rows or blocks of rows take."""
+    """As PADDING_NZ does between rows and zN in UB: each element once, in as few repeats as rows or blocks
+    of rows take."""
     rng = random.Random(seed)
     element, m, n = rng.choice((half, float32)), rng.randint(1, 40), rng.randint(1, 300)
     c0 = int(element.C0)
@@ -187,18 +205,48 @@ X, BITS = rows(4, 64), rows(4, 8, uint8)
             "at most 64 elements",
             ("WholeReduceSum", ub(MakeLayout(4)), X),
         ),
-        (("WholeReduceSum", ub(MakeLayout(5)), X), RangeError, r"make dst of \(4\)", ("WholeReduceSum", ub(MakeLayout(4)), X)),
+        (
+            ("WholeReduceSum", ub(MakeLayout(5)), X),
+            RangeError,
+            r"make dst of \(4\)",
+            ("WholeReduceSum", ub(MakeLayout(4)), X),
+        ),
         (
             ("WholeReduceSum", ub(MakeLayout(4)), rows(4, 9)),
             RangeError,
             "lay it out with ld=16",
             ("WholeReduceSum", ub(MakeLayout(4)), rows(4, 9, ld=16)),
         ),
-        (("BlockReduceSum", rows(4, 5, ld=8), rows(4, 40)), RangeError, "take 64 columns", ("BlockReduceSum", rows(4, 8), X)),
-        (("BlockReduceMax", rows(4, 8, ld=9), X), RangeError, "dst at element 9, byte 36", ("BlockReduceMax", rows(4, 8), X)),
-        (("PairReduceSum", rows(4, 16), rows(4, 32)), RangeError, "whole repeats of 64", ("PairReduceSum", rows(4, 32), X)),
-        (("Brcb", rows(9, 8), ub(MakeLayout(9))), RangeError, r"make dst of \(16,8\)", ("Brcb", rows(16, 8), ub(MakeLayout(16)))),
-        (("Brcb", rows(8, 8), ub(Layout((8,), (2,)))), LeafTypeError, "a vector side by side", ("Brcb", rows(8, 8), ub(MakeLayout(8)))),
+        (
+            ("BlockReduceSum", rows(4, 5, ld=8), rows(4, 40)),
+            RangeError,
+            "take 64 columns",
+            ("BlockReduceSum", rows(4, 8), X),
+        ),
+        (
+            ("BlockReduceMax", rows(4, 8, ld=9), X),
+            RangeError,
+            "dst at element 9, byte 36",
+            ("BlockReduceMax", rows(4, 8), X),
+        ),
+        (
+            ("PairReduceSum", rows(4, 16), rows(4, 32)),
+            RangeError,
+            "whole repeats of 64",
+            ("PairReduceSum", rows(4, 32), X),
+        ),
+        (
+            ("Brcb", rows(9, 8), ub(MakeLayout(9))),
+            RangeError,
+            r"make dst of \(16,8\)",
+            ("Brcb", rows(16, 8), ub(MakeLayout(16))),
+        ),
+        (
+            ("Brcb", rows(8, 8), ub(Layout((8,), (2,)))),
+            LeafTypeError,
+            "a vector side by side",
+            ("Brcb", rows(8, 8), ub(MakeLayout(8))),
+        ),
         (("Compare", BITS, X, X), LeafTypeError, 'mode="LT"', None),
         (("Select", X, rows(4, 64, uint8), X, X), RangeError, r"sel of \(4,64\)", ("Select", X, BITS, X, X)),
         (("Select", X, BITS, X), LeafTypeError, "give dst, sel, src0, src1", ("Select", X, BITS, X, X)),
@@ -211,7 +259,12 @@ X, BITS = rows(4, 64), rows(4, 8, uint8)
         ),
         (("PairReduceSum", ub(Layout((4, 32), (0, 1))), X), LeafTypeError, "a place for each element", None),
         (("Brcb", rows(8, 8), MakeTensor(None, MakeLayout(8), position="L1")), LeafTypeError, "tensors at UB", None),
-        (("WholeReduceSum", ub(MakeLayout(4)), ub(MakeLayout[float32, RowMajor](dim("m"), 64))), Unproven, "sizes that are numbers", None),
+        (
+            ("WholeReduceSum", ub(MakeLayout(4)), ub(MakeLayout[float32, RowMajor](dim("m"), 64))),
+            Unproven,
+            "sizes that are numbers",
+            None,
+        ),
     ],
 )
 def test_what_no_form_computes_is_refused_and_the_fix_works(call, error, message, mended):

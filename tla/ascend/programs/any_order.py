@@ -1,15 +1,16 @@
 """The order of a program of any sizes, proved for all numbers of blocks and of tiles of k.
 
-A state says of every buffer which pipe has read and written it, and which pipes and which flags that are up know that this
-is done. A statement makes one state of another, whatever numbers are in it: so a block with one tile more is one more turn,
-and where a turn leads to a state that was there before, so do all that follow. There are few states; all are gone through.
+A state says of every buffer which pipe has read and written it, and which pipes and which flags that are up know that
+this is done. A statement makes one state of another, whatever numbers are in it: so a block with one tile more is one
+more turn, and where a turn leads to a state that was there before, so do all that follow. There are few states;
+all are gone through.
 
-Stages are told by names that count around. A statement that names stage `s` of a buffer, and its flag, does so by such a name
-alone: so if all stages of one are turned by as many, each statement does the same to the turned state. States that are
-turned into one another are one, that in which all names are 0.
+Stages are told by names that count around. A statement that names stage `s` of a buffer, and its flag, does so by such
+a name alone: so if all stages of one are turned by as many, each statement does the same to the turned state. States
+that are turned into one another are one, that in which all names are 0.
 
-A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe knows of
-an access is forgotten when the access is made again: so nothing is taken for known that is not.
+A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe
+knows of an access is forgotten when the access is made again: so nothing is taken for known that is not.
 
 It is taken for granted, and proved elsewhere, that a statement touches nothing but the stages of buffers that it names.
 
@@ -87,7 +88,9 @@ class Order:
                 for pipe in PIPES if s.pipe == "ALL" else (s.pipe,):
                     self.pipes[pipe] |= self.made if s.pipe == "ALL" else self._own(pipe)
             elif isinstance(s, Multiply):
-                self._touch(event, [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)], (s.dst, s.instruction.dst))
+                self._touch(
+                    event, [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)], (s.dst, s.instruction.dst)
+                )
             elif isinstance(s, Move):
                 self._touch(event, [("src", s.src, s.instruction.src)], (s.dst, s.instruction.dst))
 
@@ -245,7 +248,9 @@ class Rings(NamedTuple):
         flags = {(event, number(n, {found: 0, "fillStage": 0})): found for event, n in ids for found in _stages_in(n)}
         buffers = {buffer: found for buffer, at in places for found in _stages_in(at)}
         found = cls(counts, buffers, flags)
-        conditions = [s.condition if isinstance(s, When) else s.turns for s in statements if isinstance(s, (When, Loop))]
+        conditions = [
+            s.condition if isinstance(s, When) else s.turns for s in statements if isinstance(s, (When, Loop))
+        ]
         if (
             any(map(_stages_in, conditions))
             or not all(found.has_flag(*x) for x in ids)
@@ -328,7 +333,9 @@ class _Walk:
         return {**values, **dict(stages)}
 
     def _at(self, order: Order, values: Mapping[str, int]) -> _At:
-        return self.rings.turned(order.state, {n: x for n, x in values.items() if n.endswith("Stage") and n != "fillStage"})
+        return self.rings.turned(
+            order.state, {n: x for n, x in values.items() if n.endswith("Stage") and n != "fillStage"}
+        )
 
     def begin(self, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
         """Take what stands before the first block: what is wrong there, and the state."""
@@ -354,8 +361,9 @@ class _Walk:
     def turns(self, at: _At, sizes: Mapping[str, int]) -> int:
         """The number of turns of the loop over k after which states repeat.
 
-        All turns but the first and the last are the same statements. So once one begins in the state in which an earlier one
-        did, what follows repeats, and the last turn of a block of more tiles begins where the last of one of fewer does.
+        All turns but the first and the last are the same statements. So once one begins in the state in which an
+        earlier one did, what follows repeats, and the last turn of a block of more tiles begins where the last of one
+        of fewer does.
         """
         most = next(t for t in range(self.tiles.most, 0, -1) if self.tiles.depths(t))
         order, values = Order(self.program, at[0]), self._values({**sizes, **self.tiles.depths(most)[-1]}, at[1])
@@ -389,6 +397,9 @@ def _sketch_of(move: Move, part: Part, buffers: Mapping[str, Buffer]) -> Move:
     """A move of a transfer without its fields, in the first turn of its loops."""
     turns = {str(x.variable): 0 for x in walk(part.body) if isinstance(x, Loop)}
     i = move.instruction
-    dst, src = (0 if buffers[name].position == "GM" else value_at(at, turns) for name, at in ((move.dst, i.dst), (move.src, i.src)))
+    dst, src = (
+        0 if buffers[name].position == "GM" else value_at(at, turns)
+        for name, at in ((move.dst, i.dst), (move.src, i.src))
+    )
     fields = {name: n for name, n in i.parameters.items() if name == "unitFlag"}
     return move._replace(instruction=replace(i, dst=dst, src=src, parameters=fields))

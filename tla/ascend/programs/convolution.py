@@ -1,11 +1,11 @@
 """Convolutions as blocks: the statements of a core for boxes of the result, checked, executed and written out.
 
 The sum over a window is that of slices: one for each depth of the window and each block of input channels. A slice is a
-product of what LoadData3D makes of an image, a row for each place, and of the filters of these channels. Two or more stages
-of L1 and L0 hold slices; depths that lie in the border are no slices.
+product of what LoadData3D makes of an image, a row for each place, and of the filters of these channels. Two or more
+stages of L1 and L0 hold slices; depths that lie in the border are no slices.
 
-Source: CATLASS `BlockConv` (block_conv3d_pingpong_bias.hpp, block_conv2d_pingpong.hpp), whose blocks of conv3d are runs of
-places, and not boxes.
+Source: CATLASS `BlockConv` (block_conv3d_pingpong_bias.hpp, block_conv2d_pingpong.hpp), whose blocks of conv3d are runs
+of places, and not boxes.
 """
 
 from __future__ import annotations
@@ -128,7 +128,11 @@ class ConvolutionBlocks:
     def _own_flags(self) -> list[tuple[str, int]]:
         """The flags that say that a buffer may be filled."""
         found = [(event, i) for event in ("MTE1_MTE2", "M_MTE1") for i in range(2 * self.stages)]
-        return [*found, ("FIX_M", 0), *([("MTE1_MTE2", 2 * self.stages), ("M_MTE1", 2 * self.stages)] if self.bias else [])]
+        return [
+            *found,
+            ("FIX_M", 0),
+            *([("MTE1_MTE2", 2 * self.stages), ("M_MTE1", 2 * self.stages)] if self.bias else []),
+        ]
 
     def _statements(self, blocks: tuple[ConvolutionBlock, ...]) -> Iterator[Any]:
         yield from (SetFlag(*flag) for flag in self._own_flags())
@@ -189,7 +193,9 @@ class ConvolutionBlocks:
         yield from (SetFlag("MTE1_M", 0), WaitFlag("MTE1_M", 0))
         (ho, wo, _), biased = box.extents, first and self.bias
         c = MakeTensor(None, L0C(ho * wo, box.blocks * C0).layout, position="L0C")
-        table = MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position="Bias") if biased else None
+        table = (
+            MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position="Bias") if biased else None
+        )
         made_ = mmad(tensors["A"], tensors["B"], c, self.arch, element=self.element, init=first, bias=table)
         yield Multiply("l0C", f"l0A{stage}", f"l0B{stage}", "bt" if biased else None, made_)
         yield PipeBarrier("M")
@@ -238,7 +244,9 @@ class ConvolutionBlocks:
     def _window(self, reaches: tuple[tuple[int, int, int, int], ...], points: int) -> tuple[tuple[Any, ...], Tensor]:
         (_, high, top, bottom), (_, wide, left, right) = reaches
         h, w = self.windows[1:]
-        window = Conv2d((h.kernel, w.kernel), (h.stride, w.stride), (h.dilation, w.dilation), (left, right, top, bottom))
+        window = Conv2d(
+            (h.kernel, w.kernel), (h.stride, w.stride), (h.dilation, w.dilation), (left, right, top, bottom)
+        )
         tag = zZ if "AtlasA" in self.arch.name else zN
         dst = MakeTensor(None, tag.MakeLayout(self.element, points, h.kernel * w.kernel * C0), position="L0A")
         return self._move(self._image_in_l1(high, wide), dst, conv=window), dst
@@ -255,7 +263,9 @@ class ConvolutionBlocks:
         return tuple(Move("l1Bias", "bias", i) for i in made)
 
     def _bias_table(self, box: _Box) -> tuple[Move, ...]:
-        src, dst = (MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position=p) for p in ("L1", "Bias"))
+        src, dst = (
+            MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position=p) for p in ("L1", "Bias")
+        )
         return tuple(Move("bt", "l1Bias", i) for i in transfer(src, dst, self.arch, element=types.float))
 
     def _out(self, box: _Box) -> tuple[Move, ...]:
@@ -269,8 +279,8 @@ class ConvolutionBlocks:
     def check(self) -> Report:
         """Check the programs of all cores: each element of the result is its sum, in every order that the flags allow.
 
-        Nothing else is touched. Sums are polynomials of the images and the filters; they are compared at two points of large
-        random integers, without rounding: a wrong one is taken for right with a probability below one in 10^8.
+        Nothing else is touched. Sums are polynomials of the images and the filters; they are compared at two points of
+        large random integers, without rounding: a wrong one is taken for right with a probability below one in 10^8.
         """
         import numpy as np
 
@@ -307,7 +317,9 @@ class ConvolutionBlocks:
             given = None if array is None else np.shape(array)
             if given != (wanted if name != "biases" or self.bias else None):
                 raise RangeError(
-                    f"{name} of the shape {given}", f"{wanted if name != 'biases' or self.bias else None}", "give such an array"
+                    f"{name} of the shape {given}",
+                    f"{wanted if name != 'biases' or self.bias else None}",
+                    "give such an array",
                 )
         result: Any = None
         for program in self.programs:

@@ -15,7 +15,8 @@ C0 = 16
 
 
 class Window(NamedTuple):
-    """One axis of a convolution: the size of the image, of the window, its stride, its dilation, and the border on both sides."""
+    """One axis of a convolution: the size of the image, of the window, its stride, its dilation, and the border
+    on both sides."""
 
     size: int
     kernel: int
@@ -29,7 +30,8 @@ class Window(NamedTuple):
         return (self.size + 2 * self.padding - self.dilation * (self.kernel - 1) - 1) // self.stride + 1
 
     def reach(self, first: int, count: int) -> tuple[int, int, int, int]:
-        """The part of the image that some places take: where it begins, its size, and the border before and behind it."""
+        """The part of the image that some places take: where it begins, its size, and the border before
+        and behind it."""
         begin = first * self.stride - self.padding
         end = begin + (count - 1) * self.stride + self.dilation * (self.kernel - 1) + 1
         low, high = max(0, begin), min(self.size, end)
@@ -41,7 +43,8 @@ def held(x: Any, w: Any, bias: Any) -> Mapping[str, Any]:
     import numpy as np
 
     x, w = (
-        np.pad(np.asarray(a), [(0, -n % C0 if i in up else 0) for i, n in enumerate(np.shape(a))]) for a, up in ((x, (1,)), (w, (0, 1)))
+        np.pad(np.asarray(a), [(0, -n % C0 if i in up else 0) for i, n in enumerate(np.shape(a))])
+        for a, up in ((x, (1,)), (w, (0, 1)))
     )
     filters, channels, kd, kh, kw = w.shape
     b = w.reshape(filters // C0, C0, channels // C0, C0, kd, kh, kw).transpose(4, 2, 5, 6, 0, 1, 3)
@@ -66,7 +69,9 @@ def definition(x: Any, w: Any, bias: Any, windows: Sequence[Window]) -> Any:
     out = np.zeros((x.shape[0], w.shape[0], *(a.places for a in windows)), np.int64)
     every = slice(None)
     for tap in np.ndindex(*(a.kernel for a in windows)):
-        ends = ((t * a.dilation, t * a.dilation + (a.places - 1) * a.stride + 1, a.stride) for t, a in zip(tap, windows))
+        ends = (
+            (t * a.dilation, t * a.dilation + (a.places - 1) * a.stride + 1, a.stride) for t, a in zip(tap, windows)
+        )
         parts = tuple(slice(*x) for x in ends)
         here, there = (every, every, *parts), (every, every, *tap)
         out += np.einsum("ncdhw,oc->nodhw", x[here], w[there])

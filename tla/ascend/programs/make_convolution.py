@@ -33,15 +33,17 @@ def conv_block(
     cores: Any = 1,
     swizzle: ConvolutionSwizzle = Conv2dIdentityBlockSwizzle,
 ) -> ConvolutionBlocks:
-    """A convolution in blocks: addresses, transfers, products and flags of each core. A convolution of two axes has a depth of 1.
+    """A convolution in blocks: addresses, transfers, products and flags of each core. A convolution of two axes
+    has a depth of 1.
 
-    images     (batch, channels, depth, height, width);  filters  (filters, depth, height, width): how many, and the window
+    images     (batch, channels, depth, height, width); filters (filters, depth, height, width): how many,
+               and the window
     tile       (height, width, filters) of a block of the result
     stride, dilation, padding   along depth, height and width; padding is on both sides
     element    half or bf16;  bias  whether a vector of float is added;  stages  of L1 and L0
     swizzle    how blocks are dealt: Conv2dIdentityBlockSwizzle, with batches and depths as batches
-    Raises     LeafTypeError for types and swizzles that there are not; RangeError for sizes that are none, tiles that do not fit, and
-               windows that lie in the border alone
+    Raises     LeafTypeError for types and swizzles that there are not; RangeError for sizes that are none, tiles that
+               do not fit, and windows that lie in the border alone
 
     >>> from tla.ascend import Ascend950, conv_block
     >>> conv_block((2, 32, 1, 14, 14), (32, 1, 3, 3), (7, 14, 32), Ascend950, padding=(0, 1, 1)).result
@@ -53,7 +55,9 @@ def conv_block(
     if element not in (types.half, types.bf16):
         raise LeafTypeError(f"a convolution of {element}", "half or bf16", "write element=half")
     if swizzle.name != "Conv2dIdentityBlockSwizzle":
-        raise LeafTypeError(f"a convolution dealt by {swizzle.name}", "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle=")
+        raise LeafTypeError(
+            f"a convolution dealt by {swizzle.name}", "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle="
+        )
     batch, channels, *sizes = _whole("images", images, 5)
     count, *kernel = _whole("filters", filters, 4)
     ho, wo, cout = _whole("tile", tile, 3)
@@ -75,7 +79,9 @@ def conv_block(
     outs = batch * windows[0].places, windows[1].places, windows[2].places, count
     ho, wo, cout = min(ho, outs[1]), min(wo, outs[2]), min(cout, -(-count // C0) * C0)
     table = swizzle(outs, (ho, wo, cout), cores=cores)
-    made = ConvolutionBlocks(arch, batch, channels, count, windows, (ho, wo, cout), element, bool(bias), stage_count, table)  # type: ignore[arg-type]
+    made = ConvolutionBlocks(
+        arch, batch, channels, count, windows, (ho, wo, cout), element, bool(bias), stage_count, table
+    )  # type: ignore[arg-type]
     if not all(map(made.slices, range(windows[0].places))):
         raise RangeError(
             f"a window of {kernel[0]} depths, {windows[0].dilation} apart, of {sizes[0]}",
@@ -96,5 +102,7 @@ def _whole(name: str, given: Any, count: int, least: int = 1) -> tuple[int, ...]
         )
     found = tuple(int(leaf(n)) for n in given)
     if min(found) < least:
-        raise RangeError(f"{name}={shown(found)}", f"{least} or more", f"write {name}={shown(tuple(max(n, least) for n in found))}")
+        raise RangeError(
+            f"{name}={shown(found)}", f"{least} or more", f"write {name}={shown(tuple(max(n, least) for n in found))}"
+        )
     return found

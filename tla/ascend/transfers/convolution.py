@@ -31,7 +31,8 @@ class Conv2d:
     >>> Conv2d((3, 3), padding=(1, 1, 1, 1)).places((14, 14))
     (14, 14)
 
-    Raises LeafTypeError and RangeError for anything but integers that fit the fields. Source: CATLASS `Conv2dFilterParams`.
+    Raises LeafTypeError and RangeError for anything but integers that fit the fields. Source: CATLASS
+    `Conv2dFilterParams`.
     """
 
     kernel: tuple[int, int]
@@ -40,11 +41,18 @@ class Conv2d:
     padding: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self) -> None:
-        for name, count, least, most in (("kernel", 2, 1, 255), ("stride", 2, 1, 63), ("dilation", 2, 1, 255), ("padding", 4, 0, 255)):
+        for name, count, least, most in (
+            ("kernel", 2, 1, 255),
+            ("stride", 2, 1, 63),
+            ("dilation", 2, 1, 255),
+            ("padding", 4, 0, 255),
+        ):
             given = getattr(self, name)
             if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
                 text = shown(given) if isinstance(given, tuple) else repr(given)
-                raise LeafTypeError(f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))")
+                raise LeafTypeError(
+                    f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))"
+                )
             values = tuple(int(leaf(n)) for n in given)
             if not all(least <= n <= most for n in values):
                 raise RangeError(
@@ -110,7 +118,10 @@ class Conv2d:
 def image(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """An image to L1, a block of channels after another, of one depth after another; each line of it is a burst."""
     *outer, high, wide, c0 = src.valid
-    gaps = {name: gap_of(side.outer(len(outer)) // c0 - wide, high, FIELD + 1) for name, side in (("srcStride", src), ("dstStride", dst))}
+    gaps = {
+        name: gap_of(side.outer(len(outer)) // c0 - wide, high, FIELD + 1)
+        for name, side in (("srcStride", src), ("dstStride", dst))
+    }
     fields = {"blockCount": high, "blockLen": wide, **gaps}
     for coord in itertools.product(*map(range, outer)):
         to, begin = (side.at + sum(n * side.outer(i) for i, n in enumerate(coord)) for side in (dst, src))
@@ -121,15 +132,21 @@ def filters(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L1: the output channels of one place of the window are a burst."""
     blocks, kh, kw, channels, c0 = src.valid
     gaps = {name: side.outer(2) // c0 - channels for name, side in (("srcStride", src), ("dstStride", dst))}
-    yield TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": blocks * kh * kw, "blockLen": channels, **gaps}, src.element)
+    yield TransferInstruction(
+        "DataCopy", dst.at, src.at, {"blockCount": blocks * kh * kw, "blockLen": channels, **gaps}, src.element
+    )
 
 
 def filters_of_depths(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-    """Filters of several depths to L1: the output channels of one place of the window are a burst, or those of a block of them."""
+    """Filters of several depths to L1: the output channels of one place of the window are a burst, or those of
+    a block of them."""
     count, groups, channels, c0 = src.valid
     whole = groups == 1 or all(side.outer(1) == channels * c0 for side in (src, dst))
     length, parts = (groups * channels, 1) if whole else (channels, groups)
-    gaps = {name: gap_of(side.outer(0) // c0 - length, count, FIELD + 1) for name, side in (("srcStride", src), ("dstStride", dst))}
+    gaps = {
+        name: gap_of(side.outer(0) // c0 - length, count, FIELD + 1)
+        for name, side in (("srcStride", src), ("dstStride", dst))
+    }
     for i in range(parts):
         to, begin = (side.at + i * side.outer(1) for side in (dst, src))
         yield TransferInstruction("DataCopy", to, begin, {"blockCount": count, "blockLen": length, **gaps}, src.element)
@@ -144,7 +161,9 @@ def filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L0B, the fractals of one place of the window after another."""
     fields = {"repeatTimes": dst.blocks(1), "srcStride": 1, "dstGap": 0, "ifTranspose": 0}
     for i in range(dst.blocks(0)):
-        yield TransferInstruction("LoadData2D", dst.at + i * dst.outer(0), src.at + i * _place_step(src), fields, src.element)
+        yield TransferInstruction(
+            "LoadData2D", dst.at + i * dst.outer(0), src.at + i * _place_step(src), fields, src.element
+        )
 
 
 def wide_filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:

@@ -28,7 +28,8 @@ _ALL = _A2 + _950
 
 
 class Path(NamedTuple):
-    """A way between two positions: the tags that the layouts have there, the plan, the widths that it takes, and where it is.
+    """A way between two positions: the tags that the layouts have there, the plan, the widths that it takes,
+    and where it is.
 
     wanted   where each element of the destination comes from, where the two layouts do not have one shape
     """
@@ -89,7 +90,11 @@ def _image(tag: Tag) -> Form:
         if rank(layout.shape) != modes or depth(layout.shape) != 1:
             return f"it has not the {modes} modes of {tag}"
         found = (layout.shape[-1], layout.stride[-1], layout.stride[-2])
-        return None if all(map(equal, found, (element.C0, 1, element.C0))) else f"its channels are no blocks of {element.C0}"
+        return (
+            None
+            if all(map(equal, found, (element.C0, 1, element.C0)))
+            else f"its channels are no blocks of {element.C0}"
+        )
 
     return Form(str(tag), why_not)
 
@@ -184,7 +189,14 @@ WINDOWS = (
 )
 
 
-def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, arch: Architecture, windows: bool, tag: Tag | None) -> Path:
+def path_of(
+    ends: tuple[str, str],
+    layouts: tuple[Any, Any],
+    element: Element,
+    arch: Architecture,
+    windows: bool,
+    tag: Tag | None,
+) -> Path:
     """The first path between two positions whose tags the two layouts have; LeafTypeError where there is none."""
     table = [p for p in (WINDOWS if windows else PATHS) if arch.name in p.archs]
     joined = [p for p in table if (p.src, p.dst) == ends]
@@ -194,7 +206,9 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
     paths = [p for p in joined if tag in (None, p.dst_tag)]
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
-        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these")
+        raise LeafTypeError(
+            f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these"
+        )
     refused = []
     for path in paths:
         wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
@@ -205,14 +219,22 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
     raise _no_path(ends, layouts, element, refused)
 
 
-def _no_path(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, refused: list[tuple[Path, Any]]) -> LeafTypeError:
+def _no_path(
+    ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, refused: list[tuple[Path, Any]]
+) -> LeafTypeError:
     """The error of two layouts that no path joins: what they are, and the paths that take one of them, or else all."""
-    near = [(p, why) for p, why in refused if why[0] is None and None in why[1:]] or [r for r in refused if r[1][0] is None] or refused
+    near = (
+        [(p, why) for p, why in refused if why[0] is None and None in why[1:]]
+        or [r for r in refused if r[1][0] is None]
+        or refused
+    )
     found = [_tag_of(layout, element) for layout in layouts]
     sides = (f"{place} ({tag})" if tag else place for place, tag in zip(ends, found))
     what, pairs = f"a transfer of {element} from {' to '.join(sides)}", _tag_pairs([p for p, _ in near], element)
     if all(why[0] for _, why in near):
-        return LeafTypeError(f"{what} on this way", pairs, "give an element type of this width: transfer(..., element=half)")
+        return LeafTypeError(
+            f"{what} on this way", pairs, "give an element type of this width: transfer(..., element=half)"
+        )
     if not all(any(tag == (p.src_tag, p.dst_tag)[side] for p, _ in refused) for side, tag in enumerate(found)):
         what += f": {'; '.join(f'{p.src_tag} to {p.dst_tag}: {next(filter(None, why))}' for p, why in near)}"
     return LeafTypeError(what, pairs, "make the layouts with these tags")
@@ -231,13 +253,17 @@ def tags_at(position: object, arch: object = AtlasA2) -> tuple[Tag, ...]:
     >>> tags_at("L0A"), tags_at("L0A", Ascend950), tags_at("L0B")
     ((zZ,), (zN,), (nZ,))
 
-    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile, conv/tile, epilogue/tile.
+    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile,
+    conv/tile, epilogue/tile.
     """
     arch, position = as_architecture(arch), position_of(position)
     paths = [p for p in (*PATHS, *WINDOWS) if arch.name in p.archs]
     return tuple(
         dict.fromkeys(
-            tag for p in paths for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag)) if place == position and isinstance(tag, Tag)
+            tag
+            for p in paths
+            for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag))
+            if place == position and isinstance(tag, Tag)
         )
     )
 
@@ -273,4 +299,6 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
 
 def _tag_pairs(paths: list[Path], element: Element) -> str:
     pairs = [f"{p.src_tag} to {p.dst_tag}" for p in paths if element.bits in p.bits]
-    return ", or ".join(pairs) or f"elements of {' or '.join(map(str, sorted({b for p in paths for b in p.bits})))} bits"
+    return (
+        ", or ".join(pairs) or f"elements of {' or '.join(map(str, sorted({b for p in paths for b in p.bits})))} bits"
+    )

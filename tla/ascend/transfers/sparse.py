@@ -1,7 +1,8 @@
 """The right operand of a 4:2 sparse product to L0B: what is stored of it, and beside it which elements that are.
 
-Of each four rows two are stored, and two bits for each say which: four of these are a byte of the index, first the lowest bits.
-LoadDataWithSparse moves a fractal of 32 by 16 stored elements with the 128 bytes of its index, which lie in blocks of 8 by 16 bytes.
+Of each four rows two are stored, and two bits for each say which: four of these are a byte of the index, first the
+lowest bits. LoadDataWithSparse moves a fractal of 32 by 16 stored elements with the 128 bytes of its index, which lie
+in blocks of 8 by 16 bytes.
 
 Source: AscendC `LoadDataWithSparse`, `MmadWithSparse`; CATLASS `CopyL1ToL0BSparseTla`.
 """
@@ -27,8 +28,11 @@ from .side import Side, side_of
 FRACTAL, STORED = 512, 4
 
 
-def to_l0b(src: Side, dst: Side, index: Tensor, arch: Architecture) -> tuple[tuple[TransferInstruction, ...], tuple[int, int]]:
-    """The instructions that move stored elements with their index, and the bytes that are written and read behind the tiles.
+def to_l0b(
+    src: Side, dst: Side, index: Tensor, arch: Architecture
+) -> tuple[tuple[TransferInstruction, ...], tuple[int, int]]:
+    """The instructions that move stored elements with their index, and the bytes that are written and read
+    behind the tiles.
 
     index   a tensor at L1 of (k / 8, n) bytes in nZ blocks of 8 by 16: MakeLayout[int32, nZ](k // 8, n)
 
@@ -52,7 +56,9 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
         raise LeafTypeError(what, "int8 on AtlasA2 or AtlasA3, from nZ to nZ", "leave out index=")
     if position_of(index.position) != "L1" or nZ[types.int32](index.layout) is not True:
         raise LeafTypeError(
-            f"index={index!r:.60}", "a tensor at L1, bytes in nZ blocks of 8 by 16", "make it with MakeLayout[int32, nZ](k // 8, n)"
+            f"index={index!r:.60}",
+            "a tensor at L1, bytes in nZ blocks of 8 by 16",
+            "make it with MakeLayout[int32, nZ](k // 8, n)",
         )
     beside = side_of(index, types.uint8)
     if src.symbols or dst.symbols or beside.symbols:
@@ -60,7 +66,9 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
     require_place("L1", beside, arch)
     wanted = -(-dst.valid[0] // STORED), dst.valid[1]
     if any(have < n for have, n in zip(beside.valid, wanted)):
-        raise RangeError(f"an index of {shown(beside.valid)} bytes", f"{shown(wanted)}: one for four rows", "make the index larger")
+        raise RangeError(
+            f"an index of {shown(beside.valid)} bytes", f"{shown(wanted)}: one for four rows", "make the index larger"
+        )
     return beside
 
 
@@ -70,21 +78,34 @@ def _with_index(src: Side, dst: Side, beside: Side) -> Iterator[TransferInstruct
         assert isinstance(step, TransferInstruction)
         row = (step.dst - dst.at) // dst.outer(0) if dst.blocks(0) > 1 else 0
         at = beside.at + row * beside.outer(0)
-        yield replace(step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at}, settings={"Between": f", index[{at}]"})
+        yield replace(
+            step,
+            name="LoadDataWithSparse",
+            parameters={**step.parameters, "index": at},
+            settings={"Between": f", index[{at}]"},
+        )
 
 
 def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Side) -> None:
     """Require that each stored element has its own byte of the index beside it, and its own two bits there."""
     import numpy as np
 
-    begins = {i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED for i in made for r in range(i.parameters["repeatTimes"])}
+    begins = {
+        i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED
+        for i in made
+        for r in range(i.parameters["repeatTimes"])
+    }
     rows, columns = np.ogrid[: dst.valid[0] : STORED, : dst.valid[1]]
-    places = dst.base + np.broadcast_to(dst.layout(rows + dst.start[0], columns + dst.start[1]), (rows.size, columns.size))
+    places = dst.base + np.broadcast_to(
+        dst.layout(rows + dst.start[0], columns + dst.start[1]), (rows.size, columns.size)
+    )
     fractal = np.vectorize(begins.__getitem__, otypes=[np.int64])(places // FRACTAL)
     read = fractal + places % FRACTAL // STORED
     wrong = np.argwhere(read != beside.offsets((rows.size, columns.size)))
     if wrong.size:
         coord = shown(tuple(map(int, wrong[0])))
         raise Unproven(
-            f"LoadDataWithSparse: byte {coord} of the index is not beside its elements", "an index with the gaps of B", "lay it out so"
+            f"LoadDataWithSparse: byte {coord} of the index is not beside its elements",
+            "an index with the gaps of B",
+            "lay it out so",
         )

@@ -1,8 +1,9 @@
-"""Bank conflicts of a vector instruction: its blocks of 32 bytes, repeat by repeat, over the bank groups of the unified buffer.
+"""Bank conflicts of a vector instruction: its blocks of 32 bytes, repeat by repeat, over the bank groups of
+the unified buffer.
 
-AtlasA2's has 16 groups of three banks: in a cycle a row of 32 bytes of each group is read, and one is written. Ascend950's has
-8 groups of two banks, and a row of each bank is read, and one of each group written. A bank that is read and written at once
-is a conflict of its own, which the manual gives no number of cycles for.
+AtlasA2's has 16 groups of three banks: in a cycle a row of 32 bytes of each group is read, and one is written.
+Ascend950's has 8 groups of two banks, and a row of each bank is read, and one of each group written. A bank that is
+read and written at once is a conflict of its own, which the manual gives no number of cycles for.
 
 Source: AscendC best practices, avoiding bank conflicts in the unified buffer (NPU architecture 220x, and Atlas 350).
 """
@@ -22,7 +23,8 @@ WIDE_BANKS, WIDE_GROUPS = 16, 8
 class Banks(NamedTuple):
     """The cycles that an instruction's reads and writes take of the banks, whichever take longer in each repeat.
 
-    cycles       in all;  least  without conflicts: one for each repeat, two where two sources have more than 16 blocks between them
+    cycles       in all; least without conflicts: one for each repeat, two where two sources have more than
+                 16 blocks between them
     read_write   in how many repeats a bank is read and written
     witness      (repeat, bank group, blocks in it) of the first repeat that takes more than the least, or None
 
@@ -45,7 +47,8 @@ class Banks(NamedTuple):
 
 
 def counted(written: Any, read: list[Any], arch: Architecture) -> Banks:
-    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and of each source."""
+    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and
+    of each source."""
     import numpy as np
 
     wide = "AtlasA" not in arch.name
@@ -68,12 +71,15 @@ def _most(blocks: Any, ports: int) -> tuple[int, int]:
     """The bank group, or of reads of Ascend950 the bank, that most blocks lie in, and how many."""
     import numpy as np
 
-    counts: Any = np.bincount(blocks % ports, minlength=ports)  # numpy 2.5 types its methods for arrays of a known type alone
+    counts: Any = np.bincount(
+        blocks % ports, minlength=ports
+    )  # numpy 2.5 types its methods for arrays of a known type alone
     return int(counts.argmax()), int(counts.max())
 
 
 def _banks(blocks: Any, wide: bool) -> list[int]:
-    """The bank of each block: a group has one for each 64 KiB; on Ascend950 two, one behind the other, for every 512 bytes."""
+    """The bank of each block: a group has one for each 64 KiB; on Ascend950 two, one behind the other, for
+    every 512 bytes."""
     if wide:
         return (blocks % WIDE_BANKS).tolist()  # type: ignore[no-any-return]
     return (blocks % GROUPS + blocks // (GROUPS * ROWS_OF_BANK) * GROUPS).tolist()  # type: ignore[no-any-return]

@@ -1,8 +1,10 @@
-"""Vector instructions whose result has another shape than their sources: reductions, broadcasts, comparisons, selections, tables.
+"""Vector instructions whose result has another shape than their sources: reductions, broadcasts, comparisons,
+selections, tables.
 
-A repeat takes 256 bytes as ever. WholeReduce makes one element of it, BlockReduce one of each block of 32 bytes, PairReduceSum
-one of each two; Brcb takes 8 elements and makes a block of each; Compare makes a bit of each element, and Select takes one, 64
-or 128 bits for a repeat, one repeat's behind another's. Gather moves single elements by a table of byte offsets.
+A repeat takes 256 bytes as ever. WholeReduce makes one element of it, BlockReduce one of each block of 32 bytes,
+PairReduceSum one of each two; Brcb takes 8 elements and makes a block of each; Compare makes a bit of each element, and
+Select takes one, 64 or 128 bits for a repeat, one repeat's behind another's. Gather moves single elements by a
+table of byte offsets.
 
 Source: AscendC: WholeReduceSum, BlockReduceSum, PairReduceSum, Brcb, Compare, Select (mode 2), Gather.
 """
@@ -22,7 +24,7 @@ class Special(NamedTuple):
     """An instruction of another form.
 
     form      what makes its result: whole, block, pair, spread, bits, select or gather
-    operands  the names of its operands, as fields call them;  types  that it has;  compute  numpy's function of a reduction
+    operands  the names of its operands, as fields call them; types that it has; compute numpy's function of a reduction
     """
 
     form: str
@@ -126,7 +128,9 @@ def arguments_of(name: str, special: Special, p: Fields, mode: str) -> str:
             return "srcOffset[0], {srcBaseAddr}, {count}".format(**p)
     what = f"AscendC::CMPMODE::{mode}" if special.form == "bits" else "AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE"
     strides = "{dstBlkStride}, {src0BlkStride}, {src1BlkStride}, {dstRepStride}, {src0RepStride}, {src1RepStride}"
-    return f"{what}, {p['mask']}, {p['repeatTimes']}, {{{strides.format(**{'dstBlkStride': 1, 'dstRepStride': 8, **p})}}}"
+    return (
+        f"{what}, {p['mask']}, {p['repeatTimes']}, {{{strides.format(**{'dstBlkStride': 1, 'dstRepStride': 8, **p})}}}"
+    )
 
 
 def unit_of(special: Special, side: str, element: Element) -> int:

@@ -1,7 +1,8 @@
 """A vector instruction as data: its name, its addresses and its fields, and what it computes.
 
 A repeat takes 256 bytes of its widest operand, in blocks of 32 bytes that each operand has at steps of its own (block
-stride); repeats follow at steps of their own (repeat stride). A mask says how many elements of each repeat are computed.
+stride); repeats follow at steps of their own (repeat stride). A mask says how many elements of each
+repeat are computed.
 
 Source: AscendC: high-dimensional tensor sharding computation, BinaryRepeatParams, UnaryRepeatParams.
 """
@@ -46,17 +47,25 @@ OPERATIONS: Mapping[str, Operation] = {
     **{name: Operation(2, False, _ALL, f) for name, f in (("Add", "add"), ("Sub", "subtract"), ("Mul", "multiply"))},
     **{name: Operation(2, False, _ALL, f) for name, f in (("Max", "maximum"), ("Min", "minimum"))},
     "Div": Operation(2, False, _REAL, "divide"),
-    **{name: Operation(1, False, _REAL, f) for name, f in (("Exp", "exp"), ("Ln", "log"), ("Abs", "absolute"), ("Sqrt", "sqrt"))},
+    **{
+        name: Operation(1, False, _REAL, f)
+        for name, f in (("Exp", "exp"), ("Ln", "log"), ("Abs", "absolute"), ("Sqrt", "sqrt"))
+    },
     "Reciprocal": Operation(1, False, _REAL, "reciprocal"),
     "Relu": Operation(1, False, ("half", "int32", "float"), "maximum"),
-    **{name: Operation(1, True, _ALL, f) for name, f in (("Adds", "add"), ("Muls", "multiply"), ("Maxs", "maximum"), ("Mins", "minimum"))},
+    **{
+        name: Operation(1, True, _ALL, f)
+        for name, f in (("Adds", "add"), ("Muls", "multiply"), ("Maxs", "maximum"), ("Mins", "minimum"))
+    },
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
     "Copy": Operation(1, False, _ALL, "positive"),
 }
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
-    **dict.fromkeys((("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "half"), ("int16", "float")), "CAST_NONE"),
+    **dict.fromkeys(
+        (("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "half"), ("int16", "float")), "CAST_NONE"
+    ),
     **dict.fromkeys((("half", "int32"), ("half", "int16"), ("half", "int8"), ("half", "uint8")), "CAST_RINT"),
     ("float", "half"): "CAST_RINT",
     ("float", "int32"): "CAST_RINT",
@@ -68,13 +77,16 @@ CASTS: Mapping[tuple[str, str], str] = {
 class VectorInstruction:
     """One vector instruction on tensors of the unified buffer.
 
-    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate, Cast, Copy;
-                 WholeReduceSum, BlockReduceSum and the like; PairReduceSum, Brcb, Compare, Select, Gather
+    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate,
+                 Cast, Copy; WholeReduceSum, BlockReduceSum and the like; PairReduceSum, Brcb, Compare, Select, Gather
     places       where dst and the sources begin [elements of each]
-    parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes; of a result of WholeReduce elements,
-                 of BlockReduce 8 elements, of PairReduce 128 bytes]; of Gather count and srcBaseAddr
-    elements     the types of dst and the sources;  scalar  the number that it takes, or None;  mode  of Compare: LT, GT, EQ, LE, GE, NE
-    table        of Gather, how many bytes behind the beginning of src each element lies: what the kernel has in srcOffset
+    parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes; of a result of
+                 WholeReduce elements, of BlockReduce 8 elements, of PairReduce 128 bytes]; of Gather
+                 count and srcBaseAddr
+    elements     the types of dst and the sources; scalar the number that it takes, or None; mode of Compare: LT, GT,
+                 EQ, LE, GE, NE
+    table        of Gather, how many bytes behind the beginning of src each element lies: what the kernel
+                 has in srcOffset
 
     >>> from tla.ascend import VectorInstruction, half
     >>> p = {"mask": 100, "repeatTimes": 3, "dstBlkStride": 1, "srcBlkStride": 1, "dstRepStride": 8, "srcRepStride": 16}
@@ -105,7 +117,8 @@ class VectorInstruction:
 
     @property
     def operands(self) -> tuple[Layout, ...]:
-        """The layout of each operand, from its place on: element j of repeat r, as many of each repeat as the mask has, or as it makes.
+        """The layout of each operand, from its place on: element j of repeat r, as many of each repeat as the mask has,
+        or as it makes.
 
         Of Gather that of dst for both: its source has a table.
         """
@@ -116,7 +129,8 @@ class VectorInstruction:
         return tuple(blocks_of_repeat(side, p, e, most) for side, e in sides)
 
     def require_fields(self) -> None:
-        """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides past their fields."""
+        """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides
+        past their fields."""
         if reason := self.over_fields():
             raise RangeError(*reason)
 
@@ -130,17 +144,25 @@ class VectorInstruction:
                 what = f"{self.name}: {side} at element {at}, byte {at * e.bits // 8}"
                 return Reason(what, f"a multiple of {unit * e.bits // 8} bytes", f"begin it at {at // unit * unit}")
         wide = 2**8 - 1 if special or len(self.elements) == 3 else 2**16 - 1
-        limits = {"mask": (1, most), "repeatTimes": (0, MOST_REPEATS), "count": (1, 2**32 - 1), "srcBaseAddr": (0, 2**32 - 1)}
+        limits = {
+            "mask": (1, most),
+            "repeatTimes": (0, MOST_REPEATS),
+            "count": (1, 2**32 - 1),
+            "srcBaseAddr": (0, 2**32 - 1),
+        }
         limits |= {n: (0, 2**16 - 1) for n in p if self.name in ("Copy", "Brcb") and n.endswith("Stride")}
         limits |= {n: (0, wide if n.endswith("BlkStride") else 255) for n in p if n not in limits}
         for field, value in p.items():
             low, high = limits[field]
             if not low <= value <= high:
-                return Reason(f"{self.name}: {field} = {value}", f"{low} to {high}", "compute smaller tiles, one after another")
+                return Reason(
+                    f"{self.name}: {field} = {value}", f"{low} to {high}", "compute smaller tiles, one after another"
+                )
         return None
 
     def offsets(self) -> tuple[Any, ...]:
-        """The offsets of the elements that are computed, in numpy: of dst and of each source, from the beginning of each."""
+        """The offsets of the elements that are computed, in numpy: of dst and of each source, from the
+        beginning of each."""
         return tuple(x.ravel() for x in self.by_repeats())
 
     def by_repeats(self) -> list[Any]:
@@ -174,7 +196,9 @@ class VectorInstruction:
 
         if len(buffers) != len(self.elements):
             raise LeafTypeError(
-                f"{self.name} of {len(buffers)} arrays", f"{len(self.elements)}: dst, and the sources", "give each operand's"
+                f"{self.name} of {len(buffers)} arrays",
+                f"{len(self.elements)}: dst, and the sources",
+                "give each operand's",
             )
         if self.name in SPECIAL:
             target, *source = self.by_repeats()
@@ -200,13 +224,20 @@ class VectorInstruction:
         >>> VectorInstruction("Exp", (0, 0), p, (float32, float32)).banks(0, 65536).cycles
         8
 
-        Raises LeafTypeError for another number of addresses, and of Gather, of which no manual says how many elements a cycle reads.
+        Raises LeafTypeError for another number of addresses, and of Gather, of which no manual says how many
+        elements a cycle reads.
         Source: AscendC, avoiding bank conflicts in the unified buffer.
         """
         if self.table:
-            raise LeafTypeError("the banks of a Gather", "an instruction of blocks: no manual says what a cycle reads", "count its repeats")
+            raise LeafTypeError(
+                "the banks of a Gather",
+                "an instruction of blocks: no manual says what a cycle reads",
+                "count its repeats",
+            )
         if addresses and len(addresses) != len(self.elements):
-            raise LeafTypeError(f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand")
+            raise LeafTypeError(
+                f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand"
+            )
         given = addresses or (0,) * len(self.elements)
         blocks = [self._blocks(k, address) for k, address in enumerate(given)]
         return counted(blocks[0], blocks[1:], as_architecture(arch))
@@ -221,7 +252,10 @@ class VectorInstruction:
         p = self.parameters
         operands = [f"{name}[{at}]" for name, at in zip(self._sides, self.places)]
         if self.name in SPECIAL:
-            return f"AscendC::{self.name}({', '.join(operands)}, {arguments_of(self.name, SPECIAL[self.name], p, self.mode)});"
+            return (
+                f"AscendC::{self.name}({', '.join(operands)}, "
+                f"{arguments_of(self.name, SPECIAL[self.name], p, self.mode)});"
+            )
         operation = OPERATIONS[self.name]
         if operation.scalar:
             operands.append(f"static_cast<{CPP_NAMES[self.elements[0].name]}>({self.scalar})")

@@ -15,7 +15,8 @@ from ...tensors.tensor import Tensor
 
 
 class Operand(NamedTuple):
-    """An operand of a vector computation: where it begins, the steps from row to row and from block to block [elements]."""
+    """An operand of a vector computation: where it begins, the steps from row to row and from block to block
+    [elements]."""
 
     tensor: Tensor
     element: Element
@@ -36,7 +37,11 @@ def operand(name: str, t: Tensor, e: Element) -> Operand:
     at = int(plus(t.offset, t.layout(t.coord)))
     start = int(t.coord[-1]) if blocked else 0
     if start % c0:
-        raise RangeError(f"{name} of a tile that begins at column {start}", f"a multiple of {c0}", f"begin it at column {start // c0 * c0}")
+        raise RangeError(
+            f"{name} of a tile that begins at column {start}",
+            f"a multiple of {c0}",
+            f"begin it at column {start // c0 * c0}",
+        )
     return Operand(t, e, at, rows[0][1], c0 if plain else columns[1][1])
 
 

@@ -1,7 +1,8 @@
 """The plan of vector instructions whose result has another shape than their sources.
 
-What each repeat reads and writes is listed, by the rows of the tensors; repeats that follow one another at one step, which
-the fields hold, are one instruction. That each result is made of its own elements, and nothing else is written, is proved.
+What each repeat reads and writes is listed, by the rows of the tensors; repeats that follow one another at one step,
+which the fields hold, are one instruction. That each result is made of its own elements, and nothing else
+is written, is proved.
 
 Source: AscendC; CATLASS include/catlass/epilogue (softmax, TileBroadcastOneBlk).
 """
@@ -49,7 +50,11 @@ def planned(name: str, tensors: tuple[Tensor, ...], mode: str, given: Any, room:
     """The instructions of a special form; raises what `vector` raises. room: the bytes of UB."""
     special = SPECIAL[name]
     if len(tensors) != len(special.operands):
-        raise LeafTypeError(f"{name} of {len(tensors) - 1} sources", f"{len(special.operands) - 1}", f"give {', '.join(special.operands)}")
+        raise LeafTypeError(
+            f"{name} of {len(tensors) - 1} sources",
+            f"{len(special.operands) - 1}",
+            f"give {', '.join(special.operands)}",
+        )
     if special.form == "bits" and mode not in MODES:
         raise LeafTypeError(f"{name} with mode={mode!r:.40}", f"one of {', '.join(MODES)}", 'write mode="LT"')
     if special.form != "bits" and mode:
@@ -71,7 +76,9 @@ def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: A
         if not isinstance(t, Tensor) or position_of(t.position) != "UB":
             what = f"{name} of a tensor at {t.position}" if isinstance(t, Tensor) else f"{name} of a {type(t).__name__}"
             raise LeafTypeError(what, "tensors at UB", "write MakeTensor(..., position='UB')")
-    told = as_element(given) if given is not None else None if tensors[-1].data is None else element_of(tensors[-1].data)
+    told = (
+        as_element(given) if given is not None else None if tensors[-1].data is None else element_of(tensors[-1].data)
+    )
     if told is None or told.name not in special.types:
         what = f"{name} of tensors without buffers" if told is None else f"{name} of {told}"
         raise LeafTypeError(what, f"one of {', '.join(special.types)}", f"write vector({name!r}, ..., element=half)")
@@ -80,7 +87,9 @@ def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: A
     for t, e in zip(tensors, found):
         if t.data is not None and element_of(t.data) != e:
             raise LeafTypeError(
-                f"{name} of a buffer of {element_of(t.data)}", f"one of {e}", "make all operands of one type, bits of uint8"
+                f"{name} of a buffer of {element_of(t.data)}",
+                f"one of {e}",
+                "make all operands of one type, bits of uint8",
             )
     return found
 
@@ -96,7 +105,8 @@ def _shape(t: Tensor, name: str) -> tuple[int, ...]:
 
 
 def _sizes(call: Call) -> tuple[int, int]:
-    """The rows and columns that are read, or of Brcb written; RangeError where the other operands have not those that go with them."""
+    """The rows and columns that are read, or of Brcb written; RangeError where the other operands have not those that
+    go with them."""
     shapes = [_shape(t, call.name) for t in call.tensors]
     whole = shapes[0] if call.special.form in ("spread", "gather") else shapes[-1]
     if len(whole) > 2:
@@ -111,7 +121,11 @@ def _sizes(call: Call) -> tuple[int, int]:
         elif side == ("src" if call.special.form == "spread" else "dst"):
             wanted = less.get(call.special.form, wanted)
         if shape not in (wanted, wanted[1:] if wanted[0] == 1 and len(wanted) == 2 else wanted):
-            raise RangeError(f"{call.name}: {side} of {shown(shape)}, for {shown(whole)}", shown(wanted), f"make {side} of {shown(wanted)}")
+            raise RangeError(
+                f"{call.name}: {side} of {shown(shape)}, for {shown(whole)}",
+                shown(wanted),
+                f"make {side} of {shown(wanted)}",
+            )
     _require_whole(call, m, n)
     return m, n
 
@@ -123,11 +137,19 @@ def _require_whole(call: Call, m: int, n: int) -> None:
         fix = "fold the rows first: Add of their halves, or BlockReduceSum"
         raise RangeError(f"{call.name} of rows of {n}", f"at most {most} elements, 256 bytes", fix)
     if call.special.form == "block" and 0 < n % most <= most - c0:
-        raise RangeError(f"{call.name} of rows of {n}", f"8 blocks of {c0} in each repeat", f"take {-(-n // most) * most} columns")
+        raise RangeError(
+            f"{call.name} of rows of {n}", f"8 blocks of {c0} in each repeat", f"take {-(-n // most) * most} columns"
+        )
     if call.special.form in ("pair", "bits", "select") and n % most:
-        raise RangeError(f"{call.name} of rows of {n}", f"whole repeats of {most} elements", f"take {-(-n // most) * most} columns")
+        raise RangeError(
+            f"{call.name} of rows of {n}", f"whole repeats of {most} elements", f"take {-(-n // most) * most} columns"
+        )
     if call.special.form == "spread" and (m % 8 or n != c0):
-        raise RangeError(f"Brcb into {shown((m, n))}", f"rows of {c0} elements, 8 at a time", f"make dst of {shown((-(-m // 8) * 8, c0))}")
+        raise RangeError(
+            f"Brcb into {shown((m, n))}",
+            f"rows of {c0} elements, 8 at a time",
+            f"make dst of {shown((-(-m // 8) * 8, c0))}",
+        )
 
 
 # ----------------------------------------------------------------------------------------------------- instructions
@@ -153,7 +175,8 @@ def _instructions(call: Call, sizes: tuple[int, int]) -> Iterator[VectorInstruct
 
 
 def _operand(call: Call, k: int) -> Operand:
-    """An operand by its rows and blocks; of Brcb's dst a row is a block, and a vector of results or sources has one row for each."""
+    """An operand by its rows and blocks; of Brcb's dst a row is a block, and a vector of results or sources has
+    one row for each."""
     t, e, form, side = call.tensors[k], call.elements[k], call.special.form, call.special.operands[k]
     if (form, side) in (("whole", "dst"), ("spread", "src")):
         steps = steps_of(t.layout.shape, t.layout.stride)
@@ -167,7 +190,9 @@ def _operand(call: Call, k: int) -> Operand:
         whole = side != "dst" or form not in ("block", "pair", "bits")
         if step % int(e.C0) and whole and not (form == "select" and side == "sel"):
             text = f"{call.name} of {what} that are {step} elements apart, {step * e.bits // 8} bytes"
-            raise RangeError(text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // int(e.C0)) * int(e.C0)}")
+            raise RangeError(
+                text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // int(e.C0)) * int(e.C0)}"
+            )
     return found._replace(block=found.row) if form == "spread" else found
 
 
@@ -189,13 +214,20 @@ def _repeats(call: Call, operands: list[Operand], sizes: tuple[int, int]) -> Ite
             at = []
             for side, o in zip(call.special.operands, operands):
                 bits = (form, side) == ("select", "sel")
-                part = most // 8 if bits else made[form] if side == "dst" and form in made else most // int(o.element.C0) * o.block
+                part = (
+                    most // 8
+                    if bits
+                    else made[form]
+                    if side == "dst" and form in made
+                    else most // int(o.element.C0) * o.block
+                )
                 at.append(o.at + i * o.row + j * part)
             yield Repeat(min(most, n - j * most), tuple(at))
 
 
 class Unit(NamedTuple):
-    """The repeat stride of an operand: its unit [elements], whether it is fixed at one, that of a repeat alone, and the largest."""
+    """The repeat stride of an operand: its unit [elements], whether it is fixed at one, that of a repeat alone,
+    and the largest."""
 
     size: int
     fixed: bool
@@ -221,7 +253,8 @@ def _unit(call: Call, k: int) -> Unit:
 
 
 def _runs(repeats: list[Repeat], units: list[Unit], most: int) -> Iterator[tuple[list[Repeat], tuple[int, ...] | None]]:
-    """Runs of repeats at one step that the fields hold, with the step of each operand; most: as many as end where another may begin."""
+    """Runs of repeats at one step that the fields hold, with the step of each operand; most: as many as end where
+    another may begin."""
     run: list[Repeat] = []
     steps: tuple[int, ...] | None = None
     for r in repeats:
@@ -247,7 +280,9 @@ def _gathered(call: Call, sizes: tuple[int, int]) -> Made:
     dst, src = call.tensors
     to, begin = (offsets_of(t, sizes) for t in (dst, src))
     if (to[1:] - to[:-1] != 1).any():
-        raise LeafTypeError(f"Gather into {shown(dst.layout)}", "elements side by side, row after row", "gather into rows without gaps")
+        raise LeafTypeError(
+            f"Gather into {shown(dst.layout)}", "elements side by side, row after row", "gather into rows without gaps"
+        )
     size, base = call.elements[1].bits // 8, int(begin.min())
     fields = {"count": to.size, "srcBaseAddr": base * size}
     table = tuple(((begin - base) * size).tolist())
@@ -258,7 +293,8 @@ def _gathered(call: Call, sizes: tuple[int, int]) -> Made:
 
 
 def _require_lawful(made: Made, call: Call, sizes: tuple[int, int], room: int) -> None:
-    """Require that each result is made of its own elements, that each is made once, and that nothing else is written."""
+    """Require that each result is made of its own elements, that each is made once, and that nothing
+    else is written."""
     import numpy as np
 
     rows, columns = np.indices(sizes)
@@ -273,14 +309,21 @@ def _require_lawful(made: Made, call: Call, sizes: tuple[int, int], room: int) -
         parts.append(np.stack([_index(call, k, at, repeat, j, True).ravel() for k, at in enumerate(by_repeats)]))
     found = np.concatenate(parts, 1)
     if wanted.shape != found.shape or (wanted[:, np.lexsort(wanted)] != found[:, np.lexsort(found)]).any():
-        raise Unproven(f"{call.name} of {shown(sizes)}", "each result from its own elements, once", "copy the operands into rows")
+        raise Unproven(
+            f"{call.name} of {shown(sizes)}", "each result from its own elements, once", "copy the operands into rows"
+        )
     if np.unique(offsets[0]).size < offsets[0].size:
-        raise LeafTypeError(f"{call.name} into {shown(call.tensors[0].layout)}", "a place for each element", "give dst strides of its own")
+        raise LeafTypeError(
+            f"{call.name} into {shown(call.tensors[0].layout)}",
+            "a place for each element",
+            "give dst strides of its own",
+        )
     require_apart(call.name, [*call.tensors], [*call.elements], offsets, room)
 
 
 def _index(call: Call, k: int, at: Any, row: Any, j: Any, of_repeat: bool) -> Any:
-    """The place of an operand that goes with element j of a row, or of a repeat: its offset, of bits eight times with the bit."""
+    """The place of an operand that goes with element j of a row, or of a repeat: its offset, of bits eight
+    times with the bit."""
     form, side, c0 = call.special.form, call.special.operands[k], int(call.elements[-1].C0)
     match form, side:
         case "whole", "dst":
