@@ -495,9 +495,9 @@ def test_an_instruction_that_is_left_out_or_moved_is_seen():
     ((1, 2, 4, 4, 8), (512, 256, 64, 16, 1), "blocks of _16"),
     ((1, 2, 4, 4, 16), (512, 256, 128, 32, 1), "blocks of _16"),
     ((1, 2, 4, 4, 16), (512, 256, 64, 16, 2), "blocks of _16"),
-    ((2, 4, 4, 16), (256, 64, 16, 1), "the five modes of NC1HWC0"),
-    ((1, 1, 2, 4, 4, 16), (512, 512, 256, 64, 16, 1), "the five modes of NC1HWC0"),
-    ((1, 2, (2, 2), 4, 16), (512, 256, (64, 128), 16, 1), "the five modes of NC1HWC0"),
+    ((2, 4, 4, 16), (256, 64, 16, 1), "the 5 modes of NC1HWC0"),
+    ((1, 1, 2, 4, 4, 16), (512, 512, 256, 64, 16, 1), "the 5 modes of NC1HWC0"),
+    ((1, 2, (2, 2), 4, 16), (512, 256, (64, 128), 16, 1), "the 5 modes of NC1HWC0"),
 ])  # fmt: skip
 def test_an_image_has_five_modes_and_blocks_of_channels_side_by_side(shape, stride, why):
     src, dst = gm(Layout(shape, stride)), gm(MakeLayoutFmap[half](1, 2, 4, 4), "L1")
@@ -717,9 +717,12 @@ LoadData2DV2        | mStartPosition kStartPosition mStep:255 kStep:255 srcStrid
 LoadData2DMx        | xStartPosition yStartPosition xStep:255 yStep:255 srcStride dstStride
 LoadData3D          | l1H l1W channelSize kExtension mExtension strideW:63 strideH:63 filterW:255 filterH:255 enTranspose:1 fMatrixCtrl:1
 LoadData3DWithStride| padLeft:255 padRight:255 padTop:255 padBottom:255 strideW:63 strideH:63 filterW:255 filterH:255 dstStride
-Fixpipe             | nSize:4095 mSize srcStride dstStride:4294967295 channelSplit:1
+LoadDataWithSparse  | repeatTimes:255 srcStride dstGap index:524287
+Fixpipe             | nSize:4095 mSize srcStride dstStride:4294967295 channelSplit:1 ndNum srcNdStride:512 dstNdStride
 FixpipeC310         | nSize:4095 mSize srcStride dstStride:4294967295 channelSplit:1
-DataCopyCO12Dst     | nSize:4095 mSize srcStride dstStride:4294967295 channelSplit:1 nz2ndEn:1
+FixpipeC310 _WIDE   | ndNum srcNdStride dstNdStride:4294967295
+DataCopyCO12Dst     | nSize:4095 mSize srcStride dstStride:4294967295 channelSplit:1 nz2ndEn:1 srcNdStride:512 dstNdStride
+DataCopyCO12Dst WIDE| ndNum srcNdStride dstNdStride:4294967295
 """
 
 
@@ -766,7 +769,7 @@ def drawn(name, rng, bits):
         }
         more = {"rightPadding": -length % c0} if form == "to UB" and rng.random() < 0.5 else {}
         return {"blockCount": high, "blockLen": length * size, **gaps, **more}, form
-    if name == "LoadData2D":
+    if name in ("LoadData2D", "LoadDataWithSparse"):
         turned = int(bits == 16 and rng.random() < 0.5)
         return {"repeatTimes": rng.randint(1, 3), "srcStride": low(), "dstGap": low(), "ifTranspose": turned}, ""
     if name == "LoadData2DTranspose":
@@ -790,18 +793,18 @@ def drawn(name, rng, bits):
         }, ""
     if name in ("LoadData3D", "LoadData3DWithStride"):
         return drawn_window(name, rng, c0), ""
-    form = {
+    forms = {
         "Fixpipe": ["CFG_ROW_MAJOR", "CFG_NZ"],
-        "FixpipeC310": ["CFG_ROW_MAJOR_UB", "CFG_NZ_WIDE"],
-        "DataCopyCO12Dst": [""],
-    }[name]
+        "FixpipeC310": ["CFG_ROW_MAJOR_UB", "CFG_ROW_MAJOR_WIDE", "CFG_NZ_WIDE"],
+    }
+    form = forms.get(name, ["", "WIDE"])
     m, n, rows_first = rng.randint(1, 5), rng.randint(1, 70), int(name == "DataCopyCO12Dst" and rng.random() < 0.5)
     fields = {"mSize": m, "nSize": n, "srcStride": m + low(), "channelSplit": int(bits == 32 and rng.random() < 0.5)}
-    return {
-        **fields,
-        "dstStride": 200 + low(),
-        **({"nz2ndEn": rows_first} if name == "DataCopyCO12Dst" else {}),
-    }, rng.choice(form)
+    fields |= {"dstStride": 200 + low(), **({"nz2ndEn": rows_first} if name == "DataCopyCO12Dst" else {})}
+    several = (
+        {"ndNum": rng.randint(1, 3), "srcNdStride": low(9), "dstNdStride": 2000 + low()} if rng.random() < 0.5 else {}
+    )
+    return {**fields, **several}, rng.choice(form)
 
 
 def drawn_window(name, rng, c0):

@@ -55,6 +55,7 @@ MATH = {
     "Mins": min,
     "Duplicate": lambda s: s,
     "Cast": lambda a: a,
+    "Copy": lambda a: a,
 }
 
 
@@ -168,7 +169,9 @@ def test_the_fewest_repeats_are_taken():
     assert (
         repeats(MakeLayout[half, RowMajor](2, 1000, ld=1024)) == [(128, 7), (104, 1)] * 2
     )  # as many repeats in fewer instructions
-    assert repeats(MakeLayout[half, RowMajor](300, 16, ld=32)) == [(16, 255), (16, 45)]
+    assert repeats(MakeLayout[half, RowMajor](300, 16, ld=32)) == [(128, 37), (64, 1)]  # a block of each of 8 rows
+    assert repeats(MakeLayout[half, RowMajor](9, 48, ld=64)) == [(128, 3), (16, 3)]
+    assert repeats(MakeLayout[half, RowMajor](24, 40, ld=64)) == [(40, 24)]
     assert (
         repeats(MakeLayout[half, RowMajor](2, 200, ld=16 * 256)) == [(128, 1), (72, 1)] * 2
     )  # steps past the field: row by row
@@ -377,6 +380,9 @@ UNARY(Exp) UNARY(Ln) UNARY(Abs) UNARY(Sqrt) UNARY(Reciprocal) UNARY(Relu)
 SCALAR(Adds) SCALAR(Muls) SCALAR(Maxs) SCALAR(Mins)
 template <class T> void Duplicate(const LocalTensor<T>&, const T&, uint64_t, uint8_t, uint16_t, uint8_t);
 template <class T> void Duplicate(const LocalTensor<T>&, const T&, const int32_t&);
+struct CopyRepeatParams { CopyRepeatParams(uint16_t, uint16_t, uint16_t, uint16_t); };
+template <class T> void Copy(const LocalTensor<T>&, const LocalTensor<T>&, uint64_t, uint8_t, const CopyRepeatParams&);
+template <class T> void Copy(const LocalTensor<T>&, const LocalTensor<T>&, uint64_t[], uint8_t, const CopyRepeatParams&);
 template <class T, class U> void Cast(const LocalTensor<T>&, const LocalTensor<U>&, const RoundMode&, uint64_t, uint8_t, const UnaryRepeatParams&);
 }
 """

@@ -116,10 +116,17 @@ def load_3d(p, c0, form):
 def fixpipe(p, c0, form):
     to_rows = form.startswith("CFG_ROW_MAJOR") or p.get("nz2ndEn")
     block = 1 if form == "CFG_NZ_WIDE" else c0
-    for m, n in itertools.product(range(p["mSize"]), range(p["nSize"])):
+    several = range(p.get("ndNum", 1) if to_rows else 1)
+    for matrix, m, n in itertools.product(several, range(p["mSize"]), range(p["nSize"])):
         width = 8 if p["channelSplit"] else max(16, c0)
         to = m * p["dstStride"] + n if to_rows else n // width * p["dstStride"] * block + m * width + n % width
-        yield to, n // 16 * p["srcStride"] * 16 + m * 16 + n % 16
+        begin = n // 16 * p["srcStride"] * 16 + m * 16 + n % 16
+        if matrix:  # the distance in src in fractals of 1024 bytes; on Ascend950 in 64 bytes
+            to, begin = (
+                to + matrix * p["dstNdStride"],
+                begin + matrix * p["srcNdStride"] * (16 if "WIDE" in form else 256),
+            )
+        yield to, begin
 
 
 MEANING = {
@@ -128,6 +135,7 @@ MEANING = {
     "DataCopy": data_copy,
     "DataCopyPad": data_copy_pad,
     "LoadData2D": load_2d,
+    "LoadDataWithSparse": load_2d,
     "LoadData2DTranspose": load_2d_transpose,
     "LoadData2DV2": load_2d_v2,
     "LoadData2DMx": load_2d_mx,

@@ -2,8 +2,10 @@
 
 from .any_matmul import AnyMatmulBlock
 from .check import Copied, Finding, Product, Report, check
+from .convolution import ConvolutionBlocks
 from .estimate import Estimate, Rates, Span
 from .make_block import block
+from .make_convolution import conv_block
 from .matmul import MatmulBlock, Work
 from .mmad import MmadInstruction, mmad
 from .origins import Term
@@ -14,6 +16,7 @@ __all__ = [
     "AnyMatmulBlock",
     "Assign",
     "Buffer",
+    "ConvolutionBlocks",
     "Copied",
     "Estimate",
     "Finding",
@@ -37,6 +40,7 @@ __all__ = [
     "Work",
     "block",
     "check",
+    "conv_block",
     "mmad",
     "plan",
 ]

@@ -5,6 +5,10 @@ this is done. A statement makes one state of another, whatever numbers are in it
 more turn, and where a turn leads to a state that was there before, so do all that follow. There are few states;
 all are gone through.
 
+Stages are told by names that count around. A statement that names stage `s` of a buffer, and its flag, does so by such
+a name alone: so if all stages of one are turned by as many, each statement does the same to the turned state. States
+that are turned into one another are one, that in which all names are 0.
+
 A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe
 knows of an access is forgotten when the access is made again: so nothing is taken for known that is not.
 
@@ -21,6 +25,9 @@ from typing import Any, NamedTuple
 
 from ...core.errors import RangeError
 from ...core.int_tuple import modes_of
+from ...core.ints import known
+from ...symbolic.conditions import Condition
+from ...symbolic.symint import SymInt, wrap
 from ..transfers.steps import Loop, When, value_at
 from .check import FEW_FRACTALS, Finding
 from .queues import unit_flag
@@ -121,8 +128,8 @@ class Order:
                 if (other.buffer, other.stage) == (access.buffer, access.stage) and (other.writes or access.writes):
                     self._meet(event, other)
         for access in local:
-            for known in (*self.pipes.values(), *self.flags.values()):
-                known.discard(access)
+            for done in (*self.pipes.values(), *self.flags.values()):
+                done.discard(access)
             self.made.add(access)
 
     def _stage(self, name: str, at: int) -> tuple[str, int]:
@@ -184,7 +191,7 @@ class Tiles(NamedTuple):
     depths: Callable[[int], Sequence[Mapping[str, int]]]
 
 
-#: The most states that are gone through: with many stages there are more.
+#: The most states that are gone through.
 MOST_STATES = 1000
 #: More tiles of k than make new states.
 MANY = 1 << 12
@@ -217,6 +224,94 @@ def prove_order(program: Program, kinds: Sequence[Mapping[str, int]], tiles: Til
 _At = tuple[State, tuple[tuple[str, int], ...]]
 
 
+class Rings(NamedTuple):
+    """The stages that are counted around by a name: how many, the buffers that have them, and the first of their flags.
+
+    counts   name -> stages;  buffers  buffer -> name;  flags  (event, first id) -> name
+    """
+
+    counts: Mapping[str, int]
+    buffers: Mapping[str, str]
+    flags: Mapping[tuple[str, int], str]
+
+    @classmethod
+    def of(cls, body: Sequence[Any], every_buffer: Mapping[str, Buffer]) -> Rings:
+        """The rings of statements; none where one of them does not name a stage by its name alone."""
+        statements, nothing = [*walk(body)], cls({}, {}, {})
+        counts = {
+            str(s.variable): next(n for n in range(1, 9) if number(s.value, {str(s.variable): n - 1}) == 0)
+            for s in statements
+            if isinstance(s, Assign) and str(s.variable) in _stages_in(s.value)
+        }
+        ids = [(s.event, s.id) for s in statements if isinstance(s, (SetFlag, WaitFlag))]
+        places = [place for s in statements if isinstance(s, (Move, Multiply)) for place in _places(s)]
+        flags = {(event, number(n, {found: 0, "fillStage": 0})): found for event, n in ids for found in _stages_in(n)}
+        buffers = {buffer: found for buffer, at in places for found in _stages_in(at)}
+        found = cls(counts, buffers, flags)
+        conditions = [
+            s.condition if isinstance(s, When) else s.turns for s in statements if isinstance(s, (When, Loop))
+        ]
+        if (
+            any(map(_stages_in, conditions))
+            or not all(found.has_flag(*x) for x in ids)
+            or not all(found.has_place(every_buffer[b], at) for b, at in places)
+        ):
+            return nothing
+        return found
+
+    def has_flag(self, event: str, n: Any) -> bool:
+        """Whether an id goes around with a name, from a first id on; or belongs to no ring."""
+        if not (names := _stages_in(n)):
+            return self.first(event, int(n)) is None
+        (name,) = names
+        first = number(n, {name: 0, "fillStage": 0})
+        return all(number(n, {name: i, "fillStage": i}) == first + i for i in range(self.counts.get(name, 1)))
+
+    def has_place(self, buffer: Buffer, at: Any) -> bool:
+        """Whether a place goes around with a name, by steps of one stage; or lies in a buffer without stages."""
+        if not (names := _stages_in(at)):
+            return buffer.name not in self.buffers
+        (name,) = names
+        first, *others = (value_at(at, {name: i, "fillStage": i}) for i in range(self.counts.get(name, 1)))
+        step = int(modes_of(buffer.layout.stride)[2])
+        return all(known(other - first) == i * step for i, other in enumerate(others, 1))
+
+    def first(self, event: str, n: int) -> int | None:
+        """The first id of the ring that an id belongs to."""
+        return next((i for (e, i), x in self.flags.items() if e == event and i <= n < i + self.counts.get(x, 0)), None)
+
+    def turned(self, state: State, at: Mapping[str, int]) -> _At:
+        """The state in which the names are 0 that is turned into one in which they have these values."""
+
+        def stage(found: str | None, n: int) -> int:
+            return n if found is None or found not in self.counts else (n - at[found]) % self.counts[found]
+
+        def accesses(xs: Known) -> Known:
+            return frozenset(a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in xs)
+
+        def flag(event: str, n: int) -> int:
+            first = self.first(event, n)
+            return n if first is None else first + stage(self.flags[event, first], n - first)
+
+        flags = tuple(sorted((((e, flag(e, i)), accesses(xs)) for (e, i), xs in state.flags), key=lambda x: x[0]))
+        turned = State(accesses(state.made), tuple(map(accesses, state.pipes)), flags, accesses(state.handed))
+        return turned, tuple((n, 0 if n in self.counts else x) for n, x in at.items())
+
+
+def _places(s: Move | Multiply) -> list[tuple[str, Any]]:
+    """The buffers of an instruction, with the places where it begins in them."""
+    if isinstance(s, Move):
+        return [(s.dst, s.instruction.dst), (s.src, s.instruction.src)]
+    return [(s.dst, s.instruction.dst), (s.a, s.instruction.a), (s.b, s.instruction.b)]
+
+
+def _stages_in(n: Any) -> set[str]:
+    """The names of stages in an expression or a condition; of the stage that is filled next, that of L1."""
+    sides = (wrap(n.a), wrap(n.b)) if isinstance(n, Condition) else (n,)
+    found = {str(s) for x in sides if isinstance(x, SymInt) for s in x.symbols}
+    return {"l1Stage" if s == "fillStage" else s for s in found if s.endswith("Stage")}
+
+
 class _Walk:
     """The statements of a program in three parts: before the loop over blocks, a block, and behind the loop."""
 
@@ -226,6 +321,7 @@ class _Walk:
         self.loop = next(s for s in body if isinstance(s, Loop))
         at = body.index(self.loop)
         self.before, self.after, self.tiles = body[:at], body[at + 1 :], tiles
+        self.rings = Rings.of(self.loop.body, program.buffers)
         (self.inner,) = (s for s in self.loop.body if isinstance(s, Loop))
 
     def _values(self, sizes: Mapping[str, int], stages: Iterable[tuple[str, int]] = ()) -> dict[str, int]:
@@ -237,7 +333,9 @@ class _Walk:
         return {**values, **dict(stages)}
 
     def _at(self, order: Order, values: Mapping[str, int]) -> _At:
-        return order.state, tuple((n, x) for n, x in values.items() if n.endswith("Stage") and n != "fillStage")
+        return self.rings.turned(
+            order.state, {n: x for n, x in values.items() if n.endswith("Stage") and n != "fillStage"}
+        )
 
     def begin(self, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
         """Take what stands before the first block: what is wrong there, and the state."""

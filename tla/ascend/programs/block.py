@@ -97,7 +97,7 @@ class Plan:
         rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, k, n), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
-        return {b.name: b for b in _placed(rows, stages, self.arch)}
+        return {b.name: b for b in placed(rows, stages, self.arch)}
 
     # ------------------------------------------------------------------------------------------------- tiles
 
@@ -171,7 +171,7 @@ class Plan:
 _Row = tuple[str, str, Element, Layout, str]
 
 
-def _placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> Iterator[Buffer]:
+def placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> Iterator[Buffer]:
     """Buffers one behind another in each memory, each as often as it has stages; RangeError where a memory is full."""
     ends: dict[str, int] = {}
     for name, place, element, layout, kind in rows:
@@ -188,7 +188,7 @@ def _placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) ->
             yield made
 
 
-def _once(f: Callable[..., R]) -> Callable[..., R]:
+def once(f: Callable[..., R]) -> Callable[..., R]:
     """f with what it has made before, for as long as the core that holds it is written."""
     made: dict[tuple[Any, ...], R] = {}
 
@@ -206,9 +206,9 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
-        self._load, self._load_l0, self._store = _once(plan.load), _once(plan.load_l0), _once(plan.store)
-        self._load_bias, self._load_bt = _once(plan.load_bias), _once(plan.load_bt)
-        self._mmad = _once(self._made)
+        self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
+        self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
+        self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
         """The statements of all blocks, with the flags that are up before the first, and are waited for

@@ -5,7 +5,7 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ from .origins import POISON, ZERO, Origins, Sum, Term, joined
 from .queues import Queues
 from .statements import Buffer, Move, Multiply, Program
 from .trace import Event, events
+from .values import Values
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -215,7 +216,7 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
     Raises LeafTypeError for names that it has not. Source: ours.
     """
     memories = Memories(program)
-    origins, ledger = Origins(memories), Ledger(memories)
+    origins = Origins(memories)
     made = {r.c if isinstance(r, Product) else r.dst for r in results}
     _require_names(program, results)
     for name, buffer in program.buffers.items():
@@ -224,7 +225,51 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
     for r in results:
         if isinstance(r, Product) and r.adds:
             origins.clear(r.c)
-    found, notes, count = _Findings(), _Findings(), 0
+    found, notes, count = _in_order(program, memories, values, origins.run)
+    elements = sum(_compare(r, origins, program, found) for r in results)
+    for name, buffer in program.buffers.items():
+        if buffer.position == "GM":
+            _stays(name, origins, name in made, found)
+    return Report(tuple(found.all), tuple(notes.all), {"events": count, "elements of results": elements})
+
+
+def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[str, Any]) -> Report:
+    """Check a program on numbers that no operation rounds: what it makes, in every order that its flags allow, and
+    where it reaches.
+
+    tensors   the numbers of tensors in global memory;  wanted  those of its results
+    """
+    import numpy as np
+
+    numbers = Values(program, tensors, exact=True)
+    before = {name: numbers.held[name].copy() for name in numbers.memories.ends}
+    found, notes, count = _in_order(program, numbers.memories, {}, numbers.run)
+    for name, values in wanted.items():
+        have = numbers.get(name)
+        if (wrong := (have != values) & ~(np.isnan(have) & np.isnan(values))).any():
+            coord = tuple(int(x[0]) for x in np.nonzero(wrong))
+            what = f"{name}[{', '.join(map(str, coord))}] is not its sum, nor are {int(wrong.sum()) - 1} more elements"
+            found.add(Finding("value", what))
+        numbers.write(numbers.places(name), np.full(have.shape, np.nan))
+    for name, cells in before.items():
+        changed = ~((numbers.held[name] == cells) | (np.isnan(numbers.held[name]) & np.isnan(cells)))
+        if changed.any():
+            found.add(
+                Finding("outside", f"byte {int(changed.argmax()) * numbers.memories.bits // 8} of {name} is written")
+            )
+    return Report(
+        tuple(found.all),
+        tuple(notes.all),
+        {"events": count, "elements of results": sum(np.size(v) for v in wanted.values())},
+    )
+
+
+def _in_order(
+    program: Program, memories: Memories, values: Mapping[str, int], run: Callable[[Event], None]
+) -> tuple[_Findings, _Findings, int]:
+    """Run the events of a program in an order that its flags allow: the findings and the notes of flags, order and
+    places, and how many."""
+    ledger, found, notes, count = Ledger(memories), _Findings(), _Findings(), 0
     queues = Queues(events(program, values), lambda event: _units(event, memories))
     for begun in queues:
         count += 1
@@ -233,15 +278,11 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
             continue
         for touched in ledger.touch(begun, reach):
             _note(touched, begun.event, found, notes)
-        origins.run(begun.event)
+        run(begun.event)
     for where, troubles in ((found, queues.troubles), (notes, queues.early)):
         for trouble in troubles:
             where.add(Finding("flag", trouble.what, trouble.event))
-    elements = sum(_compare(r, origins, program, found) for r in results)
-    for name, buffer in program.buffers.items():
-        if buffer.position == "GM":
-            _stays(name, origins, name in made, found)
-    return Report(tuple(found.all), tuple(notes.all), {"events": count, "elements of results": elements})
+    return found, notes, count
 
 
 class _Findings:

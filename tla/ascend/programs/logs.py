@@ -304,7 +304,7 @@ def _fixpipe(name: str) -> _Read:
         if name == "DataCopyCO12Dst":
             number, source, target = state.nd if fields.get("nz2ndEn") else (1, 0, 0)
             found |= {"ndNum": number, "srcNdStride": source, "dstNdStride": target, "nz2ndEn": int(fields["nz2ndEn"])}
-            form = "CFG_NZ_WIDE" if state.wide else ""
+            form = "WIDE" if state.wide else ""
         else:
             form = "CFG_ROW_MAJOR" if int(config["format"]) == 1 else "CFG_NZ_WIDE" if state.wide else "CFG_NZ"
             form += "_UB" if ends[0].place == "UB" and int(config["format"]) == 1 else ""

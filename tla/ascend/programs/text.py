@@ -66,24 +66,32 @@ class _Forms:
 
 def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], name: str) -> str:
     """The kernel of a block in AscendC. Raises what MatmulBlock.text raises."""
-    made = programs()
-    held = [b for b in made[0].buffers.values() if b.position == "GM"]
-    require_names((*held, *plan.buffers.values()))
+    cores = len(schedule.table)
+    remarks = [
+        f"{name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, {cores} "
+        "cores.",
+        "Made by tla from the statements that its check looks at.",
+        f"Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {schedule.swizzle}.",
+    ]
+    return of_programs(programs(), name, remarks)
+
+
+def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str]) -> str:
+    """A kernel of the programs of its cores in AscendC, with remarks above it."""
+    buffers = made[0].buffers.values()
+    held, local = ([b for b in buffers if (b.position == "GM") is outside] for outside in (True, False))
+    require_names(buffers)
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
     forms = _Forms()
     shortened = [_shortened(_items(program, forms), forms) for program in made]
     cores = [_Item(forms.number(_Loop(1, tuple(x.form for x in items), ())), _all(items)) for items in shortened]
     return "\n".join(
         [
-            f"// {name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, "
-            f"{len(cores)} cores.",
-            "// Made by tla from the statements that its check looks at.",
-            f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by "
-            f"{schedule.swizzle}.",
+            *(f"// {line}" for line in remarks),
             '#include "kernel_operator.h"',
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
             *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in memories(plan.buffers.values(), dict(plan.arch.sizes))),
+            *(f"    {line}" for line in memories(local, dict(made[0].arch.sizes))),
             "    const int64_t core = AscendC::GetBlockIdx();",
             *(f"    {line}" for line in _of_cores(cores, forms)),
             "}",
@@ -126,7 +134,8 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
 
 def _items(program: Program, forms: _Forms) -> list[_Item]:
     """The statements of a core."""
-    texts = (statement_text(event.statement, program.buffers["C"].element) for event in events(program))
+    adds = program.buffers["C"].element
+    texts = (statement_text(event.statement, adds) for event in events(program))
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 

@@ -36,11 +36,15 @@ def dtype_of(element: Element) -> Any:
 class Values:
     """The memories of a program, each cell with its number: an element's is in its first cell."""
 
-    def __init__(self, program: Program, tensors: Mapping[str, Any]) -> None:
+    def __init__(self, program: Program, tensors: Mapping[str, Any], exact: bool = False) -> None:
         """tensors: by name, the values of tensors in global memory, as numpy arrays of their valid shape;
-        of others NaN."""
+        of others NaN.
+
+        exact   whether accumulators leave as they are, in no type and without a scale
+        """
         import numpy as np
 
+        self.exact = exact
         self.memories = Memories(program)
         self.held = {name: np.full(size, np.nan) for name, size in self.memories.sizes.items()}
         for name, values in tensors.items():
@@ -57,15 +61,16 @@ class Values:
         values, valid = np.asarray(values), tuple(map(int, require_origin("a tensor", buffer.layout)))
         if values.shape != valid:
             raise RangeError(f"{name} of the shape {values.shape}", f"{valid}", "give the whole tensor")
-        if buffer.element.name in _DTYPES:
+        if buffer.element.name in _DTYPES and not self.exact:
             require_numbers(name, values, dtype_of(buffer.element))
-        self.write(self._places(name), values)
+        self.write(self.places(name), values)
 
     def get(self, name: str) -> Any:
         """The numbers of a tensor in global memory; NaN where nothing was written."""
-        return self.read(self._places(name))
+        return self.read(self.places(name))
 
-    def _places(self, name: str) -> Places:
+    def places(self, name: str) -> Places:
+        """The elements of a tensor in global memory."""
         import numpy as np
 
         buffer = self.memories.program.buffers[name]
@@ -100,7 +105,7 @@ class Values:
         values = np.zeros(begin.shape)
         inside = begin != NOWHERE
         values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
-        if buffers[s.src].position == "L0C":
+        if buffers[s.src].position == "L0C" and not self.exact:
             values = self._scaled(s, values)
         target = self.memories.places(s.dst, to, written)
         if adds and buffers[s.dst].position == "GM":

@@ -5,6 +5,8 @@ Source: CATLASS include/catlass/conv/tile.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +81,7 @@ class Conv2d:
 
     def plan(self, src: Side, dst: Side, wide: bool) -> Iterator[TransferInstruction]:
         """One LoadData3D; on Ascend950 into columns of fractals, at the stride of L0A."""
-        _, _, height, width, c0 = src.valid
+        *_, height, width, c0 = src.valid
         points, columns = dst.padded(dst.valid)
         channels = columns // (self.kernel[0] * self.kernel[1] * c0) * c0
         fields = {
@@ -98,8 +100,9 @@ class Conv2d:
         """The source of each valid element of dst, in numpy: (points, columns), and -1 for the border."""
         import numpy as np
 
-        _, blocks, height, width, c0 = src.valid
-        image = src.offsets(src.valid)[0]
+        *_, height, width, c0 = src.valid
+        image = src.offsets(src.valid)[0].reshape(-1, height, width, c0)
+        blocks = len(image)
         left, right, top, bottom = self.padding
         image = np.pad(image, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=-1)
         (kh, kw), (sh, sw), (dh, dw), (ho, wo) = self.kernel, self.stride, self.dilation, self.places((height, width))
@@ -113,17 +116,16 @@ class Conv2d:
 
 
 def image(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-    """An image to L1, a block of channels after another; each line of it is a burst."""
-    batch, blocks, high, wide, c0 = src.valid
+    """An image to L1, a block of channels after another, of one depth after another; each line of it is a burst."""
+    *outer, high, wide, c0 = src.valid
     gaps = {
-        name: gap_of(side.outer(2) // c0 - wide, high, FIELD + 1)
+        name: gap_of(side.outer(len(outer)) // c0 - wide, high, FIELD + 1)
         for name, side in (("srcStride", src), ("dstStride", dst))
     }
     fields = {"blockCount": high, "blockLen": wide, **gaps}
-    for n in range(batch):
-        for c in range(blocks):
-            to, begin = (side.at + n * side.outer(0) + c * side.outer(1) for side in (dst, src))
-            yield TransferInstruction("DataCopy", to, begin, fields, src.element)
+    for coord in itertools.product(*map(range, outer)):
+        to, begin = (side.at + sum(n * side.outer(i) for i, n in enumerate(coord)) for side in (dst, src))
+        yield TransferInstruction("DataCopy", to, begin, fields, src.element)
 
 
 def filters(src: Side, dst: Side) -> Iterator[TransferInstruction]:
@@ -135,34 +137,54 @@ def filters(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     )
 
 
+def filters_of_depths(src: Side, dst: Side) -> Iterator[TransferInstruction]:
+    """Filters of several depths to L1: the output channels of one place of the window are a burst, or those of
+    a block of them."""
+    count, groups, channels, c0 = src.valid
+    whole = groups == 1 or all(side.outer(1) == channels * c0 for side in (src, dst))
+    length, parts = (groups * channels, 1) if whole else (channels, groups)
+    gaps = {
+        name: gap_of(side.outer(0) // c0 - length, count, FIELD + 1)
+        for name, side in (("srcStride", src), ("dstStride", dst))
+    }
+    for i in range(parts):
+        to, begin = (side.at + i * side.outer(1) for side in (dst, src))
+        yield TransferInstruction("DataCopy", to, begin, {"blockCount": count, "blockLen": length, **gaps}, src.element)
+
+
+def _place_step(src: Side) -> Any:
+    """The step from one place of the window to the next, in filters."""
+    return src.outer(2 if len(src.valid) == 5 else 0)
+
+
 def filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L0B, the fractals of one place of the window after another."""
     fields = {"repeatTimes": dst.blocks(1), "srcStride": 1, "dstGap": 0, "ifTranspose": 0}
     for i in range(dst.blocks(0)):
         yield TransferInstruction(
-            "LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(2), fields, src.element
+            "LoadData2D", dst.at + i * dst.outer(0), src.at + i * _place_step(src), fields, src.element
         )
 
 
 def wide_filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L0B as one rectangle of fractals."""
     fields = {"mStartPosition": 0, "kStartPosition": 0, "mStep": dst.blocks(1), "kStep": dst.blocks(0)}
-    fields |= {
-        "srcStride": -(-src.outer(2) // (ROWS * src.valid[4])),
-        "dstStride": dst.outer(0) // (ROWS * src.valid[4]),
-        "ifTranspose": 0,
-    }
+    size = ROWS * src.valid[-1]
+    fields |= {"srcStride": -(-_place_step(src) // size), "dstStride": dst.outer(0) // size, "ifTranspose": 0}
     yield TransferInstruction("LoadData2DV2", dst.at, src.at, fields, src.element)
 
 
 def filters_wanted(src: Side, dst: Side) -> Any:
     """The source of each valid element of L0B: rows (blocks of channels, window, channel), columns output channels."""
-    offsets = src.offsets(src.valid).transpose(0, 1, 2, 4, 3)
-    return offsets.reshape(-1, src.valid[3])[: dst.valid[0], : dst.valid[1]]
+    places, c0 = (3 if len(src.valid) == 5 else 1), src.valid[-1]
+    offsets = src.offsets(src.valid).reshape(*src.valid[:places], -1, c0).swapaxes(-1, -2)
+    return offsets.reshape(-1, offsets.shape[-1])[: dst.valid[0], : dst.valid[1]]
 
 
 def image_wanted(src: Side, dst: Side) -> Any:
     """The source of each valid element of an image: rows of L0C are its points, columns its channels."""
-    batch, blocks, high, wide, c0 = dst.valid
-    offsets = src.offsets((batch * high * wide, blocks * c0))
-    return offsets.reshape(batch, high, wide, blocks, c0).transpose(0, 3, 1, 2, 4)
+    import numpy as np
+
+    *outer, blocks, high, wide, c0 = dst.valid
+    offsets = src.offsets((math.prod(outer) * high * wide, blocks * c0))
+    return np.moveaxis(offsets.reshape(*outer, high, wide, blocks, c0), -2, len(outer))

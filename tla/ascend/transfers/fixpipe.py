@@ -6,7 +6,9 @@ to L1 AscendC `DataCopy` of DataCopyCO12DstParams.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...core.element import Element
@@ -131,12 +133,34 @@ def to_l1(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, fields, dst.element, "", settings)
 
 
+def matrices_to_rows(wide: bool) -> OutPlan:
+    """Accumulators one behind another to as many matrices of rows: in one instruction where the fields hold it, else
+    one by one."""
+    plan_of_one, unit = (wide_to_rows, ROWS) if wide else (to_rows, ROWS * ROWS)
+
+    def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
+        (one,) = plan_of_one(src, dst, settings)
+        assert isinstance(one, TransferInstruction)
+        count, apart, step = dst.valid[2], src.outer(2), dst.outer(2)
+        many = {"ndNum": count, "srcNdStride": apart // unit, "dstNdStride": step}
+        form, told = ("CFG_ROW_MAJOR_WIDE" if wide else one.form), one.settings
+        if one.name == "DataCopyCO12Dst":
+            told = {**told, "Before": f"AscendC::SetFixpipeNz2ndFlag({', '.join(map(str, many.values()))});"}
+        whole = replace(one, parameters={**one.parameters, **many}, form=form, settings=told)
+        if count > 1 and apart % unit == 0 and whole.over_fields(at_most) is None:
+            yield whole
+        else:
+            yield from (replace(one, dst=one.dst + i * step, src=one.src + i * apart) for i in range(count))
+
+    return plan
+
+
 def to_image(wide: bool) -> OutPlan:
     """An accumulator whose rows are the points of an image, line after line of it."""
 
     def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
-        _, _, high, across, _ = dst.valid
-        step = dst.outer(1) // (1 if wide else int(dst.element.C0))
+        *outer, _, high, across, _ = dst.valid
+        step = dst.outer(len(outer)) // (1 if wide else int(dst.element.C0))
         fields = {
             "nSize": src.blocks(1) * ROWS,
             "mSize": across,
@@ -145,9 +169,10 @@ def to_image(wide: bool) -> OutPlan:
             "channelSplit": 0,
         }
         name, form = ("FixpipeC310", "CFG_NZ_WIDE") if wide else ("Fixpipe", "CFG_NZ")
-        for line in range(high):
-            at = src.at + line * across * src.inner(0)
-            yield TransferInstruction(name, dst.at + line * dst.outer(2), at, fields, dst.element, form, settings)
+        for number, (*coord, line) in enumerate(itertools.product(*map(range, outer), range(high))):
+            to = dst.at + sum(n * dst.outer(i) for i, n in enumerate(coord)) + line * dst.outer(len(outer) + 1)
+            at = src.at + number * across * src.inner(0)
+            yield TransferInstruction(name, to, at, fields, dst.element, form, settings)
 
     return plan
 

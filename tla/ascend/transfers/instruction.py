@@ -57,7 +57,8 @@ class TransferInstruction:
     element      the element type of dst, and of src but for Fixpipe
     form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's
                  bursts where it is not 32 bytes, "pairs" where the fields count pairs of elements, told as elements
-                 twice as wide, "bytes of pairs" where the type stays that of 4 bits, "wide" on Ascend950
+                 twice as wide, "bytes of pairs" where the type stays that of 4 bits, "wide" on Ascend950, as a
+                 configuration that ends so
     settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals
                  what stands around the call
 
@@ -145,7 +146,7 @@ class TransferInstruction:
         """The first field that does not hold its value; None where all do. proved: whether a <= b, or None where that
         is not known."""
         kind = KINDS[self.name]
-        limits = {**kind.most, **(kind.wide if self.form in ("wide", "pairs") else {})}
+        limits = {**kind.most, **(kind.wide if self.form == "pairs" or self.form.lower().endswith("wide") else {})}
         for name, value in self.parameters.items():
             most, what = limits.get(name, FIELD), f"{self.name}: {name} = {value}"
             for a, b in ((0, value), (value, most if known(value) is not None or most < _FAR else value)):

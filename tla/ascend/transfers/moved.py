@@ -284,7 +284,8 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
 
     int8 leaves in blocks of 32 columns: two blocks of the accumulator are merged. Ascend950 counts the stride of blocks
     in elements, in its own struct. With dualDstCtl the second half of the rows, or of the columns, goes to the same
-    place of another vector core's buffer: told as a place OTHER_CORE bytes further.
+    place of another vector core's buffer: told as a place OTHER_CORE bytes further. To rows it moves ndNum
+    accumulators, srcNdStride fractals apart; Ascend950 counts rows of 16 there.
     """
     m, n = p["mSize"], p["nSize"]
     src = Layout((m, (ROWS, blocks_of(n, ROWS))), (ROWS, (1, p["srcStride"] * ROWS)), (m, n))
@@ -294,7 +295,15 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
         columns: Any = (n, 1) if halves == 1 else ((n // 2, 2), (1, far))
         return Moved(Layout((rows[0], columns[0]), (rows[1], columns[1]), (m, n)), src)
     if form.startswith("CFG_ROW_MAJOR") or p.get("nz2ndEn"):
-        return Moved(Layout((m, n), (p["dstStride"], 1)), src)
+        dst = Layout((m, n), (p["dstStride"], 1))
+        if equal(count := p.get("ndNum", 1), 1):
+            return Moved(dst, src)
+        apart = p["srcNdStride"] * (ROWS if "WIDE" in form else ROWS * ROWS)
+        to, begin = (
+            Layout((*x.shape, count), (*x.stride, step), (m, n, count))
+            for x, step in ((dst, p["dstNdStride"]), (src, apart))
+        )
+        return Moved(to, begin)
     c0 = C0_BITS // element.bits
     width = 8 if p["channelSplit"] else max(ROWS, c0)
     step = p["dstStride"] * (1 if form == "CFG_NZ_WIDE" else c0)
@@ -304,7 +313,11 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
 _PADS = {f"pad{side}": f"padList[{i}]" for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
 _ND2NZ = MappingProxyType({"ndNum": 4095, "nValue": 2**14, "dstNzC0Stride": 2**14, "dstNzNStride": 2**14})
 _WIDE = MappingProxyType({"dValue": 2**21 - 1, "srcDValue": 2**40 - 1})
-_FIXPIPE = MappingProxyType({"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1, "dualDstCtl": 2})
+_FIXPIPE = MappingProxyType(
+    {"nSize": 4095, "dstStride": 2**32 - 1, "channelSplit": 1, "nz2ndEn": 1, "dualDstCtl": 2, "srcNdStride": 512}
+)
+_WIDE_FIXPIPE = MappingProxyType({"srcNdStride": FIELD, "dstNdStride": 2**32 - 1})
+_MANY = ("ndNum", "srcNdStride", "dstNdStride")
 _LOAD_3D = Kind(
     _load_3d,
     "LoadData3DParamsV2<{type}>",
@@ -335,6 +348,13 @@ KINDS: dict[str, Kind] = {
         unset=("rightPadding",),
     ),
     "LoadData2D": Kind(_load_2d, "LoadData2DParams", "LoadData", {"repeatTimes": 255, "ifTranspose": 1}),
+    "LoadDataWithSparse": Kind(
+        _load_2d,
+        "LoadData2DParams",
+        "LoadDataWithSparse",
+        {"repeatTimes": 255, "ifTranspose": 0, "index": 2**19 - 1},
+        unset=("index",),
+    ),
     "LoadData2DTranspose": Kind(
         _load_2d_transpose, "LoadData2dTransposeParams", "LoadDataWithTranspose", {"repeatTimes": 255}
     ),
@@ -358,7 +378,10 @@ KINDS: dict[str, Kind] = {
         "FixpipeParamsC310<AscendC::CO2Layout::{co2}>",
         "Fixpipe<{type}, {source}, {config}>",
         _FIXPIPE,
-        {"channelSplit": "isChannelSplit"},
+        {"channelSplit": "isChannelSplit", **{name: f"params.{name}" for name in _MANY}},
+        wide=_WIDE_FIXPIPE,
     ),
-    "DataCopyCO12Dst": Kind(_fixpipe, "DataCopyCO12DstParams", most=_FIXPIPE, spelled={"reluEn": "reluPre"}),
+    "DataCopyCO12Dst": Kind(
+        _fixpipe, "DataCopyCO12DstParams", most=_FIXPIPE, spelled={"reluEn": "reluPre"}, unset=_MANY, wide=_WIDE_FIXPIPE
+    ),
 }

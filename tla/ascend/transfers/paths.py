@@ -5,6 +5,7 @@ Source: CATLASS include/catlass/gemm/tile, conv/tile and epilogue/tile.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...core.element import Element
@@ -35,22 +36,74 @@ class Path(NamedTuple):
 
     src: str
     dst: str
-    src_tag: Tag
-    dst_tag: Tag
+    src_tag: Any
+    dst_tag: Any
     plan: Any
     bits: tuple[int, ...] = (4, 8, 16, 32)
     archs: tuple[str, ...] = _A2
     wanted: Any = None
 
 
-class _Several:
-    """The tag of rows that come from several matrices: rows in two modes, columns side by side."""
+class Form(NamedTuple):
+    """A kind of layout that has no tag.
+
+    name   for people;  why_not   the reason that a layout, of elements of a type, is none; None if it is
+    """
+
+    name: str
+    why_not: Callable[[Layout, Element], str | None]
 
     def __str__(self) -> str:
-        return "rows of several matrices"
+        return self.name
 
 
-SEVERAL: Any = _Several()
+def _why_no_rows(layout: Layout, _element: Element) -> str | None:
+    """The reason that a layout is no rows of several matrices; None if it is."""
+    shape, stride = (modes_of(x) for x in (layout.shape, layout.stride))
+    if len(shape) != 2 or len(modes_of(shape[0])) != 2 or depth(layout.shape) != 2 or isinstance(shape[1], tuple):
+        return "its rows are not in two modes, or its columns are"
+    if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
+        return "its rows are in two modes of sizes that are not known"
+    return None if equal(stride[1], 1) else "its columns do not lie side by side"
+
+
+def _several_of(tag: Tag) -> Form:
+    """Matrices of a tag, one behind another: a third mode, of sizes that are known."""
+
+    def why_not(layout: Layout, element: Element) -> str | None:
+        if rank(layout.shape) != 3 or isinstance(layout.shape[2], tuple):
+            return "it has no third mode"
+        if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
+            return "its sizes are not known"
+        valid = None if layout.origin_shape is None else layout.origin_shape[:2]
+        why = Is(tag)[element].why_not(Layout(layout.shape[:2], layout.stride[:2], valid))
+        return why.what if why else None
+
+    return Form(f"several {tag}", why_not)
+
+
+def _image(tag: Tag) -> Form:
+    """Parts of an image, or of filters: blocks of C0 channels side by side, in steps that may have gaps."""
+
+    def why_not(layout: Layout, element: Element) -> str | None:
+        modes = len(tag.blocks)
+        if rank(layout.shape) != modes or depth(layout.shape) != 1:
+            return f"it has not the {modes} modes of {tag}"
+        found = (layout.shape[-1], layout.stride[-1], layout.stride[-2])
+        return (
+            None
+            if all(map(equal, found, (element.C0, 1, element.C0)))
+            else f"its channels are no blocks of {element.C0}"
+        )
+
+    return Form(str(tag), why_not)
+
+
+#: Rows that come from several matrices: rows in two modes, columns side by side.
+SEVERAL: Any = Form("rows of several matrices", _why_no_rows)
+ACCUMULATORS, MATRICES = (_several_of(tag) for tag in (tags.L0C, tags.RowMajor))
+#: The tags whose layouts may have gaps.
+IMAGES = {tag: _image(tag) for tag in (tags.NC1HWC0, tags.NDC1HWC0, tags.CI1KHKWCOCI0, tags.KDC1KHKWN1N0C0)}
 
 PATHS = (
     Path("GM", "L1", tags.RowMajor, tags.zN, cube.nd_to_nz(0)),
@@ -75,6 +128,7 @@ PATHS = (
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.to_rows, (8, 16, 32)),
     Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.to_blocks, (8, 16, 32)),
     Path("L0C", "L1", tags.L0C, tags.zN, fixpipe.to_l1, (8, 16)),
+    Path("L0C", "GM", ACCUMULATORS, MATRICES, fixpipe.matrices_to_rows(wide=False), (8, 16, 32)),
     # Ascend950
     Path("GM", "L1", tags.RowMajor, tags.zN, cube.wide_nd_to_nz(0), archs=_950),
     Path("GM", "L1", tags.ColumnMajor, tags.nZ, cube.wide_nd_to_nz(1), archs=_950),
@@ -90,6 +144,7 @@ PATHS = (
     Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals_v2(0, transposes=True), archs=_950),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.wide_to_rows, (8, 16, 32), _950),
     Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.wide_to_blocks, (16, 32), _950),
+    Path("L0C", "GM", ACCUMULATORS, MATRICES, fixpipe.matrices_to_rows(wide=True), (8, 16, 32), _950),
     Path("L0C", "UB", tags.L0C, tags.RowMajor, fixpipe.to_unified_buffer, (8, 16, 32), _950),
     Path("UB", "L1", tags.RowMajor, tags.zN, vectors.rows_to_blocks, (8, 16, 32), _950),
     Path("UB", "L1", tags.zN, tags.zN, vectors.blocks_to_blocks, (8, 16, 32), _950),
@@ -111,17 +166,26 @@ PATHS = (
     Path("L1", "FixBuf", tags.VectorLayout, tags.VectorLayout, vectors.vector(64), (32, 64), _950),
     # convolutions
     Path("GM", "L1", tags.NC1HWC0, tags.NC1HWC0, conv.image, archs=_ALL),
+    Path("GM", "L1", tags.NDC1HWC0, tags.NDC1HWC0, conv.image, archs=_ALL),
     Path("GM", "L1", tags.CI1KHKWCOCI0, tags.CI1KHKWCOCI0, conv.filters, archs=_ALL),
+    Path("GM", "L1", tags.KDC1KHKWN1N0C0, tags.KDC1KHKWN1N0C0, conv.filters_of_depths, archs=_ALL),
     Path("L1", "L0B", tags.CI1KHKWCOCI0, tags.nZ, conv.filters_to_l0b, wanted=conv.filters_wanted),
     Path("L1", "L0B", tags.CI1KHKWCOCI0, tags.nZ, conv.wide_filters_to_l0b, archs=_950, wanted=conv.filters_wanted),
-    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image(wide=False), (16,), wanted=conv.image_wanted),
-    Path("L0C", "GM", tags.L0C, tags.NC1HWC0, fixpipe.to_image(wide=True), (16,), _950, conv.image_wanted),
+    Path("L1", "L0B", tags.KDC1KHKWN1N0C0, tags.nZ, conv.filters_to_l0b, wanted=conv.filters_wanted),
+    Path("L1", "L0B", tags.KDC1KHKWN1N0C0, tags.nZ, conv.wide_filters_to_l0b, archs=_950, wanted=conv.filters_wanted),
+    *(
+        Path("L0C", "GM", tags.L0C, tag, fixpipe.to_image(wide), (16,), archs, conv.image_wanted)
+        for tag in (tags.NC1HWC0, tags.NDC1HWC0)
+        for wide, archs in ((False, _A2), (True, _950))
+    ),
 )
 
 #: Windows of an image, which `transfer(..., conv=Conv2d(...))` moves.
 WINDOWS = (
     Path("L1", "L0A", tags.NC1HWC0, tags.zZ, None, (8, 16, 32)),
     Path("L1", "L0A", tags.NC1HWC0, tags.zN, None, (8, 16, 32), _950),
+    Path("L1", "L0A", tags.NDC1HWC0, tags.zZ, None, (8, 16, 32)),
+    Path("L1", "L0A", tags.NDC1HWC0, tags.zN, None, (8, 16, 32), _950),
 )
 
 
@@ -199,7 +263,7 @@ def tags_at(position: object, arch: object = AtlasA2) -> tuple[Tag, ...]:
             tag
             for p in paths
             for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag))
-            if place == position and tag is not SEVERAL
+            if place == position and isinstance(tag, Tag)
         )
     )
 
@@ -226,33 +290,11 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
     """The reason that a layout has not the tag; None if it has."""
     if not isinstance(layout, Layout):
         return "it has no one shape and stride"
-    if tag is SEVERAL:
-        return _why_no_rows(layout)
-    if tag in (tags.NC1HWC0, tags.CI1KHKWCOCI0):
-        return _why_no_image(tag, layout, element)
+    form = tag if isinstance(tag, Form) else IMAGES.get(tag)
+    if form:
+        return form.why_not(layout, element)
     why = Is(tag)[element].why_not(layout)
     return why.what if why else None
-
-
-def _why_no_rows(layout: Layout) -> str | None:
-    """The reason that a layout is no rows of several matrices; None if it is."""
-    shape, stride = (modes_of(x) for x in (layout.shape, layout.stride))
-    if len(shape) != 2 or len(modes_of(shape[0])) != 2 or depth(layout.shape) != 2 or isinstance(shape[1], tuple):
-        return "its rows are not in two modes, or its columns are"
-    if any(known(n) is None for n in (*leaves(layout.shape), *leaves(layout.stride))):
-        return "its rows are in two modes of sizes that are not known"
-    return None if equal(stride[1], 1) else "its columns do not lie side by side"
-
-
-def _why_no_image(tag: Tag, layout: Layout, element: Element) -> str | None:
-    """The reason that a layout is no part of an image, or of filters: blocks of C0 channels side by side, in steps that
-    may have gaps."""
-    if rank(layout.shape) != 5 or depth(layout.shape) != 1:
-        return f"it has not the five modes of {tag}"
-    found = (layout.shape[4], layout.stride[4], layout.stride[3])
-    return (
-        None if all(map(equal, found, (element.C0, 1, element.C0))) else f"its channels are no blocks of {element.C0}"
-    )
 
 
 def _tag_pairs(paths: list[Path], element: Element) -> str:

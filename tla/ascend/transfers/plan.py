@@ -37,6 +37,7 @@ from .open_proof import require_lawful_for_all
 from .paths import BY_SOURCE, Path, path_of
 from .proof import aligned_to, require_lawful, require_place
 from .side import Side, side_of
+from .sparse import to_l0b
 from .steps import Loop, Step, steps_at, text_of, value_at
 from .vectors import rows
 
@@ -100,6 +101,7 @@ def transfer(
     tag: Tag | None = None,
     pad: bool = False,
     split: str = "NO_SPLIT",
+    index: Tensor | None = None,
 ) -> Transfer:
     """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
 
@@ -118,6 +120,8 @@ def transfer(
     pad           from GM into UB, whether what is left of each row's last 32 bytes becomes 0
     split         from L0C to UB, on Ascend950: SPLIT_M or SPLIT_N moves half of the rows, or columns, to each of two
                   vector cores; dst is the tile of one, at the same place in both
+    index         from L1 to L0B, of a 4:2 sparse matrix, the bytes that say which elements are stored:
+                  MakeLayout[int32, nZ](k / 8, n)
     Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
     Raises        LeafTypeError for positions, tags or types that no instruction joins, and for options that the way has
                   not; RangeError for what does not fit a field, a buffer or its alignment; Unproven for conditions on
@@ -141,7 +145,9 @@ def transfer(
     ends = _position("transfer", src), _position("transfer", dst)
     if conv is not None and not isinstance(conv, Conv2d):
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
-    _require_options(ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split})
+    _require_options(
+        ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split, "index": index}
+    )
     total = _accumulator(src, accumulator) if ends[0] == "L0C" else None
     width = _element(src, dst, element, total)
     path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
@@ -151,10 +157,10 @@ def transfer(
     for place, side in zip(ends, (a, b)):
         require_place(place, side, arch)
     if split != "NO_SPLIT":
-        instruction, (written, read) = to_both(split, a, b, settings_of(width, total or width, quant, relu, True), arch)
-        both = Transfer([instruction])
-        both.beyond, both.reads_beyond = written, read
-        return both
+        instruction, behind = to_both(split, a, b, settings_of(width, total or width, quant, relu, True), arch)
+        return _proved((instruction,), behind)
+    if index is not None:
+        return _proved(*to_l0b(a, b, index, arch))
     if (conv or path.wanted) and (a.symbols or b.symbols):
         raise Unproven(
             f"a transfer of {src!r} to {dst!r}",
@@ -183,15 +189,20 @@ def transfer(
             reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix
         )
     if a.symbols or b.symbols:
-        made.beyond, made.reads_beyond = require_lawful_for_all(made, ends, a, b, arch)
-        return made
+        return _proved(made, require_lawful_for_all(made, ends, a, b, arch))
     try:
-        made.beyond, made.reads_beyond = require_lawful(made, ends, a, b, arch, wanted)
+        return _proved(made, require_lawful(made, ends, a, b, arch, wanted))
     except Unproven as error:
         raise Unproven(
             error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix
         ) from None
-    return made
+
+
+def _proved(made: Iterable[Step], behind: tuple[Any, Any]) -> Transfer:
+    """A transfer with the bytes that are written and read behind its tiles."""
+    found = Transfer(made)
+    found.beyond, found.reads_beyond = behind
+    return found
 
 
 def unproved(src: Tensor, dst: Tensor, arch: Architecture, element: Element, **options: Any) -> Iterable[Step]:
@@ -217,6 +228,7 @@ _OPTIONS: dict[str, tuple[Any, Callable[[tuple[str, str]], bool], str]] = {
     "relu": (False, lambda ends: ends[0] == "L0C", "out of L0C"),
     "pad": (False, lambda ends: ends == ("GM", "UB"), "from GM to UB"),
     "split": ("NO_SPLIT", lambda ends: ends == ("L0C", "UB"), "from L0C to UB"),
+    "index": (None, lambda ends: ends == ("L1", "L0B"), "from L1 to L0B"),
 }
 
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
-from ...core.layout import Layout
+from ...core.layout import Layout, require_origin
 from ...core.values import rounded
+from ..architecture import AtlasA2, as_architecture
 from ..element import CPP_NAMES
 from .banks import Banks, counted
+from .forms import SPECIAL, arguments_of, blocks_of_repeat, operand_of, repeat_of, result_of, unit_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -57,6 +59,7 @@ OPERATIONS: Mapping[str, Operation] = {
     },
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
+    "Copy": Operation(1, False, _ALL, "positive"),
 }
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
@@ -74,11 +77,16 @@ CASTS: Mapping[tuple[str, str], str] = {
 class VectorInstruction:
     """One vector instruction on tensors of the unified buffer.
 
-    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs,
-                 Mins, Duplicate, Cast
+    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate,
+                 Cast, Copy; WholeReduceSum, BlockReduceSum and the like; PairReduceSum, Brcb, Compare, Select, Gather
     places       where dst and the sources begin [elements of each]
-    parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes]
-    elements     the types of dst and the sources;  scalar  the number that it takes, or None
+    parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes; of a result of
+                 WholeReduce elements, of BlockReduce 8 elements, of PairReduce 128 bytes]; of Gather
+                 count and srcBaseAddr
+    elements     the types of dst and the sources; scalar the number that it takes, or None; mode of Compare: LT, GT,
+                 EQ, LE, GE, NE
+    table        of Gather, how many bytes behind the beginning of src each element lies: what the kernel
+                 has in srcOffset
 
     >>> from tla.ascend import VectorInstruction, half
     >>> p = {"mask": 100, "repeatTimes": 3, "dstBlkStride": 1, "srcBlkStride": 1, "dstRepStride": 8, "srcRepStride": 16}
@@ -96,24 +104,29 @@ class VectorInstruction:
     parameters: Mapping[str, int]
     elements: tuple[Element, ...]
     scalar: float | None = None
+    mode: str = ""
+    table: tuple[int, ...] = ()
 
     @property
     def _sides(self) -> tuple[str, ...]:
         """The operands as fields call them."""
+        if self.name in SPECIAL:
+            return SPECIAL[self.name].operands
         sources = len(self.elements) - 1
         return ("dst", *(("src0", "src1") if sources == 2 else ("src",) * sources))
 
     @property
     def operands(self) -> tuple[Layout, ...]:
-        """The layout of each operand, from its place on: element j of repeat r, as many of each repeat as
-        the mask has."""
-        p, most = self.parameters, REPEAT // max(e.bits for e in self.elements)
-        found = []
-        for side, e in zip(self._sides, self.elements):
-            c0 = int(e.C0)
-            steps = (1, p[f"{side}BlkStride"] * c0), p[f"{side}RepStride"] * c0
-            found.append(Layout(((c0, most // c0), p["repeatTimes"]), steps, (p["mask"], p["repeatTimes"])))
-        return tuple(found)
+        """The layout of each operand, from its place on: element j of repeat r, as many of each repeat as the mask has,
+        or as it makes.
+
+        Of Gather that of dst for both: its source has a table.
+        """
+        p, sides = self.parameters, zip(self._sides, self.elements)
+        if self.name in SPECIAL:
+            return tuple(operand_of(SPECIAL[self.name], side, p, e, repeat_of(self.elements)) for side, e in sides)
+        most = REPEAT // max(e.bits for e in self.elements)
+        return tuple(blocks_of_repeat(side, p, e, most) for side, e in sides)
 
     def require_fields(self) -> None:
         """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides
@@ -123,13 +136,21 @@ class VectorInstruction:
 
     def over_fields(self) -> Reason | None:
         """The first thing that the hardware does not take; None if there is none."""
-        p, most = self.parameters, REPEAT // max(e.bits for e in self.elements)
+        p, special = self.parameters, SPECIAL.get(self.name)
+        most = repeat_of(self.elements) if special else REPEAT // max(e.bits for e in self.elements)
         for side, e, at in zip(self._sides, self.elements, self.places):
-            if at % int(e.C0):
+            unit = unit_of(special, side, e) if special else int(e.C0)
+            if at % unit:
                 what = f"{self.name}: {side} at element {at}, byte {at * e.bits // 8}"
-                return Reason(what, "a multiple of 32 bytes", f"begin it at {at // int(e.C0) * int(e.C0)}")
-        wide = 2**8 - 1 if len(self.elements) == 3 else 2**16 - 1
-        limits = {"mask": (1, most), "repeatTimes": (0, MOST_REPEATS)}
+                return Reason(what, f"a multiple of {unit * e.bits // 8} bytes", f"begin it at {at // unit * unit}")
+        wide = 2**8 - 1 if special or len(self.elements) == 3 else 2**16 - 1
+        limits = {
+            "mask": (1, most),
+            "repeatTimes": (0, MOST_REPEATS),
+            "count": (1, 2**32 - 1),
+            "srcBaseAddr": (0, 2**32 - 1),
+        }
+        limits |= {n: (0, 2**16 - 1) for n in p if self.name in ("Copy", "Brcb") and n.endswith("Stride")}
         limits |= {n: (0, wide if n.endswith("BlkStride") else 255) for n in p if n not in limits}
         for field, value in p.items():
             low, high = limits[field]
@@ -142,14 +163,21 @@ class VectorInstruction:
     def offsets(self) -> tuple[Any, ...]:
         """The offsets of the elements that are computed, in numpy: of dst and of each source, from the
         beginning of each."""
+        return tuple(x.ravel() for x in self.by_repeats())
+
+    def by_repeats(self) -> list[Any]:
+        """The offsets of the elements of each operand: a row for each repeat."""
         import numpy as np
 
-        mask, repeats = self.parameters["mask"], self.parameters["repeatTimes"]
-        grid = np.arange(mask)[:, None], np.arange(repeats)[None, :]
         found = []
         for layout, at in zip(self.operands, self.places):
-            found.append(np.add(at, np.broadcast_to(layout(*grid), (mask, repeats))).T.ravel())  # repeat after repeat
-        return tuple(found)
+            count, repeats = map(int, require_origin("an operand", layout))
+            grid = np.arange(count)[:, None], np.arange(repeats)[None, :]
+            found.append(np.add(at, np.broadcast_to(layout(*grid), (count, repeats))).T)
+        if self.table:
+            size = self.elements[1].bits // 8
+            found[1] = self.places[1] + np.array([self.table]) // size + self.parameters["srcBaseAddr"] // size
+        return found
 
     def execute(self, *buffers: npt.NDArray[Any]) -> None:
         """Compute on numpy: buffers are flat arrays of dst and of the sources.
@@ -172,6 +200,12 @@ class VectorInstruction:
                 f"{len(self.elements)}: dst, and the sources",
                 "give each operand's",
             )
+        if self.name in SPECIAL:
+            target, *source = self.by_repeats()
+            read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
+            made = result_of(SPECIAL[self.name], read, self.parameters, int(self.elements[-1].C0), self.mode)
+            buffers[0][target] = made
+            return
         operation = OPERATIONS[self.name]
         to, *begin = self.offsets()
         values: list[Any] = [buffer[at] for buffer, at in zip(buffers[1:], begin)]
@@ -180,41 +214,49 @@ class VectorInstruction:
         function: Callable[..., Any] = getattr(np, operation.compute)
         buffers[0][to] = _stored(function(*values), buffers[0].dtype)
 
-    def banks(self, *addresses: int) -> Banks:
-        """The cycles that its accesses take of the banks of the unified buffer; addresses: of dst and the sources
-        [bytes], by default 0.
+    def banks(self, *addresses: int, arch: Any = AtlasA2) -> Banks:
+        """The cycles that its accesses take of the banks of the unified buffer.
+
+        addresses   of dst and the sources [bytes], by default 0;  arch   AtlasA2, AtlasA3, Ascend950, or a name
 
         >>> from tla.ascend import VectorInstruction, float32
         >>> p = {"mask": 64, "repeatTimes": 1, "dstBlkStride": 1, "srcBlkStride": 16, "dstRepStride": 8, "srcRepStride": 8}
         >>> VectorInstruction("Exp", (0, 0), p, (float32, float32)).banks(0, 65536).cycles
         8
 
-        Raises LeafTypeError for another number of addresses. Source: AscendC, avoiding bank conflicts in
-        the unified buffer.
+        Raises LeafTypeError for another number of addresses, and of Gather, of which no manual says how many
+        elements a cycle reads.
+        Source: AscendC, avoiding bank conflicts in the unified buffer.
         """
+        if self.table:
+            raise LeafTypeError(
+                "the banks of a Gather",
+                "an instruction of blocks: no manual says what a cycle reads",
+                "count its repeats",
+            )
         if addresses and len(addresses) != len(self.elements):
             raise LeafTypeError(
                 f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand"
             )
         given = addresses or (0,) * len(self.elements)
         blocks = [self._blocks(k, address) for k, address in enumerate(given)]
-        return counted(blocks[0], blocks[1:])
+        return counted(blocks[0], blocks[1:], as_architecture(arch))
 
     def _blocks(self, k: int, address: int) -> Any:
         """The number of each block of 32 bytes that an operand touches, a row for each repeat."""
-        import numpy as np
-
-        layout, element, p = self.operands[k], self.elements[k], self.parameters
-        count = -(-p["mask"] // int(element.C0))
-        grid = np.arange(count)[None, :] * int(element.C0), np.arange(p["repeatTimes"])[:, None]
-        at = np.add(self.places[k], np.broadcast_to(layout(*grid), (p["repeatTimes"], count)))
-        return (at * element.bits // 8 + address) // 32
+        return (self.by_repeats()[k] * self.elements[k].bits // 8 + address) // 32
 
     @property
     def text(self) -> str:
         """The call in AscendC, on tensors named dst, and src, or src0 and src1."""
-        p, operation = self.parameters, OPERATIONS[self.name]
+        p = self.parameters
         operands = [f"{name}[{at}]" for name, at in zip(self._sides, self.places)]
+        if self.name in SPECIAL:
+            return (
+                f"AscendC::{self.name}({', '.join(operands)}, "
+                f"{arguments_of(self.name, SPECIAL[self.name], p, self.mode)});"
+            )
+        operation = OPERATIONS[self.name]
         if operation.scalar:
             operands.append(f"static_cast<{CPP_NAMES[self.elements[0].name]}>({self.scalar})")
         if self.name == "Cast":

@@ -12,42 +12,44 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
-from ...core.int_tuple import leaves, modes_of, rank, shown
+from ...core.int_tuple import shown
 from ...core.ints import known
-from ...core.leaf_arithmetic import plus
 from ...core.values import require_numbers
 from ...tensors.tensor import Tensor
 from ..architecture import AtlasA2, as_architecture, position_of
 from ..element import as_element, element_of
 from ..programs.values import dtype_of
+from .forms import SPECIAL
 from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
-
-
-class Operand(NamedTuple):
-    """An operand of a vector computation: where it begins, the steps from row to row and from block to block
-    [elements]."""
-
-    tensor: Tensor
-    element: Element
-    at: int
-    row: int
-    block: int
+from .operands import Operand, offsets_of, operand, require_apart
+from .special import planned
 
 
 def vector(
-    name: str, dst: Tensor, *srcs: Tensor, scalar: float | None = None, element: Any = None, arch: Any = AtlasA2
+    name: str,
+    dst: Tensor,
+    *srcs: Tensor,
+    scalar: float | None = None,
+    mode: str = "",
+    element: Any = None,
+    arch: Any = AtlasA2,
 ) -> tuple[VectorInstruction, ...]:
     """The vector instructions that compute the valid elements of `dst` from those of the sources, each from
     the same coordinates.
 
-    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu and
-                Cast of one; Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar
+    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu,
+                Cast and Copy of one; Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar. Of a matrix of
+                m rows WholeReduceSum, ...Max and ...Min give a vector of m; BlockReduceSum, ...Max and ...Min one for
+                each 32 bytes, PairReduceSum one for each two elements of a row; Brcb gives a row of 32 bytes for each
+                element of a vector. Compare gives bytes, a bit for each element, and Select takes such as its first
+                source. Gather moves elements of any layout into one row
     dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A
                 source may have strides 0. Those without buffers are taken to lie apart
+    mode        of Compare: LT, GT, EQ, LE, GE or NE
     element     their type where no buffer tells it; of Cast (dst, src)
     arch        AtlasA2 or AtlasA3
     Returns     VectorInstruction, one after another
@@ -69,12 +71,18 @@ def vector(
     arch = as_architecture(arch)
     if "AtlasA" not in arch.name:
         raise LeafTypeError(f"vector instructions with repeats on {arch}", "AtlasA2 or AtlasA3", "leave out arch=")
+    if isinstance(name, str) and name in SPECIAL:
+        if scalar is not None:
+            raise LeafTypeError(f"{name} with a scalar", "tensors alone", "leave out scalar=")
+        return planned(name, (dst, *srcs), mode, element, arch.sizes["UB"])
+    if mode:
+        raise LeafTypeError(f"{name} with mode={mode!r:.40}", "mode= of Compare only", "leave out mode=")
     _require_operation(name, len(srcs), scalar)
     elements = _elements(name, (dst, *srcs), element)
     if scalar is not None:
         _require_scalar(name, scalar, elements[0])
     sizes = _sizes(name, (dst, *srcs))
-    operands = [_operand(name, t, e) for t, e in zip((dst, *srcs), elements)]
+    operands = [operand(name, t, e) for t, e in zip((dst, *srcs), elements)]
     if 0 in sizes:
         return ()
     made = _best(name, operands, sizes, scalar)
@@ -150,37 +158,6 @@ def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
     return (1, *shapes[0]) if len(shapes[0]) == 1 else shapes[0]  # type: ignore[return-value]
 
 
-def _operand(name: str, t: Tensor, e: Element) -> Operand:
-    """The steps of an operand; LeafTypeError where its columns lie in no blocks of 32 bytes."""
-    c0, steps = int(e.C0), [_steps(*mode) for mode in zip(modes_of(t.layout.shape), modes_of(t.layout.stride))]
-    rows, columns = steps if len(steps) == 2 else ([(1, 0)], steps[0])
-    plain = len(columns) == 1 and (columns[0][1] == 1 or columns[0][0] == 1)
-    blocked = len(columns) == 2 and columns[0] == (c0, 1)
-    if len(rows) != 1 or not (plain or blocked):
-        what = f"{name} of {shown(t.layout)}, elements of {e.bits} bits"
-        raise LeafTypeError(what, f"rows of columns side by side, or in blocks of {c0}", "copy it into rows first")
-    at = int(plus(t.offset, t.layout(t.coord)))
-    start = int(t.coord[-1]) if blocked else 0
-    if start % c0:
-        raise RangeError(
-            f"{name} of a tile that begins at column {start}",
-            f"a multiple of {c0}",
-            f"begin it at column {start // c0 * c0}",
-        )
-    return Operand(t, e, at, rows[0][1], c0 if plain else columns[1][1])
-
-
-def _steps(shape: Any, stride: Any) -> list[tuple[int, int]]:
-    """The extents of a mode with their strides, those that go on where the one before ends merged."""
-    found: list[tuple[int, int]] = []
-    for n, step in zip(map(int, leaves(shape)), map(int, leaves(stride))):
-        if found and step == found[-1][0] * found[-1][1]:
-            found[-1] = found[-1][0] * n, found[-1][1]
-        elif n > 1:
-            found.append((n, step))
-    return found or [(1, 0)]
-
-
 # -------------------------------------------------------------------------------------------------------------- ways
 
 Made = tuple[VectorInstruction, ...]
@@ -212,6 +189,8 @@ def _ways(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: fl
     repeat, block = REPEAT // max(o.element.bits for o in operands), max(int(o.element.C0) for o in operands)
     for width, rows in itertools.product((repeat, block), (MOST_REPEATS, 1)):
         yield tuple(_by_columns(name, operands, sizes, scalar, width, rows))
+    if len({o.element.bits for o in operands}) == 1:
+        yield from (tuple(_by_blocks(name, operands, sizes, scalar, along)) for along in (False, True))
 
 
 def _by_rows(
@@ -236,6 +215,27 @@ def _by_columns(
     for column, first in itertools.product(range(0, n, width), range(0, m, rows)):
         count = min(rows, m - first)
         yield _made(name, operands, (first, column), min(width, n - column), count, [o.row for o in operands], scalar)
+
+
+def _by_blocks(
+    name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, along_rows: bool
+) -> Iterator[VectorInstruction]:
+    """A block of each of 8 rows in a repeat, block after block, or 8 rows after 8 rows; what is left of the
+    columns row by row."""
+    (m, n), c0 = sizes, int(operands[0].element.C0)
+    turned = [o._replace(row=o.block, block=o.row) for o in operands]  # rows and blocks change places
+    if along_rows:
+        for block, first in itertools.product(range(n // c0), range(0, m // 8, MOST_REPEATS)):
+            count = min(MOST_REPEATS, m // 8 - first)
+            yield _made(name, turned, (block, first * 8 * c0), 8 * c0, count, [8 * o.block for o in turned], scalar)
+    for row, first in itertools.product(range(m // 8 * 8 if along_rows else 0, m, 8), range(0, n // c0, MOST_REPEATS)):
+        count, high = min(MOST_REPEATS, n // c0 - first), min(8, m - row)
+        yield _made(name, turned, (first, row * c0), high * c0, count, [o.row for o in turned], scalar)
+    if rest := n % c0:
+        for row in range(0, m, MOST_REPEATS):
+            yield _made(
+                name, operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), [o.row for o in operands], scalar
+            )
 
 
 def _part(o: Operand, count: int) -> int:
@@ -287,7 +287,7 @@ def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int],
     import numpy as np
 
     found = [np.concatenate(parts) for parts in zip(*(i.offsets() for i in made))]
-    wanted = [_offsets(o, sizes) for o in operands]
+    wanted = [offsets_of(o.tensor, sizes) for o in operands]
     by_place, order = np.argsort(found[0], kind="stable"), np.argsort(wanted[0], kind="stable")
     if np.unique(wanted[0]).size < wanted[0].size:
         layout = operands[0].tensor.layout
@@ -301,21 +301,4 @@ def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int],
                 "each element from its own coordinates, once",
                 "copy the operands into rows",
             )
-    for o, at in zip(operands, wanted):
-        end = (int(at.max()) + 1) * o.element.bits // 8
-        if int(at.min()) < 0 or end > room:
-            raise RangeError(f"{made[0].name} up to byte {end} of UB", f"at most {room}", "take a smaller tile")
-    for o, at in zip(operands[1:], wanted[1:]):
-        same = o.tensor.data is not None and o.tensor.data is operands[0].tensor.data
-        if same and np.intersect1d(at, wanted[0]).size and (at != wanted[0]).any():
-            what = f"{made[0].name} of a source that dst overlaps in part"
-            raise Unproven(what, "the same elements, or none in common", "compute into another buffer")
-
-
-def _offsets(o: Operand, sizes: tuple[int, int]) -> Any:
-    """The offsets of the elements that are computed, row after row."""
-    import numpy as np
-
-    t, extents = o.tensor, sizes if rank(o.tensor.layout.shape) == 2 else sizes[1:]
-    grid = np.ogrid[tuple(slice(int(s), int(s) + n) for s, n in zip(t.coord, extents))]
-    return plus(t.offset, np.broadcast_to(t.layout(*grid), extents)).ravel()
+    require_apart(made[0].name, [o.tensor for o in operands], [o.element for o in operands], wanted, room)
