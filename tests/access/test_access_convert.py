@@ -37,6 +37,29 @@ def test_each_element_arrives():
     assert {"shuffles", "registers"} <= kinds
 
 
+def test_what_every_lane_holds_stays_where_it_is():
+    """Lanes that hold the same need no shuffle: 128 were planned for a tile that eight lanes hold four times, from itself to itself."""
+    rng = random.Random(26)
+    for _ in range(amount(40, 1000)):
+        src, _ = pair(rng, spread=True)
+        order = rng.sample(src.bases["register"], len(src.bases["register"]))
+        dst = LinearLayout({**src.bases, "register": order}, src.out_dims)
+        plan = convert(src, dst, rng.choice([8, 16, 32, 64]))
+        assert plan.kind == "registers", (src, dst)
+        assert np.array_equal(plan.run(held(src)), held(dst))
+    eight = LinearLayout({"register": [(1,), (2,)], "lane": [(4,), (8,), (16,), (0,), (0,)], "warp": []}, {"dim0": 32})
+    assert convert(eight, eight).kind == "registers"
+
+
+def test_registers_that_hold_the_same_behind_shuffles():
+    """Two lanes want other words of one lane, and keep them in two registers each: Triton 3.9 shuffles it."""
+    src = LinearLayout({"register": [(2, 0)], "lane": [(1, 0), (0, 1), (0, 2), (0, 4), (0, 8)], "warp": [(0, 0)]}, {"dim0": 4, "dim1": 16})
+    dst = LinearLayout({"register": [(0, 0)], "lane": [(1, 0), (2, 0), (0, 1), (0, 2), (0, 4)], "warp": [(0, 8)]}, {"dim0": 4, "dim1": 16})
+    plan = convert(src, dst, 64, through="shuffle")
+    assert plan.shuffles == 4
+    assert np.array_equal(plan.run(held(src)), held(dst))
+
+
 def test_through_shared_memory():
     rng = random.Random(22)
     for _ in range(amount(12, 300)):
