@@ -6,11 +6,10 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..core.composed import ComposedLayout
 from ..core.errors import RankError
 from ..linear import LinearLayout
-from ..linear.xor_strides import readable
 from ..linear.arguments import checked
+from ..linear.xor_strides import readable
 from .device_text import device_function
 from .dialects import CUDA, HIP, Dialect
 from .gluon_text import gluon_function

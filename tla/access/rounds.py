@@ -121,6 +121,12 @@ def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
     return bits.rank([*here, *there]) - min(bits.rank(here), bits.rank(there))
 
 
+def permutes_bits(src: LinearLayout, dst: LinearLayout) -> bool:
+    """Whether what each bit of the destination's registers and lanes changes is nothing, or what one bit of the source's does."""
+    here, there = ({x.pack(v) for name in ("register", "lane") for v in x.bases[name]} for x in (src, dst))
+    return there <= here | {0}
+
+
 class Words(NamedTuple):
     """The words that lanes send and keep: registers of both layouts as words that hold the same elements, in one order.
 

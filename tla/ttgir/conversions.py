@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..access.by_bits import ByBits
 from ..access.gluon_text import MOST_SHUFFLED
-from ..access.rounds import Turns, exchanged_bits, within_warps
+from ..access.rounds import Turns, exchanged_bits, permutes_bits, within_warps
 from ..access.steps import BYTE_BITS, Move, Shuffle
 from ..core.element import Width
 from ..core.errors import RangeError
@@ -65,7 +65,7 @@ def conversion(src: LinearLayout, dst: LinearLayout, element: Width, machine: Ma
     steps = None if turns is None or any(turns.registers) else within_warps(src, dst, element.bits)
     if steps is not None and isinstance(steps[0], Move):
         return Conversion("registers")
-    if steps is not None and exchanged_bits(src, dst) < MOST_SHUFFLED:
+    if steps is not None and permutes_bits(src, dst) and exchanged_bits(src, dst) < MOST_SHUFFLED:
         return Conversion("shuffles", _shuffles([s for s in steps if isinstance(s, Shuffle)], src, dst, element.bits))
     return _through_memory(ByBits.of(src), ByBits.of(dst), element, machine)
 
