@@ -289,3 +289,15 @@ def test_random_warps_that_hold_more():
         seen["turned"] += 1
         assert np.array_equal(plan.run(held(plan.src)), held(plan.dst)), plan
     assert seen["refused"] > seen["turned"] // 4
+
+
+def test_registers_that_are_not_sent_are_not_exchanged():
+    """Of a source that has each value in four registers two words are selected, not eight: shuffles are the cheaper way, as Triton's."""
+    lanes = ([(0, 0), (0, 0), (1, 0), (2, 0), (4, 0)], [(0, 1), (0, 0), (0, 0), (0, 0), (1, 0)])
+    out = {"dim0": 8, "dim1": 2}
+    src = LinearLayout({"register": [(0, 1), (0, 0), (0, 0)], "lane": lanes[0], "warp": [(0, 0), (0, 0)]}, out)
+    dst = LinearLayout({"register": [(4, 0)], "lane": lanes[1], "warp": [(0, 0), (2, 0)]}, out)
+    plan = convert(src, dst, 16, "sm_80")
+    assert (plan.kind, plan.shuffles, plan.cycles) == ("shuffles", 2, 8)
+    assert np.array_equal(plan.run(held(src)), held(dst))
+    assert plan.cuda().count("exchange(") == 2  # one pair before, one behind
