@@ -102,12 +102,12 @@ def test_every_record_is_frozen():
     """All dataclasses but those that are filled step by step, while a program is read, a picture painted or a block runs."""
     made = {x for module, _path in modules() for x in vars(module).values() if isinstance(x, type) and "__dataclass_params__" in vars(x)}
     assert {f"{x.__module__}.{x.__name__}" for x in made if not x.__dataclass_params__.frozen} == {
-        "tla.kernels.allocation.Allocation",
-        "tla.kernels.beside.Told",
-        "tla.kernels.launch.Cluster",
-        "tla.kernels.launch.Launch",
-        "tla.kernels.levels.Findings",
-        "tla.kernels.watch._Most",
+        "tla.kernels.block.allocation.Allocation",
+        "tla.kernels.checks.beside.Told",
+        "tla.kernels.run.launch.Cluster",
+        "tla.kernels.run.launch.Launch",
+        "tla.kernels.checks.levels.Findings",
+        "tla.kernels.checks.watch._Most",
         "tla.xla.programs.values.Flow",
         "tla.xla.programs.values.Value",
         "tla.viz.placement.Canvas",

@@ -33,7 +33,7 @@ from tla.kernels import (
     wait_barrier,
     when,
 )
-from tla.kernels.turns import Turns
+from tla.kernels.block.turns import Turns
 
 import nvrtc
 from night import amount

@@ -7,7 +7,7 @@ from tests.kernels.test_kernel_source import argument, blocks, examples, parts, 
 from tla import InjectivityError, Int, LeafTypeError, RangeError, RankError, _1, composition, dim, local_tile, make_layout, parse
 from tla.gpu import make_fragment_like
 from tla.kernels import axpby, copy, fill, kernel, local_partition, loop, reduce, registers, shared, shuffle_xor, tensor, thread, transform
-from tla.kernels.elements import FUNCTIONS
+from tla.kernels.program.elements import FUNCTIONS
 
 import hip
 import nvrtc

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tla import TlaError
-from tla.kernels.race_freedom import why_not_free
+from tla.kernels.proofs.race_freedom import why_not_free
 
 from night import NIGHT
 from places import EXAMPLES

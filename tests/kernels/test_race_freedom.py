@@ -8,7 +8,7 @@ import pytest
 from tla import Int, _1, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
 from tla.gpu import make_fragment_like
 from tla.kernels import barrier, block, copy, copy_if, cp_async_fence, fill, kernel, local_partition, loop, shared, tensor, thread, when
-from tla.kernels.race_freedom import why_not_free
+from tla.kernels.proofs.race_freedom import why_not_free
 
 from night import amount
 

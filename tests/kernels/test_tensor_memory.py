@@ -29,7 +29,7 @@ from tla.kernels import (
     umma_arrive,
     wait_barrier,
 )
-from tla.kernels.bounds import not_inside
+from tla.kernels.proofs.bounds import not_inside
 from tla.kernels.targets import source_of as text_of
 
 import nvrtc

@@ -25,7 +25,7 @@ from tla import (
 )
 from tla.gpu import SM80_CP_ASYNC_CACHEALWAYS_ZFILL, Copy_Atom, UniversalCopy, half, make_tiled_copy, uint128
 from tla.kernels import barrier, copy, copy_if, cp_async_fence, cp_async_wait, kernel, loop, shared, tensor, thread
-from tla.kernels.offsets import Offsets
+from tla.kernels.program.offsets import Offsets
 
 import nvrtc
 from night import amount

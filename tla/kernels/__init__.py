@@ -1,19 +1,14 @@
 """Kernels as Python functions: run on numpy with all threads of a block at once, and checked for races.
 
-kernel      the decorator, and what a launch gives back
-launch      the block and the threads that run, shared memory, loops and barriers; order has the words of asynchronous instructions
-cluster     blocks that run together (turns), and their barrier; grids cuts a grid into clusters, multicast has masks of their blocks
-loads       loads by TMA, and words about mbarriers, which count what has come
-tensor_memory   tensor memory, and the arrival of products that add to it; allocation, what a block has of it
-trace       the function called with symbols: a program of statements
-source      the program as text: text has its statements, several those of several threads, names its names; targets/ a file for each
-elements    functions of elements, and elementwise, which executes them
-statements  CuTe's algorithms as statements of a kernel
-report      what a check says: rows with their lines
-watch       a launch that is watched; resources has an architecture's limits
-races       which threads touch an element between two barriers (levels): a race is a row of a report; clocks, what each knows of others;
-            beside has what a block of a cluster knows of the others;
-            race_freedom proves that there is none for all sizes
+kernel    the decorator, and what a launch gives back
+words     what a kernel's function calls, beside block(), thread(), shared(), loop() and barrier() of run/launch.py
+run       the function called for every block, or with symbols: then its statements are noted, which gives a program
+block     what a block has while it runs
+program   the program: statements as plain data
+checks    a launch that is watched: races, costs, the report
+proofs    what holds for all sizes
+tiles     what all threads' statements do to a tile together
+text      the program as text, and targets, a file for each
 
 >>> import numpy as np
 >>> from tla import parse
@@ -27,13 +22,19 @@ races       which threads touch an element between two barriers (levels): a race
 [0, 1, 2, 3, 4, 5, 6, 7]
 """
 
-from .cluster import block_rank_in_cluster, cluster_sync
-from .elements import Scalar
+from .checks.race import Race, Unwritten
+from .checks.report import Counted, Refused, Report, Used
 from .kernel import Kernel, kernel
-from .launch import barrier, block, loop, phase, registers, shared, stage, thread, when
-from .loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
-from .multicast import create_tma_multicast_mask
-from .order import (
+from .program.elements import Scalar
+from .program.multicast import create_tma_multicast_mask
+from .program.statements import Program
+from .run.launch import barrier, block, loop, phase, registers, shared, stage, thread, when
+from .run.trace import tensor
+from .text.source import Source
+from .words.algorithms import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
+from .words.cluster import block_rank_in_cluster, cluster_sync
+from .words.loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
+from .words.order import (
     cp_async_fence,
     cp_async_wait,
     fence_view_async_shared,
@@ -44,14 +45,8 @@ from .order import (
     warpgroup_commit_batch,
     warpgroup_wait,
 )
-from .partition import local_partition
-from .program import Program
-from .race import Race, Unwritten
-from .report import Counted, Refused, Report, Used
-from .source import Source
-from .statements import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
-from .tensor_memory import Allocator1Sm, Allocator2Sm, tmem, umma_arrive, umma_arrive_multicast, umma_arrive_multicast_2x1SM
-from .trace import tensor
+from .words.partition import local_partition
+from .words.tensor_memory import Allocator1Sm, Allocator2Sm, tmem, umma_arrive, umma_arrive_multicast, umma_arrive_multicast_2x1SM
 
 __all__ = [
     "Allocator1Sm",

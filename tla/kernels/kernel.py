@@ -19,21 +19,21 @@ from ..core.ints import is_int, known
 from ..tensors import packed
 from ..tensors.make_tensor import MakeTensor
 from ..tensors.tensor import Tensor, tensor_of
-from .beside import Beside
-from .bounds import not_inside
-from .cluster import run_together
-from .elements import Scalar
-from .grids import cluster_of, clusters_of, require_whole_clusters
-from .launch import Launch, run_block
-from .lines import line_of
-from .program import Program
-from .race_freedom import why_not_free
-from .report import Report
-from .samples import of_sizes, small_sizes
-from .source import Source
+from .block.lines import line_of
+from .checks.beside import Beside
+from .checks.report import Report
+from .checks.watch import Watch
+from .program.elements import Scalar
+from .program.grids import cluster_of, clusters_of, require_whole_clusters
+from .program.statements import Program
+from .proofs.bounds import not_inside
+from .proofs.race_freedom import why_not_free
+from .proofs.samples import of_sizes, small_sizes
+from .run.launch import Launch, run_block
+from .run.trace import traced
 from .targets import require_target, source_of
-from .trace import traced
-from .watch import Watch
+from .text.source import Source
+from .words.cluster import run_together
 
 #: The most threads of a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MOST_THREADS = 1024

@@ -17,10 +17,10 @@ from ..core.errors import LeafTypeError, RangeError, printable
 from ..core.int_tuple import leaves, product_each, size
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import add
-from ..kernels.bounds import coordinate
 from ..kernels.kernel import Kernel
-from ..kernels.program import Access, Either, Loop, Program, Statement, accesses, word_of
-from ..kernels.samples import small_sizes
+from ..kernels.program.statements import Access, Either, Loop, Program, Statement, accesses, word_of
+from ..kernels.proofs.bounds import coordinate
+from ..kernels.proofs.samples import small_sizes
 from ..symbolic.evaluate import array_of
 from ..symbolic.symint import poly_of
 from .drawing import Drawing

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
-from ..elements import Scalar
-from ..program import Program
-from ..resources import ARCHITECTURES
-from ..source import Parts, Source
-from ..trace import OWN_NAME, sizes_of
+from ..program.elements import Scalar
+from ..program.resources import ARCHITECTURES
+from ..program.statements import Program
+from ..run.trace import OWN_NAME, sizes_of
+from ..text.source import Parts, Source
 from . import c, cuda, gluon, hip
 
 #: A target's name -> the function that writes a program.

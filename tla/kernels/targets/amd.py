@@ -11,7 +11,7 @@ from ...core.element import double, float, half, int8, int32
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import leaves
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
-from ..instructions import Instructions, Registers, Tile
+from ..program.instructions import Instructions, Registers, Tile
 
 #: Architectures that have MFMA; those that have WMMA, with what ends the names of their builtins.
 _MFMA = ("cdna1", "cdna2", "cdna3", "cdna4")

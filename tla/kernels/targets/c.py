@@ -12,12 +12,12 @@ import math
 
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
-from ..allocation import PLACES
-from ..names import WORD
-from ..program import Program
-from ..source import Form, Parts, Source
-from ..text import Writer
-from ..whole_tiles import with_whole_copies
+from ..block.allocation import PLACES
+from ..program.statements import Program
+from ..text.names import WORD
+from ..text.source import Form, Parts, Source
+from ..text.statements import Writer
+from ..tiles.whole import with_whole_copies
 from .c_cluster import ClusterWriter, assembled
 from .lanes import Lanes
 

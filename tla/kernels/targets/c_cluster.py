@@ -15,12 +15,12 @@ from typing import Any
 from ...codegen.c_languages import C_FAMILY
 from ...core.errors import LeafTypeError
 from ...symbolic import SymInt
-from ..allocation import PLACES
-from ..digits import loops
-from ..names import WORD
-from ..program import Barrier, Either, Load, Loop, Program, Signal, Statement, statements_of, word_of
-from ..text import Block, Writer
-from ..whole_tiles import is_filled_before
+from ..block.allocation import PLACES
+from ..program.digits import loops
+from ..program.statements import Barrier, Either, Load, Loop, Program, Signal, Statement, statements_of, word_of
+from ..text.names import WORD
+from ..text.statements import Block, Writer
+from ..tiles.whole import is_filled_before
 from .lanes import Lanes
 
 

@@ -5,7 +5,7 @@ Source: the CUDA C++ Programming Guide.
 
 from __future__ import annotations
 
-from ..source import Parts, Source
+from ..text.source import Parts, Source
 from .grid import Runtime, write_grid
 from .ptx import Ptx
 

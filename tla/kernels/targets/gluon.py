@@ -17,12 +17,12 @@ from ...codegen.expressions.target import expression, required, required_names, 
 from ...codegen.indices.python import SYNTAX, definition
 from ...core.errors import RangeError
 from ...core.ints import known
-from ..elements import Scalar
-from ..homes import EACH
-from ..program import Barrier, Either, Loop, Product, Program
-from ..source import Parts, Source, shared_bytes
-from ..tiles import WARP, refused
-from ..trace import sizes_of
+from ..program.elements import Scalar
+from ..program.statements import Barrier, Either, Loop, Product, Program
+from ..run.trace import sizes_of
+from ..text.source import Parts, Source, shared_bytes
+from ..tiles.homes import EACH
+from ..tiles.tiles import WARP, refused
 from .gluon_statements import ORDERS, Writer
 from .gluon_tiles import INDENT
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from .. import elements
-from ..elements import Scalar, Value
+from ..program import elements
+from ..program.elements import Scalar, Value
 
 #: numpy's function -> its text; operators' operands stand in brackets where they need any.
 FUNCTIONS = {

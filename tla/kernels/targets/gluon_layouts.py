@@ -17,9 +17,9 @@ from ...linear.building import unpack
 from ...linear.triton import DistributedLinearLayout, NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
 from ...tensors.tensor import Tensor
 from ...tensors.transfer import all_offsets
-from ..lines import Line
-from ..tile_products import blocked
-from ..tiles import Tile, owners, xors
+from ..block.lines import Line
+from ..tiles.products import blocked
+from ..tiles.tiles import Tile, owners, xors
 
 #: The rank of what is swizzled, or padded, in shared memory.
 MATRIX = 2

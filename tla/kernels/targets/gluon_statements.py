@@ -16,10 +16,8 @@ from ...core.ints import Leaf
 from ...linear.triton import BlockedLayout
 from ...symbolic import SymInt
 from ...tensors.tensor import Tensor
-from ..bounds import is_less
-from ..elements import Scalar
-from ..homes import EACH, Homes, count_of, operands_of
-from ..program import (
+from ..program.elements import Scalar
+from ..program.statements import (
     Access,
     Axpby,
     Barrier,
@@ -36,9 +34,11 @@ from ..program import (
     accesses,
     statements_of,
 )
-from ..tile_products import by_descriptors
-from ..tiles import Argument, Memory, Piece, Registers, Side, Tile, of_argument, refused
-from ..whole_tiles import is_filled_before
+from ..proofs.bounds import is_less
+from ..tiles.homes import EACH, Homes, count_of, operands_of
+from ..tiles.products import by_descriptors
+from ..tiles.tiles import Argument, Memory, Piece, Registers, Side, Tile, of_argument, refused
+from ..tiles.whole import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
 from .gluon_tiles import INDENT, TYPES, Tiles, type_of
 

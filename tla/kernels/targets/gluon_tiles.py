@@ -23,11 +23,11 @@ from ...symbolic import SymInt, index
 from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
-from ..lines import Line
-from ..program import Counter, Loop, Product, Program
-from ..tile_products import by_descriptors
-from ..tiles import STAGED, Argument, Memory, Tile, as_expression, refused, tile_of
-from ..trace import sizes_of
+from ..block.lines import Line
+from ..program.statements import Counter, Loop, Product, Program
+from ..run.trace import sizes_of
+from ..tiles.products import by_descriptors
+from ..tiles.tiles import STAGED, Argument, Memory, Tile, as_expression, refused, tile_of
 from .gluon_layouts import MATRIX, distributed, layout_text, shared_layout
 
 #: numpy's type -> Gluon's.

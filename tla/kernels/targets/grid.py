@@ -14,13 +14,13 @@ from ...codegen.expressions.integer_types import Integer
 from ...codegen.sources.contracts import emit_tma
 from ...gpu.descriptors.tensor_map import TensorMap
 from ...symbolic import SymInt
-from ..instructions import Instructions
-from ..names import WORD
-from ..program import Program
-from ..resources import alignment, placed
-from ..source import Form, Parts, Source, shared_bytes
-from ..text import Writer
-from ..whole_tiles import with_whole_tiles
+from ..program.instructions import Instructions
+from ..program.resources import alignment, placed
+from ..program.statements import Program
+from ..text.names import WORD
+from ..text.source import Form, Parts, Source, shared_bytes
+from ..text.statements import Writer
+from ..tiles.whole import with_whole_tiles
 
 #: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
 MOST_STATIC = 48 * 1024

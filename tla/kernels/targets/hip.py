@@ -5,7 +5,7 @@ Source: AMD's HIP documentation.
 
 from __future__ import annotations
 
-from ..source import Parts, Source
+from ..text.source import Parts, Source
 from .amd import Builtins
 from .grid import Runtime, write_grid
 

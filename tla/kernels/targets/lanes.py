@@ -17,8 +17,8 @@ from ...core.leaf_arithmetic import add
 from ...gpu.instructions.arithmetic import PLAIN
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...symbolic import index
-from ..allocation import place_of
-from ..instructions import Cells, Instructions, MovedTile, Part, Registers, Tile, lanes_and_rows, stores_rows
+from ..block.allocation import place_of
+from ..program.instructions import Cells, Instructions, MovedTile, Part, Registers, Tile, lanes_and_rows, stores_rows
 from . import vectors
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
-from ..instructions import Cells, Instructions, MovedTile, Registers, Tile, is_asynchronous, is_of_tensor_memory, stores_rows
+from ..program.instructions import Cells, Instructions, MovedTile, Registers, Tile, is_asynchronous, is_of_tensor_memory, stores_rows
 from . import tcgen05
 from .shared_address import DEVICE, SHARED, descriptors
 

@@ -5,7 +5,7 @@ Source: the PTX manual, "Matrix descriptor format".
 
 from __future__ import annotations
 
-from ..instructions import Tile
+from ..program.instructions import Tile
 
 #: What a function of the text begins with.
 DEVICE = "static __device__ __forceinline__ void"

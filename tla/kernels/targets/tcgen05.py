@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...gpu.descriptors.instruction_descriptor import instruction_descriptor
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
-from ..instructions import Cells, Registers, Tile
+from ..program.instructions import Cells, Registers, Tile
 from .shared_address import DEVICE, SHARED, descriptors
 
 #: CuTe's word -> PTX, of the address in shared memory or in tensor memory, and the columns.

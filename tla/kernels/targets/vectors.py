@@ -13,7 +13,7 @@ from typing import Any
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import MMAAtom
-from ..instructions import Part
+from ..program.instructions import Part
 
 _BYTES = {"float": 4, "double": 8}
 

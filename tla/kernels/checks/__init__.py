@@ -1,0 +1,1 @@
+"""Watching a launch: races between threads and between blocks, what accesses cost, and the report."""

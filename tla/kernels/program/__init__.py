@@ -1,0 +1,1 @@
+"""A kernel as plain data: its statements, offsets, grids, instructions and resources."""

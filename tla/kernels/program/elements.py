@@ -1,0 +1,231 @@
+"""Functions of elements, in numpy's words, called with names to see what they make of them.
+
+Source: numpy's ufuncs; the C standard, "Mathematics <math.h>".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import shown
+
+#: numpy's function -> its text in C, operators without brackets: {f} is f for a float, nothing for a double.
+FUNCTIONS = {
+    "add": "{0} + {1}",
+    "subtract": "{0} - {1}",
+    "multiply": "{0} * {1}",
+    "divide": "{0} / {1}",
+    "negative": "-{0}",
+    "less": "{0} < {1}",
+    "less_equal": "{0} <= {1}",
+    "greater": "{0} > {1}",
+    "greater_equal": "{0} >= {1}",
+    "equal": "{0} == {1}",
+    "not_equal": "{0} != {1}",
+    "where": "{0} ? {1} : {2}",
+    "maximum": "{0} >= {1} || {0} != {0} ? {0} : {1}",  # a NaN stays, as of numpy's
+    "minimum": "{0} <= {1} || {0} != {0} ? {0} : {1}",
+    "fmax": "fmax{f}({0}, {1})",
+    "fmin": "fmin{f}({0}, {1})",
+    "absolute": "fabs{f}({0})",
+    "sqrt": "sqrt{f}({0})",
+    "exp": "exp{f}({0})",
+    "exp2": "exp2{f}({0})",
+    "expm1": "expm1{f}({0})",
+    "log": "log{f}({0})",
+    "log2": "log2{f}({0})",
+    "log1p": "log1p{f}({0})",
+    "sin": "sin{f}({0})",
+    "cos": "cos{f}({0})",
+    "tanh": "tanh{f}({0})",
+    "floor": "floor{f}({0})",
+    "rint": "rint{f}({0})",
+}
+#: Functions whose answer is a truth value.
+TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+_FIX = f"write it with + - * / and comparisons, numpy.where, or numpy's {', '.join(list(FUNCTIONS)[12:])}"
+
+
+class Scalar(NamedTuple):
+    """A number among a kernel's arguments, of which only its name and numpy's type are known.
+
+    >>> import numpy as np
+    >>> from tla.kernels import Scalar
+    >>> print(Scalar("alpha", np.dtype("float32")))
+    alpha
+
+    Source: ours.
+    """
+
+    name: str
+    dtype: Any
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Value:
+    """The value that a function makes of elements: an operation of values. An operand is "x" and its number, or "n" and a number.
+
+    >>> import numpy as np
+    >>> from tla.kernels.program.elements import Value
+    >>> x = Value("x", 0)
+    >>> print(np.where(x < 0, 0, 2 * np.exp(x)))
+    where(less(x0, 0), 0, multiply(2, exp(x0)))
+
+    Source: ours.
+    """
+
+    __slots__ = ("args", "op")
+    __hash__ = object.__hash__
+
+    def __init__(self, op: str, *args: Any) -> None:
+        self.op, self.args = op, args
+
+    def __str__(self) -> str:
+        if self.op in "xn":
+            return f"{self.op}{self.args[0]}" if self.op == "x" else str(self.args[0])
+        return f"{self.op}({', '.join(map(str, self.args))})"
+
+    def __array_ufunc__(self, function: Any, method: str, *given: Any, **named: Any) -> Value:
+        if method != "__call__" or named:
+            raise LeafTypeError(f"numpy.{function.__name__}.{method} of elements", "a function of elements alone", _FIX)
+        name = str(function.__name__)
+        return operation("divide" if name == "true_divide" else name, *given)
+
+    def __array_function__(self, function: Any, _types: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Value:
+        return operation(function.__name__, *given, *named.values())
+
+    def __bool__(self) -> NoReturn:
+        raise LeafTypeError(f"the truth of {self}", "a function of elements without conditions of Python", "write numpy.where(x < 0, 0, x)")
+
+    def __add__(self, other: Any) -> Value:
+        return operation("add", self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return operation("add", other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return operation("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return operation("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return operation("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return operation("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return operation("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return operation("divide", other, self)
+
+    def __neg__(self) -> Value:
+        return operation("negative", self)
+
+    def __abs__(self) -> Value:
+        return operation("absolute", self)
+
+    def __lt__(self, other: Any) -> Value:
+        return operation("less", self, other)
+
+    def __le__(self, other: Any) -> Value:
+        return operation("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Value:
+        return operation("greater", self, other)
+
+    def __ge__(self, other: Any) -> Value:
+        return operation("greater_equal", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return operation("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return operation("not_equal", self, other)
+
+
+def operation(name: str, *given: Any) -> Value:
+    """An operation of values and numbers. Raises LeafTypeError for one that a text does not have."""
+    form = FUNCTIONS.get(name)
+    if form is None or f"{{{len(given)}}}" in form or f"{{{len(given) - 1}}}" not in form:
+        raise LeafTypeError(f"numpy.{name} of {len(given)} operands, of elements", "a function that a kernel's text has", _FIX)
+    args = [_value(x) for x in given]
+    for k, x in enumerate(args):
+        if (x.op in TRUTHS) is not (name == "where" and k == 0):
+            raise LeafTypeError(f"{name} of {x}", "a comparison as where's condition, and nowhere else", "write numpy.where(x < 0, 0, x)")
+    return Value(name, *args)
+
+
+def _value(x: Any) -> Value:
+    import numpy as np
+
+    if isinstance(x, Value):
+        return x
+    if isinstance(x, Scalar) or (isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)):
+        return Value("n", x)
+    raise LeafTypeError(f"{shown(x)} in a function of elements", "an element, a number, or a scalar argument", _FIX)
+
+
+def value_of(where: str, f: Any, count: int) -> Value:
+    """The value that a function makes of `count` elements. Raises LeafTypeError for what is no function of elements."""
+    if not callable(f):
+        raise LeafTypeError(f"{where} by {shown(f)}", "a function of elements", "write numpy.exp, or lambda x: 2 * x")
+    made = _value(f(*(Value("x", k) for k in range(count))))
+    if made.op in TRUTHS:
+        raise LeafTypeError(f"{where} by a function that answers {made}", "a number", "write numpy.where(x < 0, 1, 0)")
+    return made
+
+
+def is_operator(value: Value) -> bool:
+    """Whether a value's text is an operator's, which needs brackets inside of another."""
+    return value.op not in "xn" and "{f}" not in FUNCTIONS[value.op]
+
+
+def calls_functions(value: Value) -> bool:
+    """Whether a value's text calls functions of <math.h>."""
+    return value.op not in "xn" and ("{f}" in FUNCTIONS[value.op] or any(map(calls_functions, value.args)))
+
+
+def written(value: Value, kind: str, operands: list[str], number: Callable[[Any, str], str]) -> tuple[list[str], str]:
+    """The text of a value: the lines before it, which compute what it has several times, and the expression.
+
+    kind      "float" or "double", in which it is computed
+    operands  the texts of the elements
+    number    the text of a number in a type
+    """
+    uses: dict[int, int] = {}
+    names: dict[int, str] = {}
+    lines: list[str] = []
+
+    def count(v: Value) -> None:
+        uses[id(v)] = uses.get(id(v), 0) + 1
+        if uses[id(v)] == 1 and v.op not in "xn":
+            for x in v.args:
+                count(x)
+
+    def text(v: Value, *, once: bool) -> str:
+        if v.op == "n":
+            return number(v.args[0], kind)
+        if id(v) not in names:
+            made = operands[v.args[0]] if v.op == "x" else applied(v)
+            if once and uses[id(v)] == 1:
+                return made
+            names[id(v)] = f"v{len(lines)}"
+            lines.append(f"const {'int' if v.op in TRUTHS else kind} {names[id(v)]} = {made};")
+        return names[id(v)]
+
+    def applied(v: Value) -> str:
+        form = FUNCTIONS[v.op]
+        args = [text(x, once=form.count(f"{{{k}}}") == 1) for k, x in enumerate(v.args)]
+        if "{f}" not in form:  # an operator
+            args = [f"({a})" if id(x) not in names and is_operator(x) else a for x, a in zip(v.args, args)]
+        return form.format(*args, f="f" if kind == "float" else "")
+
+    count(value)
+    return lines, text(value, once=True)

@@ -1,0 +1,89 @@
+"""Arguments of small sizes for a kernel whose sizes are symbols: for these it can run.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...algebra.codomain import cosize
+from ...core.int_tuple import leaves
+from ...core.ints import known
+from ...symbolic import Condition, SymInt, at
+from ...symbolic.facts import symbols_in
+from ...symbolic.poly import Symbol
+from ...symbolic.symint import poly_of
+from ...tensors.make_tensor import MakeTensor
+from ...tensors.tensor import Tensor
+from ..program.elements import Scalar
+from ..program.statements import Loop, Program
+from ..run.trace import sizes_of
+
+#: What extents are near to at least: no multiple of a tile.
+_NEAR = 19
+#: Steps that each loop has, and blocks that each mode of the grid has: a pipeline of three stages comes round, and blocks meet.
+_STEPS, _BLOCKS = 5, 2
+#: How often an extent is doubled for these.
+_MOST_DOUBLED = 10
+#: How many steps of its unit a size goes on to meet a condition: past every multiple that instructions ask for.
+_MOST_STEPS = 256
+
+
+def small_sizes(program: Program) -> dict[str, int]:
+    """A value for each size that its facts allow, so that loops have several steps and grids several blocks.
+
+    Of extents it is near to 19, or as often doubled as that takes, of a number of blocks 2; of strides the largest extent, so that
+    rows do not overlap.
+    """
+    tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
+    extents = {s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))}
+    symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]
+    of_grid = {str(n) for n in program.grid}  # an extent that blocks are of one by one
+    found = {s.name: _near(_BLOCKS if s.name in of_grid else _NEAR, s) for s in symbols if s.name in extents}
+    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)] + [(n, _BLOCKS) for n in program.grid]
+    for count, least in counts:
+        _grow(found, count, least, symbols)
+    largest = max([*found.values(), *(int(n) for layout in tensors for n in leaves(layout.shape) if known(n) is not None)], default=_NEAR)
+    values = {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
+    for condition in program.conditions:
+        _meet(values, condition, symbols)
+    return values
+
+
+def _meet(values: dict[str, int], condition: Condition, symbols: list[Symbol]) -> None:
+    """Let one size of a condition grow until it holds, where that is soon."""
+    for n in (s for s in symbols if s in condition.a.scope | condition.b.scope):
+        for steps in range(_MOST_STEPS):
+            wanted = values | {n.name: _near(values[n.name] + steps * n.unit, n)}
+            if condition.at(wanted):
+                values |= wanted
+                return
+
+
+def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) -> None:
+    """Double the extents that a count is of until it is what is wanted, or they cannot grow."""
+    about = [s for s in symbols if s.name in found and isinstance(count, SymInt) and s in symbols_in(poly_of(count))]
+    for _time in range(_MOST_DOUBLED if about else 0):
+        value = known(at(count, found))
+        if value is None or value >= least:
+            return
+        found |= {s.name: _near(2 * found[s.name] + 1, s) for s in about}
+
+
+def _near(wanted: int, n: Symbol) -> int:
+    """The multiple of a symbol's unit that is wanted or a little more, within the bounds that are numbers."""
+    least, most = ([c for p in bounds if (c := p.const) is not None] for bounds in (n.lowers, n.uppers))
+    return n.unit * min([max([-(-wanted // n.unit), *least]), *most])
+
+
+def of_sizes(x: Any, values: dict[str, int]) -> Any:
+    """An argument at sizes: a tensor over a buffer of zeros, a number."""
+    import numpy as np
+
+    if isinstance(x, Scalar):
+        return x.dtype.type(1)
+    if isinstance(x, Tensor):
+        layout = at(x.layout, values)
+        return MakeTensor(np.zeros(max(1, int(cosize(layout))), x.dtype), layout)
+    return x if known(x) is not None else int(at(x, values))

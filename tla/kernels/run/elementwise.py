@@ -1,0 +1,159 @@
+"""Algorithms that are element by element, executed on numpy for all threads at once: transform, reduce, shuffle_xor.
+
+Floats of less than 32 bits are computed in float32, and rounded where they are written; so are they in a kernel's text.
+
+Source: CuTe include/cute/algorithm/tensor_algorithms.hpp, transform; CUDA `__shfl_xor_sync`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.errors import InjectivityError, LeafTypeError, RankError
+from ...core.int_tuple import shown
+from ...core.values import converted
+from ...gpu.run.sides import memory_of
+from ...gpu.run.values import places_of, put, valid_of
+from ...tensors.make_tensor import as_tensor
+from ...tensors.tensor import Tensor, require_data
+
+
+def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor]:
+    """The last of the operands = f(the others), for every element that is valid of all; the operands as tensors."""
+    *sources, target = tensors = [as_tensor("transform", x) for x in operands]
+    valid, parts = aligned("transform", tensors)
+    require_own_places("transform", target, parts[-1], valid)
+    with _quiet():
+        found = _of_elements("transform", f, [_computed("transform", x, places) for x, places in zip(sources, parts)])
+    _write("transform", target, parts[-1], found, valid)
+    return tensors
+
+
+def run_reduce(source: Any, target: Any, f: Callable[..., Any]) -> list[Tensor]:
+    """target = f(target, element of source) for one element after the other, where several may have one place of the target."""
+    tensors = [as_tensor("reduce", x) for x in (source, target)]
+    source, target = tensors
+    require_registers("reduce", target)
+    valid, (places, into) = aligned("reduce", tensors)
+    with _quiet():
+        given = _computed("reduce", source, places)
+        for i in range(places.shape[1]):
+            so_far = _computed("reduce", target, into[:, i])
+            _write("reduce", target, into[:, i], _of_elements("reduce", f, [so_far, given[:, i]]), valid[:, i])
+    return tensors
+
+
+def run_shuffle(source: Any, target: Any, mask: int, threads: int) -> list[Tensor]:
+    """target of each thread = source of the thread whose number differs by the bits of a mask."""
+    import numpy as np
+
+    tensors = [as_tensor("shuffle_xor", x) for x in (source, target)]
+    source, target = tensors
+    for t in tensors:
+        require_registers("shuffle_xor", t)
+    require_other_registers(source, target)
+    valid, (places, into) = aligned("shuffle_xor", tensors)
+    require_own_places("shuffle_xor", target, into, valid)
+    shape = (threads, places.shape[1])
+    places, into = (np.broadcast_to(x, shape) for x in (places, into))
+    _write("shuffle_xor", target, into, source.data[places[np.arange(threads) ^ mask]], np.broadcast_to(valid, shape))
+    return tensors
+
+
+def require_registers(where: str, t: Tensor) -> None:
+    """LeafTypeError for a tensor that is not in registers."""
+    if memory_of(t) != "registers":
+        raise not_registers(where, memory_of(t) or "memory")
+
+
+def not_registers(where: str, memory: str) -> LeafTypeError:
+    """The error of a tensor that is in another memory."""
+    what = f"{where} of a tensor in {memory}"
+    return LeafTypeError(what, "registers, which each thread has of its own", "copy it to make_fragment_like(partition) first")
+
+
+def require_other_registers(source: Tensor, target: Tensor) -> None:
+    """LeafTypeError for one tensor's registers, of which another thread may read what is written already."""
+    if source.data is target.data:
+        raise LeafTypeError(
+            "shuffle_xor of registers to themselves", "registers of two tensors", "make_fragment_like(source) for the target"
+        )
+
+
+def require_as_many(where: str, tensors: Sequence[Tensor], counts: Sequence[int]) -> None:
+    """RankError for tensors whose numbers of elements differ, and are not 1."""
+    if len({*counts} - {1}) > 1 or (counts[-1] < max(counts, default=1) and where == "transform"):
+        shapes = ", ".join(shown(t.shape) for t in tensors)
+        raise RankError(f"{where} of tensors of {shapes}", "as many elements, or one that stands for all", "partition them the same way")
+
+
+def require_floats(where: str, t: Tensor) -> None:
+    """LeafTypeError for elements that are no floats, which a function of elements is of."""
+    require_data(where, t)
+    if t.dtype.kind in "biuc":
+        raise LeafTypeError(f"{where} of {t.dtype}", "floats, which functions of elements are of", "use axpby or copy for integers")
+
+
+def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
+    """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order of one index."""
+    import numpy as np
+
+    found = []
+    for t in tensors:
+        require_floats(where, t)
+        places = places_of(t)
+        found.append([np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))])
+    require_as_many(where, tensors, [p.shape[1] for p, _valid in found])
+    shape = (max(len(p) for p, _valid in found), max(p.shape[1] for p, _valid in found))
+    valid = functools.reduce(np.logical_and, (np.broadcast_to(v, shape) for _places, v in found))
+    return valid, [np.broadcast_to(p, shape) for p, _valid in found]
+
+
+def _computed(where: str, t: Tensor, places: Any) -> Any:
+    """Elements in the type that functions compute in: floats of less than 32 bits in float32. Places that are not valid may be any."""
+    import numpy as np
+
+    found = t.data[np.minimum(places, t.data.size - 1)]
+    return found if found.dtype.itemsize >= np.dtype(np.float32).itemsize else converted(where, found, np.dtype(np.float32))
+
+
+def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:
+    """The elements that a function makes of these, all in the widest of their types."""
+    import numpy as np
+
+    kind = np.result_type(*given)
+    found = np.asarray(f(*(converted(where, x, kind) for x in given)))
+    if found.shape not in ((), given[0].shape):
+        raise RankError(
+            f"{where}: an array of {found.shape} for one of {given[0].shape}", "an element for each", "leave out sums and shapes"
+        )
+    return np.broadcast_to(found, given[0].shape)
+
+
+def _write(where: str, t: Tensor, places: Any, values: Any, chosen: Any) -> None:
+    put(where, t, places[chosen], converted(where, values[chosen], t.dtype))
+
+
+def require_own_places(where: str, t: Tensor, places: Any, valid: Any) -> None:
+    """InjectivityError for a target of which several elements of a thread have one place: arrays of (thread, element)."""
+    import numpy as np
+
+    apart = -1 - np.arange(places.shape[1])  # what is not valid is not written
+    ordered = np.sort(np.where(valid, places, apart), axis=1)
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        raise of_one_place(where, t)
+
+
+def of_one_place(where: str, t: Tensor) -> InjectivityError:
+    """The error of a target whose elements a text would write one after the other, and numpy at once."""
+    what = f"{where} to {shown(t.layout)}: several elements of a thread have one place"
+    return InjectivityError(what, "a place for each element", "write to the tensor of the places, or reduce(...)")
+
+
+def _quiet() -> Any:
+    """No warnings of numpy: infinities and NaNs are answers here, as they are in C."""
+    import numpy as np
+
+    return np.errstate(all="ignore")

@@ -1,0 +1,1 @@
+"""The text of a program, in what its targets have in common."""

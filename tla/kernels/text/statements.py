@@ -1,0 +1,317 @@
+"""The text of a kernel's statements, in what the C family has in common; targets say the rest: where threads, memory and loops are.
+
+Every address is a sum of what changes from element to element, which is a number where the strides are known, and of a start,
+computed once in each statement in its simplest form.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...codegen.c_languages import CLanguage
+from ...core.errors import LeafTypeError
+from ...core.int_tuple import leaves
+from ...core.ints import known
+from ...core.leaf_arithmetic import add, mul
+from ...core.questions import divides
+from ...symbolic.symint import poly_of
+from ..program.elements import Scalar, calls_functions, written
+from ..program.instructions import (
+    Instructions,
+    matrix_extents,
+)
+from ..program.offsets import Offsets
+from ..program.statements import (
+    Access,
+    Axpby,
+    Barrier,
+    Copy,
+    Counter,
+    Either,
+    Fill,
+    Loop,
+    Order,
+    Product,
+    Program,
+    Reserve,
+    Shuffle,
+    Signal,
+    Statement,
+    Transform,
+)
+from ..proofs.bounds import comparisons, in_argument, is_less
+from ..tiles.whole import is_filled_before
+from .names import WORD, Names, Values
+from .several import asynchronous_registers, loaded_before, mask_of, several, shifts_of
+
+
+class Block(NamedTuple):
+    """Lines of the text: of one thread, with its own variables; or of the block itself.
+
+    lines     the text
+    threads   whether it is of each thread
+    indent    how many loops it is in
+    """
+
+    lines: list[str]
+    threads: bool
+    indent: int
+
+
+class Writer(Names):
+    """The text of a program's statements.
+
+    others     how the register of a thread is that differs by the bits of a mask: of its array, its number and the mask
+
+    The others are those of Names. Source: ours.
+    """
+
+    def __init__(
+        self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions, *, loops: bool = False
+    ) -> None:
+        super().__init__(program, language, own, instructions, loops=loops)
+        self._others, self._loaded = others, loaded_before(program.body)
+
+    def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
+        """The blocks of a body in order."""
+        body, written = self.program.body if body is None else body, None
+        for s, after in zip(body, (*body[1:], None)):
+            if isinstance(s, Copy) and written is s:
+                continue
+            if isinstance(s, Loop):
+                values = self.values([s.count])
+                inside = yield from self._scope(values, indent)
+                held = [*self.blocks(s.body, inside + 1)]
+                counters = _used(s.counters, held)
+                yield Block([f"{{int}} {c.symbol} = {c.first};" for c in counters], False, inside)
+                yield Block([f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside)
+                yield from held
+                yield Block([_next(c) for c in counters], False, inside + 1)
+                yield from self._ends(inside, indent)
+            elif isinstance(s, Either):
+                values = self.values(_both([[*s.asked]]))
+                inside = yield from self._scope(values, indent)
+                yield Block([f"if ({values.comparisons(s.asked)}) {{"], False, inside)
+                yield from self.blocks(s.inside, inside + 1)
+                if s.otherwise:
+                    yield Block(["} else {"], False, inside)
+                    yield from self.blocks(s.otherwise, inside + 1)
+                yield from self._ends(inside, indent)
+            elif isinstance(s, Fill) and (following := _filled_before(s, after)) is not None:
+                value = self.number(s.value, self.element_type(s.target.tensor))
+                yield Block([f"// {s.line}, {following.line}", *self._copy(following, value)], True, indent)
+                written = following
+            elif isinstance(s, Barrier):
+                yield Block(["{cluster_sync}" if s.of_cluster else "{barrier}"], False, indent)
+            elif isinstance(s, Order):
+                registers = asynchronous_registers(self, s.word, self._loaded.get(id(s), ()))
+                yield Block(self.instructions(s).order(s.word, s.pending, registers), False, indent)
+            elif isinstance(s, Reserve):
+                yield Block([f"// {s.line}", *self._reserve(s)], True, indent)
+            elif isinstance(s, Signal):
+                values = self.values([s.at, s.number, *shifts_of(s)])
+                barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
+                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number), mask_of(s, values))
+                yield Block([f"// {s.line}", *(values.lines if lines else []), *lines], threads, indent)
+            elif (found := several(self, s)) is not None:
+                for lines, threads in found:
+                    yield Block([f"// {s.line}", *lines], threads, indent)
+            else:
+                yield Block([f"// {s.line}", *self._statement(s)], True, indent)
+
+    def _reserve(self, s: Reserve) -> list[str]:
+        """A statement about tensor memory."""
+        of = s.allocation
+        if of is None:
+            return self.instructions(s).reserve(s.word, "", "", 0, s.sms)
+        name = f"tmem{self.program.tmem.index(of)}"
+        return self.instructions(s).reserve(s.word, name, self.place(of.address, "0"), of.columns, s.sms)
+
+    @staticmethod
+    def _scope(values: Values, indent: int) -> Generator[Block, None, int]:
+        """A scope for the variables of values, where they have any: the indent of what is in it."""
+        if not values.lines:
+            return indent
+        yield Block(["{"], False, indent)
+        yield Block(values.lines, False, indent + 1)
+        return indent + 1
+
+    @staticmethod
+    def _ends(inside: int, indent: int) -> Iterator[Block]:
+        """The ends of a statement and of the scope around it."""
+        for k in range(inside, indent - 1, -1):
+            yield Block(["}"], False, k)
+
+    def _statement(self, s: Statement) -> list[str]:
+        if isinstance(s, Copy):
+            return self._copy(s)
+        if isinstance(s, Fill):
+            value = self.number(s.value, self.element_type(s.target.tensor))
+            return self._each([s.target], lambda y: f"{y} = {value};")
+        if isinstance(s, Axpby):
+            kind = self.element_type(s.y.tensor)
+            a, b = self.number(s.alpha, kind), self.number(s.beta, kind)
+            if isinstance(s.beta, Scalar):
+                zero = "0" if kind != self.language.half else self.number(0, kind)
+                return self._each([s.x, s.y], lambda x, y: f"{y} = {b} == {zero} ? {a} * {x} : {a} * {x} + {b} * {y};")
+            return self._each([s.x, s.y], lambda x, y: f"{y} = {a} * {x}{'' if s.beta == 0 else f' + {b} * {y}'};")
+        if isinstance(s, Transform):
+            return self._transform(s)
+        if isinstance(s, Shuffle):
+            return self._shuffle(s)
+        assert isinstance(s, Product)
+        return self._product(s)
+
+    def _transform(self, s: Transform) -> list[str]:
+        """A function of elements: computed in the widest of their types, in float at least."""
+        accesses = [*s.operands.values()]
+        kinds = [self.element_type(x.tensor) for x in accesses]
+        kind = "double" if "double" in kinds[:-1] else "float"
+        if calls_functions(s.value):
+            self.used.add("math")
+
+        def cast(text: str, of: str, to: str) -> str:
+            return text if of == to else f"({to}){text}"
+
+        def number(x: Any, _kind: str) -> str:
+            return cast(x.name, self.type_named("a scalar", str(x.dtype)), kind) if isinstance(x, Scalar) else self.number(x, kind)
+
+        def line(*at: str) -> str:
+            *operands, target = at
+            lines, made = written(s.value, kind, [cast(x, k, kind) for x, k in zip(operands, kinds)], number)
+            if kind != kinds[-1]:
+                made = f"({kinds[-1]})({made})"
+            return " ".join(["{", *lines, f"{target} = {made};", "}"]) if lines else f"{target} = {made};"
+
+        return self._each(accesses, line)
+
+    def _shuffle(self, s: Shuffle) -> list[str]:
+        (source, target), mask = ([self.held(s, x.tensor) for x in (s.source, s.target)]), s.mask
+        name = self.buffer(s.source.tensor)
+        pairs = zip(source * (len(target) if len(source) == 1 else 1), target)
+        return [f"{self.place(s.target.tensor, str(b))} = {self._others.format(name, a, mask)};" for a, b in pairs]
+
+    def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
+        """A line for each element of tensors of one size, those of arguments where they are valid; one element stands for all."""
+        starts = [Offsets(x.tensor) for x in accesses]
+        count = max(len(start.parts) for start in starts)
+        each = [*zip(accesses, starts)]
+        left = [_left(pair for x, start in each for pair in in_argument(self.program, x, i % len(start.parts))) for i in range(count)]
+        values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
+        places = zip(*(self._places(start, values) * (count // len(start.parts)) for start in starts))
+        return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
+
+    def _places(self, start: Offsets, values: Values) -> list[str]:
+        return [self.place(start.tensor, values.sum(*parts)) for parts in start.parts]
+
+    def _copy(self, s: Copy, otherwise: str | None = None) -> list[str]:
+        """A copy; otherwise: what the target is where the predicate does not hold, instead of as it was."""
+        atom = s.atom
+        each = 8 * s.target.tensor.dtype.itemsize
+        count = 1 if atom.most_bits is not None else max(atom.reads.bits, atom.writes.bits, each) // each
+        source, target = Offsets(s.source.tensor), Offsets(s.target.tensor)
+        left = [[] if s.where is None else _left(comparisons(s.where, i)) for i in range(len(source.parts))]
+        for i in range(0, len(left), count):
+            _require_one(s, count, left[i : i + count], *(side.parts[i : i + count] for side in (source, target)))
+        values = self.values([*source.wanted, *target.wanted, *_both(left[::count])])
+        lines = list(values.lines)
+        places = [*zip(self._places(source, values), self._places(target, values))]
+        if count > 1:
+            self.vectors |= {self.buffer(s.source.tensor), self.buffer(s.target.tensor)}
+        for i in range(0, len(places), count):
+            a, b = places[i]
+            if atom.asynchronous:
+                condition = values.comparisons(left[i]) if left[i] else ""
+                lines += self.instructions(s).copied(atom, a, b, count * each // 8, condition)
+            elif count == 1 and otherwise is not None and left[i]:
+                lines.append(f"{b} = {values.comparisons(left[i])} ? {a} : {otherwise};")
+            else:
+                lines.append(values.condition(left[i]) + (f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8)))
+        return lines
+
+    def _vector(self, source: str, target: str, width: int) -> str:
+        """A copy of several elements at once."""
+        word = self.language.words.get(width)
+        if word is None or "memcpy" in self.language.includes:
+            return f"memcpy(&{target}, &{source}, {width});"
+        return f"*reinterpret_cast<{word} *>(&{target}) = *reinterpret_cast<const {word} *>(&{source});"
+
+    def _product(self, s: Product) -> list[str]:
+        atom = s.step.mma.atom
+        if tuple(map(int, leaves(atom.shape_mnk))) != (1, 1, 1) or atom.val_SF or atom.sparsity:
+            what = f"{s.line}: the instruction {atom.name} in a kernel's text"
+            raise LeafTypeError(what, "a multiply-add of one value", "make the tiled MMA of UniversalFMA[float]")
+        t = {name: s.operands[name].tensor for name in "DABC"}
+        kinds = {name: self.element_type(x) for name, x in t.items()}
+        extents = {name: matrix_extents(x, s.step.one_value) for name, x in t.items()}
+        (m, k), (n, _k) = extents["A"], extents["B"]
+        starts = {name: Offsets(x) for name, x in t.items()}
+        values = self.values([x for start in starts.values() for x in start.wanted])
+        at = {name: self._places(start, values) for name, start in starts.items()}
+        lines = list(values.lines)
+        for step in range(k):
+            lines += [f"const {kinds['A']} a{i}_{step} = {at['A'][i + m * step]};" for i in range(m)]
+            lines += [f"const {kinds['B']} b{j}_{step} = {at['B'][j + n * step]};" for j in range(n)]
+            for j in range(n):
+                for i in range(m):
+                    before = at["D" if step else "C"][i + m * j]
+                    lines.append(f"{at['D'][i + m * j]} = a{i}_{step} * b{j}_{step} + {before};")
+        return lines
+
+
+def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
+    """The counters of a loop that its body names, and those that these go on by: a wait that a target does not have names none."""
+    words = {*WORD.findall("\n".join(line for block in body for line in block.lines))}
+    named = {str(c.symbol) for c in counters} & words
+    named |= {str(c.of) for c in counters if str(c.symbol) in named}
+    return [c for c in counters if str(c.symbol) in named]
+
+
+def _next(c: Counter) -> str:
+    """The line by which a loop's counter goes on."""
+    return f"{c.symbol} = {c.symbol} == {c.period - 1} ? 0 : {c.symbol} + 1;" if c.of is None else f"{c.symbol} ^= {c.of} == 0;"
+
+
+def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """The comparisons that are not proved."""
+    return [(c, n) for c, n in pairs if not is_less(c, n)]
+
+
+def _require_one(s: Copy, count: int, left: list[list[tuple[Any, Any]]], *sides: list[tuple[tuple[Any, ...], int]]) -> None:
+    """LeafTypeError for elements of an access that have several predicates, or do not lie one behind the other."""
+    if not all(_as_first(left[0], pairs, count) for pairs in left):
+        what = f"{s.line}: a predicate of its own for each element of an access of {count}"
+        fix = f"copy element by element, or give extents the fact multiple_of={count}"
+        raise LeafTypeError(what, "one truth value for all of them", fix)
+    if any(part != (parts[0][0], parts[0][1] + k) for parts in sides for k, part in enumerate(parts)):
+        what = f"{s.line}: an access of {count} elements in another order than that of memory"
+        raise LeafTypeError(what, "elements one behind the other", "partition along the contiguous mode")
+
+
+def _as_first(first: list[tuple[Any, Any]], pairs: list[tuple[Any, Any]], count: int) -> bool:
+    """Whether comparisons hold where those of the first element of an access of `count` do.
+
+    c + d < n where c < n: of the same c; or of 0 <= d < count, if count divides c and n, for then n - c is count or more.
+    """
+
+    def follows(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
+        d = known(add(b[0], mul(a[0], -1)))
+        same = d is not None and poly_of(a[1]) == poly_of(b[1])
+        return same and (d == 0 or (0 < (d or 0) < count and divides(count, a[0]) is True and divides(count, a[1]) is True))
+
+    return all(any(follows(a, b) for a in first) for b in pairs)
+
+
+def _both(left: Iterable[list[tuple[Any, Any]]]) -> list[Any]:
+    """Every expression of comparisons."""
+    return [x for pairs in left for pair in pairs for x in pair]
+
+
+def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
+    """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement of the text."""
+    if not is_filled_before(s, after) or not isinstance(after, Copy):
+        return None
+    return after if max(after.atom.reads.bits, after.atom.writes.bits) <= 8 * s.target.tensor.dtype.itemsize else None

@@ -1,0 +1,1 @@
+"""Statements of each thread seen as statements of whole tiles."""

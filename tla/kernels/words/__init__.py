@@ -1,0 +1,1 @@
+"""Words of a kernel's function: CuTe's algorithms, partitions, loads, orders, clusters, tensor memory."""
