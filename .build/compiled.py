@@ -1,6 +1,6 @@
-"""The compiled build: with TLA_COMPILED=1, `pip install .` and `python -m build --wheel` make extension modules of the Python
-files that pyproject.toml names, by Cython, beside these files. Without the variable, without a compiler, or where compiling
-fails, the build is pure Python, and the record that it leaves says why; tla/core/build.py reads it."""
+"""The compiled build: with TLA_COMPILED=1, `pip install .` and `python -m build --wheel` make extension modules of the
+Python files that pyproject.toml names, by Cython, beside these files. Without the variable, without a compiler, or
+where compiling fails, the build is pure Python, and the record that it leaves says why; tla/core/build.py reads it."""
 
 import os
 import shutil
@@ -58,7 +58,10 @@ def compiled(patterns, root, folder):
     record = folder / RECORD
     try:
         modules = compile_all(patterns, root, folder)
-        lines = [f"{source_hash((root / source).read_bytes()).hex()} {path.stat().st_size} {source}" for source, path in modules.items()]
+        lines = [
+            f"{source_hash((root / source).read_bytes()).hex()} {path.stat().st_size} {source}"
+            for source, path in modules.items()
+        ]
     except Exception as error:  # whatever it is, the build goes on without
         modules, lines = {}, [f"{REFUSED}{type(error).__name__}: {error}".partition("\n")[0][:200]]
         print(f"tla: pure Python, for it could not be compiled: {lines[0].removeprefix(REFUSED)}", file=sys.stderr)
@@ -73,7 +76,12 @@ def compile_all(patterns, root, folder):
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
-    found = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern) if path.name != "__init__.py"}
+    found = {
+        path.relative_to(root).as_posix()
+        for pattern in patterns
+        for path in root.glob(pattern)
+        if path.name != "__init__.py"
+    }
     names = {source: source.removesuffix(".py").replace("/", ".") for source in sorted(found - {DECIDES})}
     # Cython 3.3 makes a pointer of the bool in `a or (b and c is True)`: that is to fail here, and not in a kernel.
     flags = [] if sys.platform == "win32" else ["-g0", "-Werror=int-to-pointer-cast", "-Werror=int-conversion"]

@@ -1,4 +1,5 @@
-"""Sphinx: `pip install -e '.[docs]'`, then `sphinx-build -W --keep-going -b html docs OUT`. What is our own is in _sphinx/."""
+"""Sphinx: `pip install -e '.[docs]'`, then `sphinx-build -W --keep-going -b html docs OUT`. What is our own
+is in _sphinx/."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Options and fixtures of all tests. JAX, where it is installed, runs on eight virtual CPU devices; where it is not, what
-needs it is skipped."""
+"""Options and fixtures of all tests. JAX, where it is installed, runs on eight virtual CPU devices; where it is not,
+what needs it is skipped."""
 
 import contextlib
 import gc
@@ -45,16 +45,17 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
-    """What was collected stays: the garbage collector need not look through it again and again, and what tests make it may look
-    through more rarely than by default."""
+    """What was collected stays: the garbage collector need not look through it again and again, and what tests make it
+    may look through more rarely than by default."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_make_collect_report(collector):
-    """To compile a test module, with its asserts rewritten, takes longer than all else of its collection, and what one process has
-    compiled others read: the workers of xdist import the modules of a folder each from a place of its own."""
+    """To compile a test module, with its asserts rewritten, takes longer than all else of its collection, and what one
+    process has compiled others read: the workers of xdist import the modules of a folder each from a place
+    of its own."""
     outcome = yield
     worker = getattr(collector.config, "workerinput", None)
     modules = [node for node in outcome.get_result().result or () if isinstance(node, pytest.Module)]
@@ -67,8 +68,8 @@ def pytest_make_collect_report(collector):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Each worker begins with files of its own, so that what a module reads or makes once is not made by all; who is done takes of the
-    others' rest."""
+    """Each worker begins with files of its own, so that what a module reads or makes once is not made by all; who is
+    done takes of the others' rest."""
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
@@ -76,9 +77,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--night", action="store_true", help="search as long as one night: more examples, every case where a sample is the default"
+        "--night",
+        action="store_true",
+        help="search as long as one night: more examples, every case where a sample is the default",
     )
-    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew: its diff is what is to be reviewed")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/golden anew: its diff is what is to be reviewed"
+    )
 
 
 @pytest.fixture

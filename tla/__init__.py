@@ -7,8 +7,8 @@ CuTe's layout algebra, the TLA layouts of Ascend's CATLASS and XLA's tiled layou
 >>> print(MakeLayout(MakeShape(_2, 4), MakeStride(_12, _1)))
 (_2,4):(_12,_1)
 
-The first name that is asked for loads the core, the algebra and tensors; symbols come with the first of theirs, and neither
-loads numpy or sympy.
+The first name that is asked for loads the core, the algebra and tensors; symbols come with the first of theirs, and
+neither loads numpy or sympy.
 """
 
 from .core.build import BuildInfo as BuildInfo, build_info as build_info  # isort: skip  # first: it decides which files are imported
@@ -41,7 +41,8 @@ __version__ = "0.2.0"
 
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "kernels", "linear", "symbolic", "ttgir", "viz", "xla")
 
-# What the core meets and other packages know: operations on composed layouts, expressions of sympy as leaves, pictures in a notebook.
+# What the core meets and other packages know: operations on composed layouts, expressions of sympy as leaves, pictures
+# in a notebook.
 for _kind in (ComposedLayout, CoordSwizzle, Swizzle):
     defined_in(_kind, "tla.algebra.composed", "tla.algebra.swizzled")
 _names, _sympy, _notebook = OnDemand("tla.names"), OnDemand("tla.symbolic.from_sympy"), OnDemand("tla.apps.notebook")

@@ -1,11 +1,20 @@
-"""The public names of `tla`, which has them of this module: the core, the algebra and tensors, and other packages on demand."""
+"""The public names of `tla`, which has them of this module: the core, the algebra and tensors, and other
+packages on demand."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .algebra import composed as composed, swizzled as swizzled  # the algebra of composed layouts
 from .algebra.coalesce import coalesce, filter as filter, filter_zeros
-from .algebra.codomain import MakeIdentityLayout, coprofile, coshape, cosize, get_1d_coord, get_flat_coord, get_hier_coord
+from .algebra.codomain import (
+    MakeIdentityLayout,
+    coprofile,
+    coshape,
+    cosize,
+    get_1d_coord,
+    get_flat_coord,
+    get_hier_coord,
+)
 from .algebra.common import (
     domain_distribute,
     greatest_common_domain,
@@ -103,7 +112,16 @@ from .core.leaf_arithmetic import add, mul
 from .core.literals import *  # noqa: F403
 from .core.make_layout import MakeLayout, shape, stride
 from .core.profiles import compatible, congruent, flatten, unflatten, weakly_compatible, weakly_congruent
-from .core.strides import LayoutLeft, LayoutRight, MakeShape, MakeStride, Shape, Stride, compact_col_major, compact_row_major
+from .core.strides import (
+    LayoutLeft,
+    LayoutRight,
+    MakeShape,
+    MakeStride,
+    Shape,
+    Stride,
+    compact_col_major,
+    compact_row_major,
+)
 from .core.swizzle import CoordSwizzle, MakeSwizzle, Swizzle
 from .notation.text import parse
 from .tensors import operations as operations  # the algebra on tensors
@@ -159,7 +177,8 @@ if TYPE_CHECKING:
     from .symbolic.nodes import CeilDiv, FloorDiv, Mod
     from .viz.print_layout import print_layout, print_tensor
 
-#: Module -> what of it is loaded when it is first asked for: with it comes numpy or sympy, or what not every program needs.
+#: Module -> what of it is loaded when it is first asked for: with it comes numpy or sympy, or what not
+#: every program needs.
 _ON_DEMAND = {
     "tla.ascend.make": [
         *("MakeLayoutFilter", "MakeLayoutFmap", "MakeLayoutFromTag", "MakeLayoutL0C", "MakeMxScaleLayout"),
@@ -169,7 +188,19 @@ _ON_DEMAND = {
     "tla.recovery.between": ["swizzle_between"],
     "tla.recovery.disagreement": ["recover"],
     "tla.recovery.door": ["layout_of"],
-    "tla.symbolic": ["Condition", "SymInt", "assuming", "at", "dim", "dims", "explain", "index", "prove", "simplify", "to_python"],
+    "tla.symbolic": [
+        "Condition",
+        "SymInt",
+        "assuming",
+        "at",
+        "dim",
+        "dims",
+        "explain",
+        "index",
+        "prove",
+        "simplify",
+        "to_python",
+    ],
     "tla.viz.print_layout": ["print_layout", "print_tensor"],
     "tla.symbolic.nodes": ["CeilDiv", "FloorDiv", "Mod"],
 }

@@ -1,7 +1,8 @@
-"""The picture of README's first screen, docs/conflict.svg: a tile of halves under ldmatrix, and the same with the swizzle that mends it.
+"""The picture of README's first screen, docs/conflict.svg: a tile of halves under ldmatrix, and the same with the
+swizzle that mends it.
 
-A cell is a vector of 16 bytes, its number the vector's place in memory, its colour the four banks that it lies in; eight lanes read
-a column at once. It is dark where the reader's screen is. Run it to write it anew.
+A cell is a vector of 16 bytes, its number the vector's place in memory, its colour the four banks that it lies in;
+eight lanes read a column at once. It is dark where the reader's screen is. Run it to write it anew.
 """
 
 import re
@@ -17,7 +18,9 @@ GRIDS = (("rows of 64 halves", "(_8,_8):(_8,_1)"), ("swizzled by Sw<3,3,3>", "Sw
 #: Eight lanes, a vector each, down the first column.
 COLUMN = parse("(8,1):(1,0)")
 PATH = Path(__file__).parent.parent / "conflict.svg"
-_DARK = "<style>@media (prefers-color-scheme: dark) { .paper { fill: #0d1117 } text[font-size] { fill: #e6edf3 } }</style>"
+_DARK = (
+    "<style>@media (prefers-color-scheme: dark) { .paper { fill: #0d1117 } text[font-size] { fill: #e6edf3 } }</style>"
+)
 _PAPER = '<path fill="#ffffff"'
 
 

@@ -1,6 +1,6 @@
 """The docstrings of tla as reStructuredText: they are plain text, written for help().
 
-A docstring is made of blocks between blank lines: examples, which begin with >>>; tables, "name   meaning" with what goes
+A docstring is made of blocks between blank lines: examples, which begin with >>>; tables, "name meaning" with what goes
 on indented; and paragraphs. A backquote holds code, and nothing else is markup.
 """
 

@@ -1,6 +1,7 @@
 """The picture of the first page, docs/front.svg: one 8 by 8 matrix as three worlds lay it out.
 
-Grids of one height without edges, and large numbers and titles: on a phone, half as wide, they are still read. Run it to write it anew.
+Grids of one height without edges, and large numbers and titles: on a phone, half as wide, they are still read. Run it
+to write it anew.
 """
 
 from pathlib import Path
@@ -9,7 +10,8 @@ from tla import parse
 from tla.viz import Scene, draw, svg
 from tla.viz.scene import Axis, Figure
 
-#: A title, a layout, and what its colours mean: the swizzle's are eight groups of banks, which a column without it would have one of.
+#: A title, a layout, and what its colours mean: the swizzle's are eight groups of banks, which a column without it
+#: would have one of.
 GRIDS = (
     ("CuTe: a swizzle", "Sw<3,0,3> o _0 o (_8,_8):(_8,_1)", {"color_by": "bank", "bits": 128}),
     ("Ascend: fractals", "((_4,_2),(_4,_2)):((_4,_16),(_1,_32))", {}),

@@ -1,7 +1,8 @@
-"""The picture of the packages: `python docs/_sphinx/packages.py` writes docs/packages.svg. A package stands above all that it imports.
+"""The picture of the packages: `python docs/_sphinx/packages.py` writes docs/packages.svg. A package stands above all
+that it imports.
 
-An arrow goes from a package to each that it imports, but for those that another arrow leads to on the way. In a package stand the names
-of its rooms, the folders in it, each before those that import it.
+An arrow goes from a package to each that it imports, but for those that another arrow leads to on the way. In a package
+stand the names of its rooms, the folders in it, each before those that import it.
 """
 
 import ast
@@ -32,7 +33,8 @@ def graph():
     """package -> the packages that it imports, from the imports as they are."""
     packages = folders(ROOT)
     return {
-        name: {parts[0] for path in (ROOT / name).rglob("*.py") for parts in imported(path) if parts} & {*packages} - {name}
+        name: {parts[0] for path in (ROOT / name).rglob("*.py") for parts in imported(path) if parts}
+        & {*packages} - {name}
         for name in packages
     }
 
@@ -40,8 +42,13 @@ def graph():
 def rooms(package):
     """The rooms of a package, each before those that import it."""
     names = folders(ROOT / package)
-    inner = {name: [parts for path in (ROOT / package / name).rglob("*.py") for parts in imported(path)] for name in names}
-    below = {name: sorted({p[1] for p in found if p[:1] == [package] and len(p) > 1} & {*names} - {name}) for name, found in inner.items()}
+    inner = {
+        name: [parts for path in (ROOT / package / name).rglob("*.py") for parts in imported(path)] for name in names
+    }
+    below = {
+        name: sorted({p[1] for p in found if p[:1] == [package] and len(p) > 1} & {*names} - {name})
+        for name, found in inner.items()
+    }
     return [*TopologicalSorter(below).static_order()]
 
 
@@ -68,8 +75,13 @@ def drawn(below):
     place = {}
     for k, row in enumerate(rows):
         for n, name in enumerate(row):
-            place[name] = (width / 2 + (n - (len(row) - 1) / 2) * (WIDTH + APART), height - APART - k * LEVEL - HEIGHT / 2)
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">']
+            place[name] = (
+                width / 2 + (n - (len(row) - 1) / 2) * (WIDTH + APART),
+                height - APART - k * LEVEL - HEIGHT / 2,
+            )
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+    ]
     lines.append(f'<rect width="{width}" height="{height}" fill="#ffffff"/>')
     for name in order:
         for b in sorted(below[name] - set().union(*(every[c] for c in below[name]))):
@@ -81,7 +93,9 @@ def drawn(below):
         box = f'x="{x - WIDTH / 2:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH}" height="{HEIGHT}" rx="6"'
         lines.append(f'<rect {box} fill="#eef4fb" stroke="#0072b2"/>')
         inner = lines_of(rooms(name)) if rooms(name) else []
-        lines.append(f'<text x="{x:g}" y="{y + 5 - 8 * len(inner):g}" {TEXT} font-size="15" fill="#000000">{name}</text>')
+        lines.append(
+            f'<text x="{x:g}" y="{y + 5 - 8 * len(inner):g}" {TEXT} font-size="15" fill="#000000">{name}</text>'
+        )
         for k, text in enumerate(inner):
             lines.append(
                 f'<text x="{x:g}" y="{y + 12 + 13 * k - 6 * (len(inner) - 1):g}" {TEXT} font-size="11" fill="#444444">{text}</text>'

@@ -1,8 +1,9 @@
 """Drawings in pages: where an example shows `<Drawing of ...>`, the drawing stands below it.
 
-A page with drawings is run when it is read, as its doctest is, so a picture is always what the library makes now. It takes no more than
-the screen, and is moved in there where its texts would be too small to read, with a link to itself as it is, and one to the page that
-explores it: what `tla explore --site` makes is part of the site, where npm's package pyodide is in $TLA_NPM.
+A page with drawings is run when it is read, as its doctest is, so a picture is always what the library makes now. It
+takes no more than the screen, and is moved in there where its texts would be too small to read, with a link to itself
+as it is, and one to the page that explores it: what `tla explore --site` makes is part of the site, where npm's package
+pyodide is in $TLA_NPM.
 
     ```{thumbnails}
     a caption for each picture of the page, one a line
@@ -61,7 +62,8 @@ def displayed(hook):
 
 
 def insert(app, doctree):
-    """Run the blocks of the page that was read, and put each drawing below the block that shows it; mark grids of text."""
+    """Run the blocks of the page that was read, and put each drawing below the block that shows it; mark
+    grids of text."""
     blocks = [*doctree.findall(nodes.literal_block)]
     for block in blocks:
         if "│" in block.astext() or "┃" in block.astext():
@@ -112,7 +114,11 @@ def explored(drawing, up):
         read(title)
     except TlaError:
         return ""
-    return EXPLORE.format(page=f"{up}explore/index.html", text=urllib.parse.quote(title, safe="")) if PYODIDE.is_dir() else ""
+    return (
+        EXPLORE.format(page=f"{up}explore/index.html", text=urllib.parse.quote(title, safe=""))
+        if PYODIDE.is_dir()
+        else ""
+    )
 
 
 def with_page(app, error):

@@ -17,7 +17,8 @@ SENTENCE = re.compile(r"(?:`[^`]*`: *)?(.*?(?:[.:](?=\s|$)|$))", re.DOTALL)
 
 
 def directives(module, names):
-    """The autodoc directives of public names. Values of one class that have no docstring of their own, as tags, stand together."""
+    """The autodoc directives of public names. Values of one class that have no docstring of their own, as
+    tags, stand together."""
     home = import_module(module)
 
     def is_plain(name):
@@ -36,7 +37,8 @@ def directives(module, names):
 
 
 def values(module, names, kind):
-    """One entry with all names: what they are is told by their class, which is public itself or has its docstring here."""
+    """One entry with all names: what they are is told by their class, which is public itself or has
+    its docstring here."""
     first, *others = names
     yield f".. py:data:: {first}"
     yield from (f"             {name}" for name in others)
@@ -56,7 +58,12 @@ class Api(SphinxDirective):
 
 def summaries(pages):
     """A line for each name of these pages: a link to it, and the first sentence of its docstring."""
-    told = [(module, name) for page in pages for module, names in BLOCK.findall(page.read_text(encoding="utf-8")) for name in names.split()]
+    told = [
+        (module, name)
+        for page in pages
+        for module, names in BLOCK.findall(page.read_text(encoding="utf-8"))
+        for name in names.split()
+    ]
     for module, name in sorted(told, key=lambda pair: (pair[1].lower(), pair[0])):
         first = (getdoc(getattr(import_module(module), name)) or "").split("\n\n")[0]
         sentence = " ".join(SENTENCE.match(first)[1].rstrip(":").split())

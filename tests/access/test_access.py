@@ -89,10 +89,11 @@ def span(bases, width):
 
 
 def counted(row, vector, aligned=True):
-    """Wavefronts of an instruction over the fewest, less one, from the bases alone: of vectors of so many bits, the worst of all.
+    """Wavefronts of an instruction over the fewest, less one, from the bases alone: of vectors of so many
+    bits, the worst of all.
 
-    The registers of an instruction are those that in lane 0 lie in one vector: in every lane they then fill one vector. That is
-    where it begins; unaligned, at the first register, wherever in it that is, of the first instruction.
+    The registers of an instruction are those that in lane 0 lie in one vector: in every lane they then fill one vector.
+    That is where it begins; unaligned, at the first register, wherever in it that is, of the first instruction.
     """
     width, bits = max(row["shape"]).bit_length(), row["bitwidth"]
     owners, shared = (made(row[name]).linear(row["shape"]).bases for name in ("reg", "shared"))
@@ -115,8 +116,8 @@ def counted(row, vector, aligned=True):
     return max(Fraction(int(n), groups) for n in most.sum(1)) - 1 if aligned else most.max() - 1
 
 
-#: Rows where we are not the number of truth: it was counted of vectors that begin at the first register's offset, which swizzles
-#: put anywhere in an aligned vector. One has no count, only Triton's number, which is of ranks.
+#: Rows where we are not the number of truth: it was counted of vectors that begin at the first register's offset, which
+#: swizzles put anywhere in an aligned vector. One has no count, only Triton's number, which is of ranks.
 UNALIGNED, OF_RANKS = {36, 39, 321, 325, 423, 502, 680, 683, 713, 744, 830, 1125, 1334, 1406}, {56}
 
 
@@ -133,7 +134,8 @@ WAVES = dataclasses.replace(
 
 
 def test_bank_conflicts_are_counted():
-    """As counted from the bases; as in the row, by Triton or counted there, but for those whose vectors the row does not align."""
+    """As counted from the bases; as in the row, by Triton or counted there, but for those whose vectors the
+    row does not align."""
     for i in range(len(ROWS)) if NIGHT else [*sorted(UNALIGNED)[::3], *OF_RANKS, *range(0, len(ROWS), 60)]:
         row = ROWS[i]
         owners = made(row["reg"]).linear(row["shape"])
@@ -191,11 +193,17 @@ def test_other_memories():
 PHASES = {
     ("AMD_LDS_GFX942_READ", 32): "0-31|32-63",
     ("AMD_LDS_GFX942_READ", 64): "0-15|16-31|32-47|48-63",
-    ("AMD_LDS_GFX942_READ", 128): "0-3,20-23|32-35,52-55|4-7,16-19|36-39,48-51|8-11,28-31|40-43,60-63|12-15,24-27|44-47,56-59",
+    (
+        "AMD_LDS_GFX942_READ",
+        128,
+    ): "0-3,20-23|32-35,52-55|4-7,16-19|36-39,48-51|8-11,28-31|40-43,60-63|12-15,24-27|44-47,56-59",
     ("AMD_LDS_GFX942_WRITE", 128): "0-7|8-15|16-23|24-31|32-39|40-47|48-55|56-63",
     ("AMD_LDS_GFX950_READ", 32): "0-63",
     ("AMD_LDS_GFX950_READ", 64): "0-31|32-63",
-    ("AMD_LDS_GFX950_READ", 128): "0-3,12-15,20-23,24-27|32-35,44-47,52-55,56-59|4-7,8-11,16-19,28-31|36-39,40-43,48-51,60-63",
+    (
+        "AMD_LDS_GFX950_READ",
+        128,
+    ): "0-3,12-15,20-23,24-27|32-35,44-47,52-55,56-59|4-7,8-11,16-19,28-31|36-39,40-43,48-51,60-63",
     ("AMD_LDS_GFX11_READ", 64): "0-15|16-31",
     ("AMD_LDS_GFX11_READ", 128): "0-3,20-23|4-7,16-19|8-11,28-31|12-15,24-27",
     ("AMD_LDS_GFX12_READ", 128): "0-7|8-15|16-23|24-31",
@@ -208,7 +216,9 @@ PHASES = {
 @pytest.mark.parametrize(("name", "width"), PHASES)
 def test_phases_as_measured(name, width):
     def lanes(phase):
-        return frozenset(k for part in phase.split(",") for a, b in [map(int, part.split("-"))] for k in range(a, b + 1))
+        return frozenset(
+            k for part in phase.split(",") for a, b in [map(int, part.split("-"))] for k in range(a, b + 1)
+        )
 
     memory = MEMORIES[name]
     banks, groups = memory.phases[width]
@@ -293,18 +303,27 @@ WIDE = [
 @pytest.mark.parametrize("bases", WIDE, ids=lambda x: " ".join(x))
 @pytest.mark.parametrize("call", ["access", "best_swizzle", "convert"])
 def test_more_lanes_than_a_warp_has(bases, call):
-    """Lanes of several warps in one: refused, with the layout whose thread t holds what thread t held, counted as warp by warp."""
+    """Lanes of several warps in one: refused, with the layout whose thread t holds what thread t held, counted
+    as warp by warp."""
     wide = LinearLayout(bases, {"dim0": 512})
-    memory, calls = parse("512:1"), {"access": lambda x: access(x, memory, 32), "best_swizzle": lambda x: best_swizzle([x], [], 32)}
+    memory, calls = (
+        parse("512:1"),
+        {"access": lambda x: access(x, memory, 32), "best_swizzle": lambda x: best_swizzle([x], [], 32)},
+    )
     calls["convert"] = lambda x: convert(x, x)
-    with pytest.raises(tla.RangeError, match=f"^{call}: warps of {wide.get_in_dim_size('lane')} lanes in NVIDIA_SHARED") as refused:
+    with pytest.raises(
+        tla.RangeError, match=f"^{call}: warps of {wide.get_in_dim_size('lane')} lanes in NVIDIA_SHARED"
+    ) as refused:
         calls[call](wide)
     split = eval(re.search(r"layout\S.*", refused.value.reason.fix)[0], {"layout": wide})
     assert split.get_in_dim_size("lane") == 32
     if call == "convert" and "block" in bases:
         return  # one block is all that convert takes
     assert calls[call](split)
-    threads, values = wide.get_in_dim_size("lane") * (wide.get_in_dim_size("warp") if wide.has_in_dim("warp") else 1), range(2)
+    threads, values = (
+        wide.get_in_dim_size("lane") * (wide.get_in_dim_size("warp") if wide.has_in_dim("warp") else 1),
+        range(2),
+    )
 
     def held(x, thread, value):
         lanes = x.get_in_dim_size("lane")
@@ -317,7 +336,12 @@ def test_more_lanes_than_a_warp_has(bases, call):
 
 def test_a_warp_of_the_memory_may_have_less():
     for lanes, memory in ((32, "NVIDIA_SHARED"), (16, "NVIDIA_SHARED"), (64, "AMD_LDS_GFX942_READ")):
-        assert access(LinearLayout({"lane": LANES[: lanes.bit_length() - 1]}, {"dim0": lanes}), parse(f"{lanes}:1"), 32, memory=memory)
+        assert access(
+            LinearLayout({"lane": LANES[: lanes.bit_length() - 1]}, {"dim0": lanes}),
+            parse(f"{lanes}:1"),
+            32,
+            memory=memory,
+        )
 
 
 def test_lanes_whose_vectors_come_in_other_orders():

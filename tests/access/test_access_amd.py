@@ -63,13 +63,18 @@ def test_an_instruction_by_its_addresses(row):
         for _ in range(amount(4, 100)):
             vector, lanes_at = width // 32, [rng.randrange(256) * width // 32 for _ in range(count)]
             owners = LinearLayout(
-                {"register": [(1 << k,) for k in range(bits.log2(vector))], "lane": [(x,) for x in lanes_at]}, {"dim0": 1024}
+                {"register": [(1 << k,) for k in range(bits.log2(vector))], "lane": [(x,) for x in lanes_at]},
+                {"dim0": 1024},
             )
             starts = [0]
             for x in lanes_at:
                 starts += [s ^ x for s in starts]
             wavefronts = sum(
-                max(Counter(word % banks for word in {starts[lane] + k for lane in group for k in range(vector)}).values())
+                max(
+                    Counter(
+                        word % banks for word in {starts[lane] + k for lane in group for k in range(vector)}
+                    ).values()
+                )
                 for group in groups
             )
             found = access(owners, parse("1024:1"), 32, width, row)

@@ -1,4 +1,5 @@
-"""best_swizzle against counts by addresses alone: the minimum, its bound against layouts of all kinds, and how often it is met."""
+"""best_swizzle against counts by addresses alone: the minimum, its bound against layouts of all kinds, and how
+often it is met."""
 
 import itertools
 import random
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 
 from tla import TlaError, offsets
-from tla.access import AMD_LDS_GFX942_READ, AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE, NVIDIA_SHARED, Memory, access, best_swizzle
+from tla.access import (
+    AMD_LDS_GFX942_READ,
+    AMD_LDS_GFX950_READ,
+    AMD_LDS_GFX950_WRITE,
+    NVIDIA_SHARED,
+    Memory,
+    access,
+    best_swizzle,
+)
 from tla.access.spaces import Taken, costs
 from tla.linear import LinearLayout, bits, linear, triton
 
@@ -44,7 +53,9 @@ def counted(place, columns, element, memory=NVIDIA_SHARED):
             for r in range(len(registers))
         ]
         if count and all({1 << j} in steps for j in range(count.bit_length() - 1)):
-            return sum(wavefronts(place, columns, warp, element, width, memory) for warp in range(1 << len(warps))), width
+            return sum(
+                wavefronts(place, columns, warp, element, width, memory) for warp in range(1 << len(warps))
+            ), width
     raise AssertionError("no vectors")
 
 
@@ -57,7 +68,12 @@ def wavefronts(place, columns, warp, element, width, memory):
     registers, lanes, warps = columns
     count, banks = width // element, memory.phases[width][0]
     vectors = [
-        [*dict.fromkeys(place[xored(registers, r) ^ xored(lanes, lane) ^ xored(warps, warp)] // count for r in range(1 << len(registers)))]
+        [
+            *dict.fromkeys(
+                place[xored(registers, r) ^ xored(lanes, lane) ^ xored(warps, warp)] // count
+                for r in range(1 << len(registers))
+            )
+        ]
         for lane in range(1 << len(lanes))
     ]
     together = len(memory.phases[width][1][0])
@@ -86,7 +102,8 @@ def cost_of(found, accesses, element, memory=NVIDIA_SHARED):
 
 
 def random_columns(rng, n, lanes, warps, mixed=0.3):
-    """An access of a tile of 2^n elements: bits of its index in any order, sums of them, or values that several lanes hold."""
+    """An access of a tile of 2^n elements: bits of its index in any order, sums of them, or values that
+    several lanes hold."""
     columns = [1 << k for k in rng.sample(range(n), n)]
     while rng.random() < mixed:
         columns = [rng.randrange(1 << n) for _ in range(n)]
@@ -100,7 +117,8 @@ def random_columns(rng, n, lanes, warps, mixed=0.3):
 
 
 def test_no_layout_of_any_kind_is_better():
-    """All 40,320 layouts of 8 elements, linear or not, for two and three accesses: none takes fewer wavefronts than the bound."""
+    """All 40,320 layouts of 8 elements, linear or not, for two and three accesses: none takes fewer wavefronts
+    than the bound."""
     rng = random.Random(31)
     every = [*itertools.permutations(range(8))]
     for round_ in range(amount(4, 12)):
@@ -116,7 +134,8 @@ def test_no_layout_of_any_kind_is_better():
 
 @pytest.mark.parametrize(("n", "cases", "sample"), [(3, amount(25, 200), None), (4, amount(2, 8), amount(150, None))])
 def test_where_the_bound_is_not_met_a_complete_search_is_right(n, cases, sample):
-    """Three to six accesses of four lanes and four banks: all linear layouts of 8 elements are counted, and of 16 by night."""
+    """Three to six accesses of four lanes and four banks: all linear layouts of 8 elements are counted, and of
+    16 by night."""
     rng, open_cases = random.Random(7), 0
     every = [c for c in itertools.product(range(1, 1 << n), repeat=n) if bits.rank(c) == n]
     for _ in range(cases):
@@ -130,7 +149,10 @@ def test_where_the_bound_is_not_met_a_complete_search_is_right(n, cases, sample)
         assert found.certificate.complete
         if not found.certificate.met:
             open_cases += 1
-            assert f"no linear layout takes fewer; no layout takes fewer than {found.certificate.bound}" in found.certificate.text
+            assert (
+                f"no linear layout takes fewer; no layout takes fewer than {found.certificate.bound}"
+                in found.certificate.text
+            )
     assert open_cases or n > 3
 
 
@@ -138,7 +160,11 @@ def xored_all(columns):
     return [xored(columns, n) for n in range(1 << len(columns))]
 
 
-B, M, D = triton.BlockedLayout, (lambda warps: triton.NVMMADistributedLayout([2, 0], warps, [16, 8])), triton.DotOperandLayout
+B, M, D = (
+    triton.BlockedLayout,
+    (lambda warps: triton.NVMMADistributedLayout([2, 0], warps, [16, 8])),
+    triton.DotOperandLayout,
+)
 #: write, read, tile, bits of an element, and the wavefronts of a layout that is better than what was found once.
 BETTER = [
     (M([2, 4]), B([1, 4], [4, 8], [4, 2], [1, 0]), [32, 128], 16, 128),
@@ -173,8 +199,12 @@ def test_the_better_layouts_of_seven_conversions(write, read, shape, element, be
 
 def test_three_reads_of_which_six_wavefronts_are_enough():
     """Found by an attack: a layout of 6 wavefronts where all that were searched took 8."""
-    twice = LinearLayout({"register": [(0, 4)], "lane": [(0, 8), (0, 16), (0, 2), (1, 0), (0, 1)], "warp": []}, {"dim0": 2, "dim1": 32})
-    once = LinearLayout({"register": [(0, 2)], "lane": [(0, 16), (0, 4), (0, 1), (0, 8), (1, 0)], "warp": []}, {"dim0": 2, "dim1": 32})
+    twice = LinearLayout(
+        {"register": [(0, 4)], "lane": [(0, 8), (0, 16), (0, 2), (1, 0), (0, 1)], "warp": []}, {"dim0": 2, "dim1": 32}
+    )
+    once = LinearLayout(
+        {"register": [(0, 2)], "lane": [(0, 16), (0, 4), (0, 1), (0, 8), (1, 0)], "warp": []}, {"dim0": 2, "dim1": 32}
+    )
     found = best_swizzle([], [twice, twice, once], 32)
     assert (found.cost, found.certificate.bound) == (6, 6)
     assert cost_of(found, [columns_of(x) for x in (twice, twice, once)], 32) == 6
@@ -184,7 +214,8 @@ def test_three_reads_of_which_six_wavefronts_are_enough():
 
 
 def realistic():
-    """Tiles of kernels: written by copies of 16, 8 and 4 bytes or from an accumulator, read by rows, columns and matrices."""
+    """Tiles of kernels: written by copies of 16, 8 and 4 bytes or from an accumulator, read by rows,
+    columns and matrices."""
     for rows, columns, element in itertools.product((32, 64, 128, 256), (32, 64, 128, 256), (8, 16, 32, 64)):
         if rows * columns <= 1 << 15:
             yield "cp.async.16", "ldmatrix", (rows, columns), element
@@ -195,7 +226,11 @@ def realistic():
     for bytes_, element in itertools.product((16, 8, 4), (8, 16, 32, 64)):
         if 8 * bytes_ >= element:
             copied = B([1, 8 * bytes_ // element], [4, 8], [4, 1], [1, 0])
-            for read in (B([8, 1], [8, 4], [1, 4], [0, 1]), D(0, M([2, 2]), max(1, 32 // element)), D(1, M([4, 1]), max(1, 32 // element))):
+            for read in (
+                B([8, 1], [8, 4], [1, 4], [0, 1]),
+                D(0, M([2, 2]), max(1, 32 // element)),
+                D(1, M([4, 1]), max(1, 32 // element)),
+            ):
                 yield of_hardware(copied, tile), of_hardware(read, tile), tile, element
             yield of_hardware(M([2, 2]), tile), of_hardware(copied, tile), tile, element
 
@@ -213,7 +248,8 @@ def test_realistic_pairs_meet_the_bound():
 
 
 def test_random_accesses_meet_the_bound():
-    """One to three accesses of tiles of up to 8,192 elements: 97 of 100 and more meet it, and what is found costs what it says."""
+    """One to three accesses of tiles of up to 8,192 elements: 97 of 100 and more meet it, and what is found
+    costs what it says."""
     rng, met, cases = random.Random(1), 0, amount(30, 1000)
     for case in range(cases):
         n, element = rng.randint(6, 8 if case % 3 else 13), rng.choice((8, 16, 32, 64))
@@ -235,7 +271,9 @@ def test_ranks_are_counts(memory):
     for _ in range(amount(12, 400)):
         n, element = lanes + rng.randint(1, 4), rng.choice((32, 64) if memory is SMALL else (8, 16, 32, 64))
         registers, held, warps = random_columns(rng, n, lanes, rng.randint(0, 1))
-        columns = rng.choice([[1 << k for k in range(n)], [1 << k for k in rng.sample(range(n), n)], random_columns(rng, n, 0, 0)[0]])
+        columns = rng.choice(
+            [[1 << k for k in range(n)], [1 << k for k in rng.sample(range(n), n)], random_columns(rng, n, 0, 0)[0]]
+        )
         if bits.rank(columns) == n:
             taken = Taken(tuple(registers), tuple(held), tuple(warps), memory, element)
             there = LinearLayout({"dim0": [(c,) for c in columns]}, {"offset": 1 << n})
@@ -255,7 +293,8 @@ def test_writes_and_reads_of_two_rows():
 
 
 def test_banks_that_are_no_power_of_two():
-    """7 banks: ranks say nothing there, layouts are counted one by one, and a padded one is the answer where it takes fewer."""
+    """7 banks: ranks say nothing there, layouts are counted one by one, and a padded one is the answer where
+    it takes fewer."""
     odd = Memory("ODD", 4, 7, 32, {32: (7, ((0, 1, 2, 3),))}, True, "a test")
     rng, padded = random.Random(5), 0
     for _ in range(amount(12, 120)):

@@ -38,7 +38,8 @@ def test_each_element_arrives():
 
 
 def test_what_every_lane_holds_stays_where_it_is():
-    """Lanes that hold the same need no shuffle: 128 were planned for a tile that eight lanes hold four times, from itself to itself."""
+    """Lanes that hold the same need no shuffle: 128 were planned for a tile that eight lanes hold four times, from
+    itself to itself."""
     rng = random.Random(26)
     for _ in range(amount(40, 1000)):
         src, _ = pair(rng, spread=True)
@@ -53,8 +54,14 @@ def test_what_every_lane_holds_stays_where_it_is():
 
 def test_registers_that_hold_the_same_behind_shuffles():
     """Two lanes want other words of one lane, and keep them in two registers each: Triton 3.9 shuffles it."""
-    src = LinearLayout({"register": [(2, 0)], "lane": [(1, 0), (0, 1), (0, 2), (0, 4), (0, 8)], "warp": [(0, 0)]}, {"dim0": 4, "dim1": 16})
-    dst = LinearLayout({"register": [(0, 0)], "lane": [(1, 0), (2, 0), (0, 1), (0, 2), (0, 4)], "warp": [(0, 8)]}, {"dim0": 4, "dim1": 16})
+    src = LinearLayout(
+        {"register": [(2, 0)], "lane": [(1, 0), (0, 1), (0, 2), (0, 4), (0, 8)], "warp": [(0, 0)]},
+        {"dim0": 4, "dim1": 16},
+    )
+    dst = LinearLayout(
+        {"register": [(0, 0)], "lane": [(1, 0), (2, 0), (0, 1), (0, 2), (0, 4)], "warp": [(0, 8)]},
+        {"dim0": 4, "dim1": 16},
+    )
     plan = convert(src, dst, 64, through="shuffle")
     assert plan.shuffles == 4
     assert np.array_equal(plan.run(held(src)), held(dst))
@@ -66,7 +73,10 @@ def test_through_shared_memory():
         n = rng.randrange(6, 9)
         columns = [[1 << k for k in rng.sample(range(n), n)] for _ in range(2)]
         src, dst = (
-            LinearLayout({"register": [(c,) for c in cs[6:]], "lane": [(c,) for c in cs[:5]], "warp": [(cs[5],)]}, {"dim0": 1 << n})
+            LinearLayout(
+                {"register": [(c,) for c in cs[6:]], "lane": [(c,) for c in cs[:5]], "warp": [(cs[5],)]},
+                {"dim0": 1 << n},
+            )
             for cs in columns
         )
         plan = convert(src, dst)
@@ -141,7 +151,10 @@ def test_bytes_that_lie_apart_go_through_memory():
     acc = triton.NVMMADistributedLayout([2, 0], [4, 1], [16, 8]).linear([64, 16])
     rows = triton.BlockedLayout([2, 4], [8, 4], [4, 1], [1, 0]).linear([64, 16])
     plan = convert(acc, rows, 8)
-    assert (plan.kind, plan.why) == ("shared memory", "24 cycles of NVIDIA_SHARED, predicted; shuffles and their selects take 32")
+    assert (plan.kind, plan.why) == (
+        "shared memory",
+        "24 cycles of NVIDIA_SHARED, predicted; shuffles and their selects take 32",
+    )
     assert convert(acc, rows, 8, through="shuffle").cycles == 32
 
 
@@ -165,13 +178,16 @@ def test_rounds_through_a_smaller_buffer():
         fewer += plan.bytes < whole.bytes
         assert len(plan.steps) == 2 or plan.bytes < whole.bytes
         assert np.array_equal(plan.run(held(plan.src)), held(plan.dst))
-        stored = [r for step in plan.steps if isinstance(step, Store) for r in step.registers or range(registers(plan.src))]
+        stored = [
+            r for step in plan.steps if isinstance(step, Store) for r in step.registers or range(registers(plan.src))
+        ]
         assert sorted({*stored}) == sorted(stored)
     assert fewer > 2
 
 
 def test_barriers():
-    """A warp waits for itself where no value leaves it; in rounds for all, for one that is ahead writes to where another reads."""
+    """A warp waits for itself where no value leaves it; in rounds for all, for one that is ahead writes to where
+    another reads."""
     columns, lanes = [(1,), (2,), (4,)], [(8 << k,) for k in range(5)]
     for warps, whole, halves in (([], "__syncwarp", "__syncwarp"), ([(0,)], "__syncwarp", "__syncthreads")):
         a = LinearLayout({"register": columns, "lane": lanes, "warp": warps}, {"dim0": 256})
@@ -182,10 +198,14 @@ def test_barriers():
 
 
 def test_thread_value_layouts():
-    """CuTe's layouts of threads go as the linear layouts that are split by hand; beside one onto coordinates, both are onto the index."""
+    """CuTe's layouts of threads go as the linear layouts that are split by hand; beside one onto coordinates, both are
+    onto the index."""
     mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (4, 1))
     rows, tile = parse("((_2,_64),_4):((_256,_1),_64)"), {"dim0": 64, "dim1": 8}
-    by_hand = [linear(x, ["lane", "register"], tile).reshape_ins({"lane": 32, "warp": 4, "register": 4}) for x in (mma.C_TV, rows)]
+    by_hand = [
+        linear(x, ["lane", "register"], tile).reshape_ins({"lane": 32, "warp": 4, "register": 4})
+        for x in (mma.C_TV, rows)
+    ]
     wanted = held(by_hand[1].transpose_ins(["register", "lane", "warp"]))
     pairs = [(mma.C_TV, rows), (by_hand[0], rows), (mma.C_TV, by_hand[1]), by_hand]
     for src, dst in pairs:
@@ -208,7 +228,9 @@ def test_a_plan_in_words():
     counts = "16 instructions of each warp, 256 wavefronts of all"
     assert str(plan).splitlines()[:2] == ["shared memory: values leave their warps", f"{store}: {counts}"]
     assert str(plan).endswith(f"16384 bytes of memory: {plan.steps[0].layout}")
-    half = "store 128 bits at once, load 64 bits at once in 2 rounds: 24 instructions of each warp, 256 wavefronts of all"
+    half = (
+        "store 128 bits at once, load 64 bits at once in 2 rounds: 24 instructions of each warp, 256 wavefronts of all"
+    )
     assert half in str(convert(acc, rows, 16, scratch_bytes=8192))
     chain = parse("Sw<1,0,1> o 0 o Sw<1,1,1> o 0 o (4,8):(1,4)")
     assert str(replace(plan, steps=(Store(chain), Load(chain)))).endswith(": ((2,2),(2,4)):((F1,F3),(F7,F8))")
@@ -292,7 +314,8 @@ def test_random_warps_that_hold_more():
 
 
 def test_registers_that_are_not_sent_are_not_exchanged():
-    """Of a source that has each value in four registers two words are selected, not eight: shuffles are the cheaper way, as Triton's."""
+    """Of a source that has each value in four registers two words are selected, not eight: shuffles are the cheaper
+    way, as Triton's."""
     lanes = ([(0, 0), (0, 0), (1, 0), (2, 0), (4, 0)], [(0, 1), (0, 0), (0, 0), (0, 0), (1, 0)])
     out = {"dim0": 8, "dim1": 2}
     src = LinearLayout({"register": [(0, 1), (0, 0), (0, 0)], "lane": lanes[0], "warp": [(0, 0), (0, 0)]}, out)

@@ -47,7 +47,10 @@ def dealt(rng, digits, lanes, warps):
 
 
 def layout_of_digits(dealt, shape):
-    ins = {name: [(n, tuple(place if k == d else 0 for k in range(len(shape)))) for n, d, place in of] for name, of in dealt.items()}
+    ins = {
+        name: [(n, tuple(place if k == d else 0 for k in range(len(shape)))) for n, d, place in of]
+        for name, of in dealt.items()
+    }
     return RadixLayout(ins, {f"dim{k}": n for k, n in enumerate(shape)})
 
 
@@ -124,7 +127,8 @@ def blocked(rng, columns, rows):
         "register": [(0, 1 << k) for k in range(held.bit_length() - 1)]
         + [(0, block << k) for k in range(more.bit_length() - 1)]
         + [(down << k, 0) for k in range(deep.bit_length() - 1)],
-        "lane": [(0, held << k) for k in range(lanes.bit_length() - 1)] + [(1 << k, 0) for k in range(down.bit_length() - 1)],
+        "lane": [(0, held << k) for k in range(lanes.bit_length() - 1)]
+        + [(1 << k, 0) for k in range(down.bit_length() - 1)],
         "warp": [],
     }
     size = 1 << (columns - 1).bit_length()
@@ -145,7 +149,8 @@ def whole(layout):
 
 
 def test_blocks_beyond_the_tile():
-    """Triton's blocks over 48, 80, 96 and 192 columns, which wrap where they are more than the tile: right, and as cheap as padded."""
+    """Triton's blocks over 48, 80, 96 and 192 columns, which wrap where they are more than the tile: right, and as
+    cheap as padded."""
     rng, kinds = random.Random(5), set()
     for _ in range(amount(4, 200)):
         columns = rng.choice([48, 80, 96, 192])
@@ -158,11 +163,24 @@ def test_blocks_beyond_the_tile():
     assert len(kinds) > 1
 
 
-#: Thread and value of rows by columns, threads whose odd digits are in no warp; the same of the tile padded to powers of two, by more threads.
+#: Thread and value of rows by columns, threads whose odd digits are in no warp; the same of the tile padded to powers
+#: of two, by more threads.
 THREADS = [
     ((8, 96), "((12,8),8):((64,1),8)", "((8,12),8):((1,8),96)", "((16,8),8):((64,1),8)", "((8,16),8):((1,8),128)"),
-    ((16, 96), "((12,16),8):((128,1),16)", "((16,12),8):((1,128),16)", "((16,16),8):((128,1),16)", "((16,16),8):((1,128),16)"),
-    ((16, 48), "((6,16),8):((128,1),16)", "((16,6),8):((1,128),16)", "((8,16),8):((128,1),16)", "((16,8),8):((1,128),16)"),
+    (
+        (16, 96),
+        "((12,16),8):((128,1),16)",
+        "((16,12),8):((1,128),16)",
+        "((16,16),8):((128,1),16)",
+        "((16,16),8):((1,128),16)",
+    ),
+    (
+        (16, 48),
+        "((6,16),8):((128,1),16)",
+        "((16,6),8):((1,128),16)",
+        "((8,16),8):((128,1),16)",
+        "((16,8),8):((1,128),16)",
+    ),
     (
         (32, 80),
         "((20,8),(4,4)):((128,1),(32,8))",
@@ -209,7 +227,8 @@ def divisors(n):
 
 
 def text_of_blocks(rows, across, down, wide, deep, apart, columns, by_rows):
-    """Thread and value -> index: across x down threads, each with wide x deep values, side by side or as far apart as threads are, and repeated."""
+    """Thread and value -> index: across x down threads, each with wide x deep values, side by side or as far apart as
+    threads are, and repeated."""
     thread = [(across, rows * (1 if apart else wide)), (down, deep)]
     value = [
         (wide, rows * (across if apart else 1)),
@@ -217,12 +236,15 @@ def text_of_blocks(rows, across, down, wide, deep, apart, columns, by_rows):
         (columns // across // wide, rows * across * wide),
         (rows // down // deep, down * deep),
     ]
-    shape, stride = ([tuple(digit[k] for digit in of) for of in (thread[::-1] if by_rows else thread, value)] for k in (0, 1))
+    shape, stride = (
+        [tuple(digit[k] for digit in of) for of in (thread[::-1] if by_rows else thread, value)] for k in (0, 1)
+    )
     return f"({shape[0]},{shape[1]}):({stride[0]},{stride[1]})".replace(" ", "")
 
 
 def two_of_blocks(rng):
-    """The rows and columns of a tile, two layouts of blocks in which an odd digit is the threads', and those of the padded tile."""
+    """The rows and columns of a tile, two layouts of blocks in which an odd digit is the threads', and those of the
+    padded tile."""
     rows, columns = rng.choice([8, 16, 32, 64]), rng.choice([48, 80, 96, 192])
     odd = columns // (columns & -columns)
     threads = 32 * odd * rng.choice([1, 2])
@@ -247,14 +269,17 @@ def two_of_blocks(rng):
 
 
 def test_blocks_of_threads_that_are_no_warps():
-    """Blocks at random whose odd digits are the threads': right, and through memory hardly ever dearer than the padded tile."""
+    """Blocks at random whose odd digits are the threads': right, and through memory hardly ever dearer than
+    the padded tile."""
     rng, kinds, dearer, count = random.Random(4), set(), 0, amount(3, 300)
     for _ in range(count):
         shape, texts, wide = two_of_blocks(rng)
         width = rng.choice([8, 16, 32])
         given, wanted = map(image, texts)
         assert sorted(given.ravel()) == sorted(wanted.ravel()) == [*range(math.prod(shape))]
-        plan = convert(*(radix(parse(text), ["thread", "value"], {"row": shape[0], "column": shape[1]}) for text in texts), width)
+        plan = convert(
+            *(radix(parse(text), ["thread", "value"], {"row": shape[0], "column": shape[1]}) for text in texts), width
+        )
         other = convert(*map(parse, wide), width, through="memory")
         assert (plan.run(given) == wanted).all()
         assert plan.wavefronts <= 1.25 * other.wavefronts, (texts, width, plan, other)
@@ -271,7 +296,9 @@ def test_values_that_stay_in_their_threads(tmp_path):
     sides = [radix(f"thread=(12,8):((0,8),(1,0)), value={v} -> row=8, column=96") for v in values]
     plan = convert(*sides, 32)
     assert (plan.kind, plan.cycles, plan.bytes) == ("registers", 0, 0)
-    given, wanted = (np.array([[x.apply({"thread": t, "value": v})["column"] for v in range(8)] for t in range(96)]) for x in sides)
+    given, wanted = (
+        np.array([[x.apply({"thread": t, "value": v})["column"] for v in range(8)] for t in range(96)]) for x in sides
+    )
     assert (plan.run(given) == wanted).all()
     assert (given != wanted).any()
     assert convert(*sides, 32, through="memory").kind == "shared memory"
@@ -342,8 +369,16 @@ ERRORS = {
     "tiles": (("lane=4:1 -> o=4", "lane=4:1 -> o=8"), {}, "layouts of one tile"),
     "threads": (("thread=6:1, value=2:6 -> o=12", "thread=3:1, value=4:3 -> o=12"), {}, "from 6 threads to 3"),
     "held": (("thread=3:1, value=2:3 -> o=12", "thread=3:1, value=4:3 -> o=12"), {}, r"nobody holds element \(6\)"),
-    "shuffles": (("thread=6:1, value=2:6 -> o=12", "thread=6:2, value=2:1 -> o=12"), {"through": "shuffle"}, "leave `through` out"),
-    "bytes": (("thread=6:1, value=2:6 -> o=12", "thread=6:2, value=2:1 -> o=12"), {"scratch_bytes": 16}, "give 48 bytes"),
+    "shuffles": (
+        ("thread=6:1, value=2:6 -> o=12", "thread=6:2, value=2:1 -> o=12"),
+        {"through": "shuffle"},
+        "leave `through` out",
+    ),
+    "bytes": (
+        ("thread=6:1, value=2:6 -> o=12", "thread=6:2, value=2:1 -> o=12"),
+        {"scratch_bytes": 16},
+        "give 48 bytes",
+    ),
 }
 
 
@@ -355,7 +390,8 @@ def test_refusals(name):
 
 
 def test_hip_compiles(tmp_path):
-    """Slices by shuffles, slices through LDS, and rows, as machine code of MI300: the instructions that the plans state, and no others."""
+    """Slices by shuffles, slices through LDS, and rows, as machine code of MI300: the instructions that the plans
+    state, and no others."""
     a, b = (radix(f"register=(2,3):{x}, lane=64:{y} -> column=384") for x, y in (("(1,128)", 2), ("(64,128)", 1)))
     rows = (radix("thread=192:1, value=2:192 -> column=384"), radix("thread=(3,64):(128,2), value=2:1 -> column=384"))
     for sides, through in (((a, b), "shuffle"), ((a, b), "memory"), (rows, None)):

@@ -1,4 +1,5 @@
-"""Conversions as Gluon's text, compiled by Triton 3.9: its PTX is executed and its accesses counted, its machine code's instructions too."""
+"""Conversions as Gluon's text, compiled by Triton 3.9: its PTX is executed and its accesses counted, its machine code's
+instructions too."""
 
 import random
 import re
@@ -21,7 +22,8 @@ MOST_WORDS = 32
 
 
 def require_true(plan, arch, folder):
-    """The compiled text has the plan's instructions; of PTX also the wavefronts, and every element comes to its place."""
+    """The compiled text has the plan's instructions; of PTX also the wavefronts, and every element comes
+    to its place."""
     text = gluon_compiled.compiled(plan, arch, folder)
     accesses, shuffles = gluon_compiled.counted(text, arch)
     equal = (accesses, shuffles) == (plan.instructions - plan.shuffles, plan.shuffles)
@@ -52,18 +54,25 @@ def plans(rng, count, machine, wave):
             plan.gluon()
         except TlaError as error:
             refused += 1
-            assert re.search("between registers and lanes|sums of bits|registers to|apart|matrix instructions|in another order", str(error))
+            assert re.search(
+                "between registers and lanes|sums of bits|registers to|apart|matrix instructions|in another order",
+                str(error),
+            )
             continue
         found += 1
         yield plan
     assert refused <= found + 8
 
 
-@pytest.mark.parametrize(("arch", "by_day"), [("sm_80", 1), ("sm_90", 2), ("gfx942", 1), ("gfx1100", 0), ("gfx1200", 1)])
+@pytest.mark.parametrize(
+    ("arch", "by_day"), [("sm_80", 1), ("sm_90", 2), ("gfx942", 1), ("gfx1100", 0), ("gfx1200", 1)]
+)
 def test_tritons_code_is_the_plan(tmp_path, arch, by_day):
     gluon_compiled.require()
     kinds, equal = Counter(), 0
-    for plan in plans(random.Random(int(arch[-2:], 16)), amount(by_day, 100), arch, 64 if arch.startswith("gfx9") else 32):
+    for plan in plans(
+        random.Random(int(arch[-2:], 16)), amount(by_day, 100), arch, 64 if arch.startswith("gfx9") else 32
+    ):
         equal += require_true(plan, arch, tmp_path)
         kinds[plan.kind] += 1
     assert sum(kinds.values()) < 50 or (len(kinds) == 3 and equal >= 90)
@@ -71,10 +80,13 @@ def test_tritons_code_is_the_plan(tmp_path, arch, by_day):
 
 @pytest.mark.parametrize(("arch", "version", "width"), [("gfx1100", 1, 16), ("gfx1200", 2, 8)])
 def test_wmma_of_waves_of_32_lanes(tmp_path, arch, version, width):
-    """The accumulator stored in rows, and what is loaded in rows or columns as operands: as many instructions as planned."""
+    """The accumulator stored in rows, and what is loaded in rows or columns as operands: as many
+    instructions as planned."""
     gluon_compiled.require()
     wmma = triton.AMDWMMALayout(version, True, [[0, 1], [1, 0]])
-    rows, columns = (triton.BlockedLayout(*x) for x in (([1, 8], [4, 8], [4, 1], [1, 0]), ([8, 1], [8, 4], [1, 4], [0, 1])))
+    rows, columns = (
+        triton.BlockedLayout(*x) for x in (([1, 8], [4, 8], [4, 1], [1, 0]), ([8, 1], [8, 4], [1, 4], [0, 1]))
+    )
     a, b = (triton.DotOperandLayout(k, wmma, width) for k in range(2))
     for src, dst in [(wmma, rows), (rows, a), (wmma, a), (columns, b)][: amount(1, 4)]:
         for bits_ in (16, 32)[: amount(1, 2)]:
@@ -88,10 +100,13 @@ def test_an_epilogue_by_matrices(tmp_path):
 
 
 def test_layouts_that_triton_has_no_name_for(tmp_path):
-    """Lanes and warps that change several bits, and registers that hold what others do: stored with a value, Triton refused them."""
+    """Lanes and warps that change several bits, and registers that hold what others do: stored with a value, Triton
+    refused them."""
     lanes = [(4,), (24,), (16,), (32,), (64,)]
     src = LinearLayout({"register": [(1,), (2,), (0,)], "lane": lanes, "warp": [(132,)]}, {"dim0": 256})
-    dst = LinearLayout({"register": [(64,), (128,)], "lane": [(1,), (2,), (4,), (8,), (24,)], "warp": [(33,)]}, {"dim0": 256})
+    dst = LinearLayout(
+        {"register": [(64,), (128,)], "lane": [(1,), (2,), (4,), (8,), (24,)], "warp": [(33,)]}, {"dim0": 256}
+    )
     require_true(convert(src, dst, 16, "sm_90"), "sm_90", tmp_path)
 
 
@@ -100,7 +115,10 @@ def test_what_triton_would_do_otherwise():
     blocked = triton.BlockedLayout
     whole = {"lane": [(1 << k,) for k in range(2, 7)], "warp": []}
     swizzled = LinearLayout({"register": [(3,), (2,)], **whole}, {"dim0": 128})
-    rows, columns = (blocked([1, 8], [8, 4], [1, 1], [1, 0]).linear([8, 32]), blocked([8, 1], [1, 32], [1, 1], [0, 1]).linear([8, 32]))
+    rows, columns = (
+        blocked([1, 8], [8, 4], [1, 1], [1, 0]).linear([8, 32]),
+        blocked([8, 1], [1, 32], [1, 1], [0, 1]).linear([8, 32]),
+    )
     with pytest.raises(TlaError, match=r"registers \(3\) apart, on which Triton aborts"):
         convert(swizzled, swizzled, 32).gluon()
     rows_first = triton.BlockedLayout([1, 1], [4, 8], [1, 1], [1, 0]).linear([4, 8])
@@ -117,7 +135,10 @@ def test_what_triton_would_do_otherwise():
     )
     with pytest.raises(TlaError, match=r"shuffles of 2 registers to 1: Triton shuffles all"):
         convert(*less, 32, through="shuffle").gluon()
-    sums = (LinearLayout({"lane": [(c,) for c in (*lanes, 16)], "register": []}, {"dim0": 32}) for lanes in ((1, 2, 4, 8), (2, 4, 1, 10)))
+    sums = (
+        LinearLayout({"lane": [(c,) for c in (*lanes, 16)], "register": []}, {"dim0": 32})
+        for lanes in ((1, 2, 4, 8), (2, 4, 1, 10))
+    )
     with pytest.raises(TlaError, match=r"sums of bits of the lane: Triton goes through memory"):
         convert(*sums, 32).gluon()
     turned = LinearLayout({**whole, "register": [(1,), (2,)], "lane": [(5,), *whole["lane"][1:]]}, {"dim0": 128})

@@ -1,4 +1,5 @@
-"""Conversions as machine code: NVRTC compiles them, their PTX is executed and its accesses counted, the machine code's instructions too."""
+"""Conversions as machine code: NVRTC compiles them, their PTX is executed and its accesses counted, the machine code's
+instructions too."""
 
 import itertools
 import random
@@ -27,12 +28,16 @@ MOST_WORDS = 64
 def values(layout, count, element_bits):
     """An array [register, thread] of bytes that differ between elements."""
     index = held(layout).reshape(count, -1).T.astype(np.uint64)
-    parts = [(index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(7 + k) for k in range(-(-element_bits // 64))]
+    parts = [
+        (index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(7 + k)
+        for k in range(-(-element_bits // 64))
+    ]
     return np.stack([p.astype(f"u{min(8, element_bits // 8)}") for p in parts], -1)
 
 
 def require_true(plan, folder, arch="sm_90"):
-    """The compiled code does what the definition says, with the instructions and the wavefronts that the plan states."""
+    """The compiled code does what the definition says, with the instructions and the wavefronts that
+    the plan states."""
     text, cubin = nvrtc.compiled(kernel(plan, plan.cuda("f")), arch)
     wanted = values(plan.dst, threads(plan), plan.element_bits)
     block = ptx.Block(threads(plan), values(plan.src, threads(plan), plan.element_bits), wanted.nbytes)
@@ -47,11 +52,18 @@ def require_true(plan, folder, arch="sm_90"):
     assert counts == wanted, (counts, plan)
 
 
-COUNTED = {"shuffles": ["SHFL"], "vectors": ["LDS", "STS"], "stmatrix": ["STSM"], "ldmatrix": ["LDSM"], "local": ["LDL", "STL"]}
+COUNTED = {
+    "shuffles": ["SHFL"],
+    "vectors": ["LDS", "STS"],
+    "stmatrix": ["STSM"],
+    "ldmatrix": ["LDSM"],
+    "local": ["LDL", "STL"],
+}
 
 
 def matrix_instructions(plan, kind):
-    """The matrix instructions of a plan's stores or loads: each lane's elements, in the words of all matrices of one."""
+    """The matrix instructions of a plan's stores or loads: each lane's elements, in the words of all
+    matrices of one."""
     layout = plan.src if kind is Store else plan.dst
     elements = held(layout)[0, 0]
     steps = [step for step in plan.steps if isinstance(step, kind) and step.matrices]
@@ -106,15 +118,19 @@ def test_an_epilogue_takes_what_it_states(tmp_path):
 
 @pytest.mark.parametrize("width", [8, 32])
 def test_warps_that_hold_all(tmp_path, width):
-    """Registers and lanes that the warp's number chooses; what two lanes want of one goes to both, and each keeps its own."""
+    """Registers and lanes that the warp's number chooses; what two lanes want of one goes to both, and each
+    keeps its own."""
     whole = triton.BlockedLayout([1, 8], [32, 1], [1, 2], [1, 0]).linear([64, 8])
     for held_, lanes, warps in (([1, 8], [32, 1], [2, 1]), ([1, 2], [16, 2], [2, 1])):
-        plan = convert(whole, triton.BlockedLayout(held_, lanes, warps, [1, 0]).linear([64, 8]), width, "sm_90", "shuffle")
+        plan = convert(
+            whole, triton.BlockedLayout(held_, lanes, warps, [1, 0]).linear([64, 8]), width, "sm_90", "shuffle"
+        )
         assert plan.steps[0].warps == 2
         require_true(plan, tmp_path)
 
 
-#: Conversions of a tile of 64 by 64, by the names of tests/access/test_access_triton.py, and what stores and loads in rounds of half of it.
+#: Conversions of a tile of 64 by 64, by the names of tests/access/test_access_triton.py, and what stores and loads in
+#: rounds of half of it.
 BY_MATRICES = [
     ("rows of 8", "columns of 8", 16, "sm_80", ["-", "matrix.x4.trans"]),
     ("mma, 2 by 2", "rows of 8", 16, "sm_90", ["matrix.x4", "-"]),
@@ -129,7 +145,9 @@ def test_matrix_instructions(tmp_path, a, b, width, arch, forms):
     plan = convert(USUAL[a].linear([64, 64]), USUAL[b].linear([64, 64]), width, arch)
     assert [step.matrices.name if step.matrices else "-" for step in plan.steps] == forms
     require_true(plan, tmp_path, arch)
-    vectors = convert(plan.src, plan.dst, width, through="memory")  # of a memory alone, which says nothing of instructions
+    vectors = convert(
+        plan.src, plan.dst, width, through="memory"
+    )  # of a memory alone, which says nothing of instructions
     assert not any(step.matrices for step in vectors.steps)
     assert (plan.wavefronts, plan.instructions) < (vectors.wavefronts, vectors.instructions)
     with pytest.raises(TlaError, match="a plan of vectors"):
@@ -165,9 +183,12 @@ def test_all_matrix_instructions(tmp_path):
     ],
 )
 def test_memory_as_it_is_given(tmp_path, layout, vector, element_bits):
-    last, warp = ((0, 4), (16, 0)) if vector == 8 else ((16, 0), (0, 4))  # vectors that lie together are joined by the compiler
+    last, warp = (
+        ((0, 4), (16, 0)) if vector == 8 else ((16, 0), (0, 4))
+    )  # vectors that lie together are joined by the compiler
     owners = LinearLayout(
-        {"register": [(0, 1), (0, 2), last], "lane": [(1, 0), (2, 0), (4, 0), (8, 0), (0, 8)], "warp": [warp]}, {"dim0": 32, "dim1": 16}
+        {"register": [(0, 1), (0, 2), last], "lane": [(1, 0), (2, 0), (4, 0), (8, 0), (0, 8)], "warp": [warp]},
+        {"dim0": 32, "dim1": 16},
     )
     memory = parse(layout)
     found = access(owners, memory, element_bits, vector * element_bits)
@@ -187,7 +208,8 @@ def test_wide_values(tmp_path):
 
 @pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx1100", 32), ("gfx1200", 32)])
 def test_hip_has_the_instructions_that_are_planned(tmp_path, arch, wave):
-    """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts of its own."""
+    """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts
+    of its own."""
     rng = random.Random(43)
     for plan in [*plans(rng, amount(2, 125), arch, wave), *(moved_plan(rng, arch, wave) for _ in range(amount(3, 60)))]:
         found = hip.opcodes(kernel(plan, plan.hip("f")), arch, tmp_path)

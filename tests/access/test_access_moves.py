@@ -1,4 +1,5 @@
-"""Moves from lane to lane that AMD has beside ds_bpermute: the lanes that they read, by the ISA manuals; found where there is one, and chosen by cost."""
+"""Moves from lane to lane that AMD has beside ds_bpermute: the lanes that they read, by the ISA manuals; found where
+there is one, and chosen by cost."""
 
 import itertools
 import random
@@ -45,7 +46,10 @@ def affine(rng, lanes):
     for _ in range(rng.randrange(3)):
         columns[rng.randrange(bits)] = rng.randrange(lanes)
     constant = rng.randrange(lanes)
-    return tuple(constant ^ int(np.bitwise_xor.reduce([c for k, c in enumerate(columns) if lane >> k & 1] or [0])) for lane in range(lanes))
+    return tuple(
+        constant ^ int(np.bitwise_xor.reduce([c for k, c in enumerate(columns) if lane >> k & 1] or [0]))
+        for lane in range(lanes)
+    )
 
 
 def test_the_lanes_that_a_move_reads():
@@ -73,7 +77,8 @@ def one_register(columns):
 
 
 def test_moves_where_they_are_cheaper():
-    """A word of each lane: a DPP of one cycle for a ds_bpermute of two on gfx942, half of one for one on gfx1100; never on NVIDIA's."""
+    """A word of each lane: a DPP of one cycle for a ds_bpermute of two on gfx942, half of one for one on gfx1100; never
+    on NVIDIA's."""
     for arch, columns, moves in (
         ("gfx942", [2, 1, 4, 8, 16, 32], 1),
         ("gfx942", [4, 2, 1, 8, 16, 32], 0),

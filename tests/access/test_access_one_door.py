@@ -1,4 +1,5 @@
-"""One door: convert takes what access takes as owners. Each such input beside each other one, run on the elements that it holds by hand."""
+"""One door: convert takes what access takes as owners. Each such input beside each other one, run on the elements that
+it holds by hand."""
 
 import functools
 import itertools
@@ -33,7 +34,8 @@ def operand():
 
 @functools.cache
 def part(of):
-    """The partition of 16 by 16 by lanes that have 8 elements of a row each: of coordinates, or of a memory whose columns are contiguous."""
+    """The partition of 16 by 16 by lanes that have 8 elements of a row each: of coordinates, or of a memory whose
+    columns are contiguous."""
     copy = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], parse("(_16,_2):(_2,_1)"), parse("(_1,_8):(_0,_1)"))
     tensor = make_identity_tensor((16, 16)) if of == "coordinates" else make_tensor(None, parse("(_16,_16):(_1,_16)"))
     return copy[np.arange(32)].partition_S(tensor)
@@ -43,7 +45,8 @@ def bases(register, lane, name=""):
     if name:
         return LinearLayout({"register": [(x,) for x in register], "lane": [(x,) for x in lane]}, {name: 256})
     return LinearLayout(
-        {d: [(x % 16, x // 16) for x in of] for d, of in (("register", register), ("lane", lane))}, {"dim0": 16, "dim1": 16}
+        {d: [(x % 16, x // 16) for x in of] for d, of in (("register", register), ("lane", lane))},
+        {"dim0": 16, "dim1": 16},
     )
 
 

@@ -1,4 +1,5 @@
-"""Accesses to memory of open sizes: the answer at each of many values, or two that differ; and owners that are partitions."""
+"""Accesses to memory of open sizes: the answer at each of many values, or two that differ; and owners that are
+partitions."""
 
 import itertools
 
@@ -63,7 +64,9 @@ def test_one_answer_for_all_sizes(unit):
                 assert refused.reason.fix.startswith("declare dim('N', multiple_of=")
                 step = int(refused.reason.fix.split("multiple_of=")[1].split(")")[0])
                 access(owners, at(layout, N=dim("N", multiple_of=step)), bits, memory=memory)
-    assert answers[True] >= (8 if unit % 64 == 0 else 2 if unit > 8 else 0)  # of multiples of 8 each has two values that differ
+    assert answers[True] >= (
+        8 if unit % 64 == 0 else 2 if unit > 8 else 0
+    )  # of multiples of 8 each has two values that differ
 
 
 def test_sizes_with_an_end_are_counted_one_by_one():
@@ -129,7 +132,9 @@ def test_partitions_are_owners():
 
 def test_a_partition_by_hand():
     """sm80's gmem to smem copy of 128 threads, 8 halves each: the partition's own offsets, thread by thread."""
-    copy = g.make_tiled_copy(g.Copy_Atom[g.UniversalCopy[g.uint128], g.half], parse("(_16,_8):(_8,_1)"), parse("(_1,_8):(_0,_1)"))
+    copy = g.make_tiled_copy(
+        g.Copy_Atom[g.UniversalCopy[g.uint128], g.half], parse("(_16,_8):(_8,_1)"), parse("(_1,_8):(_0,_1)")
+    )
     memory = parse("(64,64):(64,1)")
     found = access(copy[np.arange(128)].partition_D(memory), None, 16)
     assert (found.vector, found.degree, found.instructions) == (128, 1, 16)
@@ -166,7 +171,9 @@ def test_a_tensors_offset_counts():
     ],
 )
 def test_partitions_that_are_refused(owners, memory, says):
-    copy = g.make_tiled_copy(g.Copy_Atom[g.UniversalCopy[g.uint128], g.half], parse("(_16,_2):(_2,_1)"), parse("(_1,_8):(_0,_1)"))
+    copy = g.make_tiled_copy(
+        g.Copy_Atom[g.UniversalCopy[g.uint128], g.half], parse("(_16,_2):(_2,_1)"), parse("(_1,_8):(_0,_1)")
+    )
     with pytest.raises(TlaError, match=says):
         access(owners(lambda t: copy[t].partition_S(parse("(16,16):(16,1)"))), memory, 16)
 

@@ -1,4 +1,5 @@
-"""The usual accesses: each against the addresses that its instruction's manual gives the lanes of a warp, and the whole tile once."""
+"""The usual accesses: each against the addresses that its instruction's manual gives the lanes of a warp, and
+the whole tile once."""
 
 import itertools
 
@@ -40,7 +41,8 @@ def test_every_element_of_a_tile_is_taken_once(name):
 
 
 def test_ldmatrix_takes_rows_of_16_bytes():
-    """PTX ISA, ldmatrix: threads 0-7 give the rows of the first matrix, 8-15 of the second, ...; here the second is below the first."""
+    """PTX ISA, ldmatrix: threads 0-7 give the rows of the first matrix, 8-15 of the second, ...; here the second is
+    below the first."""
     for n, bits in itertools.product((1, 2, 4), (8, 16, 32)):
         owners = pattern(f"ldmatrix.x{n}").owners((64, 64), bits)
         rows = {lane: divmod(int(owners(lane, 0)), 64)[::-1] for lane in range(8 * n)}  # (row, column)
@@ -72,7 +74,9 @@ def degree(layout, bits, lanes):
     wide = bits * len(lanes[0])
     worst = 1
     for start in range(0, len(lanes), max(1, min(32, 1024 // wide))):
-        words = {int(layout(*c)) * bits // 32 for lane in lanes[start : start + max(1, min(32, 1024 // wide))] for c in lane}
+        words = {
+            int(layout(*c)) * bits // 32 for lane in lanes[start : start + max(1, min(32, 1024 // wide))] for c in lane
+        }
         worst = max(worst, *(sum(w % 32 == b for w in words) for b in range(32)))
     return worst
 
@@ -91,7 +95,9 @@ LAYOUTS = [
 def test_degrees_are_those_by_hand(text):
     layout = parse(text)
     turned = ":(1," in text
-    rows, columns = (int(size(layout[k])) for k in (0, 1)) if ":" in text and "o" not in text else (64, 32 if "32)" in text else 64)
+    rows, columns = (
+        (int(size(layout[k])) for k in (0, 1)) if ":" in text and "o" not in text else (64, 32 if "32)" in text else 64)
+    )
     n, m = (columns, rows) if turned else (rows, columns)
     at = (lambda i, j: (j, i)) if turned else (lambda i, j: (i, j))
     vector = lambda i, j: [at(i, j + k) for k in range(8)]  # noqa: E731
@@ -111,7 +117,13 @@ def test_degrees_are_those_by_hand(text):
 
 
 def test_which_mode_is_contiguous():
-    for text, columns in (("(8,8):(8,1)", False), ("(8,8):(1,8)", True), ("8:1", False), ("(8,8):(2,16)", False), ("(8,1):(1,0)", True)):
+    for text, columns in (
+        ("(8,8):(8,1)", False),
+        ("(8,8):(1,8)", True),
+        ("8:1", False),
+        ("(8,8):(2,16)", False),
+        ("(8,1):(1,0)", True),
+    ):
         assert has_columns(parse(text)) is columns
     assert has_columns(parse("((_16,2),(_16,2)):((_16,_256),(_1,512))")) is False  # zN
     assert has_columns(parse("((_16,2),(_16,2)):((_1,512),(_16,_256))")) is True  # nZ
@@ -122,7 +134,10 @@ def test_a_name_says_the_memory_and_the_width():
     assert access("ub column", parse("(64,64):(64,1)"), 16).vector == 256
     assert access("global column", parse("(64,64):(64,1)"), 32).wavefronts == 32
     assert access("a row", parse("(64,64):(64,1)"), 16).vector == 16
-    assert access("cp.async 16", parse("(64,64):(64,1)"), 16, memory="AMD_LDS_GFX12_READ").memory.name == "AMD_LDS_GFX12_READ"
+    assert (
+        access("cp.async 16", parse("(64,64):(64,1)"), 16, memory="AMD_LDS_GFX12_READ").memory.name
+        == "AMD_LDS_GFX12_READ"
+    )
     assert access("ldmatrix", parse("8192:1"), 16).degree == 1
 
 

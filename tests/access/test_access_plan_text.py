@@ -1,4 +1,5 @@
-"""Conversions as text: the CUDA compiled as C++ and run thread by thread, by nvcc where there is one; Gluon's by its layouts."""
+"""Conversions as text: the CUDA compiled as C++ and run thread by thread, by nvcc where there is one; Gluon's
+by its layouts."""
 
 import dataclasses
 import functools
@@ -17,7 +18,8 @@ from tla.linear import LinearLayout, triton
 import compiled
 from conversions import held, lanes_turned, moved_plan, pair, threads, usual
 
-#: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached, until none is left.
+#: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached,
+#: until none is left.
 WARP = """
 #include <cstdint>
 #include <cstdlib>
@@ -102,7 +104,9 @@ def plans():
     rng, found = random.Random(31), []
     while len(found) < 24:
         src, dst = pair(rng, spread=len(found) % 4 == 0)
-        found.append(convert(src, dst, rng.choice([8, 16, 32, 64]), through=rng.choice(["shuffle", "shuffle", None, "memory"])))
+        found.append(
+            convert(src, dst, rng.choice([8, 16, 32, 64]), through=rng.choice(["shuffle", "shuffle", None, "memory"]))
+        )
     acc = triton.NVMMADistributedLayout([2, 0], [2, 1], [16, 8]).linear([32, 16])
     rows = triton.BlockedLayout([2, 4], [8, 4], [2, 1], [1, 0]).linear([32, 16])
     columns = triton.BlockedLayout([4, 1], [8, 4], [1, 2], [0, 1]).linear([32, 16])
@@ -178,13 +182,17 @@ def test_gluon():
             kinds["refused"] += 1
             continue
         kinds[plan.kind] += 1
-        register, lane, warp, block, shape = eval(re.search(r"DistributedLinearLayout\((.*)\)", text)[1])  # our own text
+        register, lane, warp, block, shape = eval(
+            re.search(r"DistributedLinearLayout\((.*)\)", text)[1]
+        )  # our own text
         found = triton.DistributedLinearLayout(register, lane, warp, block, shape).linear(shape)
         assert {d: found.bases[d] for d in ("register", "lane", "warp")} == plan.dst.bases
         if plan.kind != "shared memory":
             assert text.endswith("return gl.convert_layout(x, layout)")
             continue
-        memory = triton.SharedLinearLayout(eval(re.search(r"SharedLinearLayout\((.*)\)", text)[1])).linear(shape).invert()
+        memory = (
+            triton.SharedLinearLayout(eval(re.search(r"SharedLinearLayout\((.*)\)", text)[1])).linear(shape).invert()
+        )
         points = itertools.product(*map(range, shape))
         assert all(memory.apply(dict(zip(("dim0", "dim1"), p)))["offset"] == plan.steps[0].layout(*p) for p in points)
     assert min(kinds[k] for k in ("registers", "shuffles", "shared memory", "refused")) > 0, kinds

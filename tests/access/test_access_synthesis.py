@@ -29,7 +29,9 @@ def random_owners(rng, n):
         if rng.random() < 0.6:
             columns = [1 << k for k in rng.sample(range(n), n)]
         if bits.rank(columns) == n:
-            return LinearLayout({"register": [(c,) for c in columns[2:]], "lane": [(c,) for c in columns[:2]]}, {"dim0": 1 << n})
+            return LinearLayout(
+                {"register": [(c,) for c in columns[2:]], "lane": [(c,) for c in columns[:2]]}, {"dim0": 1 << n}
+            )
 
 
 def merit(accesses, memory):
@@ -39,7 +41,8 @@ def merit(accesses, memory):
 
 
 def test_no_linear_layout_is_better():
-    """Every invertible linear layout of 8 elements, and a sample of those of 16, for two access patterns, any linear ones."""
+    """Every invertible linear layout of 8 elements, and a sample of those of 16, for two access patterns,
+    any linear ones."""
     rng = random.Random(4)
     for n, rounds, sample in ((3, amount(3, 40), None), (4, amount(2, 40), None if NIGHT else 120)):
         every = invertible(n)
@@ -54,10 +57,12 @@ def test_no_linear_layout_is_better():
 
 
 def counted_classes(n):
-    """Wavefronts and vector of each linear layout that SMALL can tell apart, counted for lanes of bits 0 and 1, as (mask, first).
+    """Wavefronts and vector of each linear layout that SMALL can tell apart, counted for lanes of bits 0 and 1, as
+    (mask, first).
 
-    Bank 0 has the elements with an even number of bits in the mask; an aligned vector of 64 bits has an element and that with `first`
-    xored, which is of the other bank. Registers are the other bits; where `first` is one of them, lanes have vectors of 64 bits.
+    Bank 0 has the elements with an even number of bits in the mask; an aligned vector of 64 bits has an element and
+    that with `first` xored, which is of the other bank. Registers are the other bits; where `first` is one of them,
+    lanes have vectors of 64 bits.
     """
     found = {}
     for mask, first in itertools.product(range(1, 1 << n), repeat=2):
@@ -67,7 +72,9 @@ def counted_classes(n):
             for register in range(0, 1 << n, 4):
                 if wide and register & first:
                     continue
-                words = [[register | lane, (register | lane) ^ first] if wide else [register | lane] for lane in range(4)]
+                words = [
+                    [register | lane, (register | lane) ^ first] if wide else [register | lane] for lane in range(4)
+                ]
                 for group in (words[:2], words[2:]) if wide else (words,):
                     banks = [(x & mask).bit_count() % 2 for lane in group for x in lane]
                     total += max(banks.count(0), banks.count(1))
@@ -81,7 +88,8 @@ def renamed(order, x):
 
 
 def pairs_of_patterns(rng, n):
-    """Two access patterns and the first extent of a tile of 2^n elements: each bit of it is a lane's or a register's, in any order."""
+    """Two access patterns and the first extent of a tile of 2^n elements: each bit of it is a lane's or a register's,
+    in any order."""
     patterns, splits = [*itertools.permutations(range(n))], range(n)
     if n < (5 if NIGHT else 4):
         return [*itertools.product(patterns, patterns, splits)]
@@ -93,18 +101,24 @@ def pairs_of_patterns(rng, n):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_no_layout_is_better_on_any_tile_of_64_elements(n):
-    """Against the count of all linear layouts, by their classes; and as every one meets the bound, no layout at all has fewer wavefronts.
+    """Against the count of all linear layouts, by their classes; and as every one meets the bound, no layout at all has
+    fewer wavefronts.
 
-    By night all pairs of up to 32 elements, of up to 16 for each tile of two extents, and of 64 all patterns beside five others.
+    By night all pairs of up to 32 elements, of up to 16 for each tile of two extents, and of 64 all
+    patterns beside five others.
     """
     rng, table = random.Random(n), counted_classes(n)
     assert len(table) == ((1 << n) - 1) << (n - 1)
     for *orders, rows in pairs_of_patterns(rng, n):
         shape = {"dim0": 1 << rows, "dim1": 1 << (n - rows)} if rows else {"dim0": 1 << n}
         bases = [[(1 << bit,) for bit in order] for order in orders]
-        write, read = (LinearLayout({"lane": b[:2], "register": b[2:]}, {"dim0": 1 << n}).reshape_outs(shape) for b in bases)
+        write, read = (
+            LinearLayout({"lane": b[:2], "register": b[2:]}, {"dim0": 1 << n}).reshape_outs(shape) for b in bases
+        )
         found = best_swizzle([write], [read], 32, SMALL)
-        assert found.cost == 2 * (1 << n) // SMALL.banks  # each element is a word, which one bank has once for each access
+        assert (
+            found.cost == 2 * (1 << n) // SMALL.banks
+        )  # each element is a word, which one bank has once for each access
         assert found.certificate.met
         both = [[table[renamed(o, mask), renamed(o, first)] for o in orders] for mask, first in table]
         best = min((w[0] + r[0], -w[1] - r[1]) for w, r in both)
@@ -134,7 +148,9 @@ def matrices(rows, width, element):
     """ldmatrix, and wgmma's core matrices: eight lanes take 16 bytes of eight rows, then of the next ones."""
     vector = 128 // element
     register = [(0, 1 << k) for k in range(bits.log2(vector))]
-    rest = [(8 << k, 0) for k in range(bits.log2(rows // 8))] + [(0, vector << k) for k in range(bits.log2(width // vector))]
+    rest = [(8 << k, 0) for k in range(bits.log2(rows // 8))] + [
+        (0, vector << k) for k in range(bits.log2(width // vector))
+    ]
     lane, more = [(1, 0), (2, 0), (4, 0), *rest[:2]], rest[2:]
     return LinearLayout({"register": [*register, *more], "lane": lane}, {"dim0": rows, "dim1": width})
 
@@ -144,8 +160,9 @@ def atom(swizzle, rows, width):
 
 
 #: name -> rows and columns of the tile, bits of an element, their layout of memory from (row, column) to elements.
-#: CUTLASS: mma_sm90_common GMMA::Layout_K_SW*, and the swizzles of examples/cute/tutorial sgemm_sm80 and of FlashAttention-2's
-#: tiles; Triton: #ttg.swizzled_shared of dot operands, #ttg.nvmma_shared; ThunderKittens: st.cuh, addr ^ (addr % repeat >> 7) << 4.
+#: CUTLASS: mma_sm90_common GMMA::Layout_K_SW*, and the swizzles of examples/cute/tutorial sgemm_sm80 and of
+#: FlashAttention-2's tiles; Triton: #ttg.swizzled_shared of dot operands, #ttg.nvmma_shared; ThunderKittens: st.cuh,
+#: addr ^ (addr % repeat >> 7) << 4.
 TILES = {
     "cutlass K_SW32 half": (8, 16, 16, atom("Sw<1,3,3>", 8, 16)),
     "cutlass K_SW64 half": (8, 32, 16, atom("Sw<2,3,3>", 8, 32)),
@@ -175,7 +192,8 @@ TILES = {
 
 @pytest.mark.parametrize("name", TILES if NIGHT else [*TILES][::3])
 def test_never_worse_than_kernels_of_today(name):
-    """A tile written in rows and read as matrices: as CUTLASS, Triton and ThunderKittens lay it out, and as it is found here."""
+    """A tile written in rows and read as matrices: as CUTLASS, Triton and ThunderKittens lay it out, and as it
+    is found here."""
     rows, width, element, theirs = TILES[name]
     theirs = theirs.linear([rows, width]) if hasattr(theirs, "linear") else theirs
     write, read = written(rows, width, element), matrices(rows, width, element)
@@ -194,7 +212,10 @@ def test_never_worse_than_tritons_swizzle():
     rows = triton.BlockedLayout([1, 8], [8, 4], [4, 1], [1, 0]).linear([32, 32])
     columns = triton.BlockedLayout([8, 1], [4, 8], [1, 4], [0, 1]).linear([32, 32])
     phases = [(1, 1), *itertools.product((1, 2), (4, 8))]  # of one phase nothing is swizzled
-    theirs = [triton.SwizzledSharedLayout(vec, *phase, [1, 0]).linear([32, 32]) for vec, phase in itertools.product((1, 4, 8), phases)]
+    theirs = [
+        triton.SwizzledSharedLayout(vec, *phase, [1, 0]).linear([32, 32])
+        for vec, phase in itertools.product((1, 4, 8), phases)
+    ]
     distinct = [other for k, other in enumerate(theirs) if other not in theirs[:k]]
     for write, read, element in ((acc, rows, 16), (rows, columns, 32)):
         found = best_swizzle([write], [read], element)
@@ -219,7 +240,8 @@ def test_partitions_are_owners():
 
 
 def test_the_c_of_what_is_found(tmp_path):
-    """codegen.emit of plain layouts, of one swizzle and of chains of them: compiled, it has their offsets; and so has the Triton layout."""
+    """codegen.emit of plain layouts, of one swizzle and of chains of them: compiled, it has their offsets; and so has
+    the Triton layout."""
     rng, found = random.Random(4), [best_swizzle([parse("(32,1):(1,0)")], [], 32)]
     for width in (16, 32, 64):
         found.append(best_swizzle([written(8, width, 16)], [matrices(8, width, 16)], 16))
@@ -240,7 +262,8 @@ def test_the_c_of_what_is_found(tmp_path):
         cases.append(executed.Case(emit(layout, "c", name=name), name, extents, (), wanted, str(plan(layout).integer)))
         memory = f.triton.linear([*extents])
         assert [memory.apply({"offset": int(n), "block": 0}) for n in wanted] == [
-            {f"dim{i}": int(x) for i, x in enumerate(np.unravel_index(j, extents, order="F"))} for j in range(len(wanted))
+            {f"dim{i}": int(x) for i, x in enumerate(np.unravel_index(j, extents, order="F"))}
+            for j in range(len(wanted))
         ]
     for got, c in zip(executed.run(cases, tmp_path), cases):
         assert (got == c.wanted).all(), c.text
@@ -251,7 +274,9 @@ def test_elements_narrower_than_any_access():
     columns = LinearLayout({"register": [(1, 0)], "lane": [(0, 1 << k) for k in range(5)]}, {"dim0": 2, "dim1": 32})
     found = best_swizzle([columns], [], 4)
     assert (str(found.layout), found.vectors) == ("(_2,_32):(_1,_2)", (8,))
-    rows = LinearLayout({"register": [(0, 1)], "lane": [(0, 2), (0, 4), (0, 8), (0, 16), (1, 0)]}, {"dim0": 2, "dim1": 32})
+    rows = LinearLayout(
+        {"register": [(0, 1)], "lane": [(0, 2), (0, 4), (0, 8), (0, 16), (1, 0)]}, {"dim0": 2, "dim1": 32}
+    )
     with pytest.raises(TlaError, match="in no layout has every lane whole vectors of 8 bits"):
         best_swizzle([columns], [rows], 4)
 
@@ -263,7 +288,9 @@ def test_the_certificate():
     assert free.cost == 1
     found = best_swizzle([triton.BlockedLayout([1, 8], [8, 4], [1, 1], [1, 0]).linear([8, 32])], [], 16)
     memory = found.triton.linear([8, 32]).invert()
-    assert all(memory.apply({"dim0": i, "dim1": j})["offset"] == found.layout(i, j) for i in range(8) for j in range(32))
+    assert all(
+        memory.apply({"dim0": i, "dim1": j})["offset"] == found.layout(i, j) for i in range(8) for j in range(32)
+    )
 
 
 @pytest.mark.parametrize(
@@ -292,7 +319,11 @@ def test_registers_that_depend_on_each_other():
         made = []
         for _side in range(2):
             columns = [rng.randrange(1 << 5) for _ in range(7)]
-            made.append(LinearLayout({"register": [(c,) for c in columns[2:]], "lane": [(c,) for c in columns[:2]]}, {"dim0": 32}))
+            made.append(
+                LinearLayout(
+                    {"register": [(c,) for c in columns[2:]], "lane": [(c,) for c in columns[:2]]}, {"dim0": 32}
+                )
+            )
         found = best_swizzle([made[0]], [made[1]], 32, SMALL)
         assert found.cost >= found.certificate.bound
 

@@ -1,4 +1,5 @@
-"""Every instruction of an access counted by itself, in plain Python, against the columns by which xors are counted at once.
+"""Every instruction of an access counted by itself, in plain Python, against the columns by which xors are
+counted at once.
 
 Random owners and memories: linear over bits, padded, of widths and banks that are no power of two.
 """
@@ -18,7 +19,8 @@ from night import amount
 
 
 def by_hand(owners, memory, bits, found, row):
-    """The counts of all instructions, one by one: of each warp the vectors of its lanes, in the order of the first lane's registers."""
+    """The counts of all instructions, one by one: of each warp the vectors of its lanes, in the order of the first
+    lane's registers."""
     offset = {}
     sizes = [owners.get_in_dim_size(n) if owners.has_in_dim(n) else 1 for n in ("warp", "lane", "register")]
     for at in itertools.product(*map(range, sizes)):
@@ -64,7 +66,15 @@ def random_memory(rng, size):
 
 
 ODD = [
-    Memory(f"ODD_{banks}_{word}", lanes, banks, word, {w: (banks, (tuple(range(lanes)),)) for w in (word // 2, word, 2 * word)}, True, "x")
+    Memory(
+        f"ODD_{banks}_{word}",
+        lanes,
+        banks,
+        word,
+        {w: (banks, (tuple(range(lanes)),)) for w in (word // 2, word, 2 * word)},
+        True,
+        "x",
+    )
     for banks, word, lanes in ((3, 32, 4), (6, 32, 8), (12, 32, 8), (20, 16, 4), (24, 32, 8), (8, 24, 8))
 ]
 
@@ -112,7 +122,8 @@ def test_vectors_of_96_bits_of_narrow_elements():
 
 
 def test_an_instruction_that_copies_memory_moves_elements_in_order():
-    """A swizzle of single elements leaves 16 bytes of a row whole as a set: registers may be put in order, cp.async and ldmatrix cannot."""
+    """A swizzle of single elements leaves 16 bytes of a row whole as a set: registers may be put in order, cp.async and
+    ldmatrix cannot."""
     tile = "(_64,_64):(_64,_1)"
     for swizzle, whole in (("Sw<5,0,6>", False), ("Sw<3,1,5>", False), ("Sw<3,2,4>", True)):
         layout = parse(f"{swizzle} o 0 o {tile}")

@@ -1,6 +1,7 @@
 """Conversions beside those of Triton 3.9: cycles of the pipe that serves shared memory and shuffles, for all warps.
 
-Triton's ways are those of `tla.ttgir.conversions`; tests/ttgir/test_costs.py compares that with what Triton's compiler made of the 400 here.
+Triton's ways are those of `tla.ttgir.conversions`; tests/ttgir/test_costs.py compares that with what Triton's compiler
+made of the 400 here.
 """
 
 import gzip
@@ -45,12 +46,19 @@ def random_pairs():
         yield *usual(rng), rng.choice([8, 16, 32, 64]), rng.choice([80, 90])
 
 
-SETS = {"400 random, compiled by Triton": compiled, "all pairs of nine usual layouts": usual_pairs, "1,000 random": random_pairs}
+SETS = {
+    "400 random, compiled by Triton": compiled,
+    "all pairs of nine usual layouts": usual_pairs,
+    "1,000 random": random_pairs,
+}
 
 
 def compared(src, dst, width, arch):
     """Cycles of the plan and of Triton's way, and that way."""
-    plan, there = convert(src, dst, width, f"sm_{arch}"), conversion(src, dst, Width(width, "given"), machine(f"cuda:{arch}"))
+    plan, there = (
+        convert(src, dst, width, f"sm_{arch}"),
+        conversion(src, dst, Width(width, "given"), machine(f"cuda:{arch}")),
+    )
     warps = src.get_in_dim_size("warp")
     memory = sum(part.access.total for part in (there.write, there.read) if part is not None)
     return plan.shuffles * warps + plan.wavefronts, there.shuffles * warps + memory, there

@@ -12,7 +12,8 @@ import oracle
 
 
 def widest(src, dst, most):
-    """The most elements n, a power of two, so that all coordinates fall in groups that are aligned runs of n in both."""
+    """The most elements n, a power of two, so that all coordinates fall in groups that are aligned runs of
+    n in both."""
     best = 1
     for n in (2, 4, 8):
         if n > most or len(src) % n:

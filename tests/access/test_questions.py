@@ -1,4 +1,5 @@
-"""The page of five questions ends in code: CUDA that NVRTC takes, a type of CuTe, a layout of Gluon, a call of the driver."""
+"""The page of five questions ends in code: CUDA that NVRTC takes, a type of CuTe, a layout of Gluon, a call
+of the driver."""
 
 import doctest
 import functools
@@ -61,10 +62,16 @@ def test_the_descriptor_is_a_call_of_the_driver(tmp_path):
 
 def test_the_layout_of_cute_is_a_value_of_its_type(tmp_path):
     include = [f"-isystem{folder}" for folder in include_folders()]
-    text = f"#include <cute/layout.hpp>\nauto tv = {names()['cute_cpp']};\nstatic_assert(decltype(tv){{}}(9, 3) == 1 + 512 + 3 * 64);\n"
+    text = (
+        f"#include <cute/layout.hpp>\nauto tv = {names()['cute_cpp']};\nstatic_assert(decltype(tv){{}}(9, 3) == 1 + "
+        "512 + 3 * 64);\n"
+    )
     (tmp_path / "tv.cpp").write_text(text)
     compiled.require("g++")
     done = subprocess.run(
-        ["g++", "-std=c++17", "-w", "-fsyntax-only", *include, str(tmp_path / "tv.cpp")], capture_output=True, text=True, check=False
+        ["g++", "-std=c++17", "-w", "-fsyntax-only", *include, str(tmp_path / "tv.cpp")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[:2000]

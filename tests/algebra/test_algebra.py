@@ -144,7 +144,9 @@ def any_layout(rng):
 def pairs_of_layouts(rng):
     profile = random_profile(rng, 4)
     extents = [rng.choice((1, 2, 3, 4, 6, 8)) for _leaf in range(count(profile))]
-    return any_layout(rng), nested_layout(rng, profile, extents, [rng.choice((0, 1, 2, 3, 4, 6, 8, 12, 24)) for _ in extents])
+    return any_layout(rng), nested_layout(
+        rng, profile, extents, [rng.choice((0, 1, 2, 3, 4, 6, 8, 12, 24)) for _ in extents]
+    )
 
 
 CASES = amount(200, 100_000)
@@ -238,8 +240,16 @@ def test_tilers():
 @pytest.mark.parametrize(
     ("f", "error", "text"),
     [
-        (lambda: composition(parse("(_3,_2):(_5,_1)"), parse("(_2,_2):(_1,_2)")), DivisibilityError, "carry together past 3"),
-        (lambda: composition(parse("(4,6,8):(1,4,7)"), parse("6:1")), DivisibilityError, "cannot be cut in whole steps"),
+        (
+            lambda: composition(parse("(_3,_2):(_5,_1)"), parse("(_2,_2):(_1,_2)")),
+            DivisibilityError,
+            "carry together past 3",
+        ),
+        (
+            lambda: composition(parse("(4,6,8):(1,4,7)"), parse("6:1")),
+            DivisibilityError,
+            "cannot be cut in whole steps",
+        ),
         (lambda: complement(parse("(_2,_2):(_1,_1)"), Int[8]()), InjectivityError, "use a stride of 2 or more"),
         (lambda: complement(parse("(2,2):(1,2)"), 8), Unproven, "static strides"),
         (lambda: complement(parse("_8:_1"), (5, 4)), DivisibilityError, "give the cotarget as one integer, 20"),
@@ -312,7 +322,9 @@ def test_profiles_deeper_than_the_layout():
     for f in (coalesce, tla.filter, composition, logical_divide, tla.zipped_divide):
         with pytest.raises(RankError):
             f(parse("(8):(1)"), deep)
-    assert str(composition(parse("8:24"), (parse("(_5,_4):(_4,_1)"),))) == "((_5,_4)):((96,24))"  # CuTe's: one integer is one mode
+    assert (
+        str(composition(parse("8:24"), (parse("(_5,_4):(_4,_1)"),))) == "((_5,_4)):((96,24))"
+    )  # CuTe's: one integer is one mode
 
 
 def test_empty_layouts():
@@ -334,11 +346,17 @@ def test_the_placeholder_in_zipped_forms_is_cutes():
     """CuTe's zip2_by: what stands under `_` is (tile, rest) already; thrfrg_A rests on it."""
     layout = parse("((_4,_2),(_6,_5)):((_1,_4),(_8,_56))")
     assert str(tla.zipped_divide(layout, _)) == str(layout)
-    assert str(tla.zipped_divide(layout, (_, (Int[2](), Int[5]())))) == "((_4,(_2,_5)),(_2,(_3,_1))):((_1,(_8,_56)),(_4,(_16,_0)))"
+    assert (
+        str(tla.zipped_divide(layout, (_, (Int[2](), Int[5]()))))
+        == "((_4,(_2,_5)),(_2,(_3,_1))):((_1,(_8,_56)),(_4,(_16,_0)))"
+    )
     assert str(tla.zipped_divide(layout, (_,))) == "((_4),(_2,(_6,_5))):((_1),(_4,(_8,_56)))"
     assert str(tla.tiled_divide(layout, (None, Int[2]()))) == "((_4,_2),_2,(_3,_5)):((_1,_8),_4,(_16,_56))"
     assert str(tla.flat_divide(layout, (slice(None), Int[2]()))) == "(_4,_2,_2,(_3,_5)):(_1,_8,_4,(_16,_56))"
-    assert str(tla.zipped_divide(parse("(_8,(_6,_5)):(_1,(_8,_56))"), (_, Int[2]()))) == "((_8,_2),(_1,(_3,_5))):((_1,_8),(_0,(_16,_56)))"
+    assert (
+        str(tla.zipped_divide(parse("(_8,(_6,_5)):(_1,(_8,_56))"), (_, Int[2]())))
+        == "((_8,_2),(_1,(_3,_5))):((_1,_8),(_0,(_16,_56)))"
+    )
     for shape in ("((_2,_3,_4),_5)", "((_2),_5)", "((),_5)"):
         with pytest.raises(tla.RankError, match=r"stands for \(tile, rest\)"):
             tla.zipped_divide(tla.MakeLayout(parse(shape)), (_, 5))
@@ -382,7 +400,9 @@ def test_its_remedy_works_and_what_loses_nothing_is_answered():
 def test_the_complement_covers_where_each_stride_is_a_multiple_of_where_the_mode_before_ends():
     """Over every small layout and cotarget; and elsewhere its elements are still apart, and all up to the first gap."""
     assert str(complement(parse("(_7,_3):(_1,_16)"), Int[48]())) == "_2:_7"
-    assert str(complement(parse("_3:_1"), parse("(_8,3)"))) == "(_3,3):(_3,_9)"  # as CuTe has it; of static or one integer:
+    assert (
+        str(complement(parse("_3:_1"), parse("(_8,3)"))) == "(_3,3):(_3,_9)"
+    )  # as CuTe has it; of static or one integer:
     assert str(complement(parse("_3:_1"), parse("(_8,_3)"))) == "_8:_3"
     assert str(complement(parse("_3:_1"), 24)) == "8:_3"
     assert "extent * stride" in complement.__doc__
@@ -394,7 +414,11 @@ def test_evenly_divides_is_whether_logical_divide_has_whole_tiles(shape):
     for x in (static(shape), shape):
         for tile in range(1, 13):
             assert tla.evenly_divides(x, tile) is (n % tile == 0), (x, tile)
-            assert tla.evenly_divides(x, Int[tile]()) is tla.evenly_divides(x, Layout(Int[tile](), Int[1]())) is (n % tile == 0)
+            assert (
+                tla.evenly_divides(x, Int[tile]())
+                is tla.evenly_divides(x, Layout(Int[tile](), Int[1]()))
+                is (n % tile == 0)
+            )
 
 
 @pytest.mark.parametrize("f", [tla.filter, tla.filter_zeros])
@@ -428,7 +452,8 @@ def test_composition_with_zeros_and_ones_at_any_place():
 
 
 def test_carries_that_cancel():
-    """The step changes neither where a carry cancels another, nor is a run cut there: (2,2,1):(-3,6,0), past its size too."""
+    """The step changes neither where a carry cancels another, nor is a run cut there: (2,2,1):(-3,6,0), past
+    its size too."""
     a, b = parse("(_2,_2,_1):(_-3,_6,_0)"), parse("(_2,_6):(_4,_11)")
     laws.composes(plain(a), plain(b), plain(composition(a, b)))
     rng = random.Random(95)

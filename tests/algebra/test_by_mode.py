@@ -5,7 +5,19 @@ import pickle
 import pytest
 
 import tla
-from tla import Int, LeafTypeError, RangeError, RankError, Unproven, _, composition, dims, logical_divide, logical_product, parse
+from tla import (
+    Int,
+    LeafTypeError,
+    RangeError,
+    RankError,
+    Unproven,
+    _,
+    composition,
+    dims,
+    logical_divide,
+    logical_product,
+    parse,
+)
 
 M, N = dims("M N")
 
@@ -97,6 +109,12 @@ def test_one_mode_by_brackets(f):
     assert f[1](swizzled, parse("_5:_1")).inner == f[1](a, parse("_5:_1"))
     assert repr(f) == f"<function {f.__name__}>"
     assert pickle.loads(pickle.dumps(f)) is f
-    for path, x, error in ((2, a, "mode 2"), (-1, a, "mode -1"), ((0, 3), a, "mode 3"), ("x", a, "of type str"), (0, 4, "of a int")):
+    for path, x, error in (
+        (2, a, "mode 2"),
+        (-1, a, "mode -1"),
+        ((0, 3), a, "mode 3"),
+        ("x", a, "of type str"),
+        (0, 4, "of a int"),
+    ):
         with pytest.raises(tla.TlaError, match=error):
             f[path](x, b)

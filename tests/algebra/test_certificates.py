@@ -15,7 +15,18 @@ import sys
 import pytest
 
 import tla
-from tla import DivisibilityError, InjectivityError, Int, Layout, LeafTypeError, MakeLayout, TlaError, composition, dims, parse
+from tla import (
+    DivisibilityError,
+    InjectivityError,
+    Int,
+    Layout,
+    LeafTypeError,
+    MakeLayout,
+    TlaError,
+    composition,
+    dims,
+    parse,
+)
 from tla.algebra import checker
 from tla.algebra.checker import check
 
@@ -29,7 +40,15 @@ from truth import rows
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
 exact = importlib.import_module("exact")  # whose right answers these are
 
-OPERATIONS = ("coalesce", "composition", "complement", "right_inverse", "left_inverse", "logical_divide", "logical_product")
+OPERATIONS = (
+    "coalesce",
+    "composition",
+    "complement",
+    "right_inverse",
+    "left_inverse",
+    "logical_divide",
+    "logical_product",
+)
 
 
 def values(certificate):
@@ -40,7 +59,8 @@ def values(certificate):
 
 
 def test_every_small_composition_has_one_and_so_has_every_refusal():
-    """The 39,436 right answers of tests/bench/exact.py; what is refused there has a witness that no layout is the composition."""
+    """The 39,436 right answers of tests/bench/exact.py; what is refused there has a witness that no layout is the
+    composition."""
     right = refused = 0
     for a, b, truth in exact.pairs():
         c = composition.certificate(made(a), made(b))
@@ -70,7 +90,9 @@ def test_answers_to_what_cute_was_asked(name):
             continue
         if name == "coalesce" and not given[0].is_static:
             continue
-        if name in ("left_inverse", "logical_divide") and any(d == 0 and s > 1 for s, d in zip(*map(oracle.leaves, plain(given[-1])))):
+        if name in ("left_inverse", "logical_divide") and any(
+            d == 0 and s > 1 for s, d in zip(*map(oracle.leaves, plain(given[-1])))
+        ):
             continue  # with a mode of stride 0 the claim is another one
         assert check(getattr(tla, name).certificate(*given)) is None, given
         found += 1
@@ -88,7 +110,8 @@ def factors(rng, n):
 
 
 def kernel_sized(rng):
-    """Two layouts of up to 2^17 elements: compact in some order, perhaps padded; the inner one goes through digits of the outer."""
+    """Two layouts of up to 2^17 elements: compact in some order, perhaps padded; the inner one goes through
+    digits of the outer."""
     n = rng.choice((4096, 6144, 8192, 128 * 64, 128 * 96, 1 << 17))
     extents = factors(rng, n)
     order, strides, d = rng.sample(range(len(extents)), len(extents)), {}, 1
@@ -118,7 +141,11 @@ def test_kernel_sized_compositions():
                 coordinate = [rng.randrange(s) for s in oracle.leaves(shape)]
                 place = sum(k * d for k, d in zip(coordinate, oracle.leaves(stride)))
                 said = sum(checker.at([(n, t) for n, _x, t in pieces], k) for pieces, k in zip(c["cut"], coordinate))
-                assert said == oracle.offset(place, *plain(a)) == r(tuple(coordinate) if len(coordinate) > 1 else coordinate[0])
+                assert (
+                    said
+                    == oracle.offset(place, *plain(a))
+                    == r(tuple(coordinate) if len(coordinate) > 1 else coordinate[0])
+                )
 
 
 def damaged(rng, certificate):
@@ -180,7 +207,10 @@ def test_it_is_plain_data_that_the_shell_checks(tmp_path):
     right, wrong = tmp_path / "right.json", tmp_path / "wrong.json"
     right.write_text(json.dumps(c))
     wrong.write_text(json.dumps({**c, "b": [[4, 3], [3, 2]]}))
-    said = [subprocess.run([sys.executable, checker.__file__, x], capture_output=True, text=True, check=False) for x in (right, wrong)]
+    said = [
+        subprocess.run([sys.executable, checker.__file__, x], capture_output=True, text=True, check=False)
+        for x in (right, wrong)
+    ]
     assert [(x.returncode, x.stdout.split()[0]) for x in said] == [(0, "accepted"), (1, "the")]
 
 

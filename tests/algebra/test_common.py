@@ -30,19 +30,24 @@ def test_alignments_are_the_largest():
         assert not injective(a) or n == max(right), a
 
 
-ALIGNED = """(8,_4):(_1,_8) (_8,4):(_1,_24) (_8,4):(_1,24) (_8,_1):(_1,24) (_8,_1):(_1,_3) (_8,1):(_1,_3) (_8,_3):(_1,_0) (_8,3):(_1,0)
-    8:_4 (_2,_4):(_12,_3) (_1,_8):(_1,_1) (_4,2):(_4,_1) (_4,_3,2):(_1,_4,_24) (_4,_2,_1):(_1,_4,5) 8:_1 (_2,_3):(_4,_2)""".split()
+ALIGNED = """(8,_4):(_1,_8) (_8,4):(_1,_24) (_8,4):(_1,24) (_8,_1):(_1,24) (_8,_1):(_1,_3) (_8,1):(_1,_3)
+    (_8,_3):(_1,_0) (_8,3):(_1,0)     8:_4 (_2,_4):(_12,_3) (_1,_8):(_1,_1) (_4,2):(_4,_1) (_4,_3,2):(_1,_4,_24)
+    (_4,_2,_1):(_1,_4,5) 8:_1 (_2,_3):(_4,_2)""".split()
 
 
 @pytest.mark.parametrize("text", ALIGNED)
 def test_alignments_are_those_at_every_value_of_dynamic_integers(text):
     leaf = iter([0, *re.findall(r"_?\d+", text)])
-    numbers = [[n] if n.startswith("_") else [f"_{k}" for k in (1, 2, 3, 5, 8)] for n in itertools.islice(leaf, 1, None)]
+    numbers = [
+        [n] if n.startswith("_") else [f"_{k}" for k in (1, 2, 3, 5, 8)] for n in itertools.islice(leaf, 1, None)
+    ]
     images = []
     for values in itertools.product(*numbers):
         each = iter(values)
         images.append({*oracle.offsets(*plain(parse(re.sub(r"_?\d+", lambda _old, each=each: next(each), text))))})
-    right = [n for n in range(1, 65) if all({*range(x - x % n, x - x % n + n)} <= image for image in images for x in image)]
+    right = [
+        n for n in range(1, 65) if all({*range(x - x % n, x - x % n + n)} <= image for image in images for x in image)
+    ]
     assert tla.max_alignment(parse(text)) == max(right)
     assert tla.is_static(tla.max_alignment(parse(text)))
 
@@ -119,7 +124,8 @@ def test_domains_are_spread_by_greatest_common_divisors():
 
 
 def test_common_domains_over_pairs_of_shapes():
-    """What is common is a digit of both: each place of it has an integer of one digit in either shape, and no more is common."""
+    """What is common is a digit of both: each place of it has an integer of one digit in either shape, and no
+    more is common."""
     shapes = [s for r in (1, 2, 3) for s in itertools.product((1, 2, 3, 4, 6), repeat=r)][::3]
     for a, b in itertools.product(shapes[::3], shapes[::2]):
         found = tla.greatest_common_domain(*(tuple(Int[n]() for n in s) for s in (a, b)))
@@ -128,9 +134,15 @@ def test_common_domains_over_pairs_of_shapes():
         for s in (a, b):
             begins = [1, *itertools.accumulate(s, int.__mul__)]
             for n, p in modes:
-                assert any(p % low == 0 and high % (p * n) == 0 for low, high in itertools.pairwise(begins)), (a, b, found)
+                assert any(p % low == 0 and high % (p * n) == 0 for low, high in itertools.pairwise(begins)), (
+                    a,
+                    b,
+                    found,
+                )
         digits = [[*itertools.pairwise([1, *itertools.accumulate(s, int.__mul__)])] for s in (a, b)]
-        for p, n in itertools.product(range(1, math.prod(a) + 1), (2, 3)):  # each prime step that fits into a digit of both is there
+        for p, n in itertools.product(
+            range(1, math.prod(a) + 1), (2, 3)
+        ):  # each prime step that fits into a digit of both is there
             fits = all(any(p % low == 0 and high % (p * n) == 0 for low, high in d) for d in digits)
             assert fits == any(p % q == 0 and q * m % (p * n) == 0 for m, q in modes), (a, b, p, n, found)
 

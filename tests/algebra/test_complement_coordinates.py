@@ -13,7 +13,8 @@ from night import amount
 
 
 def chain(rng, gaps=(1, 1, 2, 3)):
-    """Extents and strides along one mode, each stride a multiple of where the one before ends; and where the last ends."""
+    """Extents and strides along one mode, each stride a multiple of where the one before ends; and where
+    the last ends."""
     modes, end = [], 1
     for _mode in range(rng.randint(0, 2)):
         d = end * rng.choice(gaps)
@@ -86,7 +87,9 @@ def test_divides_keep_every_element(seed):
 
     assert sorted(int(cut(i)) for i in range(int(size(cut)))) == sorted(offsets(itertools.product(*map(range, box))))
     assert sorted(int(cut[0](i)) for i in range(int(size(cut[0])))) == sorted(offsets(coordinates(tile, len(box))))
-    assert [int(cut[0](i)) for i in range(int(size(tile)))] == offsets([tuple(tile_at(tile, i, len(box))) for i in range(int(size(tile)))])
+    assert [int(cut[0](i)) for i in range(int(size(tile)))] == offsets(
+        [tuple(tile_at(tile, i, len(box))) for i in range(int(size(tile)))]
+    )
 
 
 def tile_at(layout, i, rank):
@@ -115,7 +118,10 @@ def test_products_are_apart(seed):
         ("_3:_1@0", "(_1):(_3@0)"),
         ("_3:_4@2", "(_1,_1,(_4,_1)):(_1@0,_1@1,(_1@2,_12@2))"),
         ("(_2,_5,_3):(_4@1,_5@0,_16@1)", "((_5,_1),(_4,_2,_1)):((_1@0,_25@0),(_1@1,_8@1,_48@1))"),
-        ("(_2,_3,_5):(_4@1,_5@0,_7@1@2)", "((_5,_1),(_4,_1),(_1,(_7,_1))):((_1@0,_15@0),(_1@1,_8@1),(_1@0@2,(_1@1@2,_35@1@2)))"),
+        (
+            "(_2,_3,_5):(_4@1,_5@0,_7@1@2)",
+            "((_5,_1),(_4,_1),(_1,(_7,_1))):((_1@0,_15@0),(_1@1,_8@1),(_1@0@2,(_1@1@2,_35@1@2)))",
+        ),
     ],
 )
 def test_cutlass_says(text, wanted):
@@ -126,7 +132,10 @@ def test_cutlass_says(text, wanted):
 def test_the_tiles_of_an_array():
     a = parse("(_128,_64):(_1@1,_1@0)")
     assert str(logical_divide(a, parse("_2:_64@0"))) == "(_2,(_64,_64)):(_64@1,(_1@1,_1@0))"
-    assert str(zipped_divide(parse("(_4,_6):(_6,_1)"), parse("(_2,_3):(_1@0,_1@1)"))) == "((_2,_3),(_2,_2)):((_6,_1),(_12,_3))"
+    assert (
+        str(zipped_divide(parse("(_4,_6):(_6,_1)"), parse("(_2,_3):(_1@0,_1@1)")))
+        == "((_2,_3),(_2,_2)):((_6,_1),(_12,_3))"
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,8 +146,16 @@ def test_the_tiles_of_an_array():
         (lambda: complement(parse("(_3,_2):(_1@0,_1@0)")), InjectivityError, "starts inside"),
         (lambda: complement(make_layout(Int[4](), stride=E[0] + E[1])), LeafTypeError, "one mode each"),
         (lambda: complement(parse("_3:_1@0"), (-1,)), RangeError, "cotarget"),
-        (lambda: logical_divide(parse("(_128,_64):(_1,_128)"), parse("_3:_1@0")), DivisibilityError, "do not make up _128"),
-        (lambda: logical_divide(parse("(_128,_64):(_1,_128)"), parse("(_2,_2):(_1@0,_3@0)")), DivisibilityError, "do not fill"),
+        (
+            lambda: logical_divide(parse("(_128,_64):(_1,_128)"), parse("_3:_1@0")),
+            DivisibilityError,
+            "do not make up _128",
+        ),
+        (
+            lambda: logical_divide(parse("(_128,_64):(_1,_128)"), parse("(_2,_2):(_1@0,_3@0)")),
+            DivisibilityError,
+            "do not fill",
+        ),
     ],
 )
 def test_what_is_refused(call, error, text):

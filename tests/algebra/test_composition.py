@@ -24,7 +24,11 @@ def test_what_is_valid_of_a_composition():
             )
         else:
             b = partly_valid(rng, [1, 2, 3, (2, 2)])
-        b = b if rng.random() < 0.5 else Layout(b.shape, b.stride, tuple(rng.randint(1, int(n)) for n in tla.product_each(b.shape)))
+        b = (
+            b
+            if rng.random() < 0.5
+            else Layout(b.shape, b.stride, tuple(rng.randint(1, int(n)) for n in tla.product_each(b.shape)))
+        )
         try:
             r = tla.composition(a, b)
         except TlaError:
@@ -37,7 +41,9 @@ def test_what_is_valid_of_a_composition():
         for c in itertools.product(*map(range, extents)):
             place = as_coordinate(b(c))
             inside = _is_inside(place, a) if isinstance(place, tuple) else _is_inside(oracle_coordinate(place, a), a)
-            assert all(x < n for x, n in zip(c, r.origin_shape)) is (inside and all(x < n for x, n in zip(c, b.origin_shape))), (
+            assert all(x < n for x, n in zip(c, r.origin_shape)) is (
+                inside and all(x < n for x, n in zip(c, b.origin_shape))
+            ), (
                 a,
                 a.origin_shape,
                 b,

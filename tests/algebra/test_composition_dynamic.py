@@ -1,4 +1,5 @@
-"""Compositions of dynamic integers and of sizes: the law, and a profile that does not depend on what a variable holds."""
+"""Compositions of dynamic integers and of sizes: the law, and a profile that does not depend on what
+a variable holds."""
 
 import random
 from collections import Counter
@@ -44,7 +45,10 @@ def test_the_law_and_the_profile():
     rng, seen = random.Random(8), Counter()
     patterns = {}
     for _k in range(450):
-        outer, inner = drawn(rng, (1, 2, 3, 4, 6), (-2, 0, 1, 3, 8)), drawn(rng, (1, 2, 3, 4), (-1, 0, 1, 2, 3, 4, 6, 12))
+        outer, inner = (
+            drawn(rng, (1, 2, 3, 4, 6), (-2, 0, 1, 3, 8)),
+            drawn(rng, (1, 2, 3, 4), (-1, 0, 1, 2, 3, 4, 6, 12)),
+        )
         a, b = layout_of(*outer), layout_of(*inner)
         try:
             r = composition(a, b)

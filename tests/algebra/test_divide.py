@@ -21,7 +21,8 @@ def read(text):
 
 
 def test_tiles_whose_copies_leave_gaps_are_refused():
-    """A tile (n, m):(1, d) covers [0, size) by copies that begin in its gaps exactly if n divides d, or nothing lies in the gap."""
+    """A tile (n, m):(1, d) covers [0, size) by copies that begin in its gaps exactly if n divides d, or nothing
+    lies in the gap."""
     for n, m, d, size in itertools.product((1, 2, 3, 4), (1, 2, 3), (1, 2, 3, 4, 6, 7, 8), (4, 12, 24)):
         if d < n and m > 1 and n > 1:
             continue  # its own elements overlap
@@ -98,7 +99,9 @@ def test_that_tiles_divide_sizes_is_proved_or_recorded(a, b, conditions):
             tla.logical_divide(a, b)
     with tla.assuming() as recorded:
         r = tla.logical_divide(a, b)
-    assert [str(c) for c in recorded][:1] == (conditions if conditions != ["4 divides 8*M"] else [str(c) for c in recorded][:1])
+    assert [str(c) for c in recorded][:1] == (
+        conditions if conditions != ["4 divides 8*M"] else [str(c) for c in recorded][:1]
+    )
     sizes = {"M": 8, "N": 2}
     laws.divides(plain(tla.at(a, sizes)), plain(tla.at(b, sizes)), plain(tla.at(r, sizes)))
 

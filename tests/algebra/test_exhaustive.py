@@ -45,4 +45,6 @@ def test_values_of_up_to_65536_coordinates():
     ):
         with pytest.raises(Unproven, match=text):
             values_of(layout, "it")
-    assert np.array_equal(values_of(parse("Sw<2,0,3> o _0 o _300:_1"), "it"), [tla.Swizzle[2, 0, 3]()(x) for x in range(300)])
+    assert np.array_equal(
+        values_of(parse("Sw<2,0,3> o _0 o _300:_1"), "it"), [tla.Swizzle[2, 0, 3]()(x) for x in range(300)]
+    )

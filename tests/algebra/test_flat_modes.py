@@ -39,7 +39,8 @@ def of_kinds(kinds, numbers):
 
 
 def test_merged_where_that_is_static_knowledge():
-    """The same function whatever dynamic integers hold, in as many modes whatever they hold; of static ones in the fewest."""
+    """The same function whatever dynamic integers hold, in as many modes whatever they hold; of static ones
+    in the fewest."""
     kinds = (int, lambda n: Int[n]())
     for numbers in itertools.product((1, 2), (0, 1, 2), (1, 3), (0, 1, 2, 4)):
         modes = [numbers[:2], numbers[2:]]

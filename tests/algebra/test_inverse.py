@@ -195,7 +195,11 @@ def test_greatest_common_domain_of_the_reference():
         (lambda: right_inverse((4, 2)), LeafTypeError, "a layout"),
         (lambda: layout_add(parse("4:1"), parse("5:1")), RankError, "one size"),
         (lambda: layout_add(parse("(4,3):(1,4)"), parse("(3,4):(1,3)")), Unproven, "static"),
-        (lambda: layout_add(parse("(_4,_3):(_1,_5)"), parse("(_3,_4):(_1,_5)")), DivisibilityError, "greatest_common_domain"),
+        (
+            lambda: layout_add(parse("(_4,_3):(_1,_5)"), parse("(_3,_4):(_1,_5)")),
+            DivisibilityError,
+            "greatest_common_domain",
+        ),
         (lambda: tla.domain_distribute((4, 2), 4), Unproven, "static"),
         (lambda: greatest_common_domain((4, 2), (4, 2)), Unproven, "static"),
         (lambda: nullspace(parse("(_2,_2,_2):(_-2,_-2,_2)")), DivisibilityError, "zeros"),
@@ -339,7 +343,10 @@ def test_inverses_of_coordinates_by_definition():
         text = f"({','.join(f'_{x}' for x in shape)}):({','.join(f'_{steps[k]}@{axes[k]}' for k in range(len(shape)))})"
         layout = parse(text)
         right, left = right_inverse(layout), left_inverse(layout)
-        extents = [math.prod(map(int, leaves)) for leaves in (tla.flatten(x) if isinstance(x, tuple) else (x,) for x in right.shape)]
+        extents = [
+            math.prod(map(int, leaves))
+            for leaves in (tla.flatten(x) if isinstance(x, tuple) else (x,) for x in right.shape)
+        ]
         for crd in itertools.product(*map(range, extents)):
             assert at(int(right(*crd))) == crd, text
         for i in range(n):

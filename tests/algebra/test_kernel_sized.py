@@ -1,5 +1,5 @@
-"""The laws on kernel-sized layouts: blocked, tiled, swizzled, padded, permuted tiles of 2**10 to 2**17 elements, in numpy; and
-on each side of every limit at which a method changes."""
+"""The laws on kernel-sized layouts: blocked, tiled, swizzled, padded, permuted tiles of 2**10 to 2**17 elements, in
+numpy; and on each side of every limit at which a method changes."""
 
 import functools
 import itertools
@@ -52,7 +52,13 @@ def blocked(rows, cols, block):
 
 def test_the_common_layout_of_blocked_and_plain_matrices_is_right_and_none_is_larger():
     sizes = set()
-    for rows, cols, block in ((64, 64, (8, 8)), (32, 64, (4, 16)), (48, 60, (4, 3)), (112, 24, (7, 8)), (16, 63, (8, 9))):
+    for rows, cols, block in (
+        (64, 64, (8, 8)),
+        (32, 64, (4, 16)),
+        (48, 60, (4, 3)),
+        (112, 24, (7, 8)),
+        (16, 63, (8, 9)),
+    ):
         for a, b in blocked(rows, cols, block):
             r = max_common_layout(made(a), made(b))
             images = oracle.image(*a), oracle.image(*b)
@@ -91,7 +97,9 @@ def test_nothing_common_depends_on_what_a_dynamic_integer_holds(n):
     assert str(max_common_layout(a, parse("(_4,_8):(_8,_1)"))) == "_8:_4"
     assert str(max_common_layout(parse("(_4,_8):(_8,_1)"), a)) == "_8:_4"
     assert str(max_common_layout(a, a)) == "_8:_4"
-    assert str(max_common_layout(parse(f"(_8,{n}):(_1,_8)"), parse("(_8,_4):(_1,_8)"))) == "_32:_1"  # a goes on along its last mode
+    assert (
+        str(max_common_layout(parse(f"(_8,{n}):(_1,_8)"), parse("(_8,_4):(_1,_8)"))) == "_32:_1"
+    )  # a goes on along its last mode
 
 
 SWIZZLES = [(3, 4, 3), (3, 3, 3), (2, 4, 3), (1, 5, 2), (3, 4, 4), (2, 0, 5), (2, 3, -4), (1, 0, -2)]
@@ -106,7 +114,8 @@ def swizzled(bits, base, shift, offsets):
 
 
 def test_common_layouts_with_swizzles():
-    """As large as the best layout by brute force, of offsets below 2**base: more do not stay together at every place."""
+    """As large as the best layout by brute force, of offsets below 2**base: more do not stay together
+    at every place."""
     rng = random.Random(5)
     for a, b in pairs(6, 60, 12):
         numbers = rng.choice(SWIZZLES)
@@ -127,9 +136,16 @@ def test_common_layouts_with_swizzles():
 def test_the_swizzle_that_kept_fourteen_of_sixteen():
     a = parse("Sw<3,4,4> o _0 o ((_2,_7,_2)):((_1,_2,_14))")
     assert str(max_common_layout(a, parse("_28:_1"))) == "_16:_1"
-    assert str(max_common_layout(parse("Sw<2,5,2> o _0 o ((_2,_7,_5)):((_1,_2,_14))"), parse("(_14,_5):(_1,_14)"))) == "_32:_1"
-    assert str(max_common_layout(parse("Sw<2,4,2> o _0 o (_6,_8):(_8,_1)"), parse("(_6,_8):(_8,_1)"))) == "(_8,_2):(_6,_1)"
-    assert str(max_common_layout(parse("Sw<0,4,2> o _0 o (_6,_8):(_8,_1)"), parse("(_6,_8):(_8,_1)"))) == "(_8,_6):(_6,_1)"
+    assert (
+        str(max_common_layout(parse("Sw<2,5,2> o _0 o ((_2,_7,_5)):((_1,_2,_14))"), parse("(_14,_5):(_1,_14)")))
+        == "_32:_1"
+    )
+    assert (
+        str(max_common_layout(parse("Sw<2,4,2> o _0 o (_6,_8):(_8,_1)"), parse("(_6,_8):(_8,_1)"))) == "(_8,_2):(_6,_1)"
+    )
+    assert (
+        str(max_common_layout(parse("Sw<0,4,2> o _0 o (_6,_8):(_8,_1)"), parse("(_6,_8):(_8,_1)"))) == "(_8,_6):(_6,_1)"
+    )
 
 
 # ------------------------------------------------------------------------------------------- every law, in numpy
@@ -207,7 +223,10 @@ def test_complements():
 
 
 def test_divides():
-    tilers = [static(x) for x in (64, 128, (8, 16), (32, 4), (16, 8, 2))] + [parse("(_8,_4):(_1,_32)"), parse("(_16,_2):(_2,_256)")]
+    tilers = [static(x) for x in (64, 128, (8, 16), (32, 4), (16, 8, 2))] + [
+        parse("(_8,_4):(_1,_32)"),
+        parse("(_16,_2):(_2,_256)"),
+    ]
     found = 0
     for k, pair in enumerate(ones(5, 150)):
         a, tiler = made(pair), tilers[k % len(tilers)]
@@ -236,7 +255,10 @@ def test_products():
     found = 0
     for k, pair in enumerate(ones(6, 60, high=11, broadcasts=False)):
         a = made(pair)
-        b = [parse(x) for x in ("(_2,_4):(_1,_2)", "(_4,_3):(_3,_1)", "_8:_1", "(_2,_2,_2):(_4,_2,_1)", "(_4,_2):(_2,_16)")][k % 5]
+        b = [
+            parse(x)
+            for x in ("(_2,_4):(_1,_2)", "(_4,_3):(_3,_1)", "_8:_1", "(_2,_2,_2):(_4,_2,_1)", "(_4,_2):(_2,_16)")
+        ][k % 5]
         r = answered(tla.logical_product, a, b)
         if r is None:
             continue
@@ -254,7 +276,8 @@ def test_products():
             assert (
                 tla.product_each(made_of.shape)
                 == tuple(
-                    int(x) * int(y) for x, y in itertools.zip_longest(tla.product_each(a.shape), tla.product_each(b.shape), fillvalue=1)
+                    int(x) * int(y)
+                    for x, y in itertools.zip_longest(tla.product_each(a.shape), tla.product_each(b.shape), fillvalue=1)
                 )
                 or tla.rank(a) == 1
             )
@@ -262,7 +285,11 @@ def test_products():
 
 
 def test_tiles_to_shapes():
-    for block, shape in [("(_8,_64):(_64,_1)", (128, 256)), ("((_2,_4),_16):((_1,_32),_2)", (64, 64)), ("(_12,_5):(_5,_1)", (48, 35))]:
+    for block, shape in [
+        ("(_8,_64):(_64,_1)", (128, 256)),
+        ("((_2,_4),_16):((_1,_32),_2)", (64, 64)),
+        ("(_12,_5):(_5,_1)", (48, 35)),
+    ]:
         for order in (tla.LayoutLeft, tla.LayoutRight, static((1, 0))):
             r = tla.tile_to_shape(parse(block), static(shape), order)
             assert tla.product_each(r.shape) == shape
@@ -358,7 +385,9 @@ def test_same_maps():
         assert tla.same_map(a, a) is True
         flat = tla.coalesce(a, (tla._1,) * int(tla.rank(a)))
         assert tla.same_map(a, flat) is True
-        if oracle.size(other[0]) == oracle.size(pair[0]) and tla.product_each(made(other).shape) == tla.product_each(a.shape):
+        if oracle.size(other[0]) == oracle.size(pair[0]) and tla.product_each(made(other).shape) == tla.product_each(
+            a.shape
+        ):
             assert tla.same_map(a, made(other)) is bool(np.array_equal(oracle.image(*pair), oracle.image(*other)))
 
 
@@ -369,7 +398,11 @@ def swizzled_ones(seed, n, high=12):
     rng = random.Random(seed)
     for pair in ones(seed, n, high, broadcasts=False):
         numbers = rng.choice(SWIZZLES)
-        yield numbers, tla.ComposedLayout(tla.Swizzle[numbers](), tla._0, made(pair)), swizzled(*numbers, oracle.image(*pair))
+        yield (
+            numbers,
+            tla.ComposedLayout(tla.Swizzle[numbers](), tla._0, made(pair)),
+            swizzled(*numbers, oracle.image(*pair)),
+        )
 
 
 def values(x):
@@ -425,7 +458,9 @@ def test_divides_of_swizzled_layouts():
     for numbers, a, _every in swizzled_ones(17, 40):
         r = answered(tla.zipped_divide, a, tla._64)
         if r is not None:
-            assert np.array_equal(values(r), values(tla.zipped_divide(a.inner, tla._64)) * 0 + swizzled(*numbers, values(r.inner)))
+            assert np.array_equal(
+                values(r), values(tla.zipped_divide(a.inner, tla._64)) * 0 + swizzled(*numbers, values(r.inner))
+            )
 
 
 # -------------------------------------------------------------------------------- on each side of each limit
@@ -434,7 +469,12 @@ def test_divides_of_swizzled_layouts():
 @pytest.mark.parametrize("rows", [1023, 1024, 1025, 512, 2048])
 def test_inverses_on_both_sides_of_the_search(rows):
     """Up to 1,024 coordinates every choice of digits is tried, past it those that do not carry."""
-    for pair in [((rows, 3), (1, rows // 2)), ((rows // 2, 2), (1, rows // 4)), ((2, rows // 2, 2), (0, 1, rows // 4)), ((rows,), (1,))]:
+    for pair in [
+        ((rows, 3), (1, rows // 2)),
+        ((rows // 2, 2), (1, rows // 4)),
+        ((2, rows // 2, 2), (0, 1, rows // 4)),
+        ((rows,), (1,)),
+    ]:
         every = oracle.image(*pair)
         r = tla.right_inverse(made(pair))
         assert np.array_equal(every[image(r)], np.arange(int(tla.size(r))))
@@ -461,7 +501,9 @@ def test_left_inverses_on_both_sides_of_spans_of_256(n):
 def test_swizzled_slices_and_inverses_on_both_sides_of_65536(high):
     """A tile of 2**high elements: past 65,536 the bits prove what was gone through before, or it is refused."""
     columns = 1 << (high - 8)
-    own = parse(f"Sw<3,4,3> o _0 o (_16,_8,_{1 << (high - 7)},_2):(_1,_128,_1024,_16)")  # each slice of the last mode has its own bits
+    own = parse(
+        f"Sw<3,4,3> o _0 o (_16,_8,_{1 << (high - 7)},_2):(_1,_128,_1024,_16)"
+    )  # each slice of the last mode has its own bits
     rest, offset = tla.slice_and_offset((tla._, tla._, tla._, Int[1]()), own)
     assert isinstance(rest, tla.Layout)
     assert np.array_equal(image(rest) + int(offset), tla.offsets(own)[..., 1].ravel(order="F"))
@@ -469,7 +511,11 @@ def test_swizzled_slices_and_inverses_on_both_sides_of_65536(high):
         inner = parse(f"(_256,_{columns}):(_{columns},_1)")
         a = tla.ComposedLayout(tla.Swizzle[numbers](), tla._0, inner)
         every = swizzled(*numbers, image(inner)).reshape(columns, 256)
-        for coord, expected in [((3, tla._), every[:, 3]), ((tla._, 5), every[5]), ((Int[200](), tla._), every[:, 200])]:
+        for coord, expected in [
+            ((3, tla._), every[:, 3]),
+            ((tla._, 5), every[5]),
+            ((Int[200](), tla._), every[:, 200]),
+        ]:
             found = answered(tla.slice_and_offset, coord, a)
             if found is not None:
                 assert np.array_equal(values(found[0]) + int(found[1]), expected), (numbers, coord)
@@ -480,7 +526,11 @@ def test_swizzled_slices_and_inverses_on_both_sides_of_65536(high):
             coord = (tla._, tla._, k)
             for at in (coord, (tla._, tla._, Int[k]())):
                 rest, offset = tla.slice_and_offset(at, b)
-                assert np.array_equal(tla.offsets(rest).ravel() + int(offset), whole[..., k].ravel()), (numbers, at, rest)
+                assert np.array_equal(tla.offsets(rest).ravel() + int(offset), whole[..., k].ravel()), (
+                    numbers,
+                    at,
+                    rest,
+                )
         r = tla.right_inverse(a)
         assert np.array_equal(every.ravel()[values(r)], np.arange(1 << high))
         found = tla.max_common_layout(a, inner)
@@ -505,7 +555,9 @@ def test_null_spaces_of_both_signs_on_both_sides_of_65536(n):
     assert str(tla.nullspace(made(((512, n), (1, -512))))) == "_1:_0"
     for pair in (((512, n), (1, -1)), ((512, n, 2), (2, -4, 3)), ((128, n, 3), (3, -3, 256))):
         image = oracle.image(*pair)
-        assert np.array_equal(np.sort(oracle.image(*plain(tla.nullspace(made(pair))))), np.flatnonzero(image == 0)), pair
+        assert np.array_equal(np.sort(oracle.image(*plain(tla.nullspace(made(pair))))), np.flatnonzero(image == 0)), (
+            pair
+        )
     one_sign, many_zeros = ((512, n, 2), (1, 512, -(2**20))), ((256, 256, 256, 256), (1, 1, -1, -1))
     for pair in (many_zeros, *([one_sign] if n > 128 else ())):
         with pytest.raises(tla.Unproven, match="65,536"):
@@ -568,7 +620,11 @@ def test_modes_that_step_inside_of_one_wide_element():
 
 
 def test_swizzles_to_the_edge():
-    assert [str(tla.MakeSwizzle[y, z]()) for y, z in ((0, 0), (2, 1), (1, 2))] == ["Sw<0,0,0>", "Sw<1,0,1>", "Sw<1,0,-1>"]
+    assert [str(tla.MakeSwizzle[y, z]()) for y, z in ((0, 0), (2, 1), (1, 2))] == [
+        "Sw<0,0,0>",
+        "Sw<1,0,1>",
+        "Sw<1,0,-1>",
+    ]
     for masks in ((0, 1), (1, 0), (-1, 1), (1, -1), (-1, -1), (3, 1), (5, 10), (1, 1)):
         with pytest.raises(tla.RangeError, match="two masks"):
             tla.MakeSwizzle[masks]
@@ -588,7 +644,9 @@ def test_swizzles_to_the_edge():
 
 def test_narrow_arrays_against_strides_that_leave_their_range():
     """Right in every type, or refused."""
-    for dtype, stride in itertools.product((np.int8, np.uint8, np.uint32, np.int64, np.uint64), (-1, 1, 2, 127, 128, 255, 256, -128)):
+    for dtype, stride in itertools.product(
+        (np.int8, np.uint8, np.uint32, np.int64, np.uint64), (-1, 1, 2, 127, 128, 255, 256, -128)
+    ):
         x = np.array([0, 1, 2, 100], dtype=dtype)
         for a in (tla.Layout(101, stride), parse(f"(_101):(_{stride})")):
             try:

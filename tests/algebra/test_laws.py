@@ -1,6 +1,8 @@
-"""The laws of the algebra over random nested layouts: depth up to 4, sizes up to 2**20, strides up to 2**40, static and dynamic.
+"""The laws of the algebra over random nested layouts: depth up to 4, sizes up to 2**20, strides up to 2**40,
+static and dynamic.
 
-A domain of more than a thousand coordinates is sampled, its corners included. `pytest --night` runs 100,000 cases of each.
+A domain of more than a thousand coordinates is sampled, its corners included. `pytest --night` runs 100,000
+cases of each.
 """
 
 import itertools
@@ -47,7 +49,8 @@ def compact(rng):
 
 
 def for_random(*kinds, answered):
-    """Make a law a test: of random arguments of these kinds, `answered` of the cases at least are no refusal, of which the law says None."""
+    """Make a law a test: of random arguments of these kinds, `answered` of the cases at least are no refusal, of which
+    the law says None."""
 
     def decorated(law):
         def test():
@@ -62,9 +65,12 @@ def for_random(*kinds, answered):
 
 
 def places(layout):
-    """All indices of a layout, or a thousand of them with the ends: as Python's integers, for offsets do not fit 64 bits."""
+    """All indices of a layout, or a thousand of them with the ends: as Python's integers, for offsets do not
+    fit 64 bits."""
     n = int(tla.size(layout))
-    return np.array([*range(n)] if n <= 1000 else [0, 1, n - 2, n - 1, *random.Random(n).sample(range(n), 1000)], object)
+    return np.array(
+        [*range(n)] if n <= 1000 else [0, 1, n - 2, n - 1, *random.Random(n).sample(range(n), 1000)], object
+    )
 
 
 def at(layout, i):
@@ -115,7 +121,9 @@ def test_complement(a, n):
     both = Layout((a.shape, r.shape), (a.stride, r.stride))
     assert tla.is_injective(both) is not False
     assert tla.is_ordered(r) is True
-    modes = sorted((int(d), int(s)) for s, d in zip(oracle.leaves(a.shape), oracle.leaves(a.stride)) if s != 1 and d != 0)
+    modes = sorted(
+        (int(d), int(s)) for s, d in zip(oracle.leaves(a.shape), oracle.leaves(a.stride)) if s != 1 and d != 0
+    )
     if all(e % (d * s) == 0 for (d, s), (e, _) in itertools.pairwise(modes)):
         assert tla.is_surjective(both, n) is not False
     return r

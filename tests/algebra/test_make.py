@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 import tla
-from tla import E, LayoutLeft, LayoutRight, MakeLayout, TlaError, make_layout, make_shape, make_stride, make_tensor, parse
+from tla import (
+    E,
+    LayoutLeft,
+    LayoutRight,
+    MakeLayout,
+    TlaError,
+    make_layout,
+    make_shape,
+    make_stride,
+    make_tensor,
+    parse,
+)
 
 from truth import agrees, rows, text
 
@@ -20,12 +31,19 @@ def test_layouts_of_the_truth():
 
 def test_fragments_of_the_truth():
     found = [
-        (row, text(tla.make_fragment_like(parse(row["args"][0])))) for row in rows("cute/tensors.json") if row["op"] == "make_fragment_like"
+        (row, text(tla.make_fragment_like(parse(row["args"][0]))))
+        for row in rows("cute/tensors.json")
+        if row["op"] == "make_fragment_like"
     ]
     other = [(row["args"][0], ours) for row, ours in found if not agrees(ours, row["result"])]
     assert len(found) == 35
     # two modes of one stride: CuTe gives both the same place, see differences.md
-    assert other == [("((_9,_3),_2,(_5),(_1,_1)):((_0,_0),_10,(_10),(_0,_32))", "((_9,_3),_2,(_5),(_1,_1)):((_0,_0),_1,(_2),(_0,_0))")]
+    assert other == [
+        (
+            "((_9,_3),_2,(_5),(_1,_1)):((_0,_0),_10,(_10),(_0,_32))",
+            "((_9,_3),_2,(_5),(_1,_1)):((_0,_0),_1,(_2),(_0,_0))",
+        )
+    ]
 
 
 def test_the_two_spellings():
@@ -36,7 +54,9 @@ def test_the_two_spellings():
         make_layout(4, 8, 2)
 
 
-@pytest.mark.parametrize(("swizzle", "shape", "stage"), [((3, 3, 3), (8, 64), 512), ((2, 4, 3), (8, 64), 512), ((3, 4, 3), (16, 64), 1024)])
+@pytest.mark.parametrize(
+    ("swizzle", "shape", "stage"), [((3, 3, 3), (8, 64), 512), ((2, 4, 3), (8, 64), 512), ((3, 4, 3), (16, 64), 1024)]
+)
 def test_a_stage_beside_a_swizzle(swizzle, shape, stage):
     tile = tla.ComposedLayout(tla.Swizzle[swizzle](), 0, MakeLayout(shape, LayoutRight))
     for both in (MakeLayout(tile, parse(f"_3:{stage}")), make_layout(tile, parse(f"_3:_{stage}"))):
@@ -66,7 +86,11 @@ def test_tensors():
     assert make_tensor(42, 8)[3] == 45
     assert make_tensor(tla.make_inttuple_iter(0, 0), (4, 5), (E[1], E[0]))[3, 1] == (1, 3)
     assert np.asarray(make_tensor(a)).size == 128
-    for wrong in (lambda: make_tensor(parse("4:1")), lambda: make_tensor(4), lambda: tla.make_fragment_like(make_tensor(None, (2, 3)))):
+    for wrong in (
+        lambda: make_tensor(parse("4:1")),
+        lambda: make_tensor(4),
+        lambda: tla.make_fragment_like(make_tensor(None, (2, 3))),
+    ):
         with pytest.raises(TlaError):
             wrong()
 

@@ -1,7 +1,22 @@
 import pytest
 
 import tla
-from tla import Int, RankError, TlaError, _, append, dice, group, parse, prepend, replace, select, slice_, slice_and_offset, take
+from tla import (
+    Int,
+    RankError,
+    TlaError,
+    _,
+    append,
+    dice,
+    group,
+    parse,
+    prepend,
+    replace,
+    select,
+    slice_,
+    slice_and_offset,
+    take,
+)
 from tla.algebra.modes import reverse
 
 

@@ -41,7 +41,9 @@ def test_an_order_of_modes_is_first_mode_fastest_inside():
 def test_like_another_layout():
     """The order of static strides, broadcasts as they are; dynamic strides last."""
     for strides in itertools.product((0, 1, 4, 9, "5", "2"), repeat=3):
-        layout = Layout((Int[2](), Int[3](), Int[4]()), tuple(Int[d]() if isinstance(d, int) else int(d) for d in strides))
+        layout = Layout(
+            (Int[2](), Int[3](), Int[4]()), tuple(Int[d]() if isinstance(d, int) else int(d) for d in strides)
+        )
         made = tla.MakeLayoutLike(layout)
         assert made.shape == layout.shape
         key = [(isinstance(d, str), 0 if isinstance(d, str) else d, k) for k, d in enumerate(strides)]

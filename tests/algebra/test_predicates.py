@@ -48,7 +48,8 @@ def test_the_coordinates_of_the_reason_meet():
 
 
 def test_layouts_of_few_coordinates_that_span_more_than_is_marked():
-    """Strides past 2**26: two coordinates are looked for one by one, three modes or more, also where one stride is negative."""
+    """Strides past 2**26: two coordinates are looked for one by one, three modes or more, also where one
+    stride is negative."""
     big, seen = 2**27, 0
     for x, y, sign in itertools.product((1, 2, 3), (-3, -1, 0, 1, 2, 5), (1, -1)):
         a = ((3, 4, 3), (big, sign * (x * big + 1), (x + 1) * big + y))
@@ -222,4 +223,7 @@ def test_the_offset_that_is_shared():
 
 
 def test_the_coordinates_that_share_an_offset_have_zeros_behind():
-    assert "the coordinates (1,1,0,0) and (0,0,1,0) share the offset 12" in tla.is_injective.why_not(parse("(2,2,2,1):(5,7,12,0)")).what
+    assert (
+        "the coordinates (1,1,0,0) and (0,0,1,0) share the offset 12"
+        in tla.is_injective.why_not(parse("(2,2,2,1):(5,7,12,0)")).what
+    )

@@ -41,7 +41,8 @@ def test_what_is_valid_of_elements_of_another_width():
 
 
 def test_elements_of_another_width_over_every_small_layout():
-    """Wide elements are those that layout's elements lie in, narrow ones all that lie in them; each mode keeps its place."""
+    """Wide elements are those that layout's elements lie in, narrow ones all that lie in them; each mode
+    keeps its place."""
     seen = Counter()
     for a in [*small(range(-2, 9))][::11]:
         old, modes = {*oracle.offsets(*a)}, [*zip(oracle.leaves(a[0]), oracle.leaves(a[1]))]
@@ -93,7 +94,12 @@ def test_widths_in_bits():
         for text in ("(_2,_2):(_1@0,_1@1)", "(_2,_2):(_1@0,_1)"):
             with pytest.raises(LeafTypeError, match="coordinates have no width"):
                 f(parse(text))
-    for f in (lambda: tla.upcast[0], lambda: tla.downcast[-1], lambda: tla.recast_layout[8, 0], lambda: tla.recast_layout[0, 8]):
+    for f in (
+        lambda: tla.upcast[0],
+        lambda: tla.downcast[-1],
+        lambda: tla.recast_layout[8, 0],
+        lambda: tla.recast_layout[0, 8],
+    ):
         with pytest.raises(RangeError, match="1 or more in brackets"):
             f()
 

@@ -62,7 +62,9 @@ def test_the_index_is_the_axes_slowest_first():
         cells = refinement(counts, ((0,) * len(counts),), (digits(layout),))
         assert len(cells) == 1
         for mode, axes in enumerate(cells[0].modes):
-            got = [sum(x * d for x, (_n, (d,)) in zip(at, axes)) for at in itertools.product(*(range(n) for n, _d in axes))]
+            got = [
+                sum(x * d for x, (_n, (d,)) in zip(at, axes)) for at in itertools.product(*(range(n) for n, _d in axes))
+            ]
             assert got == oracle.offsets(shape[mode], layout.stride[mode])
 
 

@@ -5,7 +5,19 @@ import random
 import pytest
 
 import tla
-from tla import ComposedLayout, DivisibilityError, Int, Layout, Swizzle, Unproven, _, dim, index, parse, slice_and_offset
+from tla import (
+    ComposedLayout,
+    DivisibilityError,
+    Int,
+    Layout,
+    Swizzle,
+    Unproven,
+    _,
+    dim,
+    index,
+    parse,
+    slice_and_offset,
+)
 
 _0, _1 = Int[0](), Int[1]()
 M, K = dim("M"), index("K", 8)
@@ -61,13 +73,16 @@ def test_how_many_coordinates_are_too_many_to_check():
 
 
 def test_a_swizzled_layout_after_a_swizzled_layout_is_kept():
-    """As tensor-layouts keeps it: what is composed already stays so. Of a plain layout outside it is refused, and compose keeps it."""
+    """As tensor-layouts keeps it: what is composed already stays so. Of a plain layout outside it is refused, and
+    compose keeps it."""
     rng = random.Random(30)
     kept = 0
     for _round in range(60):
         b, m, s = rng.randrange(1, 3), rng.randrange(2), rng.choice((2, 3))
         a = parse(
-            f"Sw<{b},{m},{s}> o {rng.randrange(4)} o (_8,_8):({rng.choice(('_8,_1', '_1,_8', '_9,_1'))})".replace(" o 0 o", " o _0 o")
+            f"Sw<{b},{m},{s}> o {rng.randrange(4)} o (_8,_8):({rng.choice(('_8,_1', '_1,_8', '_9,_1'))})".replace(
+                " o 0 o", " o _0 o"
+            )
         )
         tiler = parse(f"Sw<{rng.randrange(1, 3)},0,2> o _{rng.randrange(4)} o (_4,_4):(_4,_1)")
         a = tla.static(a)

@@ -65,12 +65,17 @@ def tiles(layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_a_tile_is_the_whole_seen_from_its_start(layout):
-    blocks = [oracle.size(tuple(oracle.leaves(s))[:-1]) for s in (layout.shape if isinstance(layout.shape, tuple) else (layout.shape,))]
+    blocks = [
+        oracle.size(tuple(oracle.leaves(s))[:-1])
+        for s in (layout.shape if isinstance(layout.shape, tuple) else (layout.shape,))
+    ]
     for tile, start in tiles(layout):
         as_given = (tile, start) if isinstance(layout.shape, tuple) else (tile[0], start[0])
         made = GetTileLayout(layout, *as_given)
         assert made.stride == layout.stride
-        assert tuple(made.origin_shape) == tuple(max(0, min(t, o - c)) for t, o, c in zip(tile, layout.origin_shape, start))
+        assert tuple(made.origin_shape) == tuple(
+            max(0, min(t, o - c)) for t, o, c in zip(tile, layout.origin_shape, start)
+        )
         whole = tuple(extents(made))
         assert all(t <= n < t + b for t, n, b in zip(tile, whole, blocks))  # as many blocks as it takes, and no more
         on_block = all(c % b == 0 for c, b in zip(start, blocks))
@@ -95,7 +100,10 @@ def test_a_start_in_blocks():
 
 def test_static_tiles_stay_static():
     layout = MakeLayout[16, ascend.zN](Int[100](), Int[60]())
-    for tile in (GetTileLayout(layout, (Int[32](), Int[32]()), (Int[96](), Int[0]())), MakeLayoutTile(layout, (Int[32](), Int[32]()))):
+    for tile in (
+        GetTileLayout(layout, (Int[32](), Int[32]()), (Int[96](), Int[0]())),
+        MakeLayoutTile(layout, (Int[32](), Int[32]())),
+    ):
         assert is_static(tile)
         assert is_static(tile.origin_shape)
     tile = GetTileLayout(layout, (Int[32](), Int[32]()), (96, 0))
@@ -163,7 +171,9 @@ def test_refused(ask, says):
 
 def test_the_fixes_work():
     a = parse("((_4,2),(_4,3)):((_4,_16),(_1,_32))")
-    assert is_on_block.why_not(a, (5, 8)).fix == "start at the block before, or address the tile by absolute coordinates"
+    assert (
+        is_on_block.why_not(a, (5, 8)).fix == "start at the block before, or address the tile by absolute coordinates"
+    )
     assert is_on_block(a, (4, 8)) is True
     assert GetTileLayout(a, (4, 4), (5, 8))(5 + 3, 8 + 1) == a(8, 9)
     assert GetTileLayout(a, (4, 4), (0, 0)).origin_shape == (4, 4)

@@ -1,7 +1,7 @@
 """CuTe's own answers, for every operation that is not C++ plumbing.
 
-ACCEPTED has, of each operation, how many of its rows agree, are refused, and differ; docs/differences.md has each class of
-the last two. ANSWERED has how many of the rows that CuTe rejects are answered here, by the law.
+ACCEPTED has, of each operation, how many of its rows agree, are refused, and differ; docs/differences.md has each class
+of the last two. ANSWERED has how many of the rows that CuTe rejects are answered here, by the law.
 """
 
 import operator
@@ -51,7 +51,9 @@ def by_path(f):
 
 
 def extend(f):
-    return lambda x, *more: f[more[-1]](x, *more[:-1]) if isinstance(more[-1], int) and type(more[-1]) is int else f(x, *more)
+    return lambda x, *more: (
+        f[more[-1]](x, *more[:-1]) if isinstance(more[-1], int) and type(more[-1]) is int else f(x, *more)
+    )
 
 
 def coordinates(f):
@@ -69,7 +71,9 @@ OTHER_NAMES = {
     "prepend": extend(tla.prepend),
     "call": lambda layout, coord: layout(coord),
     "ceil_div_layout": tla.ceil_div,
-    "crd2idx": lambda coord, shape, *stride: shape(coord) if isinstance(shape, Layout) else tla.crd2idx(coord, shape, *stride),
+    "crd2idx": lambda coord, shape, *stride: (
+        shape(coord) if isinstance(shape, Layout) else tla.crd2idx(coord, shape, *stride)
+    ),
     "image": lambda layout: tla.offsets(layout).ravel(order="F").tolist(),
     "int_op": lambda a, op, b: INT_OPS[op](a, b),
     "layout_eq": operator.eq,
@@ -216,7 +220,9 @@ def test_quirks_have_a_right_answer():
 def test_compositions_keep_the_law_and_where_cute_differs_it_does_not():
     for name in ("accepted", "rejected"):
         for row in rows(f"cute/{name}.json"):
-            if row["op"] != "composition" or not all(isinstance(x, str) and re.fullmatch("[0-9_,():-]+", x) for x in row["args"]):
+            if row["op"] != "composition" or not all(
+                isinstance(x, str) and re.fullmatch("[0-9_,():-]+", x) for x in row["args"]
+            ):
                 continue
             a, b = map(parse, row["args"])
             if not isinstance(b, Layout):

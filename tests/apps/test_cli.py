@@ -52,7 +52,11 @@ def test_lower_json(capsys):
     assert code == 0
     assert value["layout"] == "(_8,_128):(_128,_1)"
     assert value["origin_shape"] == "(_3,_5)"
-    assert value["dimensions"][0] == {"extent": 3, "padded": 8, "digits": [{"extent": 8, "stride": 128, "role": "sublane"}]}
+    assert value["dimensions"][0] == {
+        "extent": 3,
+        "padded": 8,
+        "digits": [{"extent": 8, "stride": 128, "role": "sublane"}],
+    }
     assert (value["elements"], value["padded_elements"], value["bytes"], value["waste_bytes"]) == (15, 1024, 4096, 4036)
 
 
@@ -96,7 +100,8 @@ mode 1: t tile 3, l lane 2
         ("():()", " ┌───┐\n │ 0 │\n └───┘\n"),
         (
             "(2,2,2):(1,2,4)",
-            "(_,_,0)\n    0 1\n  ┌─────┐\n0 │ 0 2 │\n1 │ 1 3 │\n  └─────┘\n\n(_,_,1)\n    0 1\n  ┌─────┐\n0 │ 4 6 │\n1 │ 5 7 │\n  └─────┘\n",
+            "(_,_,0)\n    0 1\n  ┌─────┐\n0 │ 0 2 │\n1 │ 1 3 │\n  └─────┘\n\n(_,_,1)\n    0 1\n  ┌─────┐\n0 │ 4 6 │\n1 "
+            "│ 5 7 │\n  └─────┘\n",
         ),
         ("(0,2):(1,1)", "(no elements)\n"),
         ("f32[3,5]{1,0:T(2,2)}", PADDED),
@@ -174,7 +179,13 @@ def test_a_line_without_end_is_passed_over_and_said(capsys, tmp_path, monkeypatc
 
 def test_standard_input_that_is_closed():
     for more in ("", "--by operation"):
-        done = subprocess.run(f"{sys.executable} -m tla.apps.cli hlo - {more} <&-", shell=True, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            f"{sys.executable} -m tla.apps.cli hlo - {more} <&-",
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 1
         assert done.stderr.startswith("tla: -: no instruction of HLO in it\n")
 
@@ -253,8 +264,14 @@ def test_composed_layouts_from_a_shell(capsys):
 
 @pytest.mark.parametrize("by", ["shape", "space", "peak", "relayout"])
 def test_what_contradicts_is_said_whatever_is_added_up(capsys, tmp_path, by):
-    header = "HloModule m, is_scheduled=true, entry_computation_layout={(f32[8,128]{0,1:T(8,128)})->f32[8,128]{1,0:T(8,128)}}\n"
-    body = "ENTRY %e {\n  %a = f32[8,128]{1,0:T(8,128)} parameter(0)\n  ROOT %b = f32[8,128]{1,0:T(8,128)S(7)} negate(%a)\n}\n"
+    header = (
+        "HloModule m, is_scheduled=true, "
+        "entry_computation_layout={(f32[8,128]{0,1:T(8,128)})->f32[8,128]{1,0:T(8,128)}}\n"
+    )
+    body = (
+        "ENTRY %e {\n  %a = f32[8,128]{1,0:T(8,128)} parameter(0)\n  ROOT %b = f32[8,128]{1,0:T(8,128)S(7)} "
+        "negate(%a)\n}\n"
+    )
     (tmp_path / "p").write_text(header + body)
     code, _, err = run(capsys, "hlo", str(tmp_path / "p"), "--by", by)
     assert code == 0
@@ -328,7 +345,10 @@ def test_relayout_default_and_sharding(capsys):
     value = json.loads(run(capsys, "sharding", "{devices=[2,4]<=[8]}", "bf16[16,24]", "--json")[1])
     assert value["devices"]["5"] == [[8, 16], [6, 12]]
     assert value["bytes"] == xla.byte_size(value["shape"]) == 2048
-    assert len(json.loads(run(capsys, "sharding", "{replicated}", "f32[3]", "--devices", "4", "--json")[1])["devices"]) == 4
+    assert (
+        len(json.loads(run(capsys, "sharding", "{replicated}", "f32[3]", "--devices", "4", "--json")[1])["devices"])
+        == 4
+    )
     for argv, said in (
         (("relayout", tiled, "f32[128,16]", "--permutation", "x"), "numbers between commas"),
         (("default", "(f32[3])"), "no array of known sizes"),
@@ -354,7 +374,9 @@ def test_advice_from_a_shell(capsys):
 def test_advice_on_what_is_broken_says_so(capsys, tmp_path):
     path, head = tmp_path / "m", "HloModule m, is_scheduled=true\nENTRY %main {\n"
     path.write_text(
-        head + "  %a = f32[1000,3]{1,0:T(8,128)} parameter(0)\n" + "  ROOT %b = f32[3]{0:T(128)} negate(%no, %no, %no, %no)\n}\n"
+        head
+        + "  %a = f32[1000,3]{1,0:T(8,128)} parameter(0)\n"
+        + "  ROOT %b = f32[3]{0:T(128)} negate(%no, %no, %no, %no)\n}\n"
     )
     code, out, err = run(capsys, "hlo", str(path), "--advise")
     assert (code, "503,808" in out, err.count("operand no"), "1 more such" in err) == (0, True, 3, True)
@@ -418,7 +440,8 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["show", "(4,2:1"], "tla: '(' is never closed, at position 0\n    (4,2:1\n    ^\n"),
         (
             ["draw", "(M,4):(1,M)"],
-            "tla: the sizes of (M,4):(1,M): M\n  expected  numbers\n  fix       put them before it: 'M = 64; (M,4):(1,M)'\n",
+            "tla: the sizes of (M,4):(1,M): M\n  expected  numbers\n  fix       put them before it: 'M = 64; "
+            "(M,4):(1,M)'\n",
         ),
         (["show", "(4:1, 2:1)", "--json"], "tla: (4:1, 2:1): 2 layouts\n"),
         (["offset", "(f32[3], f32[4])", "1"], "tla: (f32[3], f32[4]): 2 layouts\n"),
@@ -428,9 +451,18 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
             ["draw", "(4,2):(1,4)", "--color-by", "taste"],
             "tla: color_by 'taste'\n  expected  auto, one of tile, offset, bank, ub_bank, thread,",
         ),
-        (["draw", "(4,2):(1,4)", "--color-by", "lane"], "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape"),
-        (["draw", "(4,2):(1,4)", "--tile", "2"], "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n"),
-        (["draw", "(4,2):(1,4)", "--tile", "2,0"], "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n"),
+        (
+            ["draw", "(4,2):(1,4)", "--color-by", "lane"],
+            "tla: color_by 'lane' of (4,2):(1,4)\n  expected  an XLA shape",
+        ),
+        (
+            ["draw", "(4,2):(1,4)", "--tile", "2"],
+            "tla: tile 2 of (4,2):(1,4)\n  expected  2 integers, one per top-level mode\n",
+        ),
+        (
+            ["draw", "(4,2):(1,4)", "--tile", "2,0"],
+            "tla: tile (2,0) of (4,2):(1,4)\n  expected  integers of 1 or more\n",
+        ),
         (["draw", "(4,2):(1,4)", "--bits", "0"], "tla: elements of 0 bits\n"),
         (
             ["draw", "(4,2):(1,4)", "-o", "a.gif"],
@@ -440,7 +472,10 @@ def test_hlo_by_peak_and_by_relayout(capsys, tmp_path):
         (["draw", "(4,2):(1,4)", "--threads"], "tla: draw_threads of a tile None\n"),
         (["draw", "(4,2):(1,4)", "--threads", "--tile", "2,2"], "tla: value 1 of thread 0 of (4,2):(1,4) is 4\n"),
         (["draw", "4:1", "4:1", "--threads", "--tile", "2,2"], "tla: 2 layouts with --threads\n"),
-        (["draw", "SM80_16x8x16_F32F16F16F32_TN", "--bits", "16"], "tla: draw of atom('SM80_16x8x16_F32F16F16F32_TN', 'sm80') with bits\n"),
+        (
+            ["draw", "SM80_16x8x16_F32F16F16F32_TN", "--bits", "16"],
+            "tla: draw of atom('SM80_16x8x16_F32F16F16F32_TN', 'sm80') with bits\n",
+        ),
         (["draw", "SM80_16x8x16_F32F16F16F32_TN", "4:1"], "tla: draw of 2 values"),
         (["draw", "(4,2):(1,4)", "--thread", "3"], "tla: draw of thread 3 of a layout\n"),
         (["offset", "(4,2):(1,4)", "1,x"], "tla: unexpected 'x', at position 2\n"),
@@ -506,13 +541,25 @@ def test_a_command_that_is_not_known_comes_with_the_line_that_was_meant(capsys, 
 
 def test_read_and_the_fixes_of_what_it_refuses(capsys):
     code, out, err = run(
-        capsys, "read", "smem[row*64 + ((col/8) ^ (row%8))*8 + col%8]", "--shape", "16,64", "--access", "ldmatrix", "--bits", "16"
+        capsys,
+        "read",
+        "smem[row*64 + ((col/8) ^ (row%8))*8 + col%8]",
+        "--shape",
+        "16,64",
+        "--access",
+        "ldmatrix",
+        "--bits",
+        "16",
     )
     assert (code, err) == (0, "")
     assert "Sw<3,3,3> o _0 o (_16,_64):(_64,_1)" in out
     assert "no conflict" in out
     assert "a column" not in out
-    for given, fix in (("a*8 + b", "--coords a,b"), ("i*ld + j", "--values ld=64"), ("i*1000000000 + j", "--integer int64")):
+    for given, fix in (
+        ("a*8 + b", "--coords a,b"),
+        ("i*ld + j", "--values ld=64"),
+        ("i*1000000000 + j", "--integer int64"),
+    ):
         more = ["--coords", "i,j"] if "i" in given else []
         code, out, err = run(capsys, "read", given, "--shape", "8,8", *more)
         assert (code, out) == (1, "")
@@ -664,7 +711,11 @@ def test_any_bytes_on_standard_input_and_any_terminal(tmp_path):
 
 def test_a_full_disk_is_one_message():
     done = subprocess.run(
-        f"{sys.executable} -m tla.apps.cli lower 'f32[3]' > /dev/full", shell=True, capture_output=True, text=True, check=False
+        f"{sys.executable} -m tla.apps.cli lower 'f32[3]' > /dev/full",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.startswith("tla: No space left on device")
@@ -705,7 +756,8 @@ def test_json_of_a_large_layout_needs_no_grid(capsys):
     assert len(json.loads(out)["offsets"]) == 300
 
 
-#: Commands on terminals: each is a fork of one process that has loaded the command, as it is looked at for what it shows.
+#: Commands on terminals: each is a fork of one process that has loaded the command, as it is looked at for
+#: what it shows.
 TERMINALS = """
 import json, os, sys
 from tla.apps.cli import main
@@ -757,7 +809,9 @@ def on_terminal():
         assert code == "0\n"
         return b"".join(out).decode().replace("\r\n", "\n")
 
-    with subprocess.Popen([sys.executable, "-c", TERMINALS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", TERMINALS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         yield written
 
 
@@ -766,14 +820,17 @@ def test_a_narrow_terminal_gets_lines_that_fit(on_terminal):
     for more in (("--by", "shape"), ("--by", "operation"), ("--by", "copy"), ("--by", "relayout")):
         narrow, wide = (on_terminal(columns, "hlo", path, "--all", *more) for columns in (48, 1000))
         assert max(map(len, narrow.splitlines())) <= 48
-        assert "".join(sorted("".join(wide.split()).replace(",", ""))) == "".join(sorted("".join(narrow.split()).replace(",", "")))
+        assert "".join(sorted("".join(wide.split()).replace(",", ""))) == "".join(
+            sorted("".join(narrow.split()).replace(",", ""))
+        )
         assert wide == shell("hlo", path, *more).stdout
 
 
 PAINTED = re.compile(r"\x1b\[([0-9;]*)m")
 
 
-#: What is shown of each command on a terminal of 80 by 24, its examples and more; -h of those that serve or write files.
+#: What is shown of each command on a terminal of 80 by 24, its examples and more; -h of those that serve
+#: or write files.
 SESSIONS = {
     **{name: [*examples] for name, examples in EXAMPLES.items()},
     "hlo": [f"PROGRAM {more}" for more in ("", "--by peak", "--advise")],
@@ -786,13 +843,16 @@ SESSIONS = {
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_each_command_fills_a_small_terminal_at_most(name, tmp_path, monkeypatch, on_terminal):
-    """80x24, with 16 colours: no more lines than the screen has, none longer than it is wide; code alone is whole, as it is."""
+    """80x24, with 16 colours: no more lines than the screen has, none longer than it is wide; code alone is
+    whole, as it is."""
     monkeypatch.chdir(tmp_path)
     if name == "prove":
         pytest.importorskip("z3")
     program = str(next((DATA / "hlo").glob("fp8_matmul*")))
     for example in SESSIONS[name]:
-        out = on_terminal(80, name, *(program if x == "PROGRAM" else x for x in shlex.split(example)), term="xterm-16color")
+        out = on_terminal(
+            80, name, *(program if x == "PROGRAM" else x for x in shlex.split(example)), term="xterm-16color"
+        )
         lines = PAINTED.sub("", out).splitlines()
         assert out.strip()
         assert name in WHOLE or len(lines) <= 22, lines
@@ -821,8 +881,14 @@ def test_what_is_cut_keeps_its_short_end(on_terminal):
         "",
         "f32[2,16]{1,0:T(2,128)} on the device that holds most: 1,024 bytes (1 KiB)",
     ]
-    lines = PAINTED.sub("", on_terminal(80, "draw", "(64,4):(4,1)", "--color-by", "bank", term="xterm-16color")).splitlines()
-    assert lines[-4:] == ["", "colours: banks of 4 bytes, elements of 32 bits (assumed), each with its number", *lines[-2:]]
+    lines = PAINTED.sub(
+        "", on_terminal(80, "draw", "(64,4):(4,1)", "--color-by", "bank", term="xterm-16color")
+    ).splitlines()
+    assert lines[-4:] == [
+        "",
+        "colours: banks of 4 bytes, elements of 32 bits (assumed), each with its number",
+        *lines[-2:],
+    ]
     assert "".join(lines[-2:]).split() == [str(n) for n in range(32)]
 
 
@@ -839,7 +905,9 @@ def test_errors_fit_the_terminal_too():
 
 
 def test_what_only_python_has_is_said_by_the_library():
-    sources = "".join(path.read_text() for path in Path(tla.__file__).parent.rglob("*.py") if path.name != "terminal.py")
+    sources = "".join(
+        path.read_text() for path in Path(tla.__file__).parent.rglob("*.py") if path.name != "terminal.py"
+    )
     assert [fix for fix in terminal.IN_SHELL if f'"{fix}"' not in sources] == []
 
 
@@ -865,7 +933,12 @@ def test_a_layout_that_is_too_large_is_summed_up(capsys):
 
 
 def test_draw_writes_what_the_name_says(capsys, tmp_path):
-    for ending, start in ((".svg", "<svg xmlns="), (".html", "<!doctype html>"), (".tex", "\\documentclass"), (".txt", "(4,2):(2,1)\n")):
+    for ending, start in (
+        (".svg", "<svg xmlns="),
+        (".html", "<!doctype html>"),
+        (".tex", "\\documentclass"),
+        (".txt", "(4,2):(2,1)\n"),
+    ):
         path = tmp_path / f"a{ending}"
         assert run(capsys, "draw", "(4,2):(2,1)", "-o", str(path)) == (0, f"wrote {path}\n", "")
         assert path.read_text(encoding="utf-8").startswith(start)
@@ -908,7 +981,10 @@ def test_a_layout_may_be_an_expression(capsys):
     code, out, _ = run(capsys, "draw", "A = (8,6):(1,8); (A, logical_divide(A, (4, 2)))", "4:1", "--json")
     assert code == 0
     assert [f["title"] for f in json.loads(out)["figures"]] == ["(8,6):(1,8)", "((4,2),(2,3)):((1,4),(8,16))", "4:1"]
-    assert "((M - 1) * (j >> 4) + i) * 16 + j" in run(capsys, "emit", "MakeLayout[half, zN](M, N)", "--multiple-of", "M=16")[1]
+    assert (
+        "((M - 1) * (j >> 4) + i) * 16 + j"
+        in run(capsys, "emit", "MakeLayout[half, zN](M, N)", "--multiple-of", "M=16")[1]
+    )
     divided = "zipped_divide((M,_32):(_1,M), (_64,_32))"
     assert "tla: zipped_divide((M,_32):(_1,M), (_64,_32)): whether 64 divides M\n" in run(capsys, "emit", divided)[2]
     assert "64 divides M" in run(capsys, "emit", divided, "--multiple-of", "M=64")[1]
@@ -951,7 +1027,10 @@ def test_a_long_read_shows_how_far_it_is(tmp_path, monkeypatch):
     [
         (["emit", "bf16[1280,16384]{1,0:T(8,128)(2,1)}", "--target", "cuda"], "return i + j * 2 + (i >> 1) * 254"),
         (["emit", "(_4,_8):(_8,_1)", "--coords", "x", "--name", "at", "--target", "python"], "def at(x):"),
-        (["emit", "((_16,M),(_16,N)):((_16,_256),(_1,K))", "--check", "function", "--multiple-of", "K=256"], "return (K & 255) == 0"),
+        (
+            ["emit", "((_16,M),(_16,N)):((_16,_256),(_1,K))", "--check", "function", "--multiple-of", "K=256"],
+            "return (K & 255) == 0",
+        ),
         (["emit", "bf16[M,N]{1,0:T(8,128)(2,1)}", "--target", "numpy"], "def offset(i, j, N):"),
         (["emit", "bf16[M,N]{1,0:T(8,128)(2,1)}", "--target", "pallas", "--at-most", "M=4096", "N=4096"], "jnp.int32"),
         (
@@ -960,13 +1039,22 @@ def test_a_long_read_shows_how_far_it_is(tmp_path, monkeypatch):
         ),
         (["emit-copy", "bf16[4,8]{1,0}", "(4,8):(1,4)", "--bits", "16"], "elements of 16 bits"),
         (["emit-copy", "tensor<ptr<f16, gmem> o (4,8):(8,1)>", "(_4,_8):(_1,_4)"], "uint16_t *restrict dst"),
-        (["emit", "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", "--integer", "uint32"], "static inline uint32_t offset(uint32_t i, uint32_t j)"),
+        (
+            ["emit", "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", "--integer", "uint32"],
+            "static inline uint32_t offset(uint32_t i, uint32_t j)",
+        ),
         (["emit", "(_4,8):(_8,_1)", "--target", "cute_cpp"], "cute::make_layout(cute::make_shape(cute::_4{}, 8)"),
         (["emit-copy", "f32[M,N]{1,0}", "f32[M,N]{0,1}", "--check", "assert"], "assert(copy_requires(M, N));"),
         (["emit-copy", "(_100,_60):(_60,_1)", "bf16[100,60]{1,0:T(8,128)(2,1)}"], "uint16_t *restrict dst"),
         (["emit-copy", "MakeLayout[half, zN](64,64)", "(64,64):(64,1)"], "uint16_t *restrict dst"),
-        (["emit-copy", "f32[M,N]{1,0}", "f32[M,N]{0,1}", "--target", "cuda"], 'extern "C" __global__ void copy(unsigned int *'),
-        (["emit-copy", "(_8,_8):(_8,_1)", "(_8,_8):(_1,_8)", "--bits", "8", "--name", "turn"], "static inline void turn(uint8_t *"),
+        (
+            ["emit-copy", "f32[M,N]{1,0}", "f32[M,N]{0,1}", "--target", "cuda"],
+            'extern "C" __global__ void copy(unsigned int *',
+        ),
+        (
+            ["emit-copy", "(_8,_8):(_8,_1)", "(_8,_8):(_1,_8)", "--bits", "8", "--name", "turn"],
+            "static inline void turn(uint8_t *",
+        ),
     ],
 )
 def test_emitted_text(arguments, shown, capsys):
@@ -988,7 +1076,10 @@ def test_emitted_text(arguments, shown, capsys):
         (["emit", "(M,_8):(_8,_1)", "--at-most", "M=\u0663"], "--at-most M="),
         (["emit", "(M,_8):(_8,_1)", "--at-most", "M=" + "9" * 5000], "--at-most M="),
         (["emit-copy", "bf16[4,8]{1,0}", "f32[4,8]{1,0:T(8,128)}"], "elements of 16 bits (bf16) and of 32 bits (f32)"),
-        (["emit-copy", "MakeLayout[half, zN](64,64)", "f32[64,64]{1,0}"], "elements of 16 bits (half) and of 32 bits (f32)"),
+        (
+            ["emit-copy", "MakeLayout[half, zN](64,64)", "f32[64,64]{1,0}"],
+            "elements of 16 bits (half) and of 32 bits (f32)",
+        ),
         (["emit-copy", "(_4,_8):(_8,_1)", "(_4,_8):(_8,_1)", "--bits", "0"], "elements of 0 bits"),
         (["emit-copy", "bf16[4,8]{1,0}", "f32[4,8]{0,1}", "--bits", "16"], "give both the same element type"),
         (["emit-copy", "bf16[4,8]{1,0}", "bf16[4,8]{0,1}", "--bits", "8"], "leave --bits out"),

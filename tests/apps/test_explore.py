@@ -1,4 +1,5 @@
-"""tla explore: its grammar, its steps, what it answers, and its server. tests/apps/test_explore_page.py is of the page in a browser."""
+"""tla explore: its grammar, its steps, what it answers, and its server. tests/apps/test_explore_page.py is of the page
+in a browser."""
 
 import ast
 import base64
@@ -146,8 +147,16 @@ REFUSED = {
     "zipped_divid": (0, "the name, 'zipped_divid', is not known", "write zipped_divide"),
     "A = 4:1; B": (9, "the name, 'B', is not known", EXAMPLE),
     "A = 4:1; coalesce(compse(A, A))": (18, "the operation, 'compse', is not known", "write compose"),
-    "A = 4:1; composition(A)": (9, "composition with 1 arguments: missing a required argument: 'b'", "give these arguments"),
-    "composition(4:1, 2:1, c=3)": (0, "composition with 3 arguments: got an unexpected keyword argument 'c'", "give these arguments"),
+    "A = 4:1; composition(A)": (
+        9,
+        "composition with 1 arguments: missing a required argument: 'b'",
+        "give these arguments",
+    ),
+    "composition(4:1, 2:1, c=3)": (
+        0,
+        "composition with 3 arguments: got an unexpected keyword argument 'c'",
+        "give these arguments",
+    ),
     "A = 4:1; A * 2": (9, "A is 4:1", "use it as an argument"),
     "half = 3": (0, "the name 'half' is taken", "write my_half = ..."),
     "size = 3": (0, "the name 'size' is taken", "write my_size = ..."),
@@ -157,7 +166,11 @@ REFUSED = {
     "((4,2),(4,3):((4,16),(1,32))": (0, "'(' is never closed", "close the bracket with )"),
     "(4,2]:(1,4)": (4, "']' closes no bracket", "leave ']' out, or open its bracket"),
     "f32[3": (3, "'[' is never closed", "close the bracket with ]"),
-    "A = (8,6):(1,8); A(1,2,3)": (17, "coordinate (1,2,3) has 3 modes and the shape (8,6) has 2", "give one coordinate per mode"),
+    "A = (8,6):(1,8); A(1,2,3)": (
+        17,
+        "coordinate (1,2,3) has 3 modes and the shape (8,6) has 2",
+        "give one coordinate per mode",
+    ),
     "A = 8; A(1)": (7, "A is 8", "write A with no bracket"),
     "(4:1, 4:1) o 2:1": (0, "composition of a tuple", "make one with MakeLayout"),
     "UniversalCopy[uint7]": (0, "uint7 for an element type", "write half, or 'half_t'"),
@@ -232,7 +245,13 @@ def test_names_come_from_tables_alone():
     assert all(OPERATIONS[name] is eval(f"tla.{module_of(name)}{name}") for name in OPERATIONS)
     assert not {*OPERATIONS} & {*constants()}
     for node in ast.walk(ast.parse((files("tla.apps.explore") / "grammar.py").read_text())):
-        assert not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in ("eval", "exec", "compile", "__import__", "open")
+        assert not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in (
+            "eval",
+            "exec",
+            "compile",
+            "__import__",
+            "open",
+        )
 
 
 def test_sizes_that_are_not_known_are_asked_for_and_what_is_taken_on_is_said():
@@ -262,7 +281,8 @@ PAIRS += [
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_gives_what_the_operation_gives(name):
-    """Of a regrouping, the last step has the same elements; the others are the operation, mode by mode for a tuple of tiles."""
+    """Of a regrouping, the last step has the same elements; the others are the operation, mode by mode for a
+    tuple of tiles."""
     compared = 0
     for a, b in PAIRS[:: amount(2, 1)]:
         arguments = f"({a}, {b if isinstance(b, (int, Layout)) else parse(str(b).replace(' ', '').replace(',)', ')'))})"
@@ -294,7 +314,10 @@ def modes(text):
 def test_what_became_of_each_mode():
     assert modes("composition((6,2):(8,2), (4,3):(3,1))") == (("4:3", "(2,2):(24,2)"), ("3:1", "(3,1):(8,2)"))
     assert modes("logical_divide((8,6):(1,8), (4,_))") == (("8:1", "(4,2):(1,4)"), ("6:8", "6:8"))
-    assert modes("coalesce((_2,(_1,_6),_5):(_1,(_6,_2),_13))") == (("_2:_1, _1:_6, _6:_2", "_12:_1"), ("_5:_13", "_5:_13"))
+    assert modes("coalesce((_2,(_1,_6),_5):(_1,(_6,_2),_13))") == (
+        ("_2:_1, _1:_6, _6:_2", "_12:_1"),
+        ("_5:_13", "_5:_13"),
+    )
     assert modes("MakeLayout[half, zN](100, 60)") == (("100", "(_16,7):(_16,_256)"), ("60", "(_16,4):(_1,1792)"))
     assert modes("composition(_12:_1, _12:_1)") == (("_12:_1", "_12:_1"),)
 
@@ -302,7 +325,11 @@ def test_what_became_of_each_mode():
 def test_a_tiled_array_tile_by_tile():
     found = answer("bf16[16,256]{1,0:T(8,128)(2,1)}")["steps"]
     assert [s["after"] for s in found] == [str(xla.lower(s["before"][0])) for s in found]
-    assert [s["before"][0] for s in found] == ["bf16[16,256]{1,0}", "bf16[16,256]{1,0:T(8,128)}", "bf16[16,256]{1,0:T(8,128)(2,1)}"]
+    assert [s["before"][0] for s in found] == [
+        "bf16[16,256]{1,0}",
+        "bf16[16,256]{1,0:T(8,128)}",
+        "bf16[16,256]{1,0:T(8,128)(2,1)}",
+    ]
 
 
 # ------------------------------------------------------------------------------------------------- the answer
@@ -315,7 +342,15 @@ def texts(grid):
 
 
 @pytest.mark.parametrize(
-    "text", ["((4,2),(4,3)):((4,16),(1,32))", "(2,3,2):(3,1,6)", "6:3", "(2,(3,2),2,3):(7,(1,3),100,40)", "():()", "(1,1):(5,5)"]
+    "text",
+    [
+        "((4,2),(4,3)):((4,16),(1,32))",
+        "(2,3,2):(3,1,6)",
+        "6:3",
+        "(2,(3,2),2,3):(7,(1,3),100,40)",
+        "():()",
+        "(1,1):(5,5)",
+    ],
 )
 def test_each_cell_is_what_the_definition_says(text):
     layout = parse(text)
@@ -387,7 +422,9 @@ def test_256_by_256_is_quick_and_small():
 def test_values_that_are_no_layouts_and_errors():
     assert answer("4")["figures"] == ()
     assert answer("(4:1, (2,2):(1,2))")["figures"][1]["title"] == "(2,2):(1,2)"
-    assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith("{0,1}: 2,048 bytes move, in runs of 1")
+    assert answer("relayout(f32[16,32]{1,0:T(8,16)}, f32[16,32]{0,1})")["value"].endswith(
+        "{0,1}: 2,048 bytes move, in runs of 1"
+    )
     assert answer("4:1", "taste")["error"]["fix"] == "write color_by='tile'"
     assert picture("(2,3):(3,1)")["text"].startswith("<svg")
     assert picture("(2,3")["error"]["position"] == 0
@@ -420,16 +457,31 @@ def random_value(rng, depth=0):
     pick = lambda *texts: rng.choice(texts)  # noqa: E731
     kind = rng.random()
     if depth < 3 and kind < 0.4:
-        brackets = f"[{', '.join(pick(*EXTENTS, *constants()) for _ in range(rng.randint(1, 3)))}]" if rng.random() < 0.2 else ""
+        brackets = (
+            f"[{', '.join(pick(*EXTENTS, *constants()) for _ in range(rng.randint(1, 3)))}]"
+            if rng.random() < 0.2
+            else ""
+        )
         given = ", ".join(random_value(rng, depth + 1) for _ in range(pick(0, 1, 1, 2, 2, 2, 3)))
         return f"{pick(*OPERATIONS)}{brackets}({given})"
     if kind < 0.8:
         profile = pick(*corpus.PROFILES)
         shape, stride = (
-            str(oracle.nest(profile, iter(pick(*EXTENTS) for _ in range(9)))).replace(",)", ")").replace("'", "") for _ in range(2)
+            str(oracle.nest(profile, iter(pick(*EXTENTS) for _ in range(9)))).replace(",)", ")").replace("'", "")
+            for _ in range(2)
         )
         return pick("", "", "Sw<2,0,3> o 0 o ") + f"{shape}:{stride}"
-    return pick("_", "(_, 4)", "(4:1, _)", "A", "B", "f32[16,M]{1,0:T(8,128)}", "bf16[6,10]{1,0:T(3,5)(2,2)}", *constants(), *EXTENTS)
+    return pick(
+        "_",
+        "(_, 4)",
+        "(4:1, _)",
+        "A",
+        "B",
+        "f32[16,M]{1,0:T(8,128)}",
+        "bf16[6,10]{1,0:T(3,5)(2,2)}",
+        *constants(),
+        *EXTENTS,
+    )
 
 
 def test_whatever_is_typed_is_answered():
@@ -438,7 +490,11 @@ def test_whatever_is_typed_is_answered():
     texts = [*TEXTS, *REFUSED]
     for n in range(amount(300, 50_000)):
         rng = random.Random(f"{seed} {n}")
-        text = fuzz.broken(rng.choice(texts), rng) if n % 3 else f"A = {random_value(rng)}; B = {random_value(rng)}; {random_value(rng)}"
+        text = (
+            fuzz.broken(rng.choice(texts), rng)
+            if n % 3
+            else f"A = {random_value(rng)}; B = {random_value(rng)}; {random_value(rng)}"
+        )
         try:
             found = answer(text, rng.choice(["tile", "offset", "bank", "lane"]))
             json.dumps(found)
@@ -465,7 +521,8 @@ def server():
 
 
 def test_who_holds_each_element_of_an_mma():
-    """The accumulator of an MMA of SM80, as the PTX manual has it: row lane / 4 (+ 8 for values 2 and 3), column 2 * (lane % 4) (+ 1)."""
+    """The accumulator of an MMA of SM80, as the PTX manual has it: row lane / 4 (+ 8 for values 2 and 3), column 2 *
+    (lane % 4) (+ 1)."""
     figures = answer("SM80_16x8x16_F32F16F16F32_TN")["figures"]
     assert [f["domain"][0] for f in figures] == ["B", "A", "C"]
     (grid,) = figures[2]["grids"]
@@ -475,7 +532,10 @@ def test_who_holds_each_element_of_an_mma():
         assert grid["threads"][row * 8 + column] == f"T{lane}"
     assert answer("SM80_16x8x16_F32F16F16F32_TN", "value")["rule"] == "value"
     assert picture("SM80_16x8x16_F32F16F16F32_TN")["text"].startswith("<svg")
-    assert "cute::MMA_Atom<cute::SM80_16x8x16_F32F16F16F32_TN>" in explore_code("SM80_16x8x16_F32F16F16F32_TN")["code"]["CuTe C++"]
+    assert (
+        "cute::MMA_Atom<cute::SM80_16x8x16_F32F16F16F32_TN>"
+        in explore_code("SM80_16x8x16_F32F16F16F32_TN")["code"]["CuTe C++"]
+    )
 
 
 DIVIDES = {  # a text -> the tile of each coordinate of the result, by the definition
@@ -556,7 +616,11 @@ def test_the_width_of_elements_is_kept(text, bits):
 def asked(server, method="POST", path="/answer", body=b'{"text": "4:1"}', **headers):
     """The status, headers and body of an answer; a header of None is left out."""
     connection = http.client.HTTPConnection(HOST, server.server_port, timeout=20)
-    given = {"Host": f"{HOST}:{server.server_port}", "Content-Type": "application/json", "Content-Length": str(len(body))}
+    given = {
+        "Host": f"{HOST}:{server.server_port}",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+    }
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     for name, value in given.items():
@@ -649,7 +713,9 @@ def test_own_requests_are_answered(server):
     own = "http://127.0.0.1:{port}"
     assert asked(server, Origin=own, Sec_Fetch_Site="same-origin")[0] == 200
     assert asked(server, Host="LOCALHOST:{port}", Origin=None)[0] == 200
-    assert asked(server, "GET", "/", b"", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200  # a link to the page
+    assert (
+        asked(server, "GET", "/", b"", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+    )  # a link to the page
     assert asked(server, "GET", "/main.js", b"", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
 
 
@@ -658,7 +724,8 @@ def test_clients_that_stop_or_go_away_hold_nothing_up(server, monkeypatch, capfd
     stopped = [socket.create_connection((HOST, server.server_port)) for _ in range(20)]
     for k, client in enumerate(stopped):
         head = (
-            f"POST /answer HTTP/1.1\r\nHost: {HOST}:{server.server_port}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+            f"POST /answer HTTP/1.1\r\nHost: {HOST}:{server.server_port}\r\nContent-Type: "
+            f"application/json\r\nContent-Length: 100\r\n\r\n{{"
         )
         client.sendall(head.encode()[: k * 9])
     assert asked(server)[0] == 200
@@ -708,7 +775,10 @@ def test_a_client_that_sends_a_byte_now_and_then_is_left(server, monkeypatch):
     monkeypatch.setattr(explore.server._Handler, "timeout", 0.6)
     client = socket.create_connection((HOST, server.server_port))
     client.settimeout(0.1)
-    start, said = time.monotonic(), f"POST /answer HTTP/1.1\r\nHost: {HOST}:{server.server_port}\r\nX: {'x' * 9999}".encode()
+    start, said = (
+        time.monotonic(),
+        f"POST /answer HTTP/1.1\r\nHost: {HOST}:{server.server_port}\r\nX: {'x' * 9999}".encode(),
+    )
     for byte in said:
         try:
             client.sendall(bytes([byte]))
@@ -723,13 +793,18 @@ def test_a_client_that_sends_a_byte_now_and_then_is_left(server, monkeypatch):
 
 
 def test_a_port_in_use_or_none_is_refused(server):
-    with pytest.raises(RangeError, match=rf"port {server.server_port} is in use\n.*\n.*give another one: --port 0 takes a free one"):
+    with pytest.raises(
+        RangeError, match=rf"port {server.server_port} is in use\n.*\n.*give another one: --port 0 takes a free one"
+    ):
         Server(server.server_port)
     for port in (-1, 65536):
         with pytest.raises(RangeError, match=f"port {port}"):
             Server(port)
     done = subprocess.run(
-        [sys.executable, "-m", "tla.apps.cli", "explore", "--port", str(server.server_port)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tla.apps.cli", "explore", "--port", str(server.server_port)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"tla: port {server.server_port} is in use\n")
@@ -741,7 +816,11 @@ def test_it_is_bound_to_loopback(server):
 
 @pytest.mark.parametrize(
     ("given", "sent", "code"),
-    [(signal.SIG_DFL, signal.SIGINT, 130), (signal.SIG_DFL, signal.SIGTERM, 143), (signal.SIG_IGN, signal.SIGTERM, 143)],
+    [
+        (signal.SIG_DFL, signal.SIGINT, 130),
+        (signal.SIG_DFL, signal.SIGTERM, 143),
+        (signal.SIG_IGN, signal.SIGTERM, 143),
+    ],
 )
 def test_the_command(given, sent, code):
     """It ends on Ctrl-C, and on SIGTERM too where Ctrl-C is ignored, as in the background of a script."""
@@ -776,15 +855,21 @@ def test_the_page_asks_for_nothing_elsewhere_and_makes_no_markup_of_texts():
     assert sorted(["page.html", "page.css", *SCRIPTS]) == sorted(x.name for x in PAGE.iterdir())
     assert re.findall(r'<script src="(.*?)"', page) == [*SCRIPTS]
     for name in ("page.html", "page.css", *SCRIPTS):
-        text = re.sub(r'<a id="\w+" href="https://.*?">|PUBLIC = "https://.*?"', "", (PAGE / name).read_text())  # links that one follows
-        assert not re.search(r"https?:|//[a-z]+\.|innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|import\(", text), name
+        text = re.sub(
+            r'<a id="\w+" href="https://.*?">|PUBLIC = "https://.*?"', "", (PAGE / name).read_text()
+        )  # links that one follows
+        assert not re.search(
+            r"https?:|//[a-z]+\.|innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|import\(", text
+        ), name
     assert "<style" not in page
     assert not re.search(r"<script(?! src=\"\w+\.js\")| on[a-z]+=| style=", page)
 
 
 def table(name):
     """A table of the page's scripts, which is written as Python's are too."""
-    return ast.literal_eval(re.search(rf"^const {name} = (.*?);$", (PAGE / "dom.js").read_text(), re.DOTALL | re.MULTILINE)[1])
+    return ast.literal_eval(
+        re.search(rf"^const {name} = (.*?);$", (PAGE / "dom.js").read_text(), re.DOTALL | re.MULTILINE)[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -829,10 +914,16 @@ def test_an_index_expression_that_is_refused(text, position, what):
 def test_the_lists_of_the_page_are_those_of_the_library():
     from tla.viz.colouring import RULES
 
-    assert table("COLOURS") == ["auto", *(name for rule in RULES for name in ((rule, "value") if rule == "thread" else (rule,)))]
+    assert table("COLOURS") == [
+        "auto",
+        *(name for rule in RULES for name in ((rule, "value") if rule == "thread" else (rule,))),
+    ]
     who = re.search(r"const WHO = \{(.*?)^\};", (PAGE / "dom.js").read_text(), re.DOTALL | re.MULTILINE)[1]
     made = [f"{name}.x{n}{trans}" for name in ("ldmatrix", "stmatrix") for trans in ("", ".trans") for n in (4, 2, 1)]
-    listed = [*made, *(x for line in who.strip().splitlines()[1:] for x in ast.literal_eval(line.partition(": ")[2].rstrip(",")))]
+    listed = [
+        *made,
+        *(x for line in who.strip().splitlines()[1:] for x in ast.literal_eval(line.partition(": ")[2].rstrip(","))),
+    ]
     assert sorted(listed) == sorted(p.name for p in patterns())
     assert [*table("VIEWS")] == [*VIEWS]
     languages = re.search(r"^const LANGUAGES = (.*?);$", (PAGE / "expression.js").read_text(), re.MULTILINE)[1]
@@ -844,7 +935,9 @@ def test_every_example_of_the_page_is_drawn():
     examples = table("EXAMPLES")
     assert len(examples) == 4  # roles
     for _title, text, *how in (x for role in examples.values() for x in role):
-        found = asked_of("/answer", text, **{name: int(x) if name == "bits" else x for k in how for name, x in k.items()})
+        found = asked_of(
+            "/answer", text, **{name: int(x) if name == "bits" else x for k in how for name, x in k.items()}
+        )
         assert "error" not in found, (text, found)
         assert found["figures"] or found["sizes"]
 
@@ -879,7 +972,9 @@ def test_what_triton_prints_is_drawn(text):
     found, bases = answer(text), layout.linear(shape)
     figure = found["figures"][0]
     assert getattr(read(text).value.element_width, "bits", None) == bits
-    cells = dict(zip(itertools.product(*map(range, (shape if len(shape) > 1 else (1, *shape)))), texts(figure["grids"][0])))
+    cells = dict(
+        zip(itertools.product(*map(range, (shape if len(shape) > 1 else (1, *shape)))), texts(figure["grids"][0]))
+    )
     if "offset" not in bases.get_in_dim_names():
         lanes = bases.get_in_dim_size("lane")
         for (row, column), cell in cells.items():
@@ -922,7 +1017,12 @@ def test_the_page_needs_neither_numpy_nor_sympy():
         "(4,2):(1,2)",
     ]
     found = subprocess.run(
-        [sys.executable, "-c", BARE, json.dumps(ACCESSED)], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", BARE, json.dumps(ACCESSED)],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     bare, accessed = map(json.loads, found.stdout.splitlines())
     assert bare == json.loads(json.dumps([answer(text) for text in texts]))
@@ -946,7 +1046,8 @@ def test_triton_texts_that_are_wrong_say_where():
 
 
 def degree(layout, bits, lanes):
-    """The most words of one bank that lanes of one phase want: lanes are lists of the coordinates that each takes at once."""
+    """The most words of one bank that lanes of one phase want: lanes are lists of the coordinates that each
+    takes at once."""
     found = 0
     phase = max(1, min(32, 1024 // (bits * len(lanes[0]))))
     for group in (lanes[k : k + phase] for k in range(0, len(lanes), phase)):
@@ -956,7 +1057,8 @@ def degree(layout, bits, lanes):
 
 
 @pytest.mark.parametrize(
-    "text", ["(_64,_64):(_64,_1)", "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)", "(_32,_24):(_1,_33)", "((_8,_4),_16):((_1,_128),_8)"]
+    "text",
+    ["(_64,_64):(_64,_1)", "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)", "(_32,_24):(_1,_33)", "((_8,_4),_16):((_1,_128),_8)"],
 )
 def test_conflicts_of_an_access_are_counted(text):
     layout, bits = parse(text), 16
@@ -964,10 +1066,14 @@ def test_conflicts_of_an_access_are_counted(text):
     down, across = (max(n for n in range(1, 33) if extent % n == 0) for extent in (rows, columns))
     wanted = {
         "a row, an element each": max(
-            degree(layout, bits, [[(i, j + k)] for k in range(across)]) for i in range(rows) for j in range(0, columns, across)
+            degree(layout, bits, [[(i, j + k)] for k in range(across)])
+            for i in range(rows)
+            for j in range(0, columns, across)
         ),
         "a column, an element each": max(
-            degree(layout, bits, [[(i + k, j)] for k in range(down)]) for j in range(columns) for i in range(0, rows, down)
+            degree(layout, bits, [[(i + k, j)] for k in range(down)])
+            for j in range(columns)
+            for i in range(0, rows, down)
         ),
         "down the rows, 16 bytes of each": max(
             degree(layout, bits, [[(i + k, j + v) for v in range(8)] for k in range(down)])
@@ -981,7 +1087,9 @@ def test_conflicts_of_an_access_are_counted(text):
             assert "aligned vectors" in found["fix"]
             continue
         assert found["degree"] == expected, name
-        banks = {int(offset) * bits // 32 % 32 for offset in found["offsets"][:: 128 // bits if "16 bytes" in name else 1]}
+        banks = {
+            int(offset) * bits // 32 % 32 for offset in found["offsets"][:: 128 // bits if "16 bytes" in name else 1]
+        }
         assert len(found["offsets"]) == (0 if expected == 1 else expected * (8 if "16 bytes" in name else 1))
         assert len(banks) <= 1
 
@@ -998,7 +1106,9 @@ def test_accesses_that_are_none_say_so():
         assert found is None if what is None else what in found["text"]
     assert answer("f32[16,256]{1,0:T(8,128)}", access="a row, an element each")["access"]["degree"] == 1
     assert answer(f"tensor<16x64xf16, {BLOCKED}>", access="4:1")["access"] is None  # it is no memory
-    assert answer("(_16,_64):(_64,_1)", bits=16, access=f"tensor<16x64xf16, {BLOCKED}>")["access"]["degree"] == 2  # rows of 128 bytes
+    assert (
+        answer("(_16,_64):(_64,_1)", bits=16, access=f"tensor<16x64xf16, {BLOCKED}>")["access"]["degree"] == 2
+    )  # rows of 128 bytes
     assert answer("(M,N):(N,_1)", access="a row, an element each")["access"] is None  # nor has it a size
 
 
@@ -1006,7 +1116,10 @@ def test_statics_stay_static_and_errors_are_values():
     assert isinstance(read("A = _4; A").value.value, Int)
     with pytest.raises(TlaError) as caught:
         read("A = 4:1; A * 2")
-    assert (str(pickle.loads(pickle.dumps(caught.value))), pickle.loads(pickle.dumps(caught.value)).position) == (str(caught.value), 9)
+    assert (str(pickle.loads(pickle.dumps(caught.value))), pickle.loads(pickle.dumps(caught.value)).position) == (
+        str(caught.value),
+        9,
+    )
 
 
 def test_long_texts_keep_the_steps_of_the_text():

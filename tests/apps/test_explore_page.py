@@ -1,7 +1,8 @@
-"""The page of tla explore in headless Chromium; skipped where there is none. TLA_SCREENSHOTS=folder keeps a picture of each state.
+"""The page of tla explore in headless Chromium; skipped where there is none. TLA_SCREENSHOTS=folder keeps a
+picture of each state.
 
-By default each test runs once, on the server, dark or light, wide or narrow: every test has one of the four; and some of them on the
-static site. With --night each runs in all four, and on the static site in one.
+By default each test runs once, on the server, dark or light, wide or narrow: every test has one of the four; and some
+of them on the static site. With --night each runs in all four, and on the static site in one.
 """
 
 import contextlib
@@ -29,7 +30,8 @@ from page import NPM, SCHEMES, WIDTHS, Folder, Page, chromium, served
 from truth import DATA
 
 pytestmark = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs a browser: apt-get install chromium chromium-driver"
+    not (shutil.which("chromium") and shutil.which("chromedriver")),
+    reason="needs a browser: apt-get install chromium chromium-driver",
 )
 AXE = next((path for path in [NPM / "axe-core" / "axe.min.js"] if path.exists()), None)
 PYODIDE = pytest.mark.skipif(
@@ -126,7 +128,9 @@ LINKED = {  # a text, a cell of the result -> the cells of what it was made of
 def test_typing_shows_the_grid(page):
     page.open()
     assert page.driver.switch_to.active_element == page.at("text")
-    assert page.text("value") == SEED == page.at("text").get_attribute("placeholder")  # an example is drawn while nothing is typed
+    assert (
+        page.text("value") == SEED == page.at("text").get_attribute("placeholder")
+    )  # an example is drawn while nothing is typed
     assert page.at("start").is_displayed()
     page.shot("empty")
     page.write(SEED)
@@ -159,7 +163,8 @@ def test_hovering_says_what_a_cell_is(page):
 
 
 def test_the_keyboard_alone(page):
-    """From the text on with the tab key: to the grid, through it, through the steps, and numbers in the text with the arrows."""
+    """From the text on with the tab key: to the grid, through it, through the steps, and numbers in the text
+    with the arrows."""
     page.open("A = (8,6):(1,8); zipped_divide(A, (4, 2))")
     reached = []
     if page.at("more").is_displayed():
@@ -208,7 +213,8 @@ def test_the_keyboard_alone(page):
 
 
 def test_arrows_move_in_a_text_and_what_they_change_is_undone(page):
-    """An arrow alone changes nothing, in a text of one line or of three; with Alt it does, and Ctrl+Z takes that back like any typing."""
+    """An arrow alone changes nothing, in a text of one line or of three; with Alt it does, and Ctrl+Z takes that back
+    like any typing."""
     for text in ("(_4,_6):(_1,_4)", "A = (_4,_6):(_1,_4)\nB = (_4,_3):(_1,_4)\ncomposition(A, (_4,_3):(_1,_4))"):
         page.open()
         page.run("at('text').focus(); document.execCommand('insertText', false, arguments[0])", text)
@@ -248,11 +254,18 @@ def test_text_that_is_wrong(page):
 
 
 def test_markup_is_text(page):
-    for text in ("<img src=x onerror=alert(1)>", "</textarea><script>alert(1)</script>", "A = <b>4:1</b>", '"><svg onload=alert(1)>'):
+    for text in (
+        "<img src=x onerror=alert(1)>",
+        "</textarea><script>alert(1)</script>",
+        "A = <b>4:1</b>",
+        '"><svg onload=alert(1)>',
+    ):
         page.open(text)
         assert page.at("text").get_attribute("value") == text
         assert page.at("error").is_displayed()
-        assert page.run("return document.querySelectorAll('main img, main #value b, main script, main svg').length") == 0
+        assert (
+            page.run("return document.querySelectorAll('main img, main #value b, main script, main svg').length") == 0
+        )
 
 
 def test_too_large_is_the_corner_and_a_note(page):
@@ -267,13 +280,21 @@ def test_256_by_256_is_responsive(page):
     assert page.point(1, 2)["offset"] == "258"
     page.at("grid").send_keys(Keys.CONTROL, Keys.END, Keys.NULL)
     page.settle()
-    assert page.pairs("cell") == {"coordinate": "(255,255)", "offset": "65535", "natural": "(255,255)", "index": "65535"}
+    assert page.pairs("cell") == {
+        "coordinate": "(255,255)",
+        "offset": "65535",
+        "natural": "(255,255)",
+        "index": "65535",
+    }
     page.shot("large")
     times = page.run(
-        "return [...Array(51).keys()].map(k => { const start = performance.now(), s = sheets[0]; at('grid').scrollTop = k * 97;"
+        "return [...Array(51).keys()].map(k => { const start = performance.now(), s = sheets[0]; at('grid').scrollTop "
+        "= k * 97;"
         "look(s, k * 4, k * 3, true); s.paint(); return performance.now() - start; }).sort((a, b) => a - b)"
     )
-    assert times[25] < 100, f"{times[25]} ms for a step in the grid, in the middle of {times}"  # 11 ms here, with both cores at work
+    assert times[25] < 100, (
+        f"{times[25]} ms for a step in the grid, in the middle of {times}"
+    )  # 11 ms here, with both cores at work
 
 
 def test_sizes_that_are_not_known_are_asked_for(page):
@@ -323,10 +344,18 @@ def test_folded_modes_and_several_layouts_are_chosen(page):
     assert [x.text for x in choice.options] == ["(0,_,_)", "(1,_,_)"]
     choice.select_by_index(1)
     cell = page.point(2, 3)
-    assert cell == {"coordinate": "(1,2,3)", "offset": "23", "natural": "(1,2,3)", "index": "23"}  # the other one shows (0,_,_)
+    assert cell == {
+        "coordinate": "(1,2,3)",
+        "offset": "23",
+        "natural": "(1,2,3)",
+        "index": "23",
+    }  # the other one shows (0,_,_)
     page.run("sheets[1].choice.value = 1; sheets[1].choice.dispatchEvent(new Event('change'))")
     cell = page.point(1, 0)
-    assert (cell["offset"], cell["f32[2,3,4]{0,1,2}"]) == ("16", "(1,1,0) at 3")  # of (1,1,0): 12 + 1*4 here, 1 + 1*2 there
+    assert (cell["offset"], cell["f32[2,3,4]{0,1,2}"]) == (
+        "16",
+        "(1,1,0) at 3",
+    )  # of (1,1,0): 12 + 1*4 here, 1 + 1*2 there
     page.shot("relayout")
 
 
@@ -348,10 +377,15 @@ def test_a_thread_is_marked_in_every_operand(page):
 
 
 def test_a_layout_of_triton(page):
-    page.open("#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>")
+    page.open(
+        "#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, "
+        "0]}>"
+    )
     assert page.point(5, 6)["held by"] == "T41V2"  # the second warp's second row of threads
     assert page.run("return sheets[0].marked.size") == 4
-    page.write("!ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>, #smem>")
+    page.write(
+        "!ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>, #smem>"
+    )
     assert page.text("value") == "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)"
     assert page.at("bits").get_attribute("placeholder") == "16"
     page.shot("triton")
@@ -362,7 +396,9 @@ def test_an_access_is_counted_and_what_collides_is_marked(page):
     marked = "return [...sheets[0].marked].sort((a, b) => a - b)"
     page.at("bits").send_keys("16")
     page.choose("who", "16 bytes down the rows")
-    assert page.text("accessed").startswith("128-bit accesses: 32 wavefronts, 4 at least; 8-way conflict: lanes 0 to 7 of warp 0")
+    assert page.text("accessed").startswith(
+        "128-bit accesses: 32 wavefronts, 4 at least; 8-way conflict: lanes 0 to 7 of warp 0"
+    )
     assert page.run(marked) == [64 * row + k for row in range(8) for k in range(8)]
     assert page.text("legend").startswith("colours: banks")
     page.shot("access")
@@ -457,7 +493,9 @@ def test_what_has_no_grid_is_quiet_while_one_types(page, text):
     page.settle()
     assert page.at("error").is_displayed() == (text != "(8,6)")
     if page.at("error").is_displayed():
-        assert page.run("return at('error').getBoundingClientRect().bottom <= innerHeight")  # the fix is seen without scrolling
+        assert page.run(
+            "return at('error').getBoundingClientRect().bottom <= innerHeight"
+        )  # the fix is seen without scrolling
 
 
 def test_step_by_step(page):
@@ -483,7 +521,9 @@ def test_code_in_tabs(page):
     page.run("at('codes').scrollIntoView()")
     WebDriverWait(page.driver, 10).until(lambda d: tabs())
     assert [x.text for x in tabs()][:5] == ["Python", "CuTe C++", "CuTe DSL", "TLA C++", "CATLASS DSL"]
-    assert {"index in C", "index in CUDA", "index in HIP", "index in Pallas", "index in MLIR", "index in LaTeX"} <= {x.text for x in tabs()}
+    assert {"index in C", "index in CUDA", "index in HIP", "index in Pallas", "index in MLIR", "index in LaTeX"} <= {
+        x.text for x in tabs()
+    }
     page.click(next(x for x in tabs() if x.text == "index in C"))
     assert "int32_t offset(" in page.run("return at('code').querySelector('pre').textContent")
     assert page.run("return at('code').scrollWidth - at('code').clientWidth") <= 0
@@ -516,7 +556,10 @@ def test_copies(page):
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copy-code") == "Copy the Python")
     page.click(page.at("copy-code"))
     WebDriverWait(page.driver, 10).until(lambda d: page.text("copied") == "the Python is copied")
-    assert page.driver.execute_async_script(read) == "from tla import coalesce, parse\n\nA = parse('(4,2):(1,4)')\nprint(coalesce(A))"
+    assert (
+        page.driver.execute_async_script(read)
+        == "from tla import coalesce, parse\n\nA = parse('(4,2):(1,4)')\nprint(coalesce(A))"
+    )
 
 
 def test_the_cell_is_always_in_view(page):
@@ -536,7 +579,8 @@ def test_the_cell_is_always_in_view(page):
 def test_every_control_has_a_name_and_contrast(page):
     page.open("A = (8,6):(1,8); zipped_divide(A, (4, 2))")
     nameless = (
-        "return [...document.querySelectorAll('button, select, textarea, input, [tabindex]')].filter(x => x.offsetParent && "
+        "return [...document.querySelectorAll('button, select, textarea, input, [tabindex]')].filter(x => "
+        "x.offsetParent && "
         "!(x.textContent.trim() || x.labels?.length || x.getAttribute('aria-label'))).map(x => x.id)"
     )
     assert page.run(nameless) == []
@@ -560,7 +604,7 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-# ------------------------------------------------------------------------------------------------- the server, and the static site
+# -------------------------------------------------------------------------------------- the server, and the static site
 
 
 def test_a_server_that_is_gone_is_said(browser):
@@ -578,7 +622,8 @@ ANSWERED = [  # by the server's Python and by the browser's
     *LINKED,
     "SM80_16x8x16_F32F16F16F32_TN",
     "bf16[20,250]{1,0:T(8,128)(2,1)}",
-    "tensor<16x64xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>>",
+    "tensor<16x64xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = "
+    "[1, 0]}>>",
     "(4,2):(1,2)",
     "logcal_divide(4:1, 2)",
     "MakeLayout[half, zN](M, N)",
@@ -614,7 +659,10 @@ def test_the_page_without_a_server(browser, site):
         assert page.run("return sheets.length") == 1
         WebDriverWait(browser, 120).until(lambda _: not page.at("loading").is_displayed())
         assert int(page.at("loaded").get_attribute("max")) > 10**7  # bytes: the bar was of these
-        ask = "const done = arguments[2]; engine('/answer', { text: arguments[0], color_by: 'auto', bits: null, access: arguments[1] }).then(done)"
+        ask = (
+            "const done = arguments[2]; engine('/answer', { text: arguments[0], color_by: 'auto', bits: null, access: "
+            "arguments[1] }).then(done)"
+        )
         for text, access in (*((x, "") for x in ANSWERED), *ACCESSED):
             found = browser.execute_async_script(ask, text, access)
             assert found == json.loads(as_json("/answer", {"text": text, "access": access})), text

@@ -1,7 +1,9 @@
-"""What users come to the page for, each done by what they see: labels, buttons, lists and what is offered. TLA_TIMES=file notes the seconds.
+"""What users come to the page for, each done by what they see: labels, buttons, lists and what is offered.
+TLA_TIMES=file notes the seconds.
 
-Each task runs on the server; with --night also on the static site, and in Firefox where it is installed. Nothing that is typed here is a guess: it is what
-the user has (a print, a shape), or the first letters of what the page then completes.
+Each task runs on the server; with --night also on the static site, and in Firefox where it is installed. Nothing that
+is typed here is a guess: it is what the user has (a print, a shape), or the first letters of what the
+page then completes.
 """
 
 import contextlib
@@ -81,7 +83,11 @@ def button(page, text, inside="body"):
 
 def by_label(page, text):
     """The control that a visible label names."""
-    label = next(x for x in page.driver.find_elements(By.TAG_NAME, "label") if x.is_displayed() and x.text.strip().startswith(text))
+    label = next(
+        x
+        for x in page.driver.find_elements(By.TAG_NAME, "label")
+        if x.is_displayed() and x.text.strip().startswith(text)
+    )
     return label.find_element(By.CSS_SELECTOR, "select, input").get_attribute("id")
 
 
@@ -133,11 +139,15 @@ def test_d_the_tiles_and_the_padding_of_an_array(page):
     page.paste("bf16[20,250]{1,0:T(8,128)(2,1)}")
     assert page.pairs("facts")["padding"] == "2,288 bytes, 18.6 %"  # 24 rows of 256, 2 bytes each, hold 20 of 250
     page.choose(by_label(page, "Zoom"), "fit")
-    assert page.run("const b = sheets[0].box; return b.scrollWidth <= b.clientWidth + 1 && b.scrollHeight <= b.clientHeight + 1")
+    assert page.run(
+        "const b = sheets[0].box; return b.scrollWidth <= b.clientWidth + 1 && b.scrollHeight <= b.clientHeight + 1"
+    )
 
 
 def test_e_a_composition_step_by_step(page):
-    button_ = next(x for x in page.at("cards").find_elements(By.TAG_NAME, "button") if x.text.startswith("A composition"))
+    button_ = next(
+        x for x in page.at("cards").find_elements(By.TAG_NAME, "button") if x.text.startswith("A composition")
+    )
     page.click(button_)
     page.settle()
     assert page.steps()[0][0].startswith("composition(")
@@ -165,7 +175,10 @@ def test_f_an_atom_by_what_one_remembers_of_it(page):
 
 
 def test_g_a_tensor_of_triton(page):
-    text = "tensor<32x32xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>>"
+    text = (
+        "tensor<32x32xf16, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order "
+        "= [1, 0]}>>"
+    )
     page.paste(text)
     page.look(0, 5, 6)
     assert page.pairs("cell")["held by"] == "T41V2"
@@ -230,7 +243,12 @@ def test_i_the_drawing_and_the_code(page):
         file.unlink()
     page.run("at('codes').scrollIntoView()")
     wait(page, lambda: page.at("tabs").find_elements(By.TAG_NAME, "button"))
-    for tab, holds in (("index in C", "^"), ("index in HIP", "offset"), ("index in MLIR", "arith"), ("CuTe C++", "Swizzle<3, 3, 3>")):
+    for tab, holds in (
+        ("index in C", "^"),
+        ("index in HIP", "offset"),
+        ("index in MLIR", "arith"),
+        ("CuTe C++", "Swizzle<3, 3, 3>"),
+    ):
         page.click(button(page, tab, "#tabs"))
         assert holds in page.text("code"), tab
 
@@ -251,7 +269,8 @@ def test_j_words_complete_with_the_keyboard_alone(page):
     page.type("(256,256):(256,1)")
     page.settle()
     times = page.run(
-        "return [...Array(31).keys()].map(k => { const start = performance.now(), s = sheets[0]; look(s, k * 8, k * 8, true); s.paint();"
+        "return [...Array(31).keys()].map(k => { const start = performance.now(), s = sheets[0]; look(s, k * 8, k * 8, "
+        "true); s.paint();"
         "return performance.now() - start; }).sort((a, b) => a - b)"
     )
     assert times[15] < 100
@@ -265,7 +284,9 @@ def test_k_the_memory_of_a_program_dropped_on_the_page(page):
     assert page.text("program-title") == "Memory of module.txt"
     assert f"{memory.peak[0].bytes:,}" in page.text("report")
     name = memory.peak[0].buffers[0].name
-    link = next(x for x in page.at("report").find_elements(By.CSS_SELECTOR, "a") if name in x.get_attribute("textContent"))
+    link = next(
+        x for x in page.at("report").find_elements(By.CSS_SELECTOR, "a") if name in x.get_attribute("textContent")
+    )
     page.run("arguments[0].dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))", link)
     assert name in page.at("report").find_element(By.CSS_SELECTOR, "tr.main").text
     button(page, "Save the report").click()

@@ -1,4 +1,5 @@
-"""The report of `tla hlo FILE -o report.html`, and the summary of `tla hlo FILE`: each against the account of xla.memory."""
+"""The report of `tla hlo FILE -o report.html`, and the summary of `tla hlo FILE`: each against the account of
+xla.memory."""
 
 import html
 import json
@@ -24,7 +25,9 @@ def test_the_stack_is_the_curve_and_each_buffer_has_its_height(path, most):
         spans = {step: [] for step in range(len(curve))}
         for band in stacked(memory, space, most):
             for start, end, base, count in band.parts:
-                assert band.buffer is None or (count == band.buffer.bytes and band.buffer.first <= start < end <= band.buffer.last + 1)
+                assert band.buffer is None or (
+                    count == band.buffer.bytes and band.buffer.first <= start < end <= band.buffer.last + 1
+                )
                 for step in range(start, end):
                     heights[step] += count
                     spans[step].append((base, base + count))
@@ -45,7 +48,10 @@ def test_the_report_has_every_buffer_of_the_peak_and_nothing_that_runs(path, tmp
     rows = dict(re.findall(r'<tr id="(b\d+)">(.*?)</tr>', text))
     assert {*re.findall(r'href="#(b\d+)"', text)} <= {*rows}
     for b in memory.peak[space].buffers[:200]:
-        assert any(f">{b.bytes:,}<" in row and f"<td>{html.escape(b.name)}<" in row and "<td>yes<" in row for row in rows.values()), b.name
+        assert any(
+            f">{b.bytes:,}<" in row and f"<td>{html.escape(b.name)}<" in row and "<td>yes<" in row
+            for row in rows.values()
+        ), b.name
 
 
 def test_texts_of_a_program_are_no_markup(tmp_path):
@@ -83,7 +89,9 @@ def test_the_summary_fits_a_small_screen_and_is_the_account(path, capsys, monkey
 def test_the_capacity_of_the_chip_is_said_where_a_dump_has_it(tmp_path, capsys):
     program = next(p for p in PROGRAMS if "fp8_matmul" in p.name)
     (tmp_path / "m.after_optimizations.txt").write_text(program.read_text())
-    (tmp_path / "m.target_arguments.txt").write_text('version: TPU_VERSION_VIPERFISH\nvariant: "lite"\n')  # which is v5e
+    (tmp_path / "m.target_arguments.txt").write_text(
+        'version: TPU_VERSION_VIPERFISH\nvariant: "lite"\n'
+    )  # which is v5e
     assert main(["hlo", str(tmp_path / "m.after_optimizations.txt"), "--json"]) == 0
     (hbm, *_others) = json.loads(capsys.readouterr().out)["spaces"]
     assert hbm["capacity"] == int(15.75 * 2**30)
@@ -92,7 +100,8 @@ def test_the_capacity_of_the_chip_is_said_where_a_dump_has_it(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "fix"), [(["-o", "x.svg"], "--by peak"), (["-o", "x.txt"], "-o x.txt.html"), (["--advise", "-o", "x.html"], "leave")]
+    ("options", "fix"),
+    [(["-o", "x.svg"], "--by peak"), (["-o", "x.txt"], "-o x.txt.html"), (["--advise", "-o", "x.html"], "leave")],
 )
 def test_a_report_elsewhere_is_refused(options, fix, capsys):
     assert main(["hlo", str(PROGRAMS[0]), *options]) == 1
@@ -100,7 +109,8 @@ def test_a_report_elsewhere_is_refused(options, fix, capsys):
 
 
 @pytest.mark.parametrize(
-    "given", [[], ["--by", "peak"], ["--by", "shape"], ["--by", "operation"], ["--by", "relayout"], ["--advise"], ["--json"]]
+    "given",
+    [[], ["--by", "peak"], ["--by", "shape"], ["--by", "operation"], ["--by", "relayout"], ["--advise"], ["--json"]],
 )
 def test_no_form_of_the_command_prints_what_a_terminal_obeys(tmp_path, capsys, given):
     """Every form: a name in the file may say to clear the screen, or set its title."""

@@ -1,4 +1,5 @@
-"""Who accesses a layout, from a text in the shell: names, atoms, tiled copies, layouts; and each fix tried as it is printed."""
+"""Who accesses a layout, from a text in the shell: names, atoms, tiled copies, layouts; and each fix tried as
+it is printed."""
 
 import itertools
 import json
@@ -46,7 +47,9 @@ def test_texts_of_who_accesses(text, capsys):
 
 def test_a_tiled_copy_is_taken_by_its_threads():
     """Each thread's address by hand: of ldmatrix the rows of 16 bytes that the atom's source has."""
-    found = owners("make_tiled_copy_A(Copy_Atom[SM75_U32x4_LDSM_N, half], make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN))", None)
+    found = owners(
+        "make_tiled_copy_A(Copy_Atom[SM75_U32x4_LDSM_N, half], make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN))", None
+    )
     assert found.vector == 128
     assert found.width.bits == 16
     for t, v in itertools.product(range(32), range(8)):
@@ -54,7 +57,9 @@ def test_a_tiled_copy_is_taken_by_its_threads():
         assert tuple(map(int, found.held(t, v))) == (index % 16, index // 16)
 
 
-@pytest.mark.parametrize("name", [n for n in PATTERNS if n not in ("global row", "global column", "UB rows", "UB column")])
+@pytest.mark.parametrize(
+    "name", [n for n in PATTERNS if n not in ("global row", "global column", "UB rows", "UB column")]
+)
 def test_the_command_that_mends_a_conflict_does(name, capsys):
     """What `tla access` advises, typed as it stands, gives a layout without the conflict."""
     assert main(["access", name, TILE, "--bits", "16"]) == 0

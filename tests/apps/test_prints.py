@@ -1,4 +1,5 @@
-"""What other systems print is read: CuTe's C++ and DSL as they were run, Triton's and Gluon's layouts, Mosaic's; each by who holds what."""
+"""What other systems print is read: CuTe's C++ and DSL as they were run, Triton's and Gluon's layouts, Mosaic's; each
+by who holds what."""
 
 import itertools
 import json
@@ -27,7 +28,9 @@ def held(grid):
     found = {}
     for k, cell in enumerate(grid["texts"]):
         if cell.startswith("T"):
-            found.setdefault(tuple(int(x[1:]) for x in cell.split("\n")), []).append(divmod(k, len(grid["columns"]["labels"])))
+            found.setdefault(tuple(int(x[1:]) for x in cell.split("\n")), []).append(
+                divmod(k, len(grid["columns"]["labels"]))
+            )
     return found
 
 
@@ -43,7 +46,10 @@ def test_what_a_printed_atom_says_is_what_is_drawn():
     seen = 0
     for row in CUTE:
         lines = dict(line.split(":", 1) for line in row["text"].splitlines() if ":" in line)
-        fields = {re.sub(r"TV Layout (.)", r"Layout\1_TV", name.strip()).replace(" ", "_"): text.strip() for name, text in lines.items()}
+        fields = {
+            re.sub(r"TV Layout (.)", r"Layout\1_TV", name.strip()).replace(" ", "_"): text.strip()
+            for name, text in lines.items()
+        }
         if not row["text"].startswith(("MMA_Atom", "MMA Atom")) or "LayoutA_TV" not in fields:
             continue
         m, n, _k = (int(x.strip("_")) for x in fields["Shape_MNK"].strip("()").split(","))
@@ -76,14 +82,19 @@ def test_gluon_as_python_writes_it():
     assert isinstance(blocked, LinearLayout)
     for register, lane, warp in itertools.product(range(4), range(32), range(4)):
         row, column = lane // 8 + 4 * warp, 4 * (lane % 8) + register
-        assert [*blocked.apply({"register": register, "lane": lane, "warp": warp, "block": 0}).values()] == [row, column]
+        assert [*blocked.apply({"register": register, "lane": lane, "warp": warp, "block": 0}).values()] == [
+            row,
+            column,
+        ]
     named = "ttgl.BlockedLayout(size_per_thread=[1, 4], threads_per_warp=[4, 8], warps_per_cta=[4, 1], order=[1, 0])"
     assert value(named) == blocked
     assert len(GLUON) == 13
 
 
 def test_mosaic():
-    assert str(value("memref<16x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>>")) == str(value("lower(bf16[16,256]{1,0:T(8,128)(2,1)})"))
+    assert str(value("memref<16x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>>")) == str(
+        value("lower(bf16[16,256]{1,0:T(8,128)(2,1)})")
+    )
     for row in json.loads((DATA / "linear" / "mosaic.json").read_text())[::7]:
         assert isinstance(value(row["text"]), LinearLayout)
 

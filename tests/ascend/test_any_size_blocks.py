@@ -84,7 +84,9 @@ def stated(program, values):
         elif i is not None:
             wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
             fields = {
-                k: v for k, v in i.parameters.items() if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
+                k: v
+                for k, v in i.parameters.items()
+                if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
             }
             yield i.name, place(program, s.dst, i.dst, wide[0]), place(program, s.src, i.src, wide[1]), fields
         else:
@@ -144,7 +146,9 @@ def test_every_block_is_met_once_and_where_catlass_has_it():
                 assert met[-1] == catlass_coordinate(t, down, across, offset, direction)
             assert sorted(met) == [*itertools.product(range(down), range(across))]
     _, m, n = coordinates(BlockSchedulerIterateK, task, sizes)
-    assert [(m.at(task=t, blocksN=3), n.at(task=t, blocksN=3)) for t in range(6)] == [*itertools.product(range(2), range(3))]
+    assert [(m.at(task=t, blocksN=3), n.at(task=t, blocksN=3)) for t in range(6)] == [
+        *itertools.product(range(2), range(3))
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ faults
@@ -230,7 +234,11 @@ def test_a_wrong_stage_or_flag_is_found():
     for i, s in enumerate(flat(b.program.body)):
         if rng.random() > amount(0.15, 1):
             continue
-        if isinstance(s, Assign) and str(s.variable) in wrong and not (str(s.variable).endswith("Stage") and isinstance(s.value, int)):
+        if (
+            isinstance(s, Assign)
+            and str(s.variable) in wrong
+            and not (str(s.variable).endswith("Stage") and isinstance(s.value, int))
+        ):
             assert found(broken_block(b, changed(b.program.body, i, wrong[str(s.variable)]))), s
         if isinstance(s, (SetFlag, WaitFlag)) and not isinstance(s.id, int):
             assert found(broken_block(b, changed(b.program.body, i, lambda x: [x._replace(id=x.id * 0)]))), s
@@ -326,7 +334,9 @@ def test_the_text_does_what_the_block_does_at_every_size(name, tmp_path):
         "int main(int, char **v) { tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
         " kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5])%s); }\n"
     )
-    places = "".join(f", reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.program.buffers.values() if t.position == "GM")
+    places = "".join(
+        f", reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.program.buffers.values() if t.position == "GM"
+    )
     defined = "#ifndef __global__\n#define __global__\n#endif\n"
     arch = "Ascend950" if "950" in b.plan.arch.name else "AtlasA2"
     program = built(defined + b.text() + main % places, arch, tmp_path, f"any_{name.replace(' ', '_')}")

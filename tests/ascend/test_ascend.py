@@ -81,7 +81,9 @@ def fixed(tag, bits, made):
 
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_blocks_that_are_given(bits):
-    for rows, cols, b_rows, b_cols in [*itertools.product((1, 7, 16, 17), (1, 5, 32), (1, 3, 16), (1, 4, 5))][:: amount(5, 1)]:
+    for rows, cols, b_rows, b_cols in [*itertools.product((1, 7, 16, 17), (1, 5, 32), (1, 3, 16), (1, 4, 5))][
+        :: amount(5, 1)
+    ]:
         for tag, letters in ((ascend.PaddingRowMajor, "zZ"), (ascend.PaddingColumnMajor, "nN")):
             made = MakeLayout[bits, tag](rows, cols, b_rows, b_cols)
             np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (b_rows, b_cols), letters))
@@ -108,7 +110,8 @@ def test_vectors_and_convolutions():
 
 @pytest.mark.parametrize("name", [*LETTERS])
 def test_a_leading_dimension_is_that_of_a_larger_matrix(name):
-    """A matrix in the corner of a larger one, of whole blocks: of RowMajor the larger has more columns, of zN more rows."""
+    """A matrix in the corner of a larger one, of whole blocks: of RowMajor the larger has more columns, of
+    zN more rows."""
     tag, (block, _letters), bits = TAGS[name], LETTERS[name], 8
     for rows, cols in itertools.product((1, 15, 16, 33), (1, 7, 32, 65)):
         least = tag[bits](rows, cols).ld
@@ -174,7 +177,9 @@ def small_layouts(seed=5):
     for shape in small_shapes():
         extents = [*oracle.leaves(shape)]
         order = choose.sample(range(len(extents)), len(extents))
-        strides = [int(np.prod([extents[j] for j in range(len(extents)) if order[j] < order[i]])) for i in range(len(extents))]
+        strides = [
+            int(np.prod([extents[j] for j in range(len(extents)) if order[j] < order[i]])) for i in range(len(extents))
+        ]
         if choose.random() < 0.5:
             strides[choose.randrange(len(extents))] = choose.randrange(-2, 9)
         yield Layout(shape, oracle.nest(shape, iter(strides)))
@@ -187,14 +192,19 @@ def test_what_is_recognised_is_the_same_function():
             tagged = recognize(layout, element)
             if tagged is not None:
                 found += 1
-                assert oracle.offsets(tagged.shape, tagged.stride) == oracle.offsets(layout.shape, layout.stride), (layout, tagged)
+                assert oracle.offsets(tagged.shape, tagged.stride) == oracle.offsets(layout.shape, layout.stride), (
+                    layout,
+                    tagged,
+                )
     assert found > 200
 
 
 def test_all_layouts_of_one_tag_are_told_from_those_of_another():
     """Two tags share a layout only where their blocks are equal: L0C and zN of 16 bits, Weight4BitnZ and nZ of 8."""
     for bits in (8, 16, 32):
-        layouts = {name: MakeLayout[bits, TAGS[name]](100, 150) for name in LETTERS if TAGS[name].takes(as_element(bits))}
+        layouts = {
+            name: MakeLayout[bits, TAGS[name]](100, 150) for name in LETTERS if TAGS[name].takes(as_element(bits))
+        }
         for (name, layout), other in itertools.product(layouts.items(), layouts):
             same = name == other or {name, other} == {16: {"zN", "L0C"}, 8: {"nZ", "Weight4BitnZ"}}.get(bits)
             assert Is(TAGS[other])[bits](layout) is same, (bits, name, other)
@@ -205,7 +215,9 @@ def test_tiles_keep_their_tag():
     for name in LETTERS:
         tag = TAGS[name]
         whole = MakeLayout[8, tag](100, 150)
-        for tile, start in itertools.product(((16, 32), (64, 96), (33, 7), (128, 192)), ((0, 0), (64, 96), (96, 128), (500, 0))):
+        for tile, start in itertools.product(
+            ((16, 32), (64, 96), (33, 7), (128, 192)), ((0, 0), (64, 96), (96, 128), (500, 0))
+        ):
             part = GetTileLayout(whole, tile, start)
             assert Is(tag)[8](part) is True, (name, part)
             found = recognize(part, 8)
@@ -213,13 +225,18 @@ def test_tiles_keep_their_tag():
 
 
 def test_a_tag_that_sizes_decide_is_not_known():
-    """Three answers: with D below N the rows of (M,N):(D,1) overlap; it is ColumnMajor where M and N are 1. The first tag is named."""
+    """Three answers: with D below N the rows of (M,N):(D,1) overlap; it is ColumnMajor where M and N are 1. The first
+    tag is named."""
     M, N, D = tla.dims("M N D")
     for layout, unknown, first in (
         (MakeLayout((M, N), (D, 1)), {"RowMajor", "ColumnMajor"}, "RowMajor"),
         (MakeLayout((M, N), (1, D)), {"RowMajor", "ColumnMajor"}, "RowMajor"),
         (MakeLayout(((16, 4), (16, 4)), ((16, 256), (1, D))), {"zN", "L0C"}, "zN"),
-        (MakeLayout(((16, M), (16, N)), ((16, 256), (1, D))), {"zN", "zZ", "L0C", "zNUnAlign", "PaddingRowMajor"}, "zN"),
+        (
+            MakeLayout(((16, M), (16, N)), ((16, 256), (1, D))),
+            {"zN", "zZ", "L0C", "zNUnAlign", "PaddingRowMajor"},
+            "zN",
+        ),
     ):
         answers = {name: _fits(tag, layout, half) for name, tag in TAGS.items()}
         assert {name for name, answer in answers.items() if answer is None} == unknown
@@ -411,7 +428,12 @@ def test_the_small_functions_of_tla():
     assert is_static(tla.RoundUp[16](Int[100]()))
     assert tla.MakeTuple(4, (2, 3)) == (4, (2, 3))
     assert tla.tuple_size((4, (2, 3))) == 2
-    for bad in (lambda: tla.RoundUp(4, 0), lambda: tla.RoundDown(4, -1), lambda: tla.tuple_size(4), lambda: tla.MakeTuple("a")):
+    for bad in (
+        lambda: tla.RoundUp(4, 0),
+        lambda: tla.RoundDown(4, -1),
+        lambda: tla.tuple_size(4),
+        lambda: tla.MakeTuple("a"),
+    ):
         with pytest.raises(tla.TlaError):
             bad()
 
@@ -421,7 +443,13 @@ def test_tensors_of_element_types():
     assert tla.MakeTensor[half](layout).dtype == np.float16
     assert tla.MakeTensor(None, layout, "L1").position == "L1"
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    names = {"bf16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2", "fp8_e8m0": "float8_e8m0fnu", "int4b": "int4"}
+    names = {
+        "bf16": "bfloat16",
+        "fp8_e4m3": "float8_e4m3fn",
+        "fp8_e5m2": "float8_e5m2",
+        "fp8_e8m0": "float8_e8m0fnu",
+        "int4b": "int4",
+    }
     for name, theirs in {**names, "fp4_e2m1": "float4_e2m1fn"}.items():
         t = tla.MakeTensor[getattr(ascend, name)](layout)
         assert t.dtype == getattr(ml_dtypes, theirs)
@@ -507,22 +535,39 @@ def test_the_element_type_of_a_buffer_is_that_of_its_dtype():
         "float32": ascend.float,
         **{name: getattr(ascend, name) for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
     }
-    for name in ("float16", "float32", "float64", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))):
+    for name in (
+        "float16",
+        "float32",
+        "float64",
+        "bool",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    ):
         data = np.zeros(2, name)
         assert ascend.element.element_of(data) == known.get(name, as_element(8 * data.itemsize)), name
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    theirs = {"bfloat16": ascend.bf16, "float8_e4m3fn": ascend.fp8_e4m3, "float8_e5m2": ascend.fp8_e5m2, "float8_e8m0fnu": ascend.fp8_e8m0}
+    theirs = {
+        "bfloat16": ascend.bf16,
+        "float8_e4m3fn": ascend.fp8_e4m3,
+        "float8_e5m2": ascend.fp8_e5m2,
+        "float8_e8m0fnu": ascend.fp8_e8m0,
+    }
     for name, element in {**theirs, "float4_e2m1fn": ascend.fp4_e2m1, "int4": int4b}.items():
         assert ascend.element.element_of(np.zeros(2, getattr(ml_dtypes, name))) == element
 
 
 def test_a_copy_fills_the_corner_of_a_larger_tile():
-    small, large = np.arange(600, dtype=np.float16).reshape(20, 30), tla.MakeTensor[np.float16](MakeLayout[half, zN](32, 48))
+    small, large = (
+        np.arange(600, dtype=np.float16).reshape(20, 30),
+        tla.MakeTensor[np.float16](MakeLayout[half, zN](32, 48)),
+    )
     tla.copy(small, large, corner=True)
     wanted = np.zeros((32, 48), np.float16)
     wanted[:20, :30] = small
     assert (np.asarray(large) == wanted).all()
-    for target in (tla.MakeTensor[np.float16](MakeLayout[half, zN](16, 48)), tla.MakeTensor[np.float16](MakeLayout(2000))):
+    for target in (
+        tla.MakeTensor[np.float16](MakeLayout[half, zN](16, 48)),
+        tla.MakeTensor[np.float16](MakeLayout(2000)),
+    ):
         with pytest.raises(tla.RankError):
             tla.copy(small, target, corner=True)
     square = tla.MakeTensor(np.zeros(64), tla.Layout((8, 8), (8, 1)))
@@ -561,11 +606,25 @@ def test_calls_of_cpp_say_what_to_write_instead():
 
 
 #: Records that functions hand out: a caller makes none.
-RECORDS = {"Architecture", "Block", "Bursts", "Edge", "Element", "Fit", "Moved", "Tag", "Tagged", "Transfer", "TransferInstruction"}
+RECORDS = {
+    "Architecture",
+    "Block",
+    "Bursts",
+    "Edge",
+    "Element",
+    "Fit",
+    "Moved",
+    "Tag",
+    "Tagged",
+    "Transfer",
+    "TransferInstruction",
+}
 WRONG = (None, "text", -1, 0, 2**70, (), (1, 2, 3, 4, 5, 6, 7), 1.5, True, [1], {}, np.zeros(3))
 
 
-@pytest.mark.parametrize("name", [name for name in ascend.__all__ if name not in RECORDS and callable(getattr(ascend, name))])
+@pytest.mark.parametrize(
+    "name", [name for name in ascend.__all__ if name not in RECORDS and callable(getattr(ascend, name))]
+)
 def test_every_public_name_refuses_what_it_cannot_take(name):
     """Only TlaErrors, but for a number of arguments that no function of this name has."""
     f, layout = getattr(ascend, name), MakeLayout[half, zN](20, 30)
@@ -590,4 +649,6 @@ def _require_tla_error(name, call, args):
 def test_padded_blocks_hold_something():
     assert "the blocks of mode 0 are empty" in str(_fits(PaddingRowMajor, parse("((0,4),(32,2)):((32,0),(1,0))"), half))
     assert "the blocks of mode 1 are empty" in str(_fits(PaddingRowMajor, parse("((16,4),(0,2)):((1,0),(1,0))"), half))
-    assert str(recognize(MakeLayout[half, PaddingRowMajor](8, 8, 1, 4), half)).startswith("PaddingRowMajor[half](8, 8, 1, 4")
+    assert str(recognize(MakeLayout[half, PaddingRowMajor](8, 8, 1, 4), half)).startswith(
+        "PaddingRowMajor[half](8, 8, 1, 4"
+    )

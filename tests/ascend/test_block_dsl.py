@@ -1,4 +1,5 @@
-"""Blocks in CATLASS's Python DSL, run on numpy with a stand-in for its module; their calls are those of its examples."""
+"""Blocks in CATLASS's Python DSL, run on numpy with a stand-in for its module; their calls are those
+of its examples."""
 
 import ast
 import contextlib
@@ -12,7 +13,18 @@ import numpy as np
 import pytest
 
 from tla import dims
-from tla.ascend import Ascend950, BlockSchedulerIterateK, ColumnMajor, GemmIdentityBlockSwizzle, bf16, block, float32, half, int8, zN
+from tla.ascend import (
+    Ascend950,
+    BlockSchedulerIterateK,
+    ColumnMajor,
+    GemmIdentityBlockSwizzle,
+    bf16,
+    block,
+    float32,
+    half,
+    int8,
+    zN,
+)
 from tla.ascend.programs import SetFlag, WaitFlag
 from tla.ascend.programs.trace import events
 from tla.core.errors import LeafTypeError
@@ -25,7 +37,11 @@ BLOCKS = {
     "plain": {"cores": 3},
     "unit flags": {"unit_flag": True, "c": float32, "stages": {"L1": 3, "L0A": 2, "L0B": 2}},
     "one stage": {"stages": 1, "a": (half, ColumnMajor)},
-    "stages of L0C": {"stages": {"L1": 2, "L0A": 3, "L0B": 2, "L0C": 2}, "swizzle": GemmIdentityBlockSwizzle[2, 1], "cores": 2},
+    "stages of L0C": {
+        "stages": {"L1": 2, "L0A": 3, "L0B": 2, "L0C": 2},
+        "swizzle": GemmIdentityBlockSwizzle[2, 1],
+        "cores": 2,
+    },
     "lines": {"swizzle": BlockSchedulerIterateK, "a": float32, "b": (float32, ColumnMajor), "c": float32},
     "bf16": {"a": bf16, "b": bf16, "c": bf16},
 }
@@ -166,10 +182,16 @@ def test_the_program_is_numpys_product_with_the_flags_of_the_block(name):
         for core, program in enumerate(known.programs):
             log = run(text, core, every.cores, (x, y, c))
             flags = [
-                (type(s).__name__, s.event, s.id) for s in (e.statement for e in events(program)) if isinstance(s, (SetFlag, WaitFlag))
+                (type(s).__name__, s.event, s.id)
+                for s in (e.statement for e in events(program))
+                if isinstance(s, (SetFlag, WaitFlag))
             ]
             assert [entry for entry in log if entry[0] in ("SetFlag", "WaitFlag")] == flags
-            products = [e.statement.instruction.parameters for e in events(program) if e.pipe == "M" and hasattr(e.statement, "a")]
+            products = [
+                e.statement.instruction.parameters
+                for e in events(program)
+                if e.pipe == "M" and hasattr(e.statement, "a")
+            ]
             told = [("mmad", p["m"], p["n"], p["k"], p["cmatrixInitVal"], p["unitFlag"]) for p in products]
             assert [entry for entry in log if entry[0] == "mmad"] == told
         np.testing.assert_array_equal(c, x @ y)

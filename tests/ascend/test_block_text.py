@@ -1,4 +1,5 @@
-"""Blocks as text: the loops of AscendC are the statements that were checked, and both texts do on a host what they should."""
+"""Blocks as text: the loops of AscendC are the statements that were checked, and both texts do on a host
+what they should."""
 
 import re
 import subprocess
@@ -6,7 +7,19 @@ import subprocess
 import pytest
 from catlass_examples import available, built
 
-from tla.ascend import Ascend950, AtlasA2, ColumnMajor, RowMajor, SplitkGemmIdentityBlockSwizzle, block, check, float32, half, int8, int32
+from tla.ascend import (
+    Ascend950,
+    AtlasA2,
+    ColumnMajor,
+    RowMajor,
+    SplitkGemmIdentityBlockSwizzle,
+    block,
+    check,
+    float32,
+    half,
+    int8,
+    int32,
+)
 from tla.ascend.programs import Move, Multiply, PipeBarrier, SetAtomic, SetFlag
 from tla.ascend.programs.trace import events
 from tla.core.errors import LeafTypeError, RangeError
@@ -142,14 +155,21 @@ needs_catlass = pytest.mark.skipif(available() is not None, reason=str(available
 
 def log_of(b, language, folder, core, sizes=()):
     """What a core logs that runs the text of a block."""
-    call = ", ".join([*map(str, sizes), *(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.tensors.values())])
+    call = ", ".join(
+        [*map(str, sizes), *(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.tensors.values())]
+    )
     main = (
-        "int main(int, char **argv) { tla_log::block_index() = atoi(argv[1]); tla_log::block_count() = atoi(argv[2]); kernel_main(%s); }\n"
+        "int main(int, char **argv) { tla_log::block_index() = atoi(argv[1]); tla_log::block_count() = atoi(argv[2]); "
+        "kernel_main(%s); }\n"
     )
     defined = "#ifndef __global__\n#define __global__\n#endif\n"
     arch = "Ascend950" if "950" in b.plan.arch.name else "AtlasA2"
-    program = built(defined + b.text(language) + main % call, arch, folder, f"{language}_{abs(hash((language, b.problem, call)))}")
-    return subprocess.run([program, str(core), str(len(b.programs))], capture_output=True, text=True, check=True).stdout.splitlines()
+    program = built(
+        defined + b.text(language) + main % call, arch, folder, f"{language}_{abs(hash((language, b.problem, call)))}"
+    )
+    return subprocess.run(
+        [program, str(core), str(len(b.programs))], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def tensors_of(b):
@@ -157,7 +177,9 @@ def tensors_of(b):
 
 
 @needs_catlass
-@pytest.mark.parametrize("name", sorted({*BLOCKS} - {"words"}))  # the stub does not log what LoadData3D is configured with
+@pytest.mark.parametrize(
+    "name", sorted({*BLOCKS} - {"words"})
+)  # the stub does not log what LoadData3D is configured with
 def test_ascendc_does_what_the_block_does(name, tmp_path):
     b = made(name)
     for core, blocks in enumerate(b.schedule.table):

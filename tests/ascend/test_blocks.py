@@ -1,4 +1,5 @@
-"""Blocks of matrix products: proved, executed against numpy for the examples of CATLASS, and equal to what its kernels issue."""
+"""Blocks of matrix products: proved, executed against numpy for the examples of CATLASS, and equal to what
+its kernels issue."""
 
 import random
 from types import SimpleNamespace
@@ -65,7 +66,11 @@ def test_buffers_lie_side_by_side_and_never_over_one_another():
         ),
         ({"l1": (32, 64, 64), "l0": (32, 32, 32)}, "the same m and n", {"l1": (32, 64, 64), "l0": (32, 64, 64)}),
         ({"l1": (32, 40, 64), "l0": (32, 40, 32)}, "multiples of 16", {"l1": (32, 48, 64), "l0": (32, 48, 32)}),
-        ({"a": int8, "b": int8, "c": int32, "l1": (32, 48, 64), "l0": (32, 48, 32)}, "multiples of 32", {"a": int8, "b": int8, "c": int32}),
+        (
+            {"a": int8, "b": int8, "c": int32, "l1": (32, 48, 64), "l0": (32, 48, 32)},
+            "multiples of 32",
+            {"a": int8, "b": int8, "c": int32},
+        ),
         ({"a": (half, zZ)}, "a of the tag zZ", {"a": (half, RowMajor)}),
         ({"c": (half, ColumnMajor)}, "c of the tag ColumnMajor", {"c": (half, RowMajor)}),
         ({"a": "half"}, "for an element type", {"a": half}),
@@ -74,7 +79,11 @@ def test_buffers_lie_side_by_side_and_never_over_one_another():
         ({"stages": {"L1": 0}}, "1 or more", {"stages": {"L1": 1}}),
         ({"stages": {"l1": 2}}, "stages of l1", {"stages": {"L1": 2}}),
         ({"unit_flag": True, "stages": {"L0C": 2}}, "one of L0C with unit_flag", {"unit_flag": True}),
-        ({"a": (half, MakeLayout[half, RowMajor](40, 60))}, "a of (40,60)", {"a": (half, MakeLayout[half, RowMajor](40, 70, ld=80))}),
+        (
+            {"a": (half, MakeLayout[half, RowMajor](40, 60))},
+            "a of (40,60)",
+            {"a": (half, MakeLayout[half, RowMajor](40, 70, ld=80))},
+        ),
         (
             {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle},
             "splitkFactor=2 with C of half",
@@ -128,7 +137,8 @@ def test_a_core_without_blocks_does_nothing():
 
 
 def same_calls(log, made):
-    """The calls of a log and those of a block, as far as they can be compared: what is called, where, and by which fields."""
+    """The calls of a log and those of a block, as far as they can be compared: what is called, where, and
+    by which fields."""
     from tla.ascend.programs.logs import read_log
 
     buffers = [Buffer(n, "GM", e, layout, at) for n, (at, e, layout) in tensors_of(log).items()]
@@ -168,7 +178,14 @@ def test_the_statements_are_those_of_catlass(name):
     """Every transfer, Mmad, flag and barrier, with its addresses and its fields, in CATLASS's order."""
     log = LOGS[name]
     shapes = [(ELEMENTS[t[1]], getattr(ascend, t[2])) for t in (log["tensors"][x] for x in "ABC")]
-    made = block(*(tuple(log[x]) for x in ("problem", "l1", "l0")), log["arch"], a=shapes[0], b=shapes[1], c=shapes[2], unit_flag=True)
+    made = block(
+        *(tuple(log[x]) for x in ("problem", "l1", "l0")),
+        log["arch"],
+        a=shapes[0],
+        b=shapes[1],
+        c=shapes[2],
+        unit_flag=True,
+    )
     theirs, ours = same_calls(log, made)
     assert [*theirs] == [*ours]
 
@@ -176,7 +193,11 @@ def test_the_statements_are_those_of_catlass(name):
 def test_flags_are_set_for_every_stage():
     made = block((40, 50, 70), *TILES, Ascend950, stages=3)
     first = list(made.programs[0].body[:13])
-    assert first == [*(SetFlag("MTE1_MTE2", i) for i in range(6)), *(SetFlag("M_MTE1", i) for i in range(6)), SetFlag("FIX_M", 0)]
+    assert first == [
+        *(SetFlag("MTE1_MTE2", i) for i in range(6)),
+        *(SetFlag("M_MTE1", i) for i in range(6)),
+        SetFlag("FIX_M", 0),
+    ]
 
 
 def test_splitting_k_by_a_swizzle_that_does_not_is_refused():
@@ -200,9 +221,13 @@ def test_values_are_put_into_global_memory_alone():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_traffic_is_that_of_the_tiles(seed):
-    """Every block loads its rows of A and columns of B as they are, moves them to L0 in whole fractals, and stores its results."""
+    """Every block loads its rows of A and columns of B as they are, moves them to L0 in whole fractals, and
+    stores its results."""
     rng = random.Random(seed)
-    (m, n, k), (rows, columns, deep) = (rng.randint(1, 400) for _ in range(3)), (rng.choice((32, 64, 128)) for _ in range(3))
+    (m, n, k), (rows, columns, deep) = (
+        (rng.randint(1, 400) for _ in range(3)),
+        (rng.choice((32, 64, 128)) for _ in range(3)),
+    )
     cores, part = rng.randint(1, 5), rng.choice((16, 32))
     made = block((m, n, k), (rows, columns, deep), (rows, columns, part), c=float32, cores=cores)
     found = {work.path: work for work in made.traffic}

@@ -1,7 +1,7 @@
 """Ten kernels of CATLASS, with tails on every side, by the instructions that move their tiles: equal to numpy.
 
-A buffer is a numpy array, an instruction its two layouts: `issue` plans a transfer and executes it. Only the product of two
-fractals, and what a vector unit does, is numpy's.
+A buffer is a numpy array, an instruction its two layouts: `issue` plans a transfer and executes it. Only the product of
+two fractals, and what a vector unit does, is numpy's.
 """
 
 import itertools
@@ -9,7 +9,18 @@ import itertools
 import numpy as np
 import pytest
 
-from tla import GetTile, MakeBatchedLayout, MakeLayout, MakeLayoutFilter, MakeLayoutFmap, MakeMxScaleLayout, MakeTensor, _, ascend, copy
+from tla import (
+    GetTile,
+    MakeBatchedLayout,
+    MakeLayout,
+    MakeLayoutFilter,
+    MakeLayoutFmap,
+    MakeMxScaleLayout,
+    MakeTensor,
+    _,
+    ascend,
+    copy,
+)
 from tla.ascend import (
     L0C,
     ColumnMajor,
@@ -70,7 +81,9 @@ def operand(tile, tag, side, element, arch):
     l0_tag = nZ if side == "B" else zN if arch == "Ascend950" else zZ
     rows, columns = tile.origin_shape
     in_l1 = issue(tile, memory(MakeLayout[element, l1_tag](rows, columns), "L1"), element, arch)
-    return np.asarray(issue(in_l1, memory(MakeLayout[element, l0_tag](rows, columns), f"L0{side}", 8192), element, arch))
+    return np.asarray(
+        issue(in_l1, memory(MakeLayout[element, l0_tag](rows, columns), f"L0{side}", 8192), element, arch)
+    )
 
 
 def out(total, tile, element=half, arch="AtlasA2", **more):
@@ -102,7 +115,8 @@ def gm(rows, columns, tag=RowMajor, **more):
 
 
 @pytest.mark.parametrize(
-    ("tags", "arch"), [*itertools.product(itertools.product((RowMajor, ColumnMajor), repeat=2), ("AtlasA2", "Ascend950"))]
+    ("tags", "arch"),
+    [*itertools.product(itertools.product((RowMajor, ColumnMajor), repeat=2), ("AtlasA2", "Ascend950"))],
 )
 def test_basic(tags, arch):
     x, y = integers(70, 90), integers(90, 50)
@@ -144,9 +158,15 @@ def test_grouped():
 
 @pytest.mark.parametrize(("element", "k"), [(fp8_e4m3, 192), (fp8_e4m3, 139), (fp4_e2m1, 192), (fp4_e2m1, 138)])
 def test_mx(element, k):
-    """Each 32 elements along k have a scale of 8 bits, a power of two, the last ones that are left too; scales lie in pairs."""
+    """Each 32 elements along k have a scale of 8 bits, a power of two, the last ones that are left too; scales
+    lie in pairs."""
     m, n, groups, arch = 37, 45, -(-k // 32), "Ascend950"
-    x, y, sx, sy = integers(m, k), integers(k, n), 2.0 ** RNG.integers(-2, 3, (m, groups)), 2.0 ** RNG.integers(-2, 3, (groups, n))
+    x, y, sx, sy = (
+        integers(m, k),
+        integers(k, n),
+        2.0 ** RNG.integers(-2, 3, (m, groups)),
+        2.0 ** RNG.integers(-2, 3, (groups, n)),
+    )
     a = in_gm(x, MakeLayout[element, RowMajor](m, k))
     b = in_gm(y, MakeLayout[element, ColumnMajor](k, n))
     scales = []
@@ -181,7 +201,11 @@ def test_paged_attention():
     c = memory(gm(9, heads), "GM")
     out((weights @ v_l0).astype(np.float32), c)
     order = np.concatenate([np.arange(n) + block * page for block, n in zip(table, rows)])
-    wanted = np.exp(s := q @ keys[order].T - (q @ keys[order].T).max(1, keepdims=True)) / np.exp(s).sum(1, keepdims=True) @ values[order]
+    wanted = (
+        np.exp(s := q @ keys[order].T - (q @ keys[order].T).max(1, keepdims=True))
+        / np.exp(s).sum(1, keepdims=True)
+        @ values[order]
+    )
     np.testing.assert_allclose(np.asarray(c), wanted, rtol=1e-5)
 
 
@@ -190,8 +214,12 @@ def test_conv2d(arch):
     c1, h, w, co, conv = 2, 9, 7, 20, Conv2d((3, 2), stride=(2, 1), padding=(1, 0, 1, 1))
     image, weights = integers(1, c1, h, w, 16), integers(c1, 3, 2, co, 16)
     ho, wo = conv.places((h, w))
-    fmap = issue(in_gm(image, MakeLayoutFmap[half](1, c1, h, w)), memory(MakeLayoutFmap[half](1, c1, h, w), "L1"), half, arch)
-    filters = MakeTensor(memory(MakeLayoutFilter[half, "L1"](c1, 3, 2, co), "L1").data, MakeLayoutFilter[half, "L1"](c1, 3, 2, co), "L1")
+    fmap = issue(
+        in_gm(image, MakeLayoutFmap[half](1, c1, h, w)), memory(MakeLayoutFmap[half](1, c1, h, w), "L1"), half, arch
+    )
+    filters = MakeTensor(
+        memory(MakeLayoutFilter[half, "L1"](c1, 3, 2, co), "L1").data, MakeLayoutFilter[half, "L1"](c1, 3, 2, co), "L1"
+    )
     gm_filters = in_gm(weights, MakeLayoutFilter[half, "GM"](c1, 3, 2, co))
     issue(gm_filters, filters, half, arch, tag=ascend.CI1KHKWCOCI0)
     tag, k = (zN if arch == "Ascend950" else zZ), c1 * 6 * 16
@@ -214,8 +242,14 @@ def test_sparse():
     kept.sort(axis=1)
     stored = np.take_along_axis(dense, kept, 1)
     left = operand(in_gm(x, gm(m, k)), RowMajor, "A", half, "AtlasA2")
-    right = operand(in_gm(stored.reshape(k // 2, n), gm(k // 2, n)), RowMajor, "B", half, "AtlasA2").reshape(k // 4, 2, n)
-    chosen = operand(in_gm(kept.reshape(k // 2, n), gm(k // 2, n)), RowMajor, "B", half, "AtlasA2").reshape(k // 4, 2, n).astype(int)
+    right = operand(in_gm(stored.reshape(k // 2, n), gm(k // 2, n)), RowMajor, "B", half, "AtlasA2").reshape(
+        k // 4, 2, n
+    )
+    chosen = (
+        operand(in_gm(kept.reshape(k // 2, n), gm(k // 2, n)), RowMajor, "B", half, "AtlasA2")
+        .reshape(k // 4, 2, n)
+        .astype(int)
+    )
     total = np.zeros((m, n), np.float32)
     for column in range(n):
         picked = left.reshape(m, k // 4, 4)[:, np.arange(k // 4)[:, None], chosen[:, :, column]]

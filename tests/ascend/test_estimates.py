@@ -1,4 +1,5 @@
-"""Estimates of blocks: against the longest path through a core's statements, with costs told anew; and the choice of tiles, against all."""
+"""Estimates of blocks: against the longest path through a core's statements, with costs told anew; and the choice of
+tiles, against all."""
 
 import itertools
 import random
@@ -141,7 +142,13 @@ def test_skipped_blocks_take_what_they_take_one_by_one(seed):
     more = KINDS[seed % len(KINDS)]
     unit = 32 if "a" in more and more["a"] == int8 else 16
     l0 = tuple(max(unit, n) for n in l0)
-    made = block((rng.randint(200, 420), rng.randint(90, 200), rng.randint(1, 160)), (*l0[:2], 64), l0, cores=rng.randint(1, 3), **more)
+    made = block(
+        (rng.randint(200, 420), rng.randint(90, 200), rng.randint(1, 160)),
+        (*l0[:2], 64),
+        l0,
+        cores=rng.randint(1, 3),
+        **more,
+    )
     clock = Clock(made.plan, Rates())
     for blocks in made.schedule.table:
         assert clock.cycles(blocks) == max((s.end for s in clock.spans(blocks)), default=0)
@@ -155,7 +162,12 @@ def test_pipes_and_steps_add_up():
         for pipe, busy in found.pipes.items():
             own = [s for s in spans if s.pipe == pipe]
             assert all(a.end <= b.begin for a, b in itertools.pairwise(own))
-            assert busy == sum(s.end - s.begin for s in own) == sum(step.get(pipe, 0) for step in found.steps) <= found.cycles
+            assert (
+                busy
+                == sum(s.end - s.begin for s in own)
+                == sum(step.get(pipe, 0) for step in found.steps)
+                <= found.cycles
+            )
         assert len(found.steps) == 2 * 2 * 4
         assert all({"MTE2", "MTE1", "M"} <= {*step} for step in found.steps)
 
@@ -225,7 +237,8 @@ def test_a_chosen_block_is_checked_and_executed_like_any_other():
 
 
 def test_the_tiles_of_catlass_are_found():
-    """128 by 256 by 256 for half, and 64 of k in L0, are those of CATLASS's examples; the best is within a thousandth of it."""
+    """128 by 256 by 256 for half, and 64 of k in L0, are those of CATLASS's examples; the best is within
+    a thousandth of it."""
     found = plan((4096, 4096, 4096), cores=24)
     theirs = block((4096, 4096, 4096), (128, 256, 256), (128, 256, 64), cores=24).estimate()
     assert found.tried[0].l1 == (128, 256, 256)

@@ -1,4 +1,5 @@
-"""What fits into a core's buffers: names of AscendC that share one, stages under any of its names, and sizes that are none."""
+"""What fits into a core's buffers: names of AscendC that share one, stages under any of its names, and sizes
+that are none."""
 
 import itertools
 
@@ -41,7 +42,9 @@ def test_stages_are_told_under_any_name_of_the_buffer():
             fits({name: tile}, AtlasA2, {told: 5})
     assert fits({"A1": tile, "B1": tile}, AtlasA2, {"A1": 1, "B1": 2})["L1"].used == 3 * 2**17  # each queue its own
     assert fits({"A1": tile}, AtlasA2, {"L1": 4, "A1": 1})["L1"].used == 2**17  # its own name says it
-    with pytest.raises(RangeError, match=r"the stages \{'A1': 1, 'B1': 2\} for tiles in L1\n.*\n +fix +write \{'L1': 2\}"):
+    with pytest.raises(
+        RangeError, match=r"the stages \{'A1': 1, 'B1': 2\} for tiles in L1\n.*\n +fix +write \{'L1': 2\}"
+    ):
         fits({"L1": tile}, AtlasA2, {"A1": 1, "B1": 2})
     assert fits({"L1": tile}, AtlasA2, {"L1": 2})["L1"].used == 2**18
 

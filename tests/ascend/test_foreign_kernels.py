@@ -1,4 +1,5 @@
-"""Kernels of others, checked by what they have logged: CATLASS's own, with what is wrong in them, and with faults that are put in."""
+"""Kernels of others, checked by what they have logged: CATLASS's own, with what is wrong in them, and with faults that
+are put in."""
 
 import json
 
@@ -10,8 +11,8 @@ from tla import Layout, MakeLayout
 from tla.ascend import Buffer, Copied, Product, RowMajor, check, half, programs, zN
 from tla.core.errors import LeafTypeError, RangeError
 
-#: What is wrong in CATLASS: example 20 reads a whole tile of biases where fewer are left; BlockMmadTla with unit flags gives MTE1_M an id
-#: that it has not set (l0CEventList), so that it is what the stack holds.
+#: What is wrong in CATLASS: example 20 reads a whole tile of biases where fewer are left; BlockMmadTla with unit flags
+#: gives MTE1_M an id that it has not set (l0CEventList), so that it is what the stack holds.
 WRONG = {
     "20_matmul_bias 37x41x77": ("outside", "bytes 0 to 511 of bias, which has 82"),
     "20_matmul_bias 131x260x270": ("outside", "bytes 512 to 1023 of bias, which has 520"),
@@ -22,7 +23,9 @@ WRONG = {
 def checked(name, lines=None):
     log = LOGS[name]
     tensors = tensors_of(log)
-    return check(lines or log["lines"], tensors, [Product("C", "A", "B", "bias" if "bias" in tensors else None)], log["arch"])
+    return check(
+        lines or log["lines"], tensors, [Product("C", "A", "B", "bias" if "bias" in tensors else None)], log["arch"]
+    )
 
 
 @pytest.mark.parametrize("name", [n for n in LOGS if n not in WRONG and "copies" not in LOGS[n]])
@@ -41,10 +44,12 @@ def test_what_is_wrong_in_catlass_is_found(name):
 
 
 @pytest.mark.parametrize(
-    ("step", "wrong"), [(1000, None), (70000, "value: tile[1, 0] is Q[5, 0], not Q[1, 0], and 1535 more elements are wrong")]
+    ("step", "wrong"),
+    [(1000, None), (70000, "value: tile[1, 0] is Q[5, 0], not Q[1, 0], and 1535 more elements are wrong")],
 )
 def test_queries_of_attention_are_found_not_to_be_read(step, wrong):
-    """TileCopyFAQTla with Q (5,4,96):(70000,96,1) repeats nValue where ndNum is meant: it never comes to the second position's heads."""
+    """TileCopyFAQTla with Q (5,4,96):(70000,96,1) repeats nValue where ndNum is meant: it never comes to the second
+    position's heads."""
     log = LOGS[f"TileCopyFAQTla {step}"]
     q = Layout(((5, 4), 96), ((step, 96), 1), (20, 96))  # a row of the tile for each position, heads one behind another
     tile = Buffer("tile", "L1", half, MakeLayout[half, zN](20, 96))
@@ -82,7 +87,11 @@ def field(name, by):
 
         s = body[i]
         p = s.instruction.parameters
-        return [*body[:i], s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by})), *body[i + 1 :]]
+        return [
+            *body[:i],
+            s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by})),
+            *body[i + 1 :],
+        ]
 
     return made
 
@@ -94,7 +103,11 @@ def moved(side, by):
         from dataclasses import replace
 
         s = body[i]
-        return [*body[:i], s._replace(instruction=replace(s.instruction, **{side: getattr(s.instruction, side) + by})), *body[i + 1 :]]
+        return [
+            *body[:i],
+            s._replace(instruction=replace(s.instruction, **{side: getattr(s.instruction, side) + by})),
+            *body[i + 1 :],
+        ]
 
     return made
 
@@ -180,7 +193,13 @@ def in_call(name, number, field, by):
     def made(lines):
         at = [i for i, line in enumerate(lines) if json.loads(line)["call"] == name][number]
         record = json.loads(lines[at])
-        target = record if field in record else record["args"][-1] if field in record["args"][-1] else record["args"][field[1]]
+        target = (
+            record
+            if field in record
+            else record["args"][-1]
+            if field in record["args"][-1]
+            else record["args"][field[1]]
+        )
         key = field[0] if isinstance(field, tuple) else field
         target[key] += by
         return [*lines[:at], json.dumps(record), *lines[at + 1 :]]
@@ -219,7 +238,7 @@ def test_a_fault_in_a_log_is_found(fault):
     assert not checked(name, LOG_FAULTS[fault](LOGS[name]["lines"])).holds
 
 
-# ------------------------------------------------------------------------------------------------------------- text from outside
+# ---------------------------------------------------------------------------------------------------- text from outside
 
 
 @pytest.mark.parametrize(
@@ -249,9 +268,7 @@ def test_tensors_and_results_that_are_none_are_refused():
         check([], {"L1": (0, half, layout)}, [])
     with pytest.raises(LeafTypeError, match="one of"):
         check([], {"A": (0, half, layout)}, [Copied("B", "A")])
-    line = (
-        '{"call": "DataCopy", "args": [{"type": "half", "position": 1, "address": 0}, {"type": "half", "position": -1, "address": 5}, 16]}'
-    )
+    line = '{"call": "DataCopy", "args": [{"type": "half", "position": 1, "address": 0}, {"type": "half", "position": -1, "address": 5}, 16]}'
     with pytest.raises(RangeError, match="the address 0x5 in global memory"):
         check([line], {"A": (4096, half, layout)}, [])
 

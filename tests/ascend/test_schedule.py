@@ -1,4 +1,5 @@
-"""Schedules of Ascend against CATLASS's own block swizzles, compiled; against the definition; traffic against sets of what a wave reads."""
+"""Schedules of Ascend against CATLASS's own block swizzles, compiled; against the definition; traffic against sets of
+what a wave reads."""
 
 import itertools
 import math
@@ -33,7 +34,11 @@ PRODUCTS = [x for x in KINDS if x not in EPILOGUES]
 
 
 def with_arguments(kind, *arguments):
-    return kind if kind in (ColumnBlockSwizzle, BlockSchedulerAswt, BlockSchedulerIterateK, *EPILOGUES) else kind[arguments]
+    return (
+        kind
+        if kind in (ColumnBlockSwizzle, BlockSchedulerAswt, BlockSchedulerIterateK, *EPILOGUES)
+        else kind[arguments]
+    )
 
 
 def schedule_of(case):
@@ -66,7 +71,11 @@ def test_every_element_is_multiplied_once(kind):
         swizzle = with_arguments(kind, *arguments)
         more = {"splitkFactor": 2} if kind.splits else {}
         s = swizzle(problem, (8, 8, 4), cores=cores, **more)
-        seen = [point for b in s.order() for point in itertools.product(*(range(first, first + n) for first, n in zip(b.start, b.extents)))]
+        seen = [
+            point
+            for b in s.order()
+            for point in itertools.product(*(range(first, first + n) for first, n in zip(b.start, b.extents)))
+        ]
         assert sorted(seen) == [*itertools.product(*map(range, problem))]
         if kind is not BlockSchedulerAswt:  # its last blocks are cut along m
             assert [b.start[i] for b in s.order() for i in (0, 2)] == [x for b in s.order() for x in (b.m * 8, b.k * 4)]
@@ -74,14 +83,18 @@ def test_every_element_is_multiplied_once(kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_strips_are_the_order_as_layouts(kind):
-    for problem, (offset, direction) in itertools.product(((70, 50, 8), (8, 90, 8), (33, 9, 8)), ((1, 0), (2, 0), (4, 1), (5, 0), (5, 1))):
+    for problem, (offset, direction) in itertools.product(
+        ((70, 50, 8), (8, 90, 8), (33, 9, 8)), ((1, 0), (2, 0), (4, 1), (5, 0), (5, 1))
+    ):
         swizzle = with_arguments(kind, offset, direction)
         s = swizzle(problem[: kind.rank], (8, 8, 8)[: kind.rank])
         coords = []
         for strip in s.strips:
             assert strip.first == len(coords)
             count = [*strip.coords()]
-            assert count == [tuple(map(int, ArithmeticTuple(*strip.start) + strip.layout(i))) for i in range(len(count))]
+            assert count == [
+                tuple(map(int, ArithmeticTuple(*strip.start) + strip.layout(i))) for i in range(len(count))
+            ]
             coords += count
         assert coords == [(b.m, b.n) for b in s.order()]
         if swizzle.order_of is GemmIdentityBlockSwizzle.order_of:
@@ -95,15 +108,20 @@ def test_the_next_block_of_a_snake_shares_a_panel():
 
 
 @pytest.mark.parametrize(
-    ("direction", "widths"), [(0, {4: [4], 5: [5], 6: [6], 7: [4, 3], 9: [4, 5]}), (1, {5: [5], 6: [4, 2], 7: [4, 3], 9: [4, 5]})]
+    ("direction", "widths"),
+    [(0, {4: [4], 5: [5], 6: [6], 7: [4, 3], 9: [4, 5]}), (1, {5: [5], 6: [4, 2], 7: [4, 3], 9: [4, 5]})],
 )
 def test_a_short_last_strip_of_a_snake_is_part_of_the_one_before_it(direction, widths):
     for along, expected in widths.items():
-        strips = SingleCoreSplitkGemmIdentityBlockSwizzle[4, direction](((8 * along, 8, 16), (8, 8 * along, 16))[direction], (8, 8, 16))
+        strips = SingleCoreSplitkGemmIdentityBlockSwizzle[4, direction](
+            ((8 * along, 8, 16), (8, 8 * along, 16))[direction], (8, 8, 16)
+        )
         assert [int(size(strip.layout)) for strip in strips.strips] == expected
 
 
-@pytest.mark.parametrize("kind", [GemmIdentityBlockSwizzle[2, 0], StreamkGemmIdentityBlockSwizzle[1, 0], ColumnBlockSwizzle], ids=str)
+@pytest.mark.parametrize(
+    "kind", [GemmIdentityBlockSwizzle[2, 0], StreamkGemmIdentityBlockSwizzle[1, 0], ColumnBlockSwizzle], ids=str
+)
 def test_traffic_counts_what_a_wave_reads_once(kind):
     s = kind((200, 100, 40), (40, 40, 16), cores=6)
     once = total = 0
@@ -119,15 +137,24 @@ def test_traffic_counts_what_a_wave_reads_once(kind):
 
 
 def test_what_several_blocks_have_of_one_panel_is_read_once():
-    """Parts of k that overlap, touch, hold one another or lie apart, in rows and columns of several heights and widths."""
+    """Parts of k that overlap, touch, hold one another or lie apart, in rows and columns of several
+    heights and widths."""
     rng = random.Random(7)
     for _ in range(60):
         wave = []
         for _block in range(rng.randint(0, 6)):
             begin, depth = rng.randint(0, 8), rng.randint(0, 6)
-            start, extents = (4 * rng.randint(0, 1), 4 * rng.randint(0, 1), begin), (rng.randint(2, 3), rng.randint(2, 3), depth)
+            start, extents = (
+                (4 * rng.randint(0, 1), 4 * rng.randint(0, 1), begin),
+                (rng.randint(2, 3), rng.randint(2, 3), depth),
+            )
             wave.append(Block(0, 0, 0, start, extents))
-        panels = {(side, b.start[side], b.extents[side], b.start[2] + k) for b in wave for side in (0, 1) for k in range(b.extents[2])}
+        panels = {
+            (side, b.start[side], b.extents[side], b.start[2] + k)
+            for b in wave
+            for side in (0, 1)
+            for k in range(b.extents[2])
+        }
         total = sum((b.extents[0] + b.extents[1]) * b.extents[2] for b in wave)
         assert elements_read(wave) == (sum(size for _side, _start, size, _k in panels), total)
 
@@ -141,11 +168,16 @@ def test_traffic_of_a_large_product():
 def test_groups_and_batches_roll_over_the_cores():
     blocks = grouped([(300, 64, 8), (0, 64, 8), (64, 64, 8)], (64, 64, 8), cores=4)
     assert [len(t) for t in blocks] == [2, 2, 1, 1]
-    assert [g for g, _ in blocks[1]] == [0, 2]  # the first five go to cores 0 to 3 and 0, and the sixth, of the third problem, to core 1
+    assert [g for g, _ in blocks[1]] == [
+        0,
+        2,
+    ]  # the first five go to cores 0 to 3 and 0, and the sixth, of the third problem, to core 1
     problem, tile, swizzle = (70, 50, 8), (32, 32, 8), GemmIdentityBlockSwizzle[2, 1]
     batched, one = grouped([problem] * 3, tile, cores=4, swizzle=swizzle), swizzle(problem, tile)
     for core, blocks_ in enumerate(batched):  # GetBatchIdx and GetBlockCoord of the tasks of a core
-        assert [*blocks_] == [(task // one.tasks, one.core(0)[task % one.tasks]) for task in range(core, 3 * one.tasks, 4)]
+        assert [*blocks_] == [
+            (task // one.tasks, one.core(0)[task % one.tasks]) for task in range(core, 3 * one.tasks, 4)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +232,9 @@ def test_the_blocks_of_a_convolution_in_three_dimensions():
         _, deep, channels, places = case["loops"]
         across = case["loops"][0] * deep * channels
         (blocks,) = GemmIdentityBlockSwizzle[case["offset"], case["direction"]]((places, across, 1), (1, 1, 1)).table
-        assert [[b.n // channels // deep, b.n // channels % deep, b.n % channels, b.m] for b in blocks] == case["blocks"]
+        assert [[b.n // channels // deep, b.n // channels % deep, b.n % channels, b.m] for b in blocks] == case[
+            "blocks"
+        ]
 
 
 def place_by_headers(number, down, across, offset, direction):
@@ -217,7 +251,9 @@ def place_by_headers(number, down, across, offset, direction):
 def test_convolutions_by_name_exhaustively():
     """Every block of small convolutions of two and three dimensions, by the formulas of the headers."""
     for (offset, direction), cores in itertools.product(itertools.product((1, 2, 3), (0, 1)), (1, 4)):
-        two, three = (x[offset, direction] for x in (ascend.Conv2dIdentityBlockSwizzle, ascend.Conv3dIdentityBlockSwizzle))
+        two, three = (
+            x[offset, direction] for x in (ascend.Conv2dIdentityBlockSwizzle, ascend.Conv3dIdentityBlockSwizzle)
+        )
         for loops in itertools.product((1, 2), (1, 3), (1, 2), (1, 2, 4)):
             batches, high, wide, channels = loops
             whole = (batches, 4 * high - 1, 3 * wide - 2, 16 * channels - 5)
@@ -229,7 +265,9 @@ def test_convolutions_by_name_exhaustively():
                 block = found[task % cores][task // cores]
                 assert block.coord == (batch, ho, wo, channel)
                 last = [ho == high - 1, wo == wide - 1, channel == channels - 1]
-                tails = [n - i * t if end else t for n, i, t, end in zip(whole[1:], (ho, wo, channel), (4, 3, 16), last)]
+                tails = [
+                    n - i * t if end else t for n, i, t, end in zip(whole[1:], (ho, wo, channel), (4, 3, 16), last)
+                ]
                 assert block.extents == (1, *tails)
             assert sum(map(len, found)) == batches * high * wide * channels
             n, d, c1, hw = loops
@@ -244,7 +282,8 @@ def test_convolutions_by_name_exhaustively():
 
 
 def test_parts_of_three_dimensions_that_do_not_divide_stay_inside():
-    """Five places in four parts are tiles of 2: the third has one, the fourth none; CATLASS's header has 2 and 5 - 6."""
+    """Five places in four parts are tiles of 2: the third has one, the fourth none; CATLASS's header has 2 and
+    5 - 6."""
     (blocks,) = ascend.Conv3dIdentityBlockSwizzle((1, 1, 1, 5), (1, 1, 1, 4))
     assert [(b.start[3], b.extents[3]) for b in blocks] == [(0, 2), (2, 2), (4, 1), (6, 0)]
 
@@ -276,7 +315,8 @@ def test_a_repr_has_the_split_of_k_where_there_is_one():
 
 
 def test_windows_of_groups_and_the_pieces_of_their_tail():
-    """GemmGroupedAswtTailSplitSwizzle of the headers: `GetTileIdx` and `GetBlockShape` of each core, problem after problem."""
+    """GemmGroupedAswtTailSplitSwizzle of the headers: `GetTileIdx` and `GetBlockShape` of each core,
+    problem after problem."""
     cut = 0
     for case in rows("tla/swizzles.json", "aswt"):
         tile, swizzle = (*case["tile"], 16), GemmGroupedAswtTailSplitSwizzle[tuple(case["arguments"])]
@@ -297,10 +337,13 @@ def covers_once(case):
 
 
 def test_schedulers_are_those_of_the_headers():
-    """BlockSchedulerAswt and BlockSchedulerIterateK, whose batches are a group; groups that CATLASS computes twice are differences."""
+    """BlockSchedulerAswt and BlockSchedulerIterateK, whose batches are a group; groups that CATLASS computes twice are
+    differences."""
     differ = 0
     for case in rows("tla/schedulers.json", "aswt"):
-        made = grouped([*map(tuple, case["problems"])], (*case["tile"], 64), cores=case["cores"], swizzle=BlockSchedulerAswt)
+        made = grouped(
+            [*map(tuple, case["problems"])], (*case["tile"], 64), cores=case["cores"], swizzle=BlockSchedulerAswt
+        )
         blocks = [[[g, b.m, b.n, *b.start[:2], *b.extents[:2]] for g, b in core] for core in made]
         assert covers_once(case | {"blocks": blocks})
         assert (blocks == case["blocks"]) == covers_once(case), case
@@ -312,14 +355,20 @@ def test_schedulers_are_those_of_the_headers():
     assert differ == 11
     for case in rows("tla/schedulers.json", "iterateK"):
         *problem, batches = case["problem"]
-        made = grouped([tuple(problem)] * batches, (*case["tile"], 64), cores=case["cores"], swizzle=BlockSchedulerIterateK)
+        made = grouped(
+            [tuple(problem)] * batches, (*case["tile"], 64), cores=case["cores"], swizzle=BlockSchedulerIterateK
+        )
         assert [[[g, *b.start[:2], *b.extents[:2]] for g, b in core] for core in made] == case["blocks"], case
     assert (repr(BlockSchedulerAswt), repr(BlockSchedulerIterateK)) == ("BlockSchedulerAswt", "BlockSchedulerIterateK")
 
 
 @pytest.mark.parametrize("turned", list(itertools.product((False, True), repeat=2)))
 def test_pieces_cover_each_element_once(turned):
-    for problems, cores in (([(200, 300, 9)], 24), ([(64, 300, 9), (130, 129, 9), (0, 4, 4)], 20), ([(500, 40, 9), (1, 300, 9)], 7)):
+    for problems, cores in (
+        ([(200, 300, 9)], 24),
+        ([(64, 300, 9), (130, 129, 9), (0, 4, 4)], 20),
+        ([(500, 40, 9), (1, 300, 9)], 7),
+    ):
         seen = [np.zeros(problem[:2], int) for problem in problems]
         for core in grouped(problems, (64, 128, 4), cores=cores, swizzle=GemmGroupedAswtTailSplitSwizzle[(3, *turned)]):
             for g, b in core:
@@ -335,11 +384,14 @@ def test_pieces_cover_each_element_once(turned):
 def pieces_of(problems, tile, cores, arguments):
     """Of the last problem, for each core: where its pieces begin, and how large they are."""
     made = grouped(problems, tile, cores=cores, swizzle=GemmGroupedAswtTailSplitSwizzle[arguments])
-    return {core: [(b.start[:2], b.extents[:2]) for g, b in own if g == len(problems) - 1] for core, own in enumerate(made)}
+    return {
+        core: [(b.start[:2], b.extents[:2]) for g, b in own if g == len(problems) - 1] for core, own in enumerate(made)
+    }
 
 
 def test_a_tail_is_cut_where_half_of_the_cores_have_nothing_to_do():
-    """NeedTailSplit of the headers counts the cores up to the last one that has a block, also those that had the problem before."""
+    """NeedTailSplit of the headers counts the cores up to the last one that has a block, also those that had the
+    problem before."""
     for before, cut in ((10, True), (11, False), (12, False)):
         found = pieces_of([(64 * before, 128, 4), (64, 256, 4)], (64, 128, 4), 24, (3, False, False))
         whole = {before: [((0, 0), (64, 128))], before + 1: [((0, 128), (64, 128))]}
@@ -381,15 +433,27 @@ def test_a_piece_that_would_be_empty_is_none():
         (lambda: GemmIdentityBlockSwizzle[()], LeafTypeError, "an offset, and a direction"),
         (lambda: GemmGroupedAswtTailSplitSwizzle[()], LeafTypeError, "TransA and TransB"),
         (lambda: ColumnBlockSwizzle[1], LeafTypeError, "it has one order"),
-        (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=2), LeafTypeError, "write SplitkGemmIdentityBlockSwizzle"),
+        (
+            lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=2),
+            LeafTypeError,
+            "write SplitkGemmIdentityBlockSwizzle",
+        ),
         (lambda: SplitkGemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), splitkFactor=0), RangeError, "1 or more"),
         (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), cores=2).core(2), RangeError, "0 to 1"),
         (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2)).traffic(16, 4), RangeError, "0 to 3"),
         (lambda: GemmIdentityBlockSwizzle((4, 4, 4), (2, 2, 2), cores=0), RangeError, "1 or more"),
         (lambda: grouped([], (1, 1, 1), cores=0), RangeError, "1 or more"),
         (lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle=ColumnBlockSwizzle), LeafTypeError, "from core to core"),
-        (lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle="GemmIdentityBlockSwizzle"), LeafTypeError, "from core to core"),
-        (lambda: EpilogueHorizontalTileSwizzle((4, 4, 4), (2, 2)), LeafTypeError, r"expected +\(m, n\)\n +fix +write \(128, 256\)"),
+        (
+            lambda: grouped([(1, 1, 1)], (1, 1, 1), swizzle="GemmIdentityBlockSwizzle"),
+            LeafTypeError,
+            "from core to core",
+        ),
+        (
+            lambda: EpilogueHorizontalTileSwizzle((4, 4, 4), (2, 2)),
+            LeafTypeError,
+            r"expected +\(m, n\)\n +fix +write \(128, 256\)",
+        ),
         (lambda: EpilogueIdentityTileSwizzle[1], LeafTypeError, "it has one order"),
         (lambda: GemmGroupedAswtTailSplitSwizzle[0], RangeError, "a window of 1 or more"),
         (lambda: GemmGroupedAswtTailSplitSwizzle[4, 2], RangeError, "False or True"),

@@ -1,4 +1,5 @@
-"""Accumulators to the unified buffers of two vector cores: what Fixpipe does by its manual, row by row, against the tiles."""
+"""Accumulators to the unified buffers of two vector cores: what Fixpipe does by its manual, row by row,
+against the tiles."""
 
 import itertools
 import random
@@ -13,7 +14,8 @@ from night import amount
 
 
 def by_manual(p, element_bytes, dst, src):
-    """Pairs (core, offset in UB, offset in L0C) of a Fixpipe to rows with dualDstCtl: loops over rows and columns, as AscendC has them."""
+    """Pairs (core, offset in UB, offset in L0C) of a Fixpipe to rows with dualDstCtl: loops over rows and columns, as
+    AscendC has them."""
     m, n, split = p["mSize"], p["nSize"], p["dualDstCtl"]
     assert (n * element_bytes) % 32 == 0
     assert (p["dstStride"] * element_bytes) % 32 == 0
@@ -48,7 +50,11 @@ def test_each_core_has_its_half_and_no_other_element():
             written[core, to] = begin
         first = (whole[0] // 2, n) if split == "SPLIT_M" else (m, whole[1] // 2)
         for row, column in itertools.product(range(m), range(n)):
-            core, at = (row // first[0], (row % first[0], column)) if split == "SPLIT_M" else (column // first[1], (row, column % first[1]))
+            core, at = (
+                (row // first[0], (row % first[0], column))
+                if split == "SPLIT_M"
+                else (column // first[1], (row, column % first[1]))
+            )
             high = -(-(start[0] + m) // 16)
             wanted = (start[1] + column) // 16 * high * 256 + (start[0] + row) * 16 + (start[1] + column) % 16
             assert written.pop((core, at[0] * ld + at[1])) == wanted
@@ -63,21 +69,49 @@ def test_the_text_names_the_split():
     (i,) = transfer(acc, ub, Ascend950, element=float32, split="SPLIT_M")
     assert "p.dualDstCtl = 1;" in i.text
     assert "CFG_ROW_MAJOR_UB" in i.text
-    assert {name: i.parameters[name] for name in ("mSize", "nSize", "dstStride")} == {"mSize": 64, "nSize": 64, "dstStride": 64}
+    assert {name: i.parameters[name] for name in ("mSize", "nSize", "dstStride")} == {
+        "mSize": 64,
+        "nSize": 64,
+        "dstStride": 64,
+    }
     acc, ub = tensors(64, 40, (64, 32), 32, float32)
     (i,) = transfer(acc, ub, Ascend950, element=float32, split="SPLIT_N")
-    assert {name: i.parameters[name] for name in ("mSize", "nSize", "dualDstCtl")} == {"mSize": 64, "nSize": 64, "dualDstCtl": 2}
+    assert {name: i.parameters[name] for name in ("mSize", "nSize", "dualDstCtl")} == {
+        "mSize": 64,
+        "nSize": 64,
+        "dualDstCtl": 2,
+    }
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: transfer(*tensors(64, 64, (64, 64), 64, float32), Ascend950, element=float32, split="SPLIT_M"), r"\(32,64\), for each"),
-        (lambda: transfer(*tensors(64, 64, (32, 64), 64, float32), Ascend950, element=float32, split="M"), "one of SPLIT_M, SPLIT_N"),
-        (lambda: transfer(*tensors(64, 63, (32, 63), 63, float32), Ascend950, element=float32, split="SPLIT_M"), "ld=64"),
-        (lambda: transfer(*tensors(64, 20, (64, 16), 8, float32), Ascend950, element=float32, split="SPLIT_N"), "ld=|leading|below"),
-        (lambda: transfer(*tensors(64, 64, (32, 64), 64, float32), AtlasA2, element=float32, split="SPLIT_M"), "on AtlasA2"),
-        (lambda: transfer(*tensors(dim("M"), 64, (32, 64), 64, float32), Ascend950, element=float32, split="SPLIT_M"), "not known"),
+        (
+            lambda: transfer(*tensors(64, 64, (64, 64), 64, float32), Ascend950, element=float32, split="SPLIT_M"),
+            r"\(32,64\), for each",
+        ),
+        (
+            lambda: transfer(*tensors(64, 64, (32, 64), 64, float32), Ascend950, element=float32, split="M"),
+            "one of SPLIT_M, SPLIT_N",
+        ),
+        (
+            lambda: transfer(*tensors(64, 63, (32, 63), 63, float32), Ascend950, element=float32, split="SPLIT_M"),
+            "ld=64",
+        ),
+        (
+            lambda: transfer(*tensors(64, 20, (64, 16), 8, float32), Ascend950, element=float32, split="SPLIT_N"),
+            "ld=|leading|below",
+        ),
+        (
+            lambda: transfer(*tensors(64, 64, (32, 64), 64, float32), AtlasA2, element=float32, split="SPLIT_M"),
+            "on AtlasA2",
+        ),
+        (
+            lambda: transfer(
+                *tensors(dim("M"), 64, (32, 64), 64, float32), Ascend950, element=float32, split="SPLIT_M"
+            ),
+            "not known",
+        ),
         (
             lambda: transfer(
                 tensors(64, 64, (32, 64), 64, float32)[0],

@@ -1,10 +1,25 @@
-"""Transfers of sizes that are not known: proved for all of them, and here at some of them compared with AscendC's manual, element by element."""
+"""Transfers of sizes that are not known: proved for all of them, and here at some of them compared with AscendC's
+manual, element by element."""
 
 import dataclasses
 import itertools
 import random
 
-from tla import GetTile, InjectivityError, Int, MakeLayout, MakeTensor, RangeError, Unproven, ascend, assuming, at, dim, index, round_up
+from tla import (
+    GetTile,
+    InjectivityError,
+    Int,
+    MakeLayout,
+    MakeTensor,
+    RangeError,
+    Unproven,
+    ascend,
+    assuming,
+    at,
+    dim,
+    index,
+    round_up,
+)
 from tla.ascend import L0C, RowMajor, float as f32, half, int8, transfer, zN
 from tla.ascend.architecture import ARCHITECTURES
 from tla.ascend.transfers import open_proof
@@ -23,7 +38,8 @@ def empty(layout, position):
 
 
 def require_copied(src, dst, made):
-    """Every valid element is in its place; nothing is written or read behind the tile and the tensor but what is said."""
+    """Every valid element is in its place; nothing is written or read behind the tile and the tensor but
+    what is said."""
     moved = executed(made)
     ends = src.position, dst.position
     for coord in itertools.product(*map(range, map(int, (src if ends in BY_SOURCE else dst).origin_shape))):
@@ -32,7 +48,8 @@ def require_copied(src, dst, made):
         assert not moved
 
 
-#: Ways with their tags: (from, to, tag there, tag here, architecture). The second is a tile of its own, the first one of a larger tensor.
+#: Ways with their tags: (from, to, tag there, tag here, architecture). The second is a tile of its own, the first one
+#: of a larger tensor.
 WAYS = [
     ("GM", "L1", "RowMajor", "zN", "AtlasA2"),
     ("GM", "L1", "ColumnMajor", "nZ", "AtlasA2"),
@@ -130,9 +147,13 @@ def tensors(way, element, sizes):
             ld = sizes.room("ld", n if a == "RowMajor" else m, 30)
             src = empty(MakeLayout[element, getattr(ascend, a)](m, n, ld=ld), begin)
         big = Int[64](), Int[64]()
-        return src, empty(MakeLayout[element, getattr(ascend, b)](*big) if end == "L1" else MakeLayout[element, RowMajor](*big), end)
+        return src, empty(
+            MakeLayout[element, getattr(ascend, b)](*big) if end == "L1" else MakeLayout[element, RowMajor](*big), end
+        )
     if begin == "UB":
-        return empty(MakeLayout[element, RowMajor](m, n, ld=64), begin), empty(MakeLayout[element, zN](Int[64](), Int[64]()), end)
+        return empty(MakeLayout[element, RowMajor](m, n, ld=64), begin), empty(
+            MakeLayout[element, zN](Int[64](), Int[64]()), end
+        )
     block = 32 if element is int8 else 16
     start = tuple(sizes.start(name, block) for name in "st")
     src = GetTile(empty(MakeLayout[element, getattr(ascend, a)](Int[192](), Int[192]()), begin), start, (m, n))
@@ -204,7 +225,8 @@ FLAGS = {"ifTranspose", "enTranspose", "fMatrixCtrl", "channelSplit", "nz2ndEn"}
 
 
 def test_a_wrong_field_is_not_proved():
-    """One field of one instruction is changed: the proof refuses it, or the elements are where they were at every size that is tried."""
+    """One field of one instruction is changed: the proof refuses it, or the elements are where they were at every size
+    that is tried."""
     rng, refused, accepted = random.Random(7), 0, 0
     while refused + accepted < amount(120, 1500):
         way, seed = rng.choice(WAYS), rng.random()
@@ -232,7 +254,8 @@ def test_a_wrong_field_is_not_proved():
 
 
 def test_what_is_given_proves_no_more_than_it_says():
-    """M < N, of sizes of 1 to 9: whatever is said to be proved holds for all of them, and what the condition says is proved."""
+    """M < N, of sizes of 1 to 9: whatever is said to be proved holds for all of them, and what the condition
+    says is proved."""
     m, n = dim("M"), dim("N")
     given, every = Given([m < n]), [{"M": i, "N": j} for i in range(1, 10) for j in range(i + 1, 10)]
     assert [given.at_most(a, n) for a in (m, m + 1)] == [True, True]
@@ -245,6 +268,11 @@ def test_what_is_given_proves_no_more_than_it_says():
 def test_an_axis_that_ends_before_its_last_digit_begins():
     """Digits of 4 and 3 places: of 12 and of 8 all blocks are whole, of 3 the first has 3, of 6 a part stays."""
     digits = Digit(4, 1, 1), Digit(3, 16, 4)
-    for limit, whole, parts in ((12, [(4, 1, 1), (3, 16, 4)], 0), (8, [(4, 1, 1), (2, 16, 4)], 0), (3, [(3, 1, 1)], 0), (6, [], 1)):
+    for limit, whole, parts in (
+        (12, [(4, 1, 1), (3, 16, 4)], 0),
+        (8, [(4, 1, 1), (2, 16, 4)], 0),
+        (3, [(3, 1, 1)], 0),
+        (6, [], 1),
+    ):
         found, left = merged([Axis(digits, limit)], Given())
         assert ([tuple(d) for d in found], len(left)) == (whole, parts)

@@ -1,4 +1,5 @@
-"""Transfers beyond those of AtlasA2's TileCopyTla: real instructions of more paths and of Ascend950, and all paths executed."""
+"""Transfers beyond those of AtlasA2's TileCopyTla: real instructions of more paths and of Ascend950, and
+all paths executed."""
 
 import dataclasses
 import itertools
@@ -51,7 +52,11 @@ def ends(path, v):
     if words[0] == "Mx":
         side = words[2] == "B"
         small = MakeMxScaleLayout[fp8_e8m0, ascend.nN if side else ascend.zZ, side](*v[7:9])
-        return tiled(MakeMxScaleLayout[fp8_e8m0, getattr(ascend, words[1]), side](*v[:2]), v), gm(small, "L1"), {"element": fp8_e8m0}
+        return (
+            tiled(MakeMxScaleLayout[fp8_e8m0, getattr(ascend, words[1]), side](*v[:2]), v),
+            gm(small, "L1"),
+            {"element": fp8_e8m0},
+        )
     if words[0] in CONVOLUTION:
         return CONVOLUTION[words[0]](v)
     begin, end, *rest = words[0], words[2], *words[3:]
@@ -63,10 +68,21 @@ def ends(path, v):
         src = gm(L0C(*v[7:9]).layout, "L0C")
         if rest[-1] == "PER_TENSOR":
             more |= {"quant": rest[-1], "accumulator": ascend.int32}
-        return src, (gm(tagged(element, "RowMajor", *v[:3]), "UB") if end == "UB" else tiled(tagged(element, rest[1], *v[:3]), v)), more
+        return (
+            src,
+            (
+                gm(tagged(element, "RowMajor", *v[:3]), "UB")
+                if end == "UB"
+                else tiled(tagged(element, rest[1], *v[:3]), v)
+            ),
+            more,
+        )
     if (begin, end) == ("UB", "L1"):
         return gm(tagged(element, "RowMajor", *v[:3]), "UB"), gm(tagged(element, "zN", *v[7:9]), "L1"), more
-    small, large = gm(tagged(element, rest[2], *v[7:]), "UB" if begin == "UB" else end), tagged(element, rest[1], *v[:3])
+    small, large = (
+        gm(tagged(element, rest[2], *v[7:]), "UB" if begin == "UB" else end),
+        tagged(element, rest[1], *v[:3]),
+    )
     return (small, tiled(large, v), more) if begin == "UB" else (tiled(large, v, begin), small, more)
 
 
@@ -85,7 +101,11 @@ def filters(v):
 def window(v, tag="zZ"):
     c1, h, w, kh, kw, sh, sw, dh, dw, *pads, m, k = v
     conv = Conv2d((kh, kw), (sh, sw), (dh, dw), tuple(pads))
-    return gm(MakeLayoutFmap[half](1, c1, h, w), "L1"), gm(tagged(half, tag, m, k), "L0A"), {"element": half, "conv": conv}
+    return (
+        gm(MakeLayoutFmap[half](1, c1, h, w), "L1"),
+        gm(tagged(half, tag, m, k), "L0A"),
+        {"element": half, "conv": conv},
+    )
 
 
 def weights(v):
@@ -116,13 +136,17 @@ def reads_elsewhere(path, v):
     return path == "L1 to L0A float nZ zZ" and -(-v[8] // 8) % 2 and v[5] > 16
 
 
-@pytest.mark.parametrize("path", sorted({(c["arch"], c["path"]) for c in rows("tla/transfers_more.json")}), ids=" ".join)
+@pytest.mark.parametrize(
+    "path", sorted({(c["arch"], c["path"]) for c in rows("tla/transfers_more.json")}), ids=" ".join
+)
 def test_the_instructions_of_real_copies(path):
     for case in rows("tla/transfers_more.json"):
         if (case["arch"], case["path"]) != path:
             continue
         v = case["sizes"]
-        src, dst, more = window(v, "zN" if case["arch"] == "Ascend950" else "zZ") if path[1] == "window" else ends(path[1], v)
+        src, dst, more = (
+            window(v, "zN" if case["arch"] == "Ascend950" else "zZ") if path[1] == "window" else ends(path[1], v)
+        )
         if case["arch"] == "AtlasA2" and reads_elsewhere(path[1], v):
             with pytest.raises(Unproven, match="is not moved to its place"):
                 transfer(src, dst, case["arch"], **more)
@@ -130,10 +154,12 @@ def test_the_instructions_of_real_copies(path):
         made = [as_logged(i) for i in transfer(src, dst, case["arch"], **more)]
         assert len(made) == len(case["instructions"]), case
         for mine, real in zip(made, case["instructions"]):
-            assert {k: mine.get(k, 0) for k in real if k != "quantPre"} == {k: n for k, n in real.items() if k != "quantPre"}, case
+            assert {k: mine.get(k, 0) for k in real if k != "quantPre"} == {
+                k: n for k, n in real.items() if k != "quantPre"
+            }, case
 
 
-# ------------------------------------------------------------------------------------------------------- all paths, executed
+# -------------------------------------------------------------------------------------------------- all paths, executed
 
 
 def copied(src, dst, more, by_source):
@@ -195,23 +221,34 @@ def test_every_path_executed_moves_what_copy_moves(arch):
     assert len(seen) >= {"AtlasA2": 19, "Ascend950": 48}[arch]
 
 
-# ------------------------------------------------------------------------------------------------- what is said of a transfer
+# ------------------------------------------------------------------------------------------- what is said of a transfer
 
 
 def test_pairs_are_told_as_elements_twice_as_wide():
-    """The fields count pairs: of scales, which are bytes, halves; of fp4 bytes, on Ascend950. AscendC's ReinterpretCast says so."""
-    for element, tag, to, cast in ((fp8_e8m0, ascend.RowMajor, ascend.zZ, "half"), (ascend.fp4_e2m1, ascend.RowMajor, ascend.zN, "int8_t")):
+    """The fields count pairs: of scales, which are bytes, halves; of fp4 bytes, on Ascend950.
+    AscendC's ReinterpretCast says so."""
+    for element, tag, to, cast in (
+        (fp8_e8m0, ascend.RowMajor, ascend.zZ, "half"),
+        (ascend.fp4_e2m1, ascend.RowMajor, ascend.zN, "int8_t"),
+    ):
         make = MakeMxScaleLayout[element, tag, False] if element is fp8_e8m0 else MakeLayout[element, tag]
         small = MakeMxScaleLayout[element, to, False] if element is fp8_e8m0 else MakeLayout[element, to]
         (i,) = transfer(gm(make(64, 64)), gm(small(64, 64), "L1"), "Ascend950", element=element)
         assert i.text.count(f".template ReinterpretCast<{cast}>()") == 2
     for element in (ascend.int8, half, ascend.float):
-        made = transfer(gm(tagged(element, "RowMajor", 64, 64)), gm(tagged(element, "zN", 64, 64), "L1"), "Ascend950", element=element)
+        made = transfer(
+            gm(tagged(element, "RowMajor", 64, 64)),
+            gm(tagged(element, "zN", 64, 64), "L1"),
+            "Ascend950",
+            element=element,
+        )
         assert "ReinterpretCast" not in str(made)
 
 
 def test_a_row_shorter_than_a_block_has_no_gap():
-    (i,) = transfer(gm(tagged(half, "RowMajor", 1, 8), "UB"), gm(tagged(half, "zN", 1, 8), "L1"), "Ascend950", element=half)
+    (i,) = transfer(
+        gm(tagged(half, "RowMajor", 1, 8), "UB"), gm(tagged(half, "zN", 1, 8), "L1"), "Ascend950", element=half
+    )
     assert i.parameters == {"blockCount": 1, "blockLen": 1, "srcStride": 0, "dstStride": 0}
 
 
@@ -289,12 +326,15 @@ def test_what_is_padded_is_a_row():
 
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_of_several_matrices_go_to_l1_at_once(seed):
-    """Queries of attention, as (position, head) by depth: one Nd2Nz with ndNum above 1 where the fields hold it, else one for each matrix."""
+    """Queries of attention, as (position, head) by depth: one Nd2Nz with ndNum above 1 where the fields hold it, else
+    one for each matrix."""
     rng = random.Random(seed)
     (count, many), wide = (rng.randint(1, 9) for _ in range(2)), rng.randint(1, 70)
     element, arch = rng.choice((half, ascend.int8, ascend.float)), rng.choice(("AtlasA2", "Ascend950"))
     steps = rng.choice([(many * 128, 128), (128, count * 128), (70000, 128), (128, 70000), (1, 9)])
-    whole = gm(Layout(((count, many), wide), (steps if steps[0] > 1 else (wide, count * wide), 1), (count * many, wide)))
+    whole = gm(
+        Layout(((count, many), wide), (steps if steps[0] > 1 else (wide, count * wide), 1), (count * many, wide))
+    )
     first = rng.randrange(many)
     tile = GetTile(whole, (first * count, 0), (rng.randint(1, (many - first) * count), rng.randint(1, wide)))
     dst = gm(tagged(element, "zN", 96, 96), "L1")
@@ -318,7 +358,8 @@ def test_rows_of_several_matrices_are_those_of_one_where_they_begin_inside():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_accumulators_go_to_l1_in_whole_columns_of_blocks(seed):
-    """The manual asks for multiples of 16 columns: what is behind the valid ones is padding of the tile, and nothing else is written."""
+    """The manual asks for multiples of 16 columns: what is behind the valid ones is padding of the tile, and nothing
+    else is written."""
     rng = random.Random(seed)
     (m, n), element = (rng.randint(1, 120) for _ in range(2)), rng.choice((half, ascend.bf16, ascend.int8))
     quant = {"quant": "PER_TENSOR", "accumulator": ascend.int32} if element is ascend.int8 else {}
@@ -377,7 +418,10 @@ def test_padding_of_unknown_sizes_is_not_known():
 def test_rows_go_one_by_one_from_a_stride_of_65536_elements_on(tag):
     for ld, count in ((65535, 1), (65536, 3)):
         sizes = (3, 16) if tag == "RowMajor" else (16, 3)
-        src, dst = gm(tagged(half, tag, *sizes, ld)), gm(tagged(half, "zN" if tag == "RowMajor" else "nZ", *sizes), "L1")
+        src, dst = (
+            gm(tagged(half, tag, *sizes, ld)),
+            gm(tagged(half, "zN" if tag == "RowMajor" else "nZ", *sizes), "L1"),
+        )
         made = transfer(src, dst)
         assert [i.name for i in made] == ["Nd2Nz"] * count
         require_copied(src, dst, made, {})
@@ -392,7 +436,9 @@ def test_columns_of_blocks_go_one_by_one_past_a_stride_of_65536_blocks():
         require_copied(src, dst, made, {})
 
 
-@pytest.mark.parametrize(("field", "least", "most"), [("kernel", 1, 255), ("stride", 1, 63), ("dilation", 1, 255), ("padding", 0, 255)])
+@pytest.mark.parametrize(
+    ("field", "least", "most"), [("kernel", 1, 255), ("stride", 1, 63), ("dilation", 1, 255), ("padding", 0, 255)]
+)
 def test_a_window_holds_what_the_fields_of_load_data_hold(field, least, most):
     count = 4 if field == "padding" else 2
     for place, good in itertools.product(range(count), (least, most)):
@@ -407,7 +453,12 @@ def test_a_window_holds_what_the_fields_of_load_data_hold(field, least, most):
 
 
 def test_a_burst_is_aligned_to_the_largest_power_of_two_up_to_512_bytes():
-    fields = {"blockCount": 2, "blockLen": 16, "srcStride": 16, "dstStride": 0}  # bursts of 512 bytes, from 1024 to 1024 bytes
+    fields = {
+        "blockCount": 2,
+        "blockLen": 16,
+        "srcStride": 16,
+        "dstStride": 0,
+    }  # bursts of 512 bytes, from 1024 to 1024 bytes
     for begin, alignment in ((0, 512), (256, 512), (128, 256), (64, 128), (16, 32), (8, 16), (1, 2), (3, 2)):
         reading, writing = (TransferInstruction("DataCopy", *at, fields, half) for at in ((0, begin), (begin, 0)))
         assert reading.reads == (2, 512, alignment)
@@ -415,15 +466,23 @@ def test_a_burst_is_aligned_to_the_largest_power_of_two_up_to_512_bytes():
 
 
 def test_an_instruction_that_is_left_out_or_moved_is_seen():
-    """The proof of a transfer, given a plan that is wrong: each row by itself, without one of them, or with one from or to elsewhere."""
+    """The proof of a transfer, given a plan that is wrong: each row by itself, without one of them, or with one from or
+    to elsewhere."""
     src, dst = gm(tagged(half, "RowMajor", 3, 16, 65536)), gm(tagged(half, "zN", 3, 16), "L1")
     made = transfer(src, dst)
     a, b = side_of(src, half), side_of(dst, half)
     assert proof.require_lawful(made, ("GM", "L1"), a, b, ascend.AtlasA2) == (0, 0)
     for k, i in enumerate(made):
-        wrong = [dataclasses.replace(i, src=i.src + 1), dataclasses.replace(i, src=i.src - 1), dataclasses.replace(i, dst=i.dst + 16 * 16)]
+        wrong = [
+            dataclasses.replace(i, src=i.src + 1),
+            dataclasses.replace(i, src=i.src - 1),
+            dataclasses.replace(i, dst=i.dst + 16 * 16),
+        ]
         for bad in ([], *([x] for x in wrong)):
-            expected = rf"element \({k},0\) of the tile is not moved to its place\n +expected  src\[{65536 * k}\] in dst\[{16 * k}\]"
+            expected = (
+                rf"element \({k},0\) of the tile is not moved to its place\n +expected  src\[{65536 * k}\] in "
+                rf"dst\[{16 * k}\]"
+            )
             with pytest.raises(Unproven, match=expected):
                 proof.require_lawful([*made[:k], *bad, *made[k + 1 :]], ("GM", "L1"), a, b, ascend.AtlasA2)
     with pytest.raises(Unproven, match=r"it writes dst\[256\] too, which is no part of the tile"):
@@ -458,15 +517,25 @@ def test_a_zero_of_the_border_is_told_where_it_is_missing():
     assert proof.require_lawful([i], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted) == (0, 0)
     with pytest.raises(Unproven, match=r"element \(0,0\) .*\n +expected  a zero of the border in dst\[0\]"):
         proof.require_lawful(
-            [dataclasses.replace(i, parameters={**i.parameters, "padLeft": 0})], ("L1", "L0A"), a, b, ascend.AtlasA2, wanted
+            [dataclasses.replace(i, parameters={**i.parameters, "padLeft": 0})],
+            ("L1", "L0A"),
+            a,
+            b,
+            ascend.AtlasA2,
+            wanted,
         )
 
 
-@pytest.mark.parametrize(("tag", "ld", "step"), [("RowMajor", 40, 16), ("RowMajor", 48, 16), ("RowMajor", 41, 16), ("ColumnMajor", 24, 1)])
+@pytest.mark.parametrize(
+    ("tag", "ld", "step"), [("RowMajor", 40, 16), ("RowMajor", 48, 16), ("RowMajor", 41, 16), ("ColumnMajor", 24, 1)]
+)
 def test_the_starts_that_are_advised_are_in_the_tile_and_aligned(tag, ld, step):
-    """Of units of 32 bytes along a row, the one before and the one behind: those that lie in the tile, and at 32 bytes in memory."""
+    """Of units of 32 bytes along a row, the one before and the one behind: those that lie in the tile, and at
+    32 bytes in memory."""
     whole = gm(tagged(half, tag, 20, 40, ld), "UB")
-    for start, extents in itertools.product(itertools.product(range(0, 20, 3), (0, 5, 16, 24, 33, 39)), ((1, 4), (4, 20))):
+    for start, extents in itertools.product(
+        itertools.product(range(0, 20, 3), (0, 5, 16, 24, 33, 39)), ((1, 4), (4, 20))
+    ):
         side = side_of(GetTile(whole, start, extents), half)
         if offset_of(whole, start) % 16 == 0:
             proof.require_place("UB", side, ascend.AtlasA2)
@@ -495,7 +564,7 @@ def test_bursts_are_the_runs_of_the_offsets():
             assert all((i.src + at) * bits // 8 % i.reads.alignment == 0 for at in starts)
 
 
-# ---------------------------------------------------------------------------------------------- which widths a path takes
+# -------------------------------------------------------------------------------------------- which widths a path takes
 
 #: The widths [bits] that each path takes, with the instruction: of AtlasA2 and AtlasA3, and of Ascend950. Source: the
 #: specialisations of TileCopyTla in CATLASS gemm/tile, conv/tile and epilogue/tile; docs/transfers.md, "Paths".
@@ -547,7 +616,11 @@ def sized(place, tag, bits, small):
     if tag == "CI1KHKWCOCI0":
         return gm(MakeLayoutFilter[bits, place](1, 2, 2, 16), place)
     sizes = small or (
-        (256,) if tag == "VectorLayout" else (64, 128, 64, 128) if tag.startswith("Padding") else (32 if tag.startswith("Mx") else 64, 128)
+        (256,)
+        if tag == "VectorLayout"
+        else (64, 128, 64, 128)
+        if tag.startswith("Padding")
+        else (32 if tag.startswith("Mx") else 64, 128)
     )
     return gm(MakeLayout[8 if tag.startswith("Mx") else bits, getattr(ascend, tag)](*sizes), place)
 
@@ -557,8 +630,12 @@ def test_each_path_takes_its_widths_and_no_other(line):
     ends_, *taken = line.split("|")
     begin, end, a, b = ends_.split()
     for arch in ("AtlasA2", "AtlasA3", "Ascend950"):
-        wanted = {int(n): words.split()[-1] for words in taken[arch == "Ascend950"].split(",") for n in words.split()[:-1]}
-        every = (4, 8, 16, 32, 64) if arch != "AtlasA3" else (max(wanted, default=0), 64)  # AtlasA3 has the ways of AtlasA2
+        wanted = {
+            int(n): words.split()[-1] for words in taken[arch == "Ascend950"].split(",") for n in words.split()[:-1]
+        }
+        every = (
+            (4, 8, 16, 32, 64) if arch != "AtlasA3" else (max(wanted, default=0), 64)
+        )  # AtlasA3 has the ways of AtlasA2
         for bits in every if wanted else ():
             c0, image = 256 // bits, a == "NC1HWC0" and end == "L0A"
             small = (4 * c0, 16) if a == "CI1KHKWCOCI0" else (16, 2 * c0) if b == "NC1HWC0" or image else None
@@ -572,8 +649,8 @@ def test_each_path_takes_its_widths_and_no_other(line):
                     transfer(src, dst, arch, **more)
 
 
-#: Tiles with a start and tails of the paths for which there are no instructions of CATLASS at hand: positions, tags, bits, the sizes
-#: of the whole, start and extents; architectures. The last: how many instructions.
+#: Tiles with a start and tails of the paths for which there are no instructions of CATLASS at hand: positions, tags,
+#: bits, the sizes of the whole, start and extents; architectures. The last: how many instructions.
 TILES = """
 L1 L0AMx MxScalezZ MxScalezZ                 |  8 | 128 16 | 32 4 | 40 5 | Ascend950 | 1
 L1 L0AMx MxScalezZ MxScalezZ                 |  8 | 64 32  | 16 2 | 33 17 | Ascend950 | 1
@@ -623,9 +700,10 @@ def test_tiles_of_every_path_move_what_copy_moves(line):
         require_copied(src, dst, made, {})
 
 
-# ------------------------------------------------------------------------------------------------------ each instruction
+# ----------------------------------------------------------------------------------------------------- each instruction
 
-#: The largest value of each field, 65535 where none is written, by instruction and form: AscendC's reference of the structs.
+#: The largest value of each field, 65535 where none is written, by instruction and form: AscendC's reference
+#: of the structs.
 LARGEST = """
 Nd2Nz               | ndNum:4095 nValue:16384 dValue srcNdMatrixStride srcDValue dstNzC0Stride:16384 dstNzNStride:16384 dstNzMatrixStride
 Nd2Nz wide          | ndNum:4095 nValue:16384 dValue:2097151 srcDValue:1099511627775 dstNzC0Stride:16384 dstNzNStride:16384
@@ -663,15 +741,29 @@ def drawn(name, rng, bits):
         form = rng.choice(["", "wide", "pairs", "bytes of pairs"]) if name == "Nd2Nz" else "pairs"
         n, d = rng.randint(1, 5), rng.randint(1, 40)
         step = rng.randint(1, 3)
-        fields = {"nValue": n, "dValue": d, "srcDValue": 40 + low(), "dstNzNStride": step, "dstNzC0Stride": n * step + low()}
+        fields = {
+            "nValue": n,
+            "dValue": d,
+            "srcDValue": 40 + low(),
+            "dstNzNStride": step,
+            "dstNzC0Stride": n * step + low(),
+        }
         return fields, form
     if name == "DataCopy":
-        fields = {"blockCount": rng.randint(1, 4), "blockLen": rng.randint(1, 3), "srcStride": low(), "dstStride": low()}
+        fields = {
+            "blockCount": rng.randint(1, 4),
+            "blockLen": rng.randint(1, 3),
+            "srcStride": low(),
+            "dstStride": low(),
+        }
         return fields, rng.choice(["", "64", "128"])
     if name == "DataCopyPad":
         size, form = max(1, bits // 8), rng.choice(["to UB", "to GM"])
         high, length = rng.randint(1, 4), rng.randint(1, 40)
-        gaps = {"srcStride": low() * (size if form == "to UB" else 1), "dstStride": low() * (1 if form == "to UB" else size)}
+        gaps = {
+            "srcStride": low() * (size if form == "to UB" else 1),
+            "dstStride": low() * (1 if form == "to UB" else size),
+        }
         more = {"rightPadding": -length % c0} if form == "to UB" and rng.random() < 0.5 else {}
         return {"blockCount": high, "blockLen": length * size, **gaps, **more}, form
     if name == "LoadData2D":
@@ -688,13 +780,28 @@ def drawn(name, rng, bits):
         return {**fields, "dstStride": room + low(), "ifTranspose": turned}, ""
     if name == "LoadData2DMx":
         x, y = rng.randint(1, 3), rng.randint(1, 3)
-        return {"xStartPosition": low(), "yStartPosition": low(), "xStep": x, "yStep": y, "srcStride": low(), "dstStride": y + low()}, ""
+        return {
+            "xStartPosition": low(),
+            "yStartPosition": low(),
+            "xStep": x,
+            "yStep": y,
+            "srcStride": low(),
+            "dstStride": y + low(),
+        }, ""
     if name in ("LoadData3D", "LoadData3DWithStride"):
         return drawn_window(name, rng, c0), ""
-    form = {"Fixpipe": ["CFG_ROW_MAJOR", "CFG_NZ"], "FixpipeC310": ["CFG_ROW_MAJOR_UB", "CFG_NZ_WIDE"], "DataCopyCO12Dst": [""]}[name]
+    form = {
+        "Fixpipe": ["CFG_ROW_MAJOR", "CFG_NZ"],
+        "FixpipeC310": ["CFG_ROW_MAJOR_UB", "CFG_NZ_WIDE"],
+        "DataCopyCO12Dst": [""],
+    }[name]
     m, n, rows_first = rng.randint(1, 5), rng.randint(1, 70), int(name == "DataCopyCO12Dst" and rng.random() < 0.5)
     fields = {"mSize": m, "nSize": n, "srcStride": m + low(), "channelSplit": int(bits == 32 and rng.random() < 0.5)}
-    return {**fields, "dstStride": 200 + low(), **({"nz2ndEn": rows_first} if name == "DataCopyCO12Dst" else {})}, rng.choice(form)
+    return {
+        **fields,
+        "dstStride": 200 + low(),
+        **({"nz2ndEn": rows_first} if name == "DataCopyCO12Dst" else {}),
+    }, rng.choice(form)
 
 
 def drawn_window(name, rng, c0):
@@ -731,7 +838,8 @@ def test_each_instruction_moves_what_the_manual_says(name):
 
 @pytest.mark.parametrize(("kh", "kw"), [(1, 1), (1, 17), (17, 1), (2, 3), (3, 2)])
 def test_windows_that_are_high_or_wide(kh, kw):
-    """More places along one axis of the window than a block has channels; the blocks of the columns are as many as these need."""
+    """More places along one axis of the window than a block has channels; the blocks of the columns are as many as
+    these need."""
     rest = ("padLeft", "padRight", "padTop", "padBottom")
     fields = {
         "l1H": kh + 1,
@@ -746,5 +854,7 @@ def test_windows_that_are_high_or_wide(kh, kw):
         columns = 16 * kh * kw * blocks
         made = TransferInstruction("LoadData3D", 0, 0, {**fields, "kExtension": columns, "channelSize": columns}, half)
         moved = sorted(zip(*(side.tolist() for side in proof.executed(made))))
-        assert moved == sorted((to, -1 if at is None else at) for to, at in MEANING["LoadData3D"](made.parameters, 16, ""))
+        assert moved == sorted(
+            (to, -1 if at is None else at) for to, at in MEANING["LoadData3D"](made.parameters, 16, "")
+        )
         assert made.moved.src.shape == ((2, 2), (16, kw, kh, blocks))

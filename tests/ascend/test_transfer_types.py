@@ -1,4 +1,5 @@
-"""What a transfer asks besides the two layouts: element types of buffers, options that only some ways have, and what is read behind a tensor."""
+"""What a transfer asks besides the two layouts: element types of buffers, options that only some ways have, and what is
+read behind a tensor."""
 
 import dataclasses
 import itertools
@@ -49,7 +50,9 @@ def test_buffers_of_two_types_are_refused_and_element_takes_their_bits(way):
         if x == y:
             assert transfer(src, dst, arch)
             continue
-        with pytest.raises(LeafTypeError, match=f"a transfer from a buffer of {x} to one of {y}\n +expected +one element type"):
+        with pytest.raises(
+            LeafTypeError, match=f"a transfer from a buffer of {x} to one of {y}\n +expected +one element type"
+        ):
             transfer(src, dst, arch)
         same = held(tagged(y, a, 32, 32), begin, DTYPES[x])  # laid out for it
         (*_, i) = transfer(same, dst, arch, element=getattr(ascend, y))
@@ -86,15 +89,24 @@ def test_the_buffer_in_l0c_says_what_is_accumulated(arch):
     with pytest.raises(LeafTypeError, match="Fixpipe of float to int32"):
         mode("float", "int32")
     for src, other in (("float", ascend.int32), ("int32", ascend.float)):
-        with pytest.raises(LeafTypeError, match=f"accumulator={other} of a buffer of {src} in L0C\n +expected +accumulator={src}"):
+        with pytest.raises(
+            LeafTypeError, match=f"accumulator={other} of a buffer of {src} in L0C\n +expected +accumulator={src}"
+        ):
             transfer(total[src], out["half"], arch, accumulator=other)
-        assert transfer(total[src], empty(rows, "GM"), arch, element=32)[0].settings["Source"] == ("float" if src == "float" else "int32_t")
+        assert transfer(total[src], empty(rows, "GM"), arch, element=32)[0].settings["Source"] == (
+            "float" if src == "float" else "int32_t"
+        )
     with pytest.raises(LeafTypeError, match="Fixpipe of half to half"):
         transfer(held(L0C(64, 64).layout, "L0C", np.float16), out["half"], arch)
     assert transfer(total["int32"], empty(rows, "GM"), arch)[0].element == ascend.int32
 
 
-OPTIONS = {"quant": ("PER_TENSOR", "NONSENSE"), "accumulator": (ascend.int32, ascend.float), "relu": (True,), "pad": (True,)}
+OPTIONS = {
+    "quant": ("PER_TENSOR", "NONSENSE"),
+    "accumulator": (ascend.int32, ascend.float),
+    "relu": (True,),
+    "pad": (True,),
+}
 
 
 @pytest.mark.parametrize("way", [*WAYS, ("L0C", "GM", "L0C", "RowMajor", "AtlasA2")], ids=lambda w: " ".join(w))
@@ -115,7 +127,7 @@ def test_an_option_that_a_way_has_not_is_refused(way):
             transfer(src, dst, arch, element=half, **{name: "yes"})
 
 
-# ---------------------------------------------------------------------------------------------------- rows of UB, each place once
+# ------------------------------------------------------------------------------------------ rows of UB, each place once
 
 
 def test_rows_of_ub_that_are_no_whole_32_bytes_are_refused():
@@ -149,23 +161,34 @@ def test_an_instruction_that_writes_a_place_twice_is_refused():
     src, dst = empty(L0C(3, 16).layout, "L0C"), empty(MakeLayout[ascend.float, RowMajor](3, 16), "GM")
     (i,) = transfer(src, dst, element=ascend.float)
     wrong = dataclasses.replace(i, parameters={**i.parameters, "dstStride": 8})
-    with pytest.raises(Unproven, match=r"it writes dst\[8\] twice, in an order that is not said\n +expected +each place once"):
-        proof.require_lawful([wrong], ("L0C", "GM"), side_of(src, ascend.float), side_of(dst, ascend.float), ascend.AtlasA2)
+    with pytest.raises(
+        Unproven, match=r"it writes dst\[8\] twice, in an order that is not said\n +expected +each place once"
+    ):
+        proof.require_lawful(
+            [wrong], ("L0C", "GM"), side_of(src, ascend.float), side_of(dst, ascend.float), ascend.AtlasA2
+        )
 
 
-# ------------------------------------------------------------------------------------------------------ what is read behind a tensor
+# ----------------------------------------------------------------------------------------- what is read behind a tensor
 
 
 def behind(instructions, end, bits):
     """The bytes behind `end` that are read, by the oracle's loops."""
     last = max(
-        (at + i.src for i in instructions for _, at in MEANING[i.name](i.parameters, 256 // i.element.bits, i.form) if at is not None),
+        (
+            at + i.src
+            for i in instructions
+            for _, at in MEANING[i.name](i.parameters, 256 // i.element.bits, i.form)
+            if at is not None
+        ),
         default=-1,
     )
     return max(0, last + 1 - end) * bits // 8
 
 
-@pytest.mark.parametrize(("size", "start", "tile", "bytes_"), [(517, 512, 5, 12), (517, 509, 8, 0), (520, 512, 8, 0), (17, 16, 1, 28)])
+@pytest.mark.parametrize(
+    ("size", "start", "tile", "bytes_"), [(517, 512, 5, 12), (517, 509, 8, 0), (520, 512, 8, 0), (17, 16, 1, 28)]
+)
 def test_the_last_unit_of_a_vector_is_read_and_told(size, start, tile, bytes_):
     data = np.zeros(size, np.float32)
     src = GetTile(MakeTensor(data, MakeLayout(size), "GM"), (start,), (tile,))
@@ -175,16 +198,29 @@ def test_the_last_unit_of_a_vector_is_read_and_told(size, start, tile, bytes_):
 
 
 def test_squares_that_a_transpose_reads_behind_the_tile_are_told():
-    made = transfer(empty(MakeLayout[ascend.float, nZ](1, 96), "L1"), empty(tagged("float", "zN", 1, 96), "L0A"), "Ascend950")
+    made = transfer(
+        empty(MakeLayout[ascend.float, nZ](1, 96), "L1"), empty(tagged("float", "zN", 1, 96), "L0A"), "Ascend950"
+    )
     assert made.reads_beyond == 768 * 4
-    assert transfer(empty(MakeLayout[half, nZ](64, 64), "L1"), empty(tagged("half", "nZ", 64, 64), "L0B")).reads_beyond == 0
+    assert (
+        transfer(empty(MakeLayout[half, nZ](64, 64), "L1"), empty(tagged("half", "nZ", 64, 64), "L0B")).reads_beyond
+        == 0
+    )
 
 
 def test_what_is_read_behind_the_tensor_is_what_the_oracle_reads():
     """Random tiles with tails of every way: the bytes behind the tensor's last place, by the manual's loops."""
     rng, found = random.Random(5), 0
-    ways = [*WAYS, ("L1", "L0A", "nZ", "zZ", "AtlasA2"), ("L1", "L0B", "zN", "nZ", "AtlasA2"), ("L1", "L0A", "nZ", "zN", "Ascend950")]
-    ways += [("GM", "L1", "VectorLayout", "VectorLayout", "AtlasA2"), ("L1", "Bias", "VectorLayout", "VectorLayout", "AtlasA2")]
+    ways = [
+        *WAYS,
+        ("L1", "L0A", "nZ", "zZ", "AtlasA2"),
+        ("L1", "L0B", "zN", "nZ", "AtlasA2"),
+        ("L1", "L0A", "nZ", "zN", "Ascend950"),
+    ]
+    ways += [
+        ("GM", "L1", "VectorLayout", "VectorLayout", "AtlasA2"),
+        ("L1", "Bias", "VectorLayout", "VectorLayout", "AtlasA2"),
+    ]
     for _ in range(400):
         begin, end, a, b, arch = rng.choice(ways)
         element = rng.choice([half, ascend.float] if end == "Bias" else [half, int8, ascend.float])
@@ -208,11 +244,12 @@ def _padded(t):
     return [int(np.prod([int(n) for n in (m if isinstance(m, tuple) else (m,))])) for m in t.shape]
 
 
-# ----------------------------------------------------------------------------------------------------------- 32 bits into L0A
+# ----------------------------------------------------------------------------------------------------- 32 bits into L0A
 
 
 def test_words_of_a_transposed_a_lie_in_k_of_whole_16():
-    """AtlasA2, float A of columns: every k is moved into a layout of k in whole 16, which Mmad reads with kDirectionAlign."""
+    """AtlasA2, float A of columns: every k is moved into a layout of k in whole 16, which Mmad reads with
+    kDirectionAlign."""
     for k, m in itertools.product(range(1, 49), (16, 20, 48)):
         src = GetTile(empty(MakeLayout[ascend.float, nZ](48, 96), "L1"), (0, 32), (m, k))
         ld = -(-k // 16) * 16
@@ -224,7 +261,10 @@ def test_words_of_a_transposed_a_lie_in_k_of_whole_16():
         if -(-k // 8) % 2 and m > 16:
             with pytest.raises(Unproven) as error:
                 transfer(src, tight)
-            assert error.value.reason.fix == f"lay dst out as MakeLayout[32, zZ]({m}, {k}, ld={ld}), which Mmad reads with kDirectionAlign"
+            assert (
+                error.value.reason.fix
+                == f"lay dst out as MakeLayout[32, zZ]({m}, {k}, ld={ld}), which Mmad reads with kDirectionAlign"
+            )
 
 
 def test_scales_of_mx_types_tell_their_type():
@@ -233,7 +273,11 @@ def test_scales_of_mx_types_tell_their_type():
     for _ in range(40):
         m, k = rng.randint(1, 90), 2 * rng.randint(1, 20)
         side, tag, local = rng.choice(
-            [("A", "MxScaleRowMajorA", "MxScalezZ"), ("A", "MxScaleColumnMajorA", "MxScalezZ"), ("B", "MxScaleRowMajorB", "MxScalenN")]
+            [
+                ("A", "MxScaleRowMajorA", "MxScalezZ"),
+                ("A", "MxScaleColumnMajorA", "MxScalezZ"),
+                ("B", "MxScaleRowMajorB", "MxScalenN"),
+            ]
         )
         sizes, room = ((m, k), (96, 48)) if side == "A" else ((k, m), (48, 96))
         gm, l1, l0 = (

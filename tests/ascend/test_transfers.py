@@ -1,4 +1,5 @@
-"""Transfers of Ascend: the instructions of real copies, what they move by a reading of AscendC's of its own, and what is refused."""
+"""Transfers of Ascend: the instructions of real copies, what they move by a reading of AscendC's of its own, and what
+is refused."""
 
 import itertools
 import math
@@ -9,7 +10,19 @@ import re
 import numpy as np
 import pytest
 
-from tla import GetTile, Layout, LeafTypeError, MakeLayout, MakeLayoutFmap, MakeTensor, RangeError, TlaError, Unproven, ascend, dim
+from tla import (
+    GetTile,
+    Layout,
+    LeafTypeError,
+    MakeLayout,
+    MakeLayoutFmap,
+    MakeTensor,
+    RangeError,
+    TlaError,
+    Unproven,
+    ascend,
+    dim,
+)
 from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, zN, zZ
 from tla.ascend.architecture import position_of
 
@@ -46,10 +59,12 @@ def require_copied(src, dst, instructions):
 
 
 def _padded_shape(t):
-    return [int(np.prod([int(n) for n in (m if isinstance(m, tuple) else (m,))])) + int(s) for m, s in zip(t.shape, t.coord)]
+    return [
+        int(np.prod([int(n) for n in (m if isinstance(m, tuple) else (m,))])) + int(s) for m, s in zip(t.shape, t.coord)
+    ]
 
 
-# ----------------------------------------------------------------------------------------------------------------- truth
+# ---------------------------------------------------------------------------------------------------------------- truth
 
 
 @in_batches(rows("tla/transfers.json"))
@@ -67,7 +82,7 @@ def test_real_copies_move_what_copy_moves():
             require_copied(src, dst, transfer(src, dst))
 
 
-# ------------------------------------------------------------------------------------------------------- random transfers
+# ----------------------------------------------------------------------------------------------------- random transfers
 
 
 def random_pair(rng):
@@ -124,7 +139,9 @@ def test_random_transfers_move_what_copy_moves_or_are_refused():
 
 def test_a_start_inside_a_fractal_is_taken_where_it_moves_the_tile_and_refused_with_the_reason_elsewhere():
     src = GetTile(MakeTensor(None, MakeLayout[half, nZ](64, 64), position="L1"), (0, 8), (32, 16))
-    require_copied(src, dst := MakeTensor(None, MakeLayout[half, zZ](32, 16), position="L0A"), transfer(src, dst))  # whole rows of 32 bytes
+    require_copied(
+        src, dst := MakeTensor(None, MakeLayout[half, zZ](32, 16), position="L0A"), transfer(src, dst)
+    )  # whole rows of 32 bytes
     src = GetTile(MakeTensor(None, MakeLayout[half, nZ](64, 64), position="L1"), (0, 8), (32, 32))
     dst = MakeTensor(None, MakeLayout[half, zZ](32, 32), position="L0A")
     require_copied(src, dst, transfer(src, dst))
@@ -136,7 +153,9 @@ def test_a_start_inside_a_fractal_is_taken_where_it_moves_the_tile_and_refused_w
     with pytest.raises(RangeError, match="as many valid elements in src"):
         transfer(src, dst)
     src = MakeTensor(None, MakeLayout[ascend.float, nZ](32, 24), position="L1")
-    with pytest.raises(Unproven, match=r"LoadData3D: element \(16,0\) of the tile is not moved to its place"):  # it moves whole 16 columns
+    with pytest.raises(
+        Unproven, match=r"LoadData3D: element \(16,0\) of the tile is not moved to its place"
+    ):  # it moves whole 16 columns
         transfer(src, MakeTensor(None, MakeLayout[ascend.float, zZ](32, 24), position="L0A"))
 
 
@@ -193,9 +212,14 @@ def test_the_nearest_legal_start_and_size_are_told_and_are_legal():
     for start in ((0, 32), (0, 48)):
         require_copied(src := GetTile(row, start, (4, 16)), out, transfer(src, out, element=half))
     sizes = (32, 24), (32, 32)
-    odd, even = ([MakeTensor(None, MakeLayout[ascend.float, t](*n), position=p) for p, t in (("L1", nZ), ("L0A", zZ))] for n in sizes)
+    odd, even = (
+        [MakeTensor(None, MakeLayout[ascend.float, t](*n), position=p) for p, t in (("L1", nZ), ("L0A", zZ))]
+        for n in sizes
+    )
     require_copied(*even, transfer(*even))
-    with pytest.raises(Unproven, match=r"lay dst out as MakeLayout\[32, zZ\]\(32, 24, ld=32\), which Mmad reads with kDirectionAlign"):
+    with pytest.raises(
+        Unproven, match=r"lay dst out as MakeLayout\[32, zZ\]\(32, 24, ld=32\), which Mmad reads with kDirectionAlign"
+    ):
         transfer(*odd)
     fixed = MakeTensor(None, MakeLayout[ascend.float, zZ](32, 24, ld=32), position="L0A")
     require_copied(odd[0], fixed, transfer(odd[0], fixed))
@@ -295,7 +319,12 @@ def test_nd2nz_has_16384_rows_at_most():
 @pytest.mark.parametrize(
     ("src", "dst", "advice", "tag"),
     [
-        (at("GM", MakeLayout[half, ascend.RowMajor](2048, 256)), at("L1", MakeLayout[half, zN](2048, 256)), "262144 elements", zN),
+        (
+            at("GM", MakeLayout[half, ascend.RowMajor](2048, 256)),
+            at("L1", MakeLayout[half, zN](2048, 256)),
+            "262144 elements",
+            zN,
+        ),
         (
             at("GM", MakeLayout[half, ascend.RowMajor](8000, 32)),
             at("UB", MakeLayout[half, ascend.RowMajor](8000, 32)),
@@ -307,7 +336,9 @@ def test_nd2nz_has_16384_rows_at_most():
     ids=["L1", "UB", "L0A"],
 )
 def test_a_tile_larger_than_a_buffer_names_one_that_fits(src, dst, advice, tag):
-    with pytest.raises(RangeError, match=rf"take a tile of at most {advice}, padding included: \((\d+),(\d+)\)") as error:
+    with pytest.raises(
+        RangeError, match=rf"take a tile of at most {advice}, padding included: \((\d+),(\d+)\)"
+    ) as error:
         transfer(src, dst, element=half)
     sizes = tuple(map(int, re.findall(r"\((\d+),(\d+)\)", error.value.reason.fix)[-1]))
     fits({dst.position: (MakeLayout[half, tag or ascend.RowMajor](*sizes), half)})
@@ -387,14 +418,27 @@ def test_the_text_of_transfers(golden):
         "blocks to blocks": transfer(at("GM", half, zN, 20, 30), at("L1", half, zN, 32, 32)),
         "to L0A": transfer(at("L1", half, zN, 20, 30), at("L0A", half, zZ, 20, 30)),
         "bytes, transposed": transfer(at("L1", ascend.int8, zN, 32, 32), at("L0B", ascend.int8, nZ, 32, 32)),
-        "words, transposed": transfer(at("L1", ascend.float, nZ, 32, 32), at("L0A", ascend.float, zZ, 32, 32), element=ascend.float),
-        "a window": transfer(image, at("L0A", half, zZ, 196, 144), element=half, conv=ascend.Conv2d((3, 3), padding=(1, 1, 1, 1))),
-        "out, scaled": transfer(
-            l0c, at("GM", ascend.int8, row_major, 20, 30), element=ascend.int8, quant="PER_TENSOR", accumulator=ascend.int32, relu=True
+        "words, transposed": transfer(
+            at("L1", ascend.float, nZ, 32, 32), at("L0A", ascend.float, zZ, 32, 32), element=ascend.float
         ),
-        "rows, padded": transfer(at("GM", half, row_major, 5, 21), at("UB", half, row_major, 5, 21, ld=32), element=half, pad=True),
+        "a window": transfer(
+            image, at("L0A", half, zZ, 196, 144), element=half, conv=ascend.Conv2d((3, 3), padding=(1, 1, 1, 1))
+        ),
+        "out, scaled": transfer(
+            l0c,
+            at("GM", ascend.int8, row_major, 20, 30),
+            element=ascend.int8,
+            quant="PER_TENSOR",
+            accumulator=ascend.int32,
+            relu=True,
+        ),
+        "rows, padded": transfer(
+            at("GM", half, row_major, 5, 21), at("UB", half, row_major, 5, 21, ld=32), element=half, pad=True
+        ),
         "to L0A of Ascend950": transfer(at("L1", half, zN, 20, 30), at("L0A", half, zN, 20, 30), "Ascend950"),
-        "4 bits, as bytes": transfer(at("GM", ascend.int4b, row_major, 20, 30, ld=90), at("L1", ascend.int4b, zN, 20, 30)),
+        "4 bits, as bytes": transfer(
+            at("GM", ascend.int4b, row_major, 20, 30, ld=90), at("L1", ascend.int4b, zN, 20, 30)
+        ),
         "4 bits, transposed": transfer(at("L1", ascend.int4b, zN, 128, 64), at("L0B", ascend.int4b, nZ, 128, 64)),
         "4 bits of Ascend950": transfer(
             at("GM", ascend.fp4_e2m1, row_major, 20, 30, ld=90), at("L1", ascend.fp4_e2m1, zN, 20, 30), "Ascend950"
@@ -433,7 +477,8 @@ def test_a_tile_ends_inside_of_its_buffer(place, element, tag, sizes, most):
     for more in (1, 8, most):
         dst = MakeTensor(None, layout, position=place, offset=last + more)
         with pytest.raises(
-            RangeError, match=f"a tile that ends {more} elements behind the end of {place}\n.*\n.*an offset that is {more} el"
+            RangeError,
+            match=f"a tile that ends {more} elements behind the end of {place}\n.*\n.*an offset that is {more} el",
         ):
             transfer(src, dst, element=element)
 
@@ -458,7 +503,9 @@ def test_what_is_empty():
 ])  # fmt: skip
 def test_the_tile_that_is_advised_is_of_what_moves(places, tags, sizes, steps):
     src, dst = (at(place, MakeLayout[half, tag](*n, ld=16)) for place, tag, n in zip(places, tags, sizes))
-    with pytest.raises(RangeError, match=rf"blockCount = 5000\n.*\n.*move \({steps[0]},{steps[1]}\) elements at a time"):
+    with pytest.raises(
+        RangeError, match=rf"blockCount = 5000\n.*\n.*move \({steps[0]},{steps[1]}\) elements at a time"
+    ):
         transfer(src, dst, element=half)
 
 
@@ -471,7 +518,8 @@ def test_the_step_of_the_only_row_is_no_gap_below_0():
 
 
 def test_bytes_behind_the_tile_are_told():
-    """Squares that a transpose moves whole: of 37 rows of bytes it writes 64, of which the tile has 48. Units of 32 bytes of a vector."""
+    """Squares that a transpose moves whole: of 37 rows of bytes it writes 64, of which the tile has 48. Units of 32
+    bytes of a vector."""
     sides = [at("L1", MakeLayout[ascend.int8, nZ](37, 140)), at("L0A", MakeLayout[ascend.int8, zN](37, 140))]
     assert transfer(*sides, "Ascend950").beyond == 16 * 32
     whole = MakeLayout[ascend.int8, zN](64, 140)
@@ -488,7 +536,8 @@ def test_bytes_behind_a_vector_are_those_of_its_last_unit(n, beyond):
 
 @pytest.mark.parametrize("n", [20, 37])
 def test_what_is_behind_the_valid_rows_may_be_written_where_it_is_the_tiles_own(n):
-    """CATLASS moves all squares of the source: into the padding of a tile that has room for them, and not behind a tile that has none."""
+    """CATLASS moves all squares of the source: into the padding of a tile that has room for them, and not behind a tile
+    that has none."""
     src, room = at("L1", MakeLayout[ascend.int8, nZ](128, 64)), MakeLayout[ascend.int8, zZ](128, 64)
     dst = at("L0A", Layout(room.shape, room.stride, origin_shape=(n, 64)))
     made = transfer(src, dst, element=ascend.int8)
@@ -504,7 +553,9 @@ def test_the_last_unit_of_a_vector_lies_in_the_buffer_too():
         dst = MakeTensor(None, MakeLayout(n), position="L1", offset=offset)
         assert transfer(at("GM", MakeLayout(n)), dst, element=half)[0].dst == offset
     with pytest.raises(RangeError, match="ends 4 elements behind the end of L1"):
-        transfer(at("GM", MakeLayout(20)), MakeTensor(None, MakeLayout(20), position="L1", offset=2**18 - 16), element=half)
+        transfer(
+            at("GM", MakeLayout(20)), MakeTensor(None, MakeLayout(20), position="L1", offset=2**18 - 16), element=half
+        )
 
 
 @pytest.mark.parametrize("element", [half, ascend.int8])
@@ -528,13 +579,17 @@ def test_a_size_in_whole_squares_is_not_advised_again():
     ("AtlasA2", "FixBuf", 64, "128"), ("Ascend950", "FixBuf", 64, "64"), ("AtlasA2", "L1", 32, ""), ("Ascend950", "Bias", 16, ""),
 ])  # fmt: skip
 def test_bursts_of_vectors_have_the_unit_of_their_buffer(arch, end, bits, form):
-    """32 bytes, which is not told; 64 of the biases and 128 of the scales of Fixpipe on AtlasA2, 32 and 64 on Ascend950."""
+    """32 bytes, which is not told; 64 of the biases and 128 of the scales of Fixpipe on AtlasA2, 32 and
+    64 on Ascend950."""
     unit = int(form or 32) * 8 // bits
     for n in (1, unit, unit + 1, 7 * unit):
         begin = "GM" if end == "L1" else "L1"
         (i,) = transfer(at(begin, MakeLayout(n)), at(end, MakeLayout(n)), arch, element=bits)
         length = -(-n // unit)
-        assert (i.form, i.parameters["blockLen"]) == (form, length + length % 2 * (form == "" and end == "Bias" and bits == 32))
+        assert (i.form, i.parameters["blockLen"]) == (
+            form,
+            length + length % 2 * (form == "" and end == "Bias" and bits == 32),
+        )
 
 
 @pytest.mark.parametrize("sizes", [(17, 32), (16, 33), (32, 16)])
@@ -553,12 +608,12 @@ def test_no_valid_element_is_no_instruction():
     assert transfer(gm, MakeTensor(None, MakeLayout[half, zN](16, 16), position="L1")) == ()
 
 
-# ---------------------------------------------------------------------------------------------------------- architectures
+# -------------------------------------------------------------------------------------------------------- architectures
 
 
 def test_the_buffers_of_the_architectures():
-    """Sizes [KiB]: `Catlass::Arch` of arch.hpp. What addresses are aligned to [bytes]: AscendC's manual, of DataCopy, LoadData and
-    Fixpipe. Positions: `TPosition`; on Ascend950 the scales beside L0A and L0B have no name there."""
+    """Sizes [KiB]: `Catlass::Arch` of arch.hpp. What addresses are aligned to [bytes]: AscendC's manual, of DataCopy,
+    LoadData and Fixpipe. Positions: `TPosition`; on Ascend950 the scales beside L0A and L0B have no name there."""
     a2 = {"L1": 512, "L0A": 64, "L0B": 64, "L0C": 128, "UB": 192, "Bias": 1, "FixBuf": 7}
     wide = {"L1": 512, "L0A": 64, "L0B": 64, "L0C": 256, "UB": 248, "Bias": 4, "FixBuf": 16, "L0AMx": 4, "L0BMx": 4}
     for arch, name, sizes, cores in (
@@ -566,10 +621,24 @@ def test_the_buffers_of_the_architectures():
         (ascend.AtlasA3, "AtlasA3", a2, (20, 24)),
         (ascend.Ascend950, "Ascend950", wide, (32,)),
     ):
-        assert (arch.name, {**arch.sizes}, arch.cores) == (name, {place: kib * 1024 for place, kib in sizes.items()}, cores)
+        assert (arch.name, {**arch.sizes}, arch.cores) == (
+            name,
+            {place: kib * 1024 for place, kib in sizes.items()},
+            cores,
+        )
         by_64 = {"L0C": 64, "Bias": 64, "FixBuf": 128, "L0A": 512, "L0B": 512, "GM": 1}
         assert {**arch.alignment} == {**dict.fromkeys(("L1", "UB", "L0AMx", "L0BMx"), 32), **by_64}
-    names = {"GM": "GM", "A1": "L1", "A2": "L0A", "B1": "L1", "B2": "L0B", "C1": "L1", "CO1": "L0C", "C2": "Bias", "VECCALC": "UB"}
+    names = {
+        "GM": "GM",
+        "A1": "L1",
+        "A2": "L0A",
+        "B1": "L1",
+        "B2": "L0B",
+        "C1": "L1",
+        "CO1": "L0C",
+        "C2": "Bias",
+        "VECCALC": "UB",
+    }
     names |= {"VECIN": "UB", "VECOUT": "UB", "C2PIPE2GM": "FixBuf", "L0AMx": "L0AMx", "L0BMx": "L0BMx"}
     assert {theirs: position_of(theirs) for theirs in names} == names
 
@@ -581,7 +650,12 @@ def test_tiles_that_fit():
     with pytest.raises(RangeError, match="262144 bytes in L0C of AtlasA2: 262144"):
         fits({"L0C": ((256, 256), 32)})
     assert fits({"L0C": ((256, 256), 32)}, "Ascend950")["L0C"].free == 0
-    for small, used in ((((3,), ascend.int4b), 32), (((32,), ascend.int8), 32), (((33,), ascend.int8), 64), ((tile, half), 65536)):
+    for small, used in (
+        (((3,), ascend.int4b), 32),
+        (((32,), ascend.int8), 32),
+        (((33,), ascend.int8), 64),
+        ((tile, half), 65536),
+    ):
         assert fits({"L1": small}, AtlasA2, {"L0A": 2})["L1"].used == used  # in whole units of 32 bytes, and once
     with pytest.raises(RangeError, match="take tiles that are 32 bytes smaller, or fewer stages"):
         fits({"L1": (512 * 1024 + 1, 8)})

@@ -54,7 +54,9 @@ def check(row):
     if op == "MakeLayoutInUb":  # rows, or a length, of whole blocks of 32 bytes
         if "len" in args:
             return MakeLayout(tla.round_up(args["len"], element(row).C0)).shape == parse(result["shape"])
-        layout = MakeLayout[element(row), ascend.RowMajor](args["rows"], args["cols"], ld=tla.round_up(args["cols"], element(row).C0))
+        layout = MakeLayout[element(row), ascend.RowMajor](
+            args["rows"], args["cols"], ld=tla.round_up(args["cols"], element(row).C0)
+        )
     else:
         layout = made(row).layout
     if op == "GetTileLayout":

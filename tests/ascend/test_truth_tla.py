@@ -137,8 +137,8 @@ OPERATIONS = {
     "v2.make_ordered_layout": spread(tla.MakeOrderedLayout),
     "v2.cosize": lambda a: tla.cosize(MakeLayout(parse(a["shape"]))),
     "v2.flatten_to_tuple": spread(tla.flatten),
-    **{f"v2.{name}": spread(getattr(tla, name)) for name in """compact_col_major compact_row_major compact_order product_each size ceil_div
-    round_up idx2crd crd2idx crd2offset""".split()},
+    **{f"v2.{name}": spread(getattr(tla, name)) for name in """compact_col_major compact_row_major compact_order
+    product_each size ceil_div     round_up idx2crd crd2idx crd2offset""".split()},
 }  # fmt: skip
 
 # What we answer where C++ truncates, wraps at 32 bits, or takes a tuple for a length; docs/differences.md says why.
@@ -166,7 +166,11 @@ def key(row):
 
 def check(row):
     """Assert what a row says; whether it says something else than C++."""
-    op, args, result = row["op"], {**row["args"], **({"element": row["element"]} if "element" in row else {})}, row["result"]
+    op, args, result = (
+        row["op"],
+        {**row["args"], **({"element": row["element"]} if "element" in row else {})},
+        row["result"],
+    )
     if different := DIFFERENT.get(key(row)):
         assert answer(OPERATIONS[op], args) == different, row
     elif op == "table":  # of the valid part: rows and columns as numbers
@@ -199,7 +203,10 @@ def same_layout(row, made, result):
         mine, theirs = str(made), result["layout"]
     else:
         mine, theirs = str(made), result["layout"]
-        assert agrees(str(made.origin_shape), result.get("originShape", str(made.origin_shape))), (row, made.origin_shape)
+        assert agrees(str(made.origin_shape), result.get("originShape", str(made.origin_shape))), (
+            row,
+            made.origin_shape,
+        )
     assert agrees(mine, theirs), (row, made)
 
 
@@ -275,21 +282,39 @@ TOPICS = {
     "MakeLayout(shape) one tuple argument": (lambda: MakeLayout((4, 8)), "(4,8):(_1,4)"),
     "MakeLayout(shape, stride) of different nesting": (lambda: MakeLayout(((4, 2), 8), (8, 1)), "RankError"),
     "MakeLayout(shape, stride) of different rank": (lambda: MakeLayout((4, 8), (8,)), "RankError"),
-    "MakeLayout(shape, stride, originShape) of different rank": (lambda: MakeLayout((4, 8), (8, 1), (32,)), "RankError"),
+    "MakeLayout(shape, stride, originShape) of different rank": (
+        lambda: MakeLayout((4, 8), (8, 1), (32,)),
+        "RankError",
+    ),
     "MakeLayout<E, VectorLayout>(len), one argument": (lambda: MakeLayout[half, ascend.VectorLayout](16), "(16):(_1)"),
     "MakeLayout<E, L0C>": (lambda: MakeLayout[half, ascend.L0C](16, 16), "((_16,1),(_16,1)):((_16,_256),(_1,256))"),
     "MakeLayout<E, nN>": (lambda: MakeLayout[half, ascend.nN](16, 16), "((_16,1),(_16,1)):((_1,_256),(_16,256))"),
-    "MakeLayout<E, Weight4BitnZ>": (lambda: MakeLayout[half, ascend.Weight4BitnZ](16, 16), "((_32,1),(_16,1)):((_1,512),(_32,_512))"),
+    "MakeLayout<E, Weight4BitnZ>": (
+        lambda: MakeLayout[half, ascend.Weight4BitnZ](16, 16),
+        "((_32,1),(_16,1)):((_1,512),(_32,_512))",
+    ),
     "MakeLayout<E, PaddingRowMajor>": (lambda: MakeLayout[half, ascend.PaddingRowMajor](16, 16), "RankError"),
     "make_layout<RowMajor>(rank-3 shape)": (lambda: MakeLayout[half, ascend.RowMajor]((2, 3, 4)), "RankError"),
-    "MakeLayoutFromTag(zZ)": (lambda: tla.MakeLayoutFromTag(ascend.zZ[half](32, 32)), "((_16,2),(_16,2)):((_16,512),(_1,_256))"),
-    "MakeLayoutFromTag(nN)": (lambda: tla.MakeLayoutFromTag(ascend.nN[half](32, 32)), "((_16,2),(_16,2)):((_1,_256),(_16,512))"),
+    "MakeLayoutFromTag(zZ)": (
+        lambda: tla.MakeLayoutFromTag(ascend.zZ[half](32, 32)),
+        "((_16,2),(_16,2)):((_16,512),(_1,_256))",
+    ),
+    "MakeLayoutFromTag(nN)": (
+        lambda: tla.MakeLayoutFromTag(ascend.nN[half](32, 32)),
+        "((_16,2),(_16,2)):((_1,_256),(_16,512))",
+    ),
     "MakeLayoutFromTag(PaddingRowMajor)": (
         lambda: tla.MakeLayoutFromTag(ascend.PaddingRowMajor(32, 32, 16, 16)),
         "((16,2),(16,2)):((16,512),(_1,256))",
     ),
-    "MakeMxScaleLayout of half": (lambda: tla.MakeMxScaleLayout[half, ascend.RowMajor, False](100, 70), "LeafTypeError"),
-    "MakeMxScaleLayout zN": (lambda: tla.MakeMxScaleLayout[ascend.fp8_e8m0, ascend.zN, False](100, 70), "LeafTypeError"),
+    "MakeMxScaleLayout of half": (
+        lambda: tla.MakeMxScaleLayout[half, ascend.RowMajor, False](100, 70),
+        "LeafTypeError",
+    ),
+    "MakeMxScaleLayout zN": (
+        lambda: tla.MakeMxScaleLayout[ascend.fp8_e8m0, ascend.zN, False](100, 70),
+        "LeafTypeError",
+    ),
     "MakeLayoutTile rank 3": (lambda: MakeLayoutTile(parse("(4,10,12):(120,12,_1)"), (1, 2, 3)), "(1,2,3):(120,12,_1)"),
     "GetTileLayout integer tile": (lambda: GetTileLayout(MakeLayout(100), 16, (0,)), "RankError"),
     "GetTileLayout nested tile shape": (lambda: GetTileLayout(FRACTAL, ((16, 1), (16, 2)), (0, 0)), "RankError"),
@@ -298,7 +323,10 @@ TOPICS = {
         lambda: GetTileLayout(BATCH, (1, 16, 16), (0, 0, 0)),
         "(1,(_16,1),(_16,1)):(7168,(_16,_256),(_1,1792))",
     ),
-    "GetTileLayout of a blocked vector (rank 1, depth 2)": (lambda: GetTileLayout(VECTOR, (16,), (0,)), "((_16,1)):((_1,_32))"),
+    "GetTileLayout of a blocked vector (rank 1, depth 2)": (
+        lambda: GetTileLayout(VECTOR, (16,), (0,)),
+        "((_16,1)):((_1,_32))",
+    ),
     "GetTileLayout of a 3-level mode": (
         lambda: GetTileLayout(DEEP, (6, 10), (0, 0)),
         "((_2,(_3,1)),(5,2)):((_1,(_2,_6)),(24,120))",
@@ -322,9 +350,16 @@ TOPICS = {
         lambda: tla.MakeTensorLike[ascend.VectorLayout, half](None, tla.MakeTensor(None, MakeLayout(100))).layout,
         "(100):(_1)",
     ),
-    "MakeTensorLike rank 3": (lambda: tla.MakeTensorLike[ascend.RowMajor, half](None, tla.MakeTensor(None, VOLUME)).layout, "RankError"),
+    "MakeTensorLike rank 3": (
+        lambda: tla.MakeTensorLike[ascend.RowMajor, half](None, tla.MakeTensor(None, VOLUME)).layout,
+        "RankError",
+    ),
     "MakeTensorLike other element without naming it": (
-        lambda: tla.MakeTensorLike[ascend.zN](np.zeros(112 * 104, np.float32), tla.MakeTensor(np.zeros(10000, np.float16), ROWS)).layout,
+        lambda: (
+            tla.MakeTensorLike[ascend.zN](
+                np.zeros(112 * 104, np.float32), tla.MakeTensor(np.zeros(10000, np.float16), ROWS)
+            ).layout
+        ),
         "((_16,7),(_8,13)):((_8,_128),(_1,896))",
     ),
 }

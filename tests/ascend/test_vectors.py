@@ -1,4 +1,5 @@
-"""Vector instructions of the unified buffer: executed element by element as the manual has them, in buffers that hold nothing else."""
+"""Vector instructions of the unified buffer: executed element by element as the manual has them, in buffers that hold
+nothing else."""
 
 import random
 import shutil
@@ -9,14 +10,35 @@ import pytest
 
 from tla import GetTile, Layout, MakeLayout, MakeTensor, cosize, dim
 from tla.access import ASCEND_UB, access
-from tla.ascend import Ascend950, RowMajor, VectorInstruction, VectorLayout, bf16, float32, half, int8, int16, int32, uint8, vector, zN
+from tla.ascend import (
+    Ascend950,
+    RowMajor,
+    VectorInstruction,
+    VectorLayout,
+    bf16,
+    float32,
+    half,
+    int8,
+    int16,
+    int32,
+    uint8,
+    vector,
+    zN,
+)
 from tla.ascend.vectors import OPERATIONS
 from tla.ascend.vectors.banks import GROUPS
 from tla.core.errors import LeafTypeError, RangeError, TlaError, Unproven
 
 from night import amount
 
-NUMPY = {"half": np.float16, "float": np.float32, "int16": np.int16, "int32": np.int32, "int8": np.int8, "uint8": np.uint8}
+NUMPY = {
+    "half": np.float16,
+    "float": np.float32,
+    "int16": np.int16,
+    "int32": np.int32,
+    "int8": np.int8,
+    "uint8": np.uint8,
+}
 TYPES = {"half": half, "float": float32, "int16": int16, "int32": int32, "int8": int8, "uint8": uint8}
 MATH = {
     "Add": lambda a, b: a + b,
@@ -37,7 +59,8 @@ MATH = {
 
 
 def slots(i):
-    """The places of the operands of each element that an instruction computes, by the manual: 8 blocks of 32 bytes a repeat."""
+    """The places of the operands of each element that an instruction computes, by the manual: 8 blocks of 32
+    bytes a repeat."""
     p = i.parameters
     names = ("dst", "src0", "src1") if len(i.elements) == 3 else ("dst", "src")
     for repeat in range(p["repeatTimes"]):
@@ -65,7 +88,10 @@ def layout_of(rng, sizes, element, broadcasts):
 
 
 def values(rng, count, dtype):
-    return np.array([rng.choice([-3, -2, -1, 1, 2, 4]) if np.dtype(dtype).kind != "u" else rng.randint(1, 9) for _ in range(count)], dtype)
+    return np.array(
+        [rng.choice([-3, -2, -1, 1, 2, 4]) if np.dtype(dtype).kind != "u" else rng.randint(1, 9) for _ in range(count)],
+        dtype,
+    )
 
 
 def case(rng):
@@ -86,7 +112,13 @@ def case(rng):
         names = (to, begin)
     else:
         names = (rng.choice(OPERATIONS[name].types),) * (1 + OPERATIONS[name].sources)
-    sizes = rng.choice([(1, rng.randint(1, 700)), (rng.randint(1, 9), rng.randint(1, 200)), (rng.randint(250, 300), rng.randint(1, 40))])
+    sizes = rng.choice(
+        [
+            (1, rng.randint(1, 700)),
+            (rng.randint(1, 9), rng.randint(1, 200)),
+            (rng.randint(250, 300), rng.randint(1, 40)),
+        ]
+    )
     elements = [TYPES[n] for n in names]
     layouts = [layout_of(rng, sizes, e, broadcasts=k > 0) for k, e in enumerate(elements)]
     return name, names, sizes, elements, layouts, rng.choice([-2, 1, 3]) if OPERATIONS[name].scalar else None
@@ -102,7 +134,9 @@ def test_random_computations_are_numpys(seed):
         made = vector(name, dst, *srcs, scalar=scalar)
     except RangeError as error:
         assert "whole blocks of 32 bytes" in str(error)
-        assert any((int(x.stride[0]) * e.bits) % 256 for x, e in zip(layouts, elements) if not isinstance(x.stride[0], tuple))
+        assert any(
+            (int(x.stride[0]) * e.bits) % 256 for x, e in zip(layouts, elements) if not isinstance(x.stride[0], tuple)
+        )
         return
     before = [b.copy() for b in buffers]
     for i in made:
@@ -131,9 +165,13 @@ def test_the_fewest_repeats_are_taken():
 
     assert repeats(MakeLayout[half, RowMajor](10, 100)) == [(128, 7), (104, 1)]  # no gaps: one row of 1000
     assert repeats(MakeLayout[half, RowMajor](10, 100, ld=112)) == [(100, 10)]
-    assert repeats(MakeLayout[half, RowMajor](2, 1000, ld=1024)) == [(128, 7), (104, 1)] * 2  # as many repeats in fewer instructions
+    assert (
+        repeats(MakeLayout[half, RowMajor](2, 1000, ld=1024)) == [(128, 7), (104, 1)] * 2
+    )  # as many repeats in fewer instructions
     assert repeats(MakeLayout[half, RowMajor](300, 16, ld=32)) == [(16, 255), (16, 45)]
-    assert repeats(MakeLayout[half, RowMajor](2, 200, ld=16 * 256)) == [(128, 1), (72, 1)] * 2  # steps past the field: row by row
+    assert (
+        repeats(MakeLayout[half, RowMajor](2, 200, ld=16 * 256)) == [(128, 1), (72, 1)] * 2
+    )  # steps past the field: row by row
     assert repeats(MakeLayout(128 * 256)) == [(128, 255), (128, 1)]
 
 
@@ -169,12 +207,28 @@ def test_tiles_begin_at_their_own_places():
         (lambda t, v: v("Abs", t(4, 64), t(4, 64), arch=Ascend950), LeafTypeError, "on Ascend950"),
         (lambda t, v: v("Abs", t(4, 64), t(4, 64), element=bf16), LeafTypeError, "Abs of bf16"),
         (lambda t, v: v("Cast", t(4, 64), t(4, 64), element=(int8, int32)), LeafTypeError, "Cast of int8 and int32"),
-        (lambda t, v: v("Abs", t(4, 64), MakeTensor(None, MakeLayout[half, RowMajor](4, 64), position="L1")), LeafTypeError, "at L1"),
+        (
+            lambda t, v: v("Abs", t(4, 64), MakeTensor(None, MakeLayout[half, RowMajor](4, 64), position="L1")),
+            LeafTypeError,
+            "at L1",
+        ),
         (lambda t, v: v("Abs", t(dim("M"), 64), t(dim("M"), 64)), Unproven, "sizes that are numbers"),
-        (lambda t, v: v("Abs", MakeTensor(None, Layout((4, 64), (0, 1)), position="UB"), t(4, 64)), LeafTypeError, "a place for each"),
-        (lambda t, v: v("Abs", t(4, 64), MakeTensor(None, Layout((4, 64), (64, 2)), position="UB")), LeafTypeError, "side by side"),
+        (
+            lambda t, v: v("Abs", MakeTensor(None, Layout((4, 64), (0, 1)), position="UB"), t(4, 64)),
+            LeafTypeError,
+            "a place for each",
+        ),
+        (
+            lambda t, v: v("Abs", t(4, 64), MakeTensor(None, Layout((4, 64), (64, 2)), position="UB")),
+            LeafTypeError,
+            "side by side",
+        ),
         (lambda t, v: v("Abs", t(2000, 64), t(2000, 64)), RangeError, "of UB"),
-        (lambda t, v: v("Abs", GetTile(t(4, 64), (0, 8), (4, 16)), GetTile(t(4, 64), (0, 0), (4, 16))), RangeError, "byte 16"),
+        (
+            lambda t, v: v("Abs", GetTile(t(4, 64), (0, 8), (4, 16)), GetTile(t(4, 64), (0, 0), (4, 16))),
+            RangeError,
+            "byte 16",
+        ),
     ],
 )
 def test_what_no_instruction_computes_is_refused(call, error, message):
@@ -202,7 +256,13 @@ def test_fields_past_their_ends_are_refused():
     p = {"mask": 64, "repeatTimes": 1, "dstBlkStride": 1, "srcBlkStride": 1, "dstRepStride": 8, "srcRepStride": 8}
     good = VectorInstruction("Exp", (0, 8), p, (float32, float32))
     good.require_fields()
-    for field, value in (("mask", 0), ("mask", 65), ("repeatTimes", 256), ("dstRepStride", 256), ("srcBlkStride", 2**16)):
+    for field, value in (
+        ("mask", 0),
+        ("mask", 65),
+        ("repeatTimes", 256),
+        ("dstRepStride", 256),
+        ("srcBlkStride", 2**16),
+    ):
         with pytest.raises(RangeError, match=field):
             VectorInstruction("Exp", (0, 8), {**p, field: value}, (float32, float32)).require_fields()
     with pytest.raises(RangeError, match="byte 16"):
@@ -252,7 +312,8 @@ def test_banks_are_counted_block_by_block(seed):
 
 
 def test_the_examples_of_the_manual():
-    """Blocks at 0x1FE00 and steps of 16 and 8: 8 and 4 cycles; two sources in one bank group; and a bank that is read and written."""
+    """Blocks at 0x1FE00 and steps of 16 and 8: 8 and 4 cycles; two sources in one bank group; and a bank that is read
+    and written."""
     p = {"mask": 64, "repeatTimes": 1, "dstBlkStride": 16, "srcBlkStride": 1, "dstRepStride": 8, "srcRepStride": 8}
     i = VectorInstruction("Exp", (0, 0), p, (float32, float32))
     assert i.banks(0x1FE00, 0).cycles == 8
@@ -283,7 +344,10 @@ def test_one_operand_is_that_of_access(step):
 def test_the_text_is_ascendcs():
     x = MakeTensor(None, MakeLayout[half, RowMajor](4, 64), position="UB")
     wide = MakeTensor(None, MakeLayout[float32, RowMajor](4, 64), position="UB")
-    assert vector("Duplicate", x, scalar=0, element=half)[0].text == "AscendC::Duplicate(dst[0], static_cast<half>(0), 128, 2, 1, 8);"
+    assert (
+        vector("Duplicate", x, scalar=0, element=half)[0].text
+        == "AscendC::Duplicate(dst[0], static_cast<half>(0), 128, 2, 1, 8);"
+    )
     (cast,) = vector("Cast", wide, x, element=(float32, half))
     assert cast.text == "AscendC::Cast(dst[0], src[0], AscendC::RoundMode::CAST_NONE, 64, 4, {1, 1, 8, 4});"
     assert str(cast).startswith("Cast(0, 0)(mask=64")

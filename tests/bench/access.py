@@ -2,7 +2,8 @@
 
     python tests/bench/access.py
 
-What is right is decided by evaluation: a matrix by the offsets of all coordinates, a conflict by counting words in banks.
+What is right is decided by evaluation: a matrix by the offsets of all coordinates, a conflict by counting
+words in banks.
 """
 
 import itertools
@@ -40,7 +41,9 @@ def matrices():
             counts["tla"][2] += 1
         try:
             rows = to_F2_matrix(peer.Layout(shape, stride))
-            columns = [sum(int(row[k]) << r for r, row in enumerate(rows)) for k in range(len(rows[0]) if len(rows) else 0)]
+            columns = [
+                sum(int(row[k]) << r for r, row in enumerate(rows)) for k in range(len(rows[0]) if len(rows) else 0)
+            ]
             counts["tensor-layouts"][image(columns, len(values)) != values] += 1
         except Exception:
             counts["tensor-layouts"][2] += 1
@@ -75,7 +78,9 @@ def conflicts():
             continue
         together, degree = 1024 // width, 0
         for start in range(0, 32, together):
-            words = {lane * step * width // 32 + k for lane in range(start, start + together) for k in range(width // 32)}
+            words = {
+                lane * step * width // 32 + k for lane in range(start, start + together) for k in range(width // 32)
+            }
             degree = max(degree, *(sum(w % 32 == b for w in words) for b in range(32)))
         owners = MakeLayout((32, count), (step * count, 1))
         found = access(owners, MakeLayout((32 * step * count,), (1,)), element, width)

@@ -3,12 +3,13 @@
     pip install nvidia-cutlass tensor-layouts tilelang      # whichever of them you want beside tla
     python tests/bench/algebra.py [ROUNDS] [SYSTEM=PYTHON ...]
 
-Each system has a process of its own, of this Python or of the one that is given, as in tilelang=venv/bin/python; where tla is
-compiled, its Python files are one more. A round takes operation after operation, and each of all systems in turn, so that a
-busy machine is busy for all of them; of all rounds, the best counts. Times are for ratios: machines are noisy.
+Each system has a process of its own, of this Python or of the one that is given, as in tilelang=venv/bin/python; where
+tla is compiled, its Python files are one more. A round takes operation after operation, and each of all systems in
+turn, so that a busy machine is busy for all of them; of all rounds, the best counts. Times are for ratios:
+machines are noisy.
 
-cold: every call gets layouts that were not seen before, and no memo. warm: the same call again and again. A shape that tla
-has worked out in plain ints is wrapped when it is first asked for: `tla, wrapped` has that in the time as well.
+cold: every call gets layouts that were not seen before, and no memo. warm: the same call again and again. A shape that
+tla has worked out in plain ints is wrapped when it is first asked for: `tla, wrapped` has that in the time as well.
 """
 
 import importlib
@@ -100,7 +101,8 @@ def microseconds(make_calls, clear, warm):
 
 
 def serve(name):
-    """A system in a process of its own: its full name and its operations, then microseconds for each line `cold composition`."""
+    """A system in a process of its own: its full name and its operations, then microseconds for each line
+    `cold composition`."""
     full, functions, clear = system(name)
     of = operations(*functions)
     print(full, *of, sep="|", flush=True)
@@ -119,9 +121,16 @@ class Worker:
         environment = {**os.environ, "TLA_COMPILED": "0"} if name == "tla, pure" else os.environ
         command = [python, __file__, "--serve", name]
         self.process = subprocess.Popen(
-            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
-        self.full, *self.operations = self.process.stdout.readline().rstrip("\n").split("|") if self.process.stdout else ("",)
+        self.full, *self.operations = (
+            self.process.stdout.readline().rstrip("\n").split("|") if self.process.stdout else ("",)
+        )
 
     def ask(self, line):
         print(line, file=self.process.stdin, flush=True)
@@ -153,9 +162,16 @@ def print_ratios(best, systems):
         rows = {op: row for (k, op), row in best.items() if k == kind}
         for peer in [name for name in systems if name in PEERS]:
             for name in [name for name in systems if name not in PEERS]:
-                ratios = [row[name] / row[peer] for op, row in rows.items() if not math.isnan(row[peer]) and (peer, op) not in UNLIKE]
+                ratios = [
+                    row[name] / row[peer]
+                    for op, row in rows.items()
+                    if not math.isnan(row[peer]) and (peer, op) not in UNLIKE
+                ]
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-                print(f"{kind}: {name} takes {mean:.2f} of {peer} in the geometric mean of {len(ratios)}, {max(ratios):.2f} at most")
+                print(
+                    f"{kind}: {name} takes {mean:.2f} of {peer} in the geometric mean of {len(ratios)}, "
+                    f"{max(ratios):.2f} at most"
+                )
 
 
 def main():

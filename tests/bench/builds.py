@@ -1,10 +1,11 @@
-"""The same results on both builds: random cases, their text compared between the extension modules and the Python files.
+"""The same results on both builds: random cases, their text compared between the extension modules and
+the Python files.
 
     TLA_COMPILED=1 pip install -e .
     python tests/bench/builds.py [CASES] [SEED]
 
-Each case is an operation on random layouts: plain, nested, of static, dynamic and symbolic sizes, swizzled, XLA's. The text
-is that of the result, its repr and its offsets, or of the error.
+Each case is an operation on random layouts: plain, nested, of static, dynamic and symbolic sizes, swizzled, XLA's. The
+text is that of the result, its repr and its offsets, or of the error.
 """
 
 import itertools
@@ -37,7 +38,9 @@ def operations(rng, tla, pick):
         "right_inverse": lambda: tla.right_inverse(a),
         "left_inverse": lambda: tla.left_inverse(a),
         "max_common_layout": lambda: tla.max_common_layout(a, b),
-        "questions": lambda: [f(a) for f in (tla.is_injective, tla.is_compact, tla.cosize, tla.size, tla.is_static, tla.depth)],
+        "questions": lambda: [
+            f(a) for f in (tla.is_injective, tla.is_compact, tla.cosize, tla.size, tla.is_static, tla.depth)
+        ],
         "same_map": lambda: tla.same_map(a, b),
         "offset": lambda: a(coord),
         "idx2crd": lambda: tla.idx2crd(coord, tla.shape(a)),
@@ -49,8 +52,12 @@ def operations(rng, tla, pick):
         "flatten": lambda: tla.flatten(a),
         "pickle": lambda: pickle.loads(pickle.dumps(a)),
         "repr": lambda: repr(a),
-        "xla": lambda: tla.xla.lower(f"f32[{n},{rng.choice((3, 8, 130))}]{{{rng.choice(('1,0', '0,1'))}:T({m},{width})({width},1)}}"),
-        "wrong": lambda: tla.MakeLayout(*rng.choice([((4, -2), (1, 2)), ((4, 2), (1,)), ("4", 1), (4.0, 1), (2**70, 1)])),
+        "xla": lambda: tla.xla.lower(
+            f"f32[{n},{rng.choice((3, 8, 130))}]{{{rng.choice(('1,0', '0,1'))}:T({m},{width})({width},1)}}"
+        ),
+        "wrong": lambda: tla.MakeLayout(
+            *rng.choice([((4, -2), (1, 2)), ((4, 2), (1,)), ("4", 1), (4.0, 1), (2**70, 1)])
+        ),
     }
 
 
@@ -70,7 +77,11 @@ def layouts(rng, tla):
             shape = tuple(tla.dim(name, multiple_of=4) for name in "MN")
             return tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight]))
         layout = corpus.made((shape, stride)) if rng.random() < 0.6 else tla.Layout(leaves(shape), leaves(stride))
-        return tla.ComposedLayout(tla.Swizzle[rng.choice([1, 2, 3]), rng.choice([0, 1, 4]), 3](), 0, layout) if kind > 0.75 else layout
+        return (
+            tla.ComposedLayout(tla.Swizzle[rng.choice([1, 2, 3]), rng.choice([0, 1, 4]), 3](), 0, layout)
+            if kind > 0.75
+            else layout
+        )
 
     return pick
 
@@ -99,7 +110,8 @@ def main():
     command = [sys.executable, __file__, "--print", str(count), str(seed)]
     environments = ({k: v for k, v in os.environ.items() if k != "TLA_COMPILED"}, {**os.environ, "TLA_COMPILED": "0"})
     compiled, pure = (
-        subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.splitlines() for env in environments
+        subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.splitlines()
+        for env in environments
     )
     if not compiled[0].startswith("compiled"):
         raise SystemExit(f"this is {compiled[0]}: nothing to compare; TLA_COMPILED=1 pip install -e . compiles")

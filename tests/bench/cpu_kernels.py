@@ -55,7 +55,9 @@ def products(folder, compiler, rng):
             call(m, n, k, *map(pointer, (a, b, d)))
             assert (d == a @ b).all()
             given = m, n, k, *map(pointer, (a, b, d))
-            compared(f"gemm_cpu avx2_{order} {m} {n} {k}", call, given, lambda x=a, y=b: x @ y, 2 * m * n * k, "GFLOP/s")
+            compared(
+                f"gemm_cpu avx2_{order} {m} {n} {k}", call, given, lambda x=a, y=b: x @ y, 2 * m * n * k, "GFLOP/s"
+            )
 
 
 def transposes(folder, compiler, rng):
@@ -64,14 +66,23 @@ def transposes(folder, compiler, rng):
         s, d = rng.random((m, n), np.float32), np.zeros((n, m), np.float32)
         call(m, n, pointer(s), pointer(d))
         assert (d == s.T).all()
-        compared(f"transpose {m} {n}", call, (m, n, pointer(s), pointer(d)), lambda x=s, y=d: np.copyto(y, x.T), 4 * m * n, "GB/s")
+        compared(
+            f"transpose {m} {n}",
+            call,
+            (m, n, pointer(s), pointer(d)),
+            lambda x=s, y=d: np.copyto(y, x.T),
+            4 * m * n,
+            "GB/s",
+        )
 
 
 def windows(folder, compiler, rng):
     call = built(folder, compiler, *im2col.VARIANTS["im2col"])
     for b, h, w, c in ((8, 56, 56, 64), (4, 65, 65, 32), (2, 112, 113, 3), (16, 30, 31, 17)):
         images = rng.random((b, h, w, c), np.float32)
-        views = np.lib.stride_tricks.sliding_window_view(images, (3, 3), (1, 2))[:, ::2, ::2].transpose(0, 1, 2, 4, 5, 3)
+        views = np.lib.stride_tricks.sliding_window_view(images, (3, 3), (1, 2))[:, ::2, ::2].transpose(
+            0, 1, 2, 4, 5, 3
+        )
         d = np.zeros(views.shape, np.float32)
         call(b, h, w, c, pointer(images), pointer(d))
         assert (d == views).all()

@@ -45,15 +45,23 @@ class Product:
     def __call__(self, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
         m, n, k = self.tile
         rows = cute.make_composed_layout(cute.make_swizzle(*self.swizzle), 0, cute.make_layout((8, k), stride=(k, 1)))
-        columns = cute.make_composed_layout(cute.make_swizzle(*self.swizzle), 0, cute.make_layout((m, 8), stride=(1, m)))
+        columns = cute.make_composed_layout(
+            cute.make_swizzle(*self.swizzle), 0, cute.make_layout((m, 8), stride=(1, m))
+        )
         of_a = cute.tile_to_shape(columns if self.column else rows, (m, k, self.stages), (0, 1, 2))
         of_b = cute.tile_to_shape(rows, (n, k, self.stages), (0, 1, 2))
-        atom = cute.make_copy_atom(cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), self.kind, num_bits_per_copy=128)
+        atom = cute.make_copy_atom(
+            cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), self.kind, num_bits_per_copy=128
+        )
         row = k // 8
-        by_rows = cute.make_tiled_copy_tv(atom, cute.make_layout((128 // row, row), stride=(row, 1)), cute.make_layout((1, 8)))
+        by_rows = cute.make_tiled_copy_tv(
+            atom, cute.make_layout((128 // row, row), stride=(row, 1)), cute.make_layout((1, 8))
+        )
         by_columns = cute.make_tiled_copy_tv(atom, cute.make_layout((m // 8, 1024 // m)), cute.make_layout((8, 1)))
         mma = cute.make_tiled_mma(
-            warp.MmaF16BF16Op(self.kind, cutlass.Float32, (16, 8, 16)), cute.make_layout((2, 2, 1)), permutation_mnk=(32, 32, 16)
+            warp.MmaF16BF16Op(self.kind, cutlass.Float32, (16, 8, 16)),
+            cute.make_layout((2, 2, 1)),
+            permutation_mnk=(32, 32, 16),
         )
         copy_a = by_columns if self.column else by_rows
         self.kernel(a, b, c, of_a, of_b, copy_a, by_rows, mma).launch(grid=(1, 1, 1), block=(128, 1, 1))
@@ -115,7 +123,9 @@ class Transpose:
         shared = cute.make_layout((64, 64), stride=(self.stride, 1))
         atom = cute.make_copy_atom(CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=self.bits)
         one = cute.make_copy_atom(CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32)
-        rows = cute.make_tiled_copy_tv(atom, cute.make_layout((2 * v, 64 // v), stride=(64 // v, 1)), cute.make_layout((1, v)))
+        rows = cute.make_tiled_copy_tv(
+            atom, cute.make_layout((2 * v, 64 // v), stride=(64 // v, 1)), cute.make_layout((1, v))
+        )
         columns = cute.make_tiled_copy_tv(one, cute.make_layout((64, 2)), cute.make_layout((1, 1)))
         self.kernel(x, y, shared, rows, columns).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
@@ -144,13 +154,17 @@ class Sum:
 
     @cute.jit
     def __call__(self, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
-        tiler, owners = cute.make_layout_tv(cute.make_ordered_layout((4, 32), (1, 0)), cute.make_ordered_layout((4, 4), (1, 0)))
+        tiler, owners = cute.make_layout_tv(
+            cute.make_ordered_layout((4, 32), (1, 0)), cute.make_ordered_layout((4, 4), (1, 0))
+        )
         if cutlass.const_expr(self.by == "elements"):
             self.elements(a, b, c).launch(grid=(32, 1, 1), block=(128, 1, 1))
         elif cutlass.const_expr(self.by == "vectors"):
             self.vectors(*(cute.zipped_divide(x, (1, 4)) for x in (a, b, c))).launch(grid=(8, 1, 1), block=(128, 1, 1))
         else:
-            self.tiles(*(cute.zipped_divide(x, tiler) for x in (a, b, c)), owners).launch(grid=(16, 1, 1), block=(128, 1, 1))
+            self.tiles(*(cute.zipped_divide(x, tiler) for x in (a, b, c)), owners).launch(
+                grid=(16, 1, 1), block=(128, 1, 1)
+            )
 
     @cute.kernel
     def elements(self, a, b, c):

@@ -21,7 +21,10 @@ def operations():
         for target in (viz.svg, viz.tikz, viz.text):
             yield f"{name}, {target.__name__}", lambda layout=layout, target=target: target(viz.draw(layout))
     yield "zN, svg, by bank", lambda: viz.svg(viz.draw(zN, color_by="bank", bits=16))
-    yield "zN beside its transpose, svg", lambda: viz.svg(viz.draw(zN, parse("((_16,_4),(_16,_4)):((_1,_1024),(_16,_256))")))
+    yield (
+        "zN beside its transpose, svg",
+        lambda: viz.svg(viz.draw(zN, parse("((_16,_4),(_16,_4)):((_1,_1024),(_16,_256))"))),
+    )
 
 
 def milliseconds(run):
@@ -34,7 +37,9 @@ def milliseconds(run):
 
 
 def main():
-    plain = milliseconds(lambda: "\n".join(f'<text x="{n % 64 * 26}" y="{n // 64 * 24}">{n}</text>' for n in range(64 * 64)))
+    plain = milliseconds(
+        lambda: "\n".join(f'<text x="{n % 64 * 26}" y="{n // 64 * 24}">{n}</text>' for n in range(64 * 64))
+    )
     print(f"{'4096 numbers as strings':32}{plain:8.2f} ms")
     for name, run in operations():
         took = milliseconds(run)

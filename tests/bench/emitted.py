@@ -1,4 +1,5 @@
-"""Emitted relayouts beside hand-written C and memcpy, in one run: milliseconds of the best of several rounds, and ratios.
+"""Emitted relayouts beside hand-written C and memcpy, in one run: milliseconds of the best of several
+rounds, and ratios.
 
     python tests/bench/emitted.py
 
@@ -45,7 +46,11 @@ void tiles_1(BOTH) {
 TRANSPOSE(8) TRANSPOSE(16) TRANSPOSE(32) TRANSPOSE(64)
 void whole(BOTH) { memcpy(d, s, 2 * 4096 * 4096); }
 """
-HANDS = {"zN": ["zN_0", "zN_1", "zN_2"], "T(8,128)(2,1)": ["tiles_0", "tiles_1"], "transpose": [f"transpose_{b}" for b in (8, 16, 32, 64)]}
+HANDS = {
+    "zN": ["zN_0", "zN_1", "zN_2"],
+    "T(8,128)(2,1)": ["tiles_0", "tiles_1"],
+    "transpose": [f"transpose_{b}" for b in (8, 16, 32, 64)],
+}
 
 
 def layouts():
@@ -67,7 +72,9 @@ def build(folder):
     texts = [emit_copy(rows, layout, element=16, name=f"emitted_{k}") for k, layout in enumerate(layouts().values())]
     source, library = Path(folder) / "copies.c", Path(folder) / "copies.so"
     source.write_text("\n".join(texts) + BY_HAND)
-    subprocess.run(["gcc", *FLAGS, "-Dstatic=", "-Dinline=", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    subprocess.run(
+        ["gcc", *FLAGS, "-Dstatic=", "-Dinline=", "-shared", "-fPIC", str(source), "-o", str(library)], check=True
+    )
     return ctypes.CDLL(str(library))
 
 
@@ -90,7 +97,13 @@ def main():
         def call(name):
             return lambda: getattr(library, name)(ctypes.c_void_p(b.ctypes.data), ctypes.c_void_p(a.ctypes.data))
 
-        print(f"{N} by {N} of 16 bits".ljust(26) + "emitted ms".rjust(12) + "by hand".rjust(10) + "ratio".rjust(8) + "to memcpy".rjust(11))
+        print(
+            f"{N} by {N} of 16 bits".ljust(26)
+            + "emitted ms".rjust(12)
+            + "by hand".rjust(10)
+            + "ratio".rjust(8)
+            + "to memcpy".rjust(11)
+        )
         for k, (kind, hands) in enumerate(HANDS.items()):
             made = []
             for name in (f"emitted_{k}", *hands):

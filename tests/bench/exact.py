@@ -1,10 +1,12 @@
-"""How many answers are wrong: tla and its peers, composition of every pair of small layouts, against A(B(c)) on the whole domain.
+"""How many answers are wrong: tla and its peers, composition of every pair of small layouts, against A(B(c))
+on the whole domain.
 
     pip install -e '.[test]' nvidia-cutlass tensor-layouts    # whichever of them you want beside tla
     python tests/bench/exact.py
 
-A and B are the 420 layouts of tests/support/corpus.py, with B injective and inside of A. An answer is right if its offsets, in order, are
-A(B(c)) for every c of B; no answer is a refusal. Not every A(B(c)) is a layout: how many are is counted too.
+A and B are the 420 layouts of tests/support/corpus.py, with B injective and inside of A. An answer is right if its
+offsets, in order, are A(B(c)) for every c of B; no answer is a refusal. Not every A(B(c)) is a layout: how many
+are is counted too.
 """
 
 import importlib
@@ -26,7 +28,11 @@ def systems():
             module = importlib.import_module(name)
         except ImportError:
             continue
-        yield name, (corpus.made if name == "tla" else lambda pair, make=module.Layout: make(*pair)), getattr(module, composition)
+        yield (
+            name,
+            (corpus.made if name == "tla" else lambda pair, make=module.Layout: make(*pair)),
+            getattr(module, composition),
+        )
 
 
 def pairs():
@@ -39,7 +45,8 @@ def pairs():
 
 
 def is_layout(b, truth):
-    """Whether there are offsets so: each is the sum of steps of its digits, with B's extents in the smallest factors, 4 in 2 by 2."""
+    """Whether there are offsets so: each is the sum of steps of its digits, with B's extents in the smallest
+    factors, 4 in 2 by 2."""
     digits = [n for extent in oracle.leaves(b[0]) for n in ((2, 2) if extent == 4 else (extent,))]
     steps = [truth[math.prod(digits[:k])] if n > 1 else 0 for k, n in enumerate(digits)]
     return oracle.offsets(tuple(digits), tuple(steps)) == truth

@@ -1,9 +1,10 @@
-"""The page of tla explore at 256 x 256: the answer to a keystroke, and in Chromium, where there is one, from the key to the picture.
+"""The page of tla explore at 256 x 256: the answer to a keystroke, and in Chromium, where there is one, from the
+key to the picture.
 
     python tests/bench/explore.py
 
-Of an answer milliseconds of processor time, the best of several, and how often as many numbers could be written as JSON meanwhile. Of the
-browser milliseconds of a clock, the best too: they say something on an idle machine alone.
+Of an answer milliseconds of processor time, the best of several, and how often as many numbers could be written as JSON
+meanwhile. Of the browser milliseconds of a clock, the best too: they say something on an idle machine alone.
 """
 
 import json

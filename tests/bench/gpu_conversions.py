@@ -1,7 +1,8 @@
-"""Conversions on a GPU: the values that they give, and the wavefronts of shared memory that the hardware counts, beside their plans.
+"""Conversions on a GPU: the values that they give, and the wavefronts of shared memory that the hardware
+counts, beside their plans.
 
     python tests/bench/gpu_conversions.py write FOLDER [COUNT]    # where NVRTC is: compiles COUNT random plans
-    python tests/bench/gpu_conversions.py run FOLDER              # where a GPU is; needs Python alone, and ncu for the wavefronts
+    python tests/bench/gpu_conversions.py run FOLDER # where a GPU is; needs Python alone, and ncu for the wavefronts
 
 The plans are those of tests/access/test_access_machine.py, from another seed.
 """
@@ -38,7 +39,14 @@ def write(folder, count):
         (folder / f"{k}.in").write_bytes(given.tobytes())
         (folder / f"{k}.out").write_bytes(wanted.tobytes())
         whole = plan.src.get_in_dim_size("lane") == 32
-        rows.append({"threads": n, "wavefronts": plan.wavefronts if whole else None, "kind": plan.kind, "bits": plan.element_bits})
+        rows.append(
+            {
+                "threads": n,
+                "wavefronts": plan.wavefronts if whole else None,
+                "kind": plan.kind,
+                "bits": plan.element_bits,
+            }
+        )
     (folder / "plans.json").write_text(json.dumps(rows))
 
 
@@ -80,7 +88,9 @@ def execute(folder):
     rows = json.loads((folder / "plans.json").read_text())
     for k, row in enumerate(rows):
         wanted = (folder / f"{k}.out").read_bytes()
-        out = driver.launch((folder / f"{k}.cubin").read_bytes(), row["threads"], (folder / f"{k}.in").read_bytes(), len(wanted))
+        out = driver.launch(
+            (folder / f"{k}.cubin").read_bytes(), row["threads"], (folder / f"{k}.in").read_bytes(), len(wanted)
+        )
         if out != wanted:
             wrong += 1
             print(f"plan {k}, {row}: values WRONG", flush=True)
@@ -89,7 +99,10 @@ def execute(folder):
 
 def counted(folder):
     """The wavefronts of each plan by the hardware's counter, beside those of the plan."""
-    found = [sum(launch.values()) for launch in hardware_counters.counted([sys.executable, __file__, "execute", folder], COUNTERS)]
+    found = [
+        sum(launch.values())
+        for launch in hardware_counters.counted([sys.executable, __file__, "execute", folder], COUNTERS)
+    ]
     rows = json.loads((folder / "plans.json").read_text())
     if len(found) != len(rows):
         raise SystemExit(f"ncu counted {len(found)} of {len(rows)} kernels")
@@ -98,7 +111,8 @@ def counted(folder):
     for row, n in differ[:20]:
         print(f"{row}: the hardware counts {n}")
     print(
-        f"{len(pairs)} plans, {len(differ)} with other wavefronts; of all: planned {sum(r['wavefronts'] for r, _ in pairs)}, counted {sum(n for _, n in pairs)}"
+        f"{len(pairs)} plans, {len(differ)} with other wavefronts; of all: planned "
+        f"{sum(r['wavefronts'] for r, _ in pairs)}, counted {sum(n for _, n in pairs)}"
     )
 
 

@@ -1,9 +1,11 @@
-"""Kernels on a GPU: the CUDA text of each example, compiled by nvcc, compared with numpy and timed beside CuTe's tutorials and torch.
+"""Kernels on a GPU: the CUDA text of each example, compiled by nvcc, compared with numpy and timed beside CuTe's
+tutorials and torch.
 
     python tests/bench/gpu_kernels.py [--arch sm_90a] [--only NAME ...] [--small COUNT] [--cutlass DIR] [--folder DIR]
 
-Needs a GPU, nvcc and numpy; torch and a checkout of CUTLASS give the peers. Products are of integers stored as floats, whose sums
-are exact; they are timed on uniform random numbers. --small compares alone, as compute-sanitizer and ncu run it.
+Needs a GPU, nvcc and numpy; torch and a checkout of CUTLASS give the peers. Products are of integers stored as floats,
+whose sums are exact; they are timed on uniform random numbers. --small compares alone, as compute-sanitizer and
+ncu run it.
 """
 
 import argparse
@@ -162,14 +164,25 @@ def product_case(name, variant, element, multiple, contiguous, alpha=1, beta=0):
             return -(-m // multiple) * multiple, -(-n // multiple) * multiple, k
         return m, n, -(-k // multiple) * multiple
 
-    return Case(name, variant, made, expected, sizes, (5120, 5120, 4096), lambda s: 2 * s[0] * s[1] * s[2], peer=product_peer(element))
+    return Case(
+        name,
+        variant,
+        made,
+        expected,
+        sizes,
+        (5120, 5120, 4096),
+        lambda s: 2 * s[0] * s[1] * s[2],
+        peer=product_peer(element),
+    )
 
 
 def product_peer(element):
     def peer(torch, sizes):
         m, n, k = sizes
         kind = torch.float16 if element is np.float16 else torch.float32
-        a, b = (torch.rand(shape, device="cuda", dtype=torch.float32).mul_(2).sub_(1).to(kind) for shape in ((m, k), (k, n)))
+        a, b = (
+            torch.rand(shape, device="cuda", dtype=torch.float32).mul_(2).sub_(1).to(kind) for shape in ((m, k), (k, n))
+        )
         return lambda: a @ b
 
     return peer
@@ -194,7 +207,17 @@ def transpose_case(variant):
         s, d = torch.rand(sizes, device="cuda"), torch.empty(sizes[::-1], device="cuda")
         return lambda: d.copy_(s.T)
 
-    return Case("transpose", variant, made, lambda g, s: g[2].T, below_300(2), (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer)
+    return Case(
+        "transpose",
+        variant,
+        made,
+        lambda g, s: g[2].T,
+        below_300(2),
+        (8192, 8192),
+        lambda s: 8 * s[0] * s[1],
+        "GB/s",
+        peer,
+    )
 
 
 def softmax_case():
@@ -210,7 +233,9 @@ def softmax_case():
         x = torch.randn(sizes, device="cuda")
         return lambda: torch.softmax(x, 1)
 
-    return Case("softmax", "softmax", made, expected, below_300(2), (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer, 1e-6)
+    return Case(
+        "softmax", "softmax", made, expected, below_300(2), (8192, 8192), lambda s: 8 * s[0] * s[1], "GB/s", peer, 1e-6
+    )
 
 
 def attention_case():
@@ -235,7 +260,9 @@ def attention_case():
     def work(s):
         return 4 * s[0] * s[1] * s[2] * 64
 
-    return Case("flash_attention", "flash_attention", made, expected, small, (4096, 4096, 32), work, "TFLOP/s", peer, 2e-3)
+    return Case(
+        "flash_attention", "flash_attention", made, expected, small, (4096, 4096, 32), work, "TFLOP/s", peer, 2e-3
+    )
 
 
 def linear_case(variant):
@@ -246,7 +273,9 @@ def linear_case(variant):
 
     def expected(given, sizes):
         y = given[3].astype(np.float64) @ given[4].T + given[5]
-        return np.maximum(y, 0) if variant == "relu" else y / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (y + 0.044715 * y**3)))
+        return (
+            np.maximum(y, 0) if variant == "relu" else y / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (y + 0.044715 * y**3)))
+        )
 
     def peer(torch, sizes):
         m, n, k = sizes
@@ -263,7 +292,13 @@ def linear_case(variant):
 def atoms_case(variant):
     def made(rng, sizes, exact):
         m, n, k = sizes
-        return [m, n, k, *(numbers(rng, shape, np.float16, exact) for shape in ((m, k), (n, k))), np.ones((m, n), np.float32)]
+        return [
+            m,
+            n,
+            k,
+            *(numbers(rng, shape, np.float16, exact) for shape in ((m, k), (n, k))),
+            np.ones((m, n), np.float32),
+        ]
 
     def expected(given, sizes):
         return given[3].astype(np.float32) @ given[4].T.astype(np.float32) + 1
@@ -272,7 +307,14 @@ def atoms_case(variant):
         return (int(rng.integers(1, 300)), int(rng.integers(1, 300)), 8 * int(rng.integers(1, 40)))
 
     return Case(
-        "gemm_atoms", variant, made, expected, small, (4096, 4096, 4096), lambda s: 2 * s[0] * s[1] * s[2], peer=product_peer(np.float16)
+        "gemm_atoms",
+        variant,
+        made,
+        expected,
+        small,
+        (4096, 4096, 4096),
+        lambda s: 2 * s[0] * s[1] * s[2],
+        peer=product_peer(np.float16),
     )
 
 
@@ -302,13 +344,20 @@ def im2col_case():
 def tiles_case():
     def made(rng, sizes, exact):
         m, n = sizes
-        return [m, n, rng.integers(0, 2**16, sizes).astype(np.uint16), np.zeros((m + -m % 8) * (n + -n % 128), np.uint16)]
+        return [
+            m,
+            n,
+            rng.integers(0, 2**16, sizes).astype(np.uint16),
+            np.zeros((m + -m % 8) * (n + -n % 128), np.uint16),
+        ]
 
     def expected(given, sizes):
         x = np.pad(given[2], [(0, -sizes[0] % 8), (0, -sizes[1] % 128)])
         return x.reshape(x.shape[0] // 8, 4, 2, x.shape[1] // 128, 128).transpose(0, 3, 1, 4, 2).ravel()
 
-    return Case("pack_tiles", "pack_tiles", made, expected, below_300(2), (8192, 8192), lambda s: 4 * s[0] * s[1], "GB/s")
+    return Case(
+        "pack_tiles", "pack_tiles", made, expected, below_300(2), (8192, 8192), lambda s: 4 * s[0] * s[1], "GB/s"
+    )
 
 
 def copied_by_torch(torch, sizes):
@@ -318,9 +367,17 @@ def copied_by_torch(torch, sizes):
 
 CASES = [
     *(product_case(name, f"gemm_{x}", np.float32, 1, x == "tn") for name in ("sgemm_1",) for x in ("nt", "tn")),
-    *(product_case(name, f"gemm_{x}", np.float32, 4, x == "tn") for name in ("sgemm_2", "sgemm_sm70") for x in ("nt", "tn")),
+    *(
+        product_case(name, f"gemm_{x}", np.float32, 4, x == "tn")
+        for name in ("sgemm_2", "sgemm_sm70")
+        for x in ("nt", "tn")
+    ),
     product_case("sgemm_sm80", "gemm_tn", np.float16, 8, 1),
-    *(product_case(name, f"gemm_{x}", np.float16, 8, x == "tn") for name in ("wgmma_sm90", "wgmma_tma_sm90") for x in ("nt", "tn")),
+    *(
+        product_case(name, f"gemm_{x}", np.float16, 8, x == "tn")
+        for name in ("wgmma_sm90", "wgmma_tma_sm90")
+        for x in ("nt", "tn")
+    ),
     atoms_case("mma_sync"),
     *(linear_case(x) for x in ("gelu", "relu")),
     attention_case(),
@@ -437,7 +494,10 @@ def cute_milliseconds(program, case):
 #: What the hardware counts of a launch: wavefronts of shared memory by instructions, and sectors of global memory.
 COUNTERS = {
     **{f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum": "shared read" for op in ("ld", "ldsm")},
-    **{f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum": "shared written" for op in ("st", "stsm", "ldgsts")},
+    **{
+        f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum": "shared written"
+        for op in ("st", "stsm", "ldgsts")
+    },
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "global read",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": "global written",
 }
@@ -451,7 +511,10 @@ def counted(case):
     sizes = case.sizes(rng)
     given = case.made(rng, sizes, True)
     order = {name: k for k, name in enumerate(parameters.split())}
-    arrays, scalars = [x for x in given if isinstance(x, np.ndarray)], [given[order[n]] for n in ("alpha", "beta") if n in order]
+    arrays, scalars = (
+        [x for x in given if isinstance(x, np.ndarray)],
+        [given[order[n]] for n in ("alpha", "beta") if n in order],
+    )
     found = Counter()
     for row in kernel.check(*arrays, *scalars).conflicts:
         found[f"{row.memory.split()[0]} {'written' if row.writes else 'read'}"] += row.wavefronts
@@ -461,7 +524,18 @@ def counted(case):
 def beside_hardware(folder, arch):
     """Each kernel's table of accesses beside ncu's counters; what a compiler makes one access of several has fewer."""
     cases = [c for c in CASES if c.name not in ("flash_attention", "im2col", "pack_tiles")]
-    command = [sys.executable, __file__, "--small", "1", "--arch", arch, "--folder", folder, "--only", *{c.name for c in cases}]
+    command = [
+        sys.executable,
+        __file__,
+        "--small",
+        "1",
+        "--arch",
+        arch,
+        "--folder",
+        folder,
+        "--only",
+        *{c.name for c in cases},
+    ]
     for case, launch in zip(cases, hardware_counters.counted(command, COUNTERS)):
         found = Counter()
         for name, number in launch.items():
@@ -470,7 +544,10 @@ def beside_hardware(folder, arch):
         for kind in sorted({*COUNTERS.values()}):
             if stated[kind] or found[kind]:
                 mark = "" if stated[kind] == found[kind] else "  DIFFERS"
-                print(f"{case.name} {case.variant}: {kind}: check {stated[kind]:,}, hardware {found[kind]:,}{mark}", flush=True)
+                print(
+                    f"{case.name} {case.variant}: {kind}: check {stated[kind]:,}, hardware {found[kind]:,}{mark}",
+                    flush=True,
+                )
 
 
 def main():
@@ -488,7 +565,11 @@ def main():
     cases = [c for c in CASES if not chosen.only or c.name in chosen.only]
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
         folder = chosen.folder or Path(name)
-        peers = {c.name: None for c in cases if c.unit == "TFLOP/s" and "gemm_" in c.variant} if chosen.cutlass and not chosen.small else {}
+        peers = (
+            {c.name: None for c in cases if c.unit == "TFLOP/s" and "gemm_" in c.variant}
+            if chosen.cutlass and not chosen.small
+            else {}
+        )
         peers = {n: pool.submit(of_cutlass, folder, chosen.cutlass, n) for n in peers}
         built = [pool.submit(compiled, folder, chosen.arch, c.name, c.variant) for c in cases]
         device = Device()

@@ -1,8 +1,10 @@
-"""How cost grows: with the modes of a layout and not with its elements, with the nodes of an expression, with the bytes of a text.
+"""How cost grows: with the modes of a layout and not with its elements, with the nodes of an expression, with
+the bytes of a text.
 
     python tests/bench/growth.py
 
-Process time, the best of seven, and what one more mode, node or byte adds; as markdown tables, which docs/speed.md shows.
+Process time, the best of seven, and what one more mode, node or byte adds; as markdown tables,
+which docs/speed.md shows.
 """
 
 import functools
@@ -32,7 +34,10 @@ def microseconds(run, rounds=7, calls=20):
 def blocked(modes, extent=BLOCK, step=1):
     """A layout of so many digits, the strides of every other pair exchanged: it does not coalesce."""
     strides = [step * extent**k for k in range(modes)]
-    strides[::2], strides[1::2] = strides[1::2][: len(strides[::2])] + strides[-1:] * (modes % 2), strides[::2][: len(strides[1::2])]
+    strides[::2], strides[1::2] = (
+        strides[1::2][: len(strides[::2])] + strides[-1:] * (modes % 2),
+        strides[::2][: len(strides[1::2])],
+    )
     return MakeLayout(tuple(Int[extent]() for _ in range(modes)), tuple(Int[d]() for d in strides))
 
 
@@ -89,7 +94,11 @@ def table(head, rows):
     print("|", " | ".join(head), "|")
     print("|" + "---|" * len(head))
     for row in rows:
-        print("|", " | ".join(f"{x:.1f}" if isinstance(x, float) else f"{x:,}" if isinstance(x, int) else x for x in row), "|")
+        print(
+            "|",
+            " | ".join(f"{x:.1f}" if isinstance(x, float) else f"{x:,}" if isinstance(x, int) else x for x in row),
+            "|",
+        )
     print()
 
 

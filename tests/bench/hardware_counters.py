@@ -6,7 +6,8 @@ from collections import Counter
 
 
 def counted(command, counters):
-    """The counters of each launch of a command, in the order of launches: name -> number. SystemExit where the command or ncu fails."""
+    """The counters of each launch of a command, in the order of launches: name -> number. SystemExit where the command
+    or ncu fails."""
     words = ["ncu", "--csv", "--clock-control", "none", "--metrics", ",".join(counters), *command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = of_launches(done.stdout)

@@ -3,14 +3,18 @@
     pip install jaxlib                      # if you want it beside tla
     python tests/bench/hlo.py [FILE...]     # by default the programs of tests/data/hlo and tests/data/xla/programs
 
-Of the build that is imported, pure or compiled. All readers take each program in turn, so that a busy machine slows them alike; the best of
-the rounds counts. Each has read the program just before, so the processor's caches are warm for all. cold: what `tla` remembers is cleared
-then; warm: it is kept. What is compared:
+Of the build that is imported, pure or compiled. All readers take each program in turn, so that a busy machine slows
+them alike; the best of the rounds counts. Each has read the program just before, so the processor's caches are warm for
+all. cold: what `tla` remembers is cleared then; warm: it is kept. What is compared:
 
-    read_hlo    every instruction, checked as a whole line, as a value; its shapes with their layouts, what is in its attributes as text
-    memory      xla.memory: the program followed step by step, each buffer with its range and its bytes, contradictions and unknown names
-    census      shape_usage: every array shape in the text and how often it stands there; of each its bytes, its waste, and its layout, lowered
-    jaxlib      hlo_module_from_text: XLA's graph of the module, its shapes with their layouts. It remembers nothing, and does not stream
+    read_hlo    every instruction, checked as a whole line, as a value; its shapes with their layouts, what is in its
+                attributes as text
+    memory      xla.memory: the program followed step by step, each buffer with its range and its bytes, contradictions
+                and unknown names
+    census      shape_usage: every array shape in the text and how often it stands there; of each its bytes, its waste,
+                and its layout, lowered
+    jaxlib      hlo_module_from_text: XLA's graph of the module, its shapes with their layouts. It remembers nothing,
+                and does not stream
 """
 
 import gzip
@@ -40,7 +44,10 @@ def readers():
     found = {
         "read_hlo, cold": (True, instructions),
         "read_hlo, warm": (False, instructions),
-        "read_hlo, warm, and printed": (False, lambda text: sum(len(str(x.instruction)) for x in xla.read_hlo(io.StringIO(text)))),
+        "read_hlo, warm, and printed": (
+            False,
+            lambda text: sum(len(str(x.instruction)) for x in xla.read_hlo(io.StringIO(text))),
+        ),
         "memory, cold": (True, lambda text: xla.memory(io.StringIO(text), scheduled=True)),
         "memory, warm": (False, lambda text: xla.memory(io.StringIO(text), scheduled=True)),
         "census, cold": (True, xla.shape_usage),
@@ -55,7 +62,8 @@ def readers():
 
 
 def accepted(read, text):
-    """Whether a reader takes a text: jaxlib refuses an async-update that brings operands, which libtpu prints for SparseCores."""
+    """Whether a reader takes a text: jaxlib refuses an async-update that brings operands, which libtpu prints for
+    SparseCores."""
     try:
         read(text)
     except RuntimeError:
@@ -87,7 +95,9 @@ def main():
             for name, (cold, read) in runs.items():
                 best[name][k] = min(best[name][k], seconds(cold, read, text))
     size = sum(map(len, texts)) / 1e6
-    print(f"tla {tla.__version__}, {tla.build_info()}: {size:.1f} MB in {len(texts)} modules, the best of {ROUNDS} rounds")
+    print(
+        f"tla {tla.__version__}, {tla.build_info()}: {size:.1f} MB in {len(texts)} modules, the best of {ROUNDS} rounds"
+    )
     print(f"{'':30}{'MB/s':>6}" + ("   of jaxlib's time: all, least, median, most" if "jaxlib" in runs else ""))
     for name, took in best.items():
         ratios = [a / b for a, b in zip(took, best.get("jaxlib", ()))]

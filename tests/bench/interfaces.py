@@ -1,10 +1,12 @@
-"""How quick the interfaces of other libraries are beside the originals: microseconds of a call on layouts seen before, and on new ones.
+"""How quick the interfaces of other libraries are beside the originals: microseconds of a call on layouts seen before,
+and on new ones.
 
     pip install -e . nvidia-cutlass torch tensor-layouts    # whichever of them you want beside tla.compat
     python tests/bench/interfaces.py [ROUNDS]
 
-Each operation is done on those of 40 layouts that both have an answer for, by the original and by ours in turn; the least processor time of the rounds counts, divided by how many. Before a round of new
-ones tla forgets what it has worked out (`cache_clear`); the originals remember nothing, so they have one column.
+Each operation is done on those of 40 layouts that both have an answer for, by the original and by ours in turn; the
+least processor time of the rounds counts, divided by how many. Before a round of new ones tla forgets what it has
+worked out (`cache_clear`); the originals remember nothing, so they have one column.
 """
 
 import importlib
@@ -25,7 +27,9 @@ def layouts(rng, make):
     for i in rng.sample(range(len(flat)), len(flat)):
         strides[i], step = step, step * flat[i]
     left = iter(strides)
-    return make(shape, tuple(tuple(next(left) for _ in mode) if isinstance(mode, tuple) else next(left) for mode in shape))
+    return make(
+        shape, tuple(tuple(next(left) for _ in mode) if isinstance(mode, tuple) else next(left) for mode in shape)
+    )
 
 
 def operations(m, a):
@@ -49,7 +53,8 @@ def operations(m, a):
 
 
 def microseconds(ways, rounds):
-    """Of a call, the least of the rounds; of several ways, (calls, what is done before a round), all of them in turn."""
+    """Of a call, the least of the rounds; of several ways, (calls, what is done before a round), all of
+    them in turn."""
     least = [float("inf")] * len(ways)
     for _ in range(rounds):
         for k, (calls, before) in enumerate(ways):
@@ -81,10 +86,16 @@ def main(rounds):
         except ImportError:
             continue
         ours = importlib.import_module(f"tla.compat.{name}")
-        found, wanted = ([operations(m, layouts(random.Random(k), m.Layout)) for k in range(40)] for m in (ours, theirs))
+        found, wanted = (
+            [operations(m, layouts(random.Random(k), m.Layout)) for k in range(40)] for m in (ours, theirs)
+        )
         print(f"\n| | {original} | seen before | new |\n|---|---|---|---|")
         for operation in found[0]:
-            both = [pair for pair in ((x[operation], y[operation]) for x, y in zip(found, wanted)) if all(map(answers, pair))]
+            both = [
+                pair
+                for pair in ((x[operation], y[operation]) for x, y in zip(found, wanted))
+                if all(map(answers, pair))
+            ]
             calls, their = zip(*both)
             original, new, seen = microseconds([(their, nothing), (calls, cache_clear), (calls, nothing)], rounds)
             print(f"| {operation} | " + " | ".join(f"{t:.1f}" for t in (original, seen, new)) + " |", flush=True)

@@ -2,16 +2,17 @@
 
     python tests/bench/mutants.py --count 300 --seed 1 --results mutants.jsonl tla/algebra tla/core/swizzle.py ...
 
-A mutant is one change of one node of the syntax tree: a comparison turned or moved by one, a number one more or less, an
-operator exchanged, operands swapped, a condition negated or dropped, `and` for `or`, a result of True for False. It gets the
-tests that run its line, the quick ones of each file, until the first failure or the limit in seconds of processor time. What
-survives, and what runs past the limit, is printed, to be read: a survivor is a hole in the tests, or changes nothing that a
-caller sees; what does not end is seen if the tests end without the mutant.
+A mutant is one change of one node of the syntax tree: a comparison turned or moved by one, a number one more or less,
+an operator exchanged, operands swapped, a condition negated or dropped, `and` for `or`, a result of True for False. It
+gets the tests that run its line, the quick ones of each file, until the first failure or the limit in seconds of
+processor time. What survives, and what runs past the limit, is printed, to be read: a survivor is a hole in the tests,
+or changes nothing that a caller sees; what does not end is seen if the tests end without the mutant.
 
-Which tests run a line is noted once, in the file `--covered` (Python 3.12 and up). All tests are collected once; each mutant is
-a fork of that process in which one function has other code, which takes tenths of a second. What runs when a module is
-imported is changed in a copy of the project, in a process of its own. Each outcome is a line of the file `--results`; what is in
-it already is not run again. The same seed gives the same mutants; `--part 0/2` runs every second of them.
+Which tests run a line is noted once, in the file `--covered` (Python 3.12 and up). All tests are collected once; each
+mutant is a fork of that process in which one function has other code, which takes tenths of a second. What runs when a
+module is imported is changed in a copy of the project, in a process of its own. Each outcome is a line of the file
+`--results`; what is in it already is not run again. The same seed gives the same mutants; `--part 0/2` runs every
+second of them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ import tla  # noqa: E402
 
 #: Files whose tests read the project's files, or start other programs.
 LEFT_OUT = ["layers", "house", "docs", "typing", "explore", "explore_page", "public", "cli", "fuzz"]
-#: Seconds of processor time of one test, of the tests of one file and of all that a mutant is given, as they take without it.
+#: Seconds of processor time of one test, of the tests of one file and of all that a mutant is given, as they take
+#: without it.
 OF_A_TEST, OF_A_FILE, OF_ALL = 4, 6, 15
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
                ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
@@ -76,7 +78,12 @@ def mutations(node: ast.AST) -> Iterator[ast.AST]:
         yield _with(node, test=ast.UnaryOp(ast.Not(), node.test))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
         yield node.operand
-    if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
+    if (
+        isinstance(node, ast.Call)
+        and len(node.args) == 2
+        and not node.keywords
+        and not any(isinstance(a, ast.Starred) for a in node.args)
+    ):
         yield _with(node, args=node.args[::-1])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max", "any", "all"):
         other = {"min": "max", "max": "min", "any": "all", "all": "any"}[node.func.id]
@@ -91,7 +98,8 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 def mutants(source: str) -> list[tuple[int, str, str]]:
-    """(line, the change, the whole source with it) for each mutation of code: messages and annotations stay, and all other text."""
+    """(line, the change, the whole source with it) for each mutation of code: messages and annotations stay, and all
+    other text."""
     tree, text = ast.parse(source), source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -124,7 +132,8 @@ def _left_alone(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class Covered:
-    """A plugin of pytest that notes, for each test, the lines of `tla` that it runs and its seconds of processor time."""
+    """A plugin of pytest that notes, for each test, the lines of `tla` that it runs and its seconds
+    of processor time."""
 
     def __init__(self, results: Path) -> None:
         self.results, self.root = results, f"{ROOT}/"
@@ -172,7 +181,10 @@ def cover(covered: Path) -> None:
     env = {**os.environ, "COVERED": str(covered.absolute()), "PYTHONPATH": "tests/bench"}
     many = ["-n", "2"] if importlib.util.find_spec("xdist") else []
     subprocess.run(
-        [sys.executable, "-m", "pytest", *many, "-p", "mutants", "-p", "no:cacheprovider", *left_out], cwd=ROOT, env=env, check=True
+        [sys.executable, "-m", "pytest", *many, "-p", "mutants", "-p", "no:cacheprovider", *left_out],
+        cwd=ROOT,
+        env=env,
+        check=True,
     )
 
 
@@ -182,8 +194,8 @@ Tests = dict[str, list[tuple[float, str]]]
 def by_line(covered: Path) -> Callable[[Path, int | None], Tests]:
     """For a line: the tests that run it, as (seconds, test) by file, files most of whose tests do first.
 
-    Those of its module, for a line that no test runs. Those of its folder for None, what runs when a module is imported: that is
-    run in the first test alone, and a table of one module is read by the functions of others."""
+    Those of its module, for a line that no test runs. Those of its folder for None, what runs when a module is
+    imported: that is run in the first test alone, and a table of one module is read by the functions of others."""
     rows = [json.loads(row) for row in covered.read_text().splitlines()]
     lines: dict[str, set[int]] = defaultdict(set)
     for k, row in enumerate(rows):
@@ -267,7 +279,9 @@ class Mutants:
         if self._forked([], Path("tla/core/ints.py"), 0) != "survived":
             pytest.exit("tests fail without a mutant")
         files = [
-            f.relative_to(ROOT) for p in given.paths for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])
+            f.relative_to(ROOT)
+            for p in given.paths
+            for f in (sorted((ROOT / p).rglob("*.py")) if (ROOT / p).is_dir() else [ROOT / p])
         ]
         possible = [(path, *m) for path in files for m in mutants((ROOT / path).read_text(encoding="utf-8"))]
         random.Random(given.seed).shuffle(possible)
@@ -277,7 +291,9 @@ class Mutants:
             if key not in self.done:
                 self.done[key] = self._outcome(path, line, source)
                 with given.results.open("a") as results:
-                    results.write(json.dumps(dict(zip(("path", "line", "change", "result"), (*key, self.done[key])))) + "\n")
+                    results.write(
+                        json.dumps(dict(zip(("path", "line", "change", "result"), (*key, self.done[key])))) + "\n"
+                    )
             self.counts[self.done[key]] += 1
             if self.done[key] != "seen":
                 print(f"{self.done[key]}  {path}:{line}  {change}", flush=True)
@@ -287,14 +303,18 @@ class Mutants:
     def _outcome(self, path: Path, line: int | None, source: str) -> str:
         """Whether one of the tests fails with this source: seen, survived, or past the limit."""
         name = str(ROOT / path)
-        codes = [functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)]
+        codes = [
+            functions_of(compile(text, name, "exec")) for text in ((ROOT / path).read_text(encoding="utf-8"), source)
+        ]
         changed = [(a, b) for a, b in zip(*codes) if _text(a) != _text(b)]
         if len(codes[0]) == len(codes[1]) and len(changed) == 1:
             old, new = map(with_inner, changed[0])
             found = [(f, b) for a, b in zip(old, new) for f in self.functions.get((name, a), [])]
             if found and len(old) == len(new) and all(f.__code__.co_freevars == b.co_freevars for f, b in found):
                 result = self._forked(found, path, line)
-                if result != "survived" or changed[0][0].co_name not in _loaded((ROOT / path).read_text(encoding="utf-8")):
+                if result != "survived" or changed[0][0].co_name not in _loaded(
+                    (ROOT / path).read_text(encoding="utf-8")
+                ):
                     return result
                 line = None  # it has made a table when its module was imported
         return self._imported(path, line if changed else None, source)
@@ -336,7 +356,9 @@ class Mutants:
             shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(".git", "__pycache__"))
             (project / path).write_text(source, encoding="utf-8")
             command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests]
-            ended = subprocess.run(command, cwd=project, capture_output=True, check=False, preexec_fn=lambda: _limited(self.given.limit))
+            ended = subprocess.run(
+                command, cwd=project, capture_output=True, check=False, preexec_fn=lambda: _limited(self.given.limit)
+            )
         return "past the limit" if ended.returncode < 0 else "seen" if ended.returncode else "survived"
 
 

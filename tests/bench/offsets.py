@@ -2,8 +2,9 @@
 
     python tests/bench/offsets.py
 
-The least of many rounds, in turn, in one run. "write" is one numpy.add.outer of int32; "operators" is that, and then &, >>= and ^= of the whole
-array, as one writes it by hand. In the padded tile parts of an offset share bits, so that rows cannot be swizzled before they are added.
+The least of many rounds, in turn, in one run. "write" is one numpy.add.outer of int32; "operators" is that, and then &,
+>>= and ^= of the whole array, as one writes it by hand. In the padded tile parts of an offset share bits, so that rows
+cannot be swizzled before they are added.
 """
 
 import time
@@ -36,7 +37,8 @@ def least(functions, rounds):
 
 def main():
     print(
-        "| tile | write [ms] | operators [ms] | swizzled: of write, of operators | padded: of write, of operators |\n|---|---|---|---|---|"
+        "| tile | write [ms] | operators [ms] | swizzled: of write, of operators | padded: of write, of operators "
+        "|\n|---|---|---|---|---|"
     )
     for n in (256, 1024, 4096):
         rows, columns = np.arange(n, dtype=np.int32) * n, np.arange(n, dtype=np.int32)

@@ -2,8 +2,8 @@
 
     python tests/bench/relayout.py
 
-`by hand` is what a numpy user writes for that one pair of layouts, as a reshape and a transpose in one assignment; the best
-of those given counts. `tla.copy` is one line for all of them. Times are for ratios: machines are noisy.
+`by hand` is what a numpy user writes for that one pair of layouts, as a reshape and a transpose in one assignment; the
+best of those given counts. `tla.copy` is one line for all of them. Times are for ratios: machines are noisy.
 """
 
 import math
@@ -16,7 +16,8 @@ N = 4096
 
 
 def views(flat):
-    """Row-major, zN of 16-bit elements, nZ, T(8,128)(2,1): each as the axes (row digits, column digits), slowest first."""
+    """Row-major, zN of 16-bit elements, nZ, T(8,128)(2,1): each as the axes (row digits, column
+    digits), slowest first."""
     b = N // 16
     return {
         "row-major": flat.reshape(N, N),
@@ -93,7 +94,8 @@ def small():
     source, target = (MakeTensor(np.zeros(N * N, np.float16), made[kind]) for kind in ("row-major", "zN"))
     tiles = [(TileView(source, (i, i), (16, 16)), TileView(target, (i, i), (16, 16))) for i in range(200)]
     views_, copies = best(
-        lambda: [TileView(source, (i, i), (16, 16)) for i in range(200)], lambda: [copy(one, other) for one, other in tiles]
+        lambda: [TileView(source, (i, i), (16, 16)) for i in range(200)],
+        lambda: [copy(one, other) for one, other in tiles],
     )
     return views_ * 5, copies * 5
 
@@ -105,7 +107,8 @@ def main():
         ratios.append(ours / theirs)
         print(f"{name:32}{ours:10.2f}{theirs:10.2f}{ours / theirs:8.2f}")
     print(
-        f"tla takes {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} of numpy's best in the geometric mean, {max(ratios):.2f} at most"
+        f"tla takes {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} of numpy's best in the geometric mean, "
+        f"{max(ratios):.2f} at most"
     )
     print("a tile of 16 by 16: {:.1f} us for its view, {:.1f} us to copy it".format(*small()))
 

@@ -1,6 +1,7 @@
 """The 14 index expressions of tests/data/symbolic/cases.json, simplified: operations, and milliseconds of process time.
 
-    python tests/bench/symbolic.py          # with torch installed, its Inductor beside it, and random nests through both
+    python tests/bench/symbolic.py          # with torch installed, its Inductor beside it, and random
+                                            nests through both
 
 Building and printing are in the time: sizes, indices and expressions by the operators of each, with every memo empty.
 """
@@ -42,7 +43,8 @@ def tla_forms(cases):
 
 
 def inductor_forms(cases):
-    """Inductor's: sizes are sympy's symbols, a multiple of 16 is 16 times one, ranges are given; None for xor, which it has not."""
+    """Inductor's: sizes are sympy's symbols, a multiple of 16 is 16 times one, ranges are given; None for xor,
+    which it has not."""
     import sympy
     from sympy.core.cache import clear_cache
     from torch._inductor.sizevars import SizeVarAllocator
@@ -84,7 +86,8 @@ def inductor_forms(cases):
 
 
 def best_time(run):
-    """The least of as many runs as SECONDS of process time hold, in milliseconds: on a shared machine most are disturbed."""
+    """The least of as many runs as SECONDS of process time hold, in milliseconds: on a shared machine
+    most are disturbed."""
     times = [0.0]
     while sum(times) < SECONDS:
         start = time.process_time()
@@ -97,7 +100,9 @@ def nests():
     """Random expressions over x, y, z; no differences, whose modulo Inductor does not take."""
     r = random.Random(7)
     texts = [t for t in (random_text(r, r.randint(2, 5)) for _ in range(10 * NESTS)) if "-" not in t][:NESTS]
-    return [{"expr": t, "sizes": {}, "below": {n: str(r.choice((4, 8, 10, 32, 100, 1000))) for n in "xyz"}} for t in texts]
+    return [
+        {"expr": t, "sizes": {}, "below": {n: str(r.choice((4, 8, 10, 32, 100, 1000))) for n in "xyz"}} for t in texts
+    ]
 
 
 def totals(cases, forms):

@@ -2,8 +2,9 @@
 
     python tests/bench/walks.py
 
-Of each job: the files below tla/ that its calls enter, without core and with it, and the ways back up: calls from a file into one that
-imports it, directly or through others; what a decorator calls counts as called by who called the decorated function. Nothing is remembered from before, and what a job loads is loaded before it is followed.
+Of each job: the files below tla/ that its calls enter, without core and with it, and the ways back up: calls from a
+file into one that imports it, directly or through others; what a decorator calls counts as called by who called the
+decorated function. Nothing is remembered from before, and what a job loads is loaded before it is followed.
 """
 
 import ast

@@ -42,7 +42,14 @@ from executed import Case
 from night import amount
 from truth import rows
 
-FACTS = [{}, {"multiple_of": 2}, {"multiple_of": 8}, {"at_most": 100}, {"multiple_of": 3, "at_most": 48}, {"multiple_of": 4, "at_most": 64}]
+FACTS = [
+    {},
+    {"multiple_of": 2},
+    {"multiple_of": 8},
+    {"at_most": 100},
+    {"multiple_of": 3, "at_most": 48},
+    {"multiple_of": 4, "at_most": 64},
+]
 
 
 # --------------------------------------------------------------------------------------------------- brute force
@@ -120,7 +127,9 @@ def test_seed_examples_of_tla(tmp_path):
     seeds = json.dumps([row for row in rows("tla/accepted.json") if row.get("seed")])
     texts = sorted({*re.findall(r'"layout": "([^"]*:[^"]*)"', seeds)})
     assert len(texts) >= 15
-    layouts = [parse(t) for t in texts] + [MakeLayout[half, tag](100, 60) for tag in (zN, nZ, zZ, RowMajor, ColumnMajor)]
+    layouts = [parse(t) for t in texts] + [
+        MakeLayout[half, tag](100, 60) for tag in (zN, nZ, zZ, RowMajor, ColumnMajor)
+    ]
     agrees([case(a, k) for k, a in enumerate(layouts)], tmp_path, flags=UNDEFINED)
 
 
@@ -154,10 +163,18 @@ def test_random_layouts_in_numpy():
 
 
 def told(what, name, extents, sizes, wanted, target="c", **how):
-    """A Case with all that it gives said: wanted is a function of the coordinates, or its values, first mode fastest."""
+    """A Case with all that it gives said: wanted is a function of the coordinates, or its values,
+    first mode fastest."""
     made = plan(what, how.get("coords"), integer=how.get("integer"))
     values = [wanted(*c) for c in oracle.coordinates(tuple(extents))] if callable(wanted) else wanted
-    return Case(emit(what, target, name=name, **how), name, tuple(extents), tuple(sizes), np.array(values, np.int64), str(made.integer))
+    return Case(
+        emit(what, target, name=name, **how),
+        name,
+        tuple(extents),
+        tuple(sizes),
+        np.array(values, np.int64),
+        str(made.integer),
+    )
 
 
 def test_every_way_to_write_a_coordinate(tmp_path):
@@ -180,7 +197,11 @@ def test_every_way_to_write_a_coordinate(tmp_path):
         ((i, i), (12,), lambda i: at(i, i)),
         ((b, t), (3, 4), at),
     ]
-    agrees([told(a, f"f{k}", extents, (), f, coords=c) for k, (c, extents, f) in enumerate(ways)], tmp_path, flags=UNDEFINED)
+    agrees(
+        [told(a, f"f{k}", extents, (), f, coords=c) for k, (c, extents, f) in enumerate(ways)],
+        tmp_path,
+        flags=UNDEFINED,
+    )
 
 
 def test_tiles_of_blocks_and_threads(tmp_path):
@@ -235,7 +256,17 @@ def test_expressions_of_sizes(tmp_path):
     """Several at once, conditions among them; what chains of ^, min and max say is all written."""
     M, N = dims("M N", at_most=50)
     read = [parse(f"{name}(M,N,7)", symbols=[M, N]) for name in ("min", "max")]
-    what = (M * N, -(-M // 8) * 8, M ^ N ^ 5, *read, M - N, (M - N) // 4, (M - N) % 4, M <= N, (M * N).is_multiple_of(3))
+    what = (
+        M * N,
+        -(-M // 8) * 8,
+        M ^ N ^ 5,
+        *read,
+        M - N,
+        (M - N) // 4,
+        (M - N) % 4,
+        M <= N,
+        (M * N).is_multiple_of(3),
+    )
 
     def wanted(i, j):
         m, n = i + 1, j + 1
@@ -244,7 +275,9 @@ def test_expressions_of_sizes(tmp_path):
 
     i, j = index("i", below=50), index("j", below=50)
     shifted = tuple(x.at({"M": i + 1, "N": j + 1}) if hasattr(x, "at") and not hasattr(x, "holds") else x for x in what)
-    agrees([told(shifted[:-2], "f", (50, 50), (), lambda i, j: wanted(i, j)[:-2], coords="i,j")], tmp_path, flags=UNDEFINED)
+    agrees(
+        [told(shifted[:-2], "f", (50, 50), (), lambda i, j: wanted(i, j)[:-2], coords="i,j")], tmp_path, flags=UNDEFINED
+    )
     for target in ("python", "numpy"):
         f = executed.function(emit(what, target, name="f", coords="M,N"), "f")
         for i, j in oracle.coordinates((50, 50)):
@@ -271,14 +304,24 @@ def test_offsets_at_the_ends(tmp_path):
 
 @pytest.mark.parametrize("integer", ["int32", "int64", "uint32", "uint64"])
 def test_integers_that_are_asked_for(integer, tmp_path):
-    texts = ["(_4,_6):(_6,_1)", "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))", "Sw<2,1,3> o _0 o (_8,_16):(_16,_1)", "(_48):(_3)"]
+    texts = [
+        "(_4,_6):(_6,_1)",
+        "((_4,_2),(_4,_3)):((_4,_16),(_1,_32))",
+        "Sw<2,1,3> o _0 o (_8,_16):(_16,_1)",
+        "(_48):(_3)",
+    ]
     texts.append("(_16,_3):(_1,_16) o _5 o (_8,_4):(_1,_8)")
     layouts = [parse(t) for t in texts]
     r = random.Random(integer)
     layouts += [random_layout(r, {}, {}, {}, negative=False) for _ in range(amount(15, 200))]
     layouts = [static_layout(a) for a in layouts if max(brute(a)) < 2**31]
     for target in ("c", "cpp"):
-        agrees([case(a, k, target=target, integer=integer) for k, a in enumerate(layouts)], tmp_path, target, flags=UNDEFINED)
+        agrees(
+            [case(a, k, target=target, integer=integer) for k, a in enumerate(layouts)],
+            tmp_path,
+            target,
+            flags=UNDEFINED,
+        )
     for k, a in enumerate(layouts):
         c = case(a, k, target="numpy", integer=integer)
         assert np.array_equal(executed.numpy(c), c.wanted), c.text

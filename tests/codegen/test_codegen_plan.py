@@ -100,12 +100,16 @@ def test_random_trees_with_bits():
 
 
 def counted(text):
-    """(operations, divisions) in the bodies of functions in C, by its tokens. The sign of a number is none; a shared value counts once."""
+    """(operations, divisions) in the bodies of functions in C, by its tokens. The sign of a number is none; a shared
+    value counts once."""
     body = "\n".join(line for line in text.split("\n") if line.startswith("    ") and "(void)" not in line)
     tokens = re.findall(
-        r"[A-Za-z_]\w*|\d+|>>|[^\s\w]", body.replace("return", "=").replace("const int32_t", "").replace("const int64_t", "")
+        r"[A-Za-z_]\w*|\d+|>>|[^\s\w]",
+        body.replace("return", "=").replace("const int32_t", "").replace("const int64_t", ""),
     )
-    signs = [k for k, t in enumerate(tokens) if t == "-" and tokens[k - 1] in "=(,*/%+-&^>>" and tokens[k + 1].isdigit()]
+    signs = [
+        k for k, t in enumerate(tokens) if t == "-" and tokens[k - 1] in "=(,*/%+-&^>>" and tokens[k + 1].isdigit()
+    ]
     found = [t for k, t in enumerate(tokens) if t in ("+", "-", "*", "/", "%", ">>", "&", "^") and k not in signs]
     return len(found), sum(t in "/%" for t in found)
 
@@ -128,7 +132,8 @@ SIZES = dims("M N", multiple_of=16)
 
 
 def rows_of_the_table():
-    """What is counted now, as rows of docs/codegen.md: what, the best known form or the line by hand, and both counts."""
+    """What is counted now, as rows of docs/codegen.md: what, the best known form or the line by hand,
+    and both counts."""
     for c in CASES:
         yield c["name"], c["ideal"], tuple(c["ideal_count"]), counted(emit(built(c), "c")), built(c)
     for name, (layout, line) in BY_HAND.items():
@@ -158,7 +163,9 @@ def test_the_cases_in_c(tmp_path):
         text = emit(x, "c", name=c["name"])
         for values in samples(c, 40):
             wanted = value(c["expr"], values)
-            cases.append(Case(text, c["name"], (), tuple(values[p.name] for p in made.parameters), wanted, str(made.integer)))
+            cases.append(
+                Case(text, c["name"], (), tuple(values[p.name] for p in made.parameters), wanted, str(made.integer))
+            )
     agrees(cases, tmp_path, flags=UNDEFINED)
 
 
@@ -174,7 +181,11 @@ def held(text, name, arguments):
     def go(node):
         if isinstance(node, (ast.BinOp, ast.Call)):
             args = [go(x) for x in ([node.left, node.right] if isinstance(node, ast.BinOp) else node.args)]
-            out.append(BINARY[type(node.op)](*args) if isinstance(node, ast.BinOp) else {"min": min, "max": max}[node.func.id](*args))
+            out.append(
+                BINARY[type(node.op)](*args)
+                if isinstance(node, ast.BinOp)
+                else {"min": min, "max": max}[node.func.id](*args)
+            )
             return out[-1]
         if isinstance(node, ast.UnaryOp):
             out.append(-go(node.operand))
@@ -266,7 +277,8 @@ def times(stride, n):
 
 
 def test_32_bits_are_taken_where_all_that_is_held_fits():
-    """By brute force over all coordinates of static layouts that reach about 2**31. Where all fits it is nearly always proved."""
+    """By brute force over all coordinates of static layouts that reach about 2**31. Where all fits it is
+    nearly always proved."""
     r = random.Random(5)
     counts = {(a, b): 0 for a in ("int32", "int64") for b in (True, False)}
     for _ in range(tries := amount(200, 400)):
@@ -312,11 +324,33 @@ GUARDED = [
     ("(M,(_4,N)):(N*4,(_1,_4))", SIZES),
     ("(_8,(_16,N)):(N*16,(_1,_16))", SIZES),
 ]
-LARGE = [0, 1, 15, 16, 17, 32, 4096, 16384, 32768, 46336, 65536, 65552, 131072, 2**27, 2**31 - 16, 2**31, 2**40, 2**62, -16, -(2**62)]
+LARGE = [
+    0,
+    1,
+    15,
+    16,
+    17,
+    32,
+    4096,
+    16384,
+    32768,
+    46336,
+    65536,
+    65552,
+    131072,
+    2**27,
+    2**31 - 16,
+    2**31,
+    2**40,
+    2**62,
+    -16,
+    -(2**62),
+]
 
 
 def fits_in_32_bits(text, extents, sizes):
-    """Whether all that the function holds at the corners fits: of these layouts no coordinate inside reaches further."""
+    """Whether all that the function holds at the corners fits: of these layouts no coordinate
+    inside reaches further."""
     corners = itertools.product(*({0, n - 1} for n in extents))
     return all(-(2**31) <= v < 2**31 for c in corners for v in held(text, "f", [*c, *sizes]))
 
@@ -380,13 +414,27 @@ def test_guards_of_dynamic_layouts_and_asserts(tmp_path):
     checked, _made = guarded("(M,N):(N,_1)", SIZES, check="assert")
     for n, sizes in enumerate([(16, 32), (16, 8), (2**20, 2**20)]):
         source, program = tmp_path / f"{n}.c", tmp_path / f"{n}"
-        source.write_text(f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n")
+        source.write_text(
+            f"{checked}int main(void) {{ return f(1, 2, {sizes[0]}, {sizes[1]}) == {sizes[1]} + 2 ? 0 : 3; }}\n"
+        )
         subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
         assert (subprocess.run([program], check=False, stderr=subprocess.DEVNULL).returncode == 0) is (n == 0)
 
 
 FITTED = [
-    *("i", "-i", "i*N + j", "j - i*N", "i*N - j", "2*i + 3*j - 9", "i*(N - M) + j", "i*j - M", "i*(M - 2)", "i*(2 - M) - j", "M*N - i"),
+    *(
+        "i",
+        "-i",
+        "i*N + j",
+        "j - i*N",
+        "i*N - j",
+        "2*i + 3*j - 9",
+        "i*(N - M) + j",
+        "i*j - M",
+        "i*(M - 2)",
+        "i*(2 - M) - j",
+        "M*N - i",
+    ),
     *(
         "(i*N + j)//3",
         "(2*i - 3*j)//4*5",
@@ -404,7 +452,8 @@ NAMED = {"min(i, j)*3 + i", "max(i, 5) - j", "(i ^ 3)*2"}
 
 @pytest.mark.parametrize("integer", [Integer(5, True), Integer(4, False)], ids=str)
 def test_what_is_required_of_sizes_is_that_all_fits(integer):
-    """By brute force, in small integers: where the conditions are met all values fit, and they are met wherever these do."""
+    """By brute force, in small integers: where the conditions are met all values fit, and they are met
+    wherever these do."""
     m, n = dims("M N")
     names = {"M": m, "N": n, "i": index("i", m), "j": index("j", n)}
     coordinates = [names[x].poly.atoms[0] for x in "ij"]
@@ -528,13 +577,18 @@ def test_the_fixes_work():
 def test_large_things():
     many = parse(f"({','.join(['_2'] * 300)}):({','.join(['_3'] * 300)})")
     assert executed.function(emit(many, "python"), "offset")(*[1] * 300) == 900
-    deep = executed.function(emit(parse("(" * 60 + "_4" + ")" * 60 + ":" + "(" * 60 + "_3" + ")" * 60), "python", coords="n"), "offset")
+    deep = executed.function(
+        emit(parse("(" * 60 + "_4" + ")" * 60 + ":" + "(" * 60 + "_3" + ")" * 60), "python", coords="n"), "offset"
+    )
     assert deep(3) == 9
     names = dims(" ".join(f"x{k}" for k in range(1000)))
     assert executed.function(emit(sum(names), "python"), "offset")(*range(1000)) == 499_500
     for text in ("():()", "_1:_5", "(_1,_1):(_5,_7)", "(_0,_4):(_1,_2)"):
         a = parse(text)
-        assert executed.function(emit(a, "python"), "offset")(*[0] * (len(a.shape) if isinstance(a.shape, tuple) else 1)) == 0
+        assert (
+            executed.function(emit(a, "python"), "offset")(*[0] * (len(a.shape) if isinstance(a.shape, tuple) else 1))
+            == 0
+        )
 
 
 def test_names_that_emitted_code_uses_itself(tmp_path):
@@ -544,7 +598,8 @@ def test_names_that_emitted_code_uses_itself(tmp_path):
     what = parse("min(a,b,t0)", symbols=[x, y, t0]), (x - y) // 4, (x - y) // 4 * (t0 - y)
     text = emit(what, "c", name="f")
     cases = [
-        Case(text, "f", (), v, [[min(v), (v[0] - v[1]) // 4, (v[0] - v[1]) // 4 * (v[2] - v[1])]], "int32") for v in ((1, 9, 5), (7, 2, 9))
+        Case(text, "f", (), v, [[min(v), (v[0] - v[1]) // 4, (v[0] - v[1]) // 4 * (v[2] - v[1])]], "int32")
+        for v in ((1, 9, 5), (7, 2, 9))
     ]
     agrees(cases, tmp_path, flags=UNDEFINED)
     assert "the name out in c" in message(lambda: emit(dim("out")))
@@ -594,7 +649,10 @@ def test_what_the_targets_can_write():
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_requirements_are_written_where_they_are_asked_for(target):
     """As a function, and by "assert" a call of it; what requires nothing of sizes has neither."""
-    tiled, still = parse("((_16,M//16),_8):((_8,_128),_1)", symbols=[dim("M", multiple_of=16, at_most=4096)]), parse("(_4,_8):(_8,_1)")
+    tiled, still = (
+        parse("((_16,M//16),_8):((_8,_128),_1)", symbols=[dim("M", multiple_of=16, at_most=4096)]),
+        parse("(_4,_8):(_8,_1)"),
+    )
     for check in TARGETS[target].checks:
         names = {"": 0, "function": 1, "assert": 2}[check]
         text = emit((tiled(index("i", tiled.shape[0][1] * 16), 0), tiled.shape[0][1]), target, "i", check=check)
@@ -657,7 +715,8 @@ def in_bits(n, op, kind):
 
 
 def interpreted(text, name, given):
-    """The results of a function of MLIR, by what its operations mean: affine maps, arith without overflow, calls and assertions."""
+    """The results of a function of MLIR, by what its operations mean: affine maps, arith without overflow, calls and
+    assertions."""
     head, _, body = text.partition(f"func.func @{name}(")[2].partition("{\n")
     values = dict(zip(re.findall(r"(%\w+):", head.partition(")")[0]), given))
     kinds = dict(re.findall(r"(%\w+): (i(?:32|64)\b)", head.partition(")")[0]))
@@ -680,7 +739,9 @@ def interpreted(text, name, given):
         elif found := re.fullmatch(r"arith.(index_cast|extsi|extui) (\S+) : (\w+) to (\w+)", made):
             assert kinds[found[2]] == found[3] != found[4]
             values[to], kinds[to] = values[found[2]], found[4]
-        elif found := re.fullmatch(r"affine.apply affine_map<\((.*?)\)(?:\[(.*?)\])? -> \((.*)\)>\((.*?)\)(?:\[(.*?)\])?", made):
+        elif found := re.fullmatch(
+            r"affine.apply affine_map<\((.*?)\)(?:\[(.*?)\])? -> \((.*)\)>\((.*?)\)(?:\[(.*?)\])?", made
+        ):
             names, at = ([x for k in ks for x in (found[k] or "").split(", ") if x] for ks in ((1, 2), (4, 5)))
             expression = re.sub(r"\bmod\b", "%", found[3].replace("floordiv", "//"))
             values[to], kinds[to] = value(expression, dict(zip(names, (values[x] for x in at)))), "index"
@@ -692,7 +753,10 @@ def interpreted(text, name, given):
         else:
             op, a, b, kind = re.fullmatch(r"arith.([a-z]+(?: [a-z]+,)?) (\S+), (\S+) : (\w+)", made).groups()
             assert kinds[a] == kinds[b] == kind, line
-            values[to], kinds[to] = ARITH[op](*(in_bits(values[x], op, kind) for x in (a, b))), "i1" if "cmpi" in op else kind
+            values[to], kinds[to] = (
+                ARITH[op](*(in_bits(values[x], op, kind) for x in (a, b))),
+                "i1" if "cmpi" in op else kind,
+            )
     raise AssertionError(text)
 
 
@@ -722,10 +786,14 @@ SAID = [
     (U.equals(V), lambda u, v, w: u == v),
     ((U + W).is_multiple_of(3), lambda u, v, w: (u + w) % 3 == 0),
 ]
-PLACES = [(u, v, w) for u, v in itertools.product((-40, -17, -8, -1, 0, 1, 5, 8, 39), (-40, -7, 0, 3, 16)) for w in (1, 4, 9)]
+PLACES = [
+    (u, v, w) for u, v in itertools.product((-40, -17, -8, -1, 0, 1, 5, 8, 39), (-40, -7, 0, 3, 16)) for w in (1, 4, 9)
+]
 
 
-@pytest.mark.parametrize(("what", "meant"), SAID, ids=lambda x: "" if callable(x) and not hasattr(x, "holds") else str(x))
+@pytest.mark.parametrize(
+    ("what", "meant"), SAID, ids=lambda x: "" if callable(x) and not hasattr(x, "holds") else str(x)
+)
 def test_what_mlir_says(what, meant):
     """By an interpreter of the text, by affine maps and by arith; and emitted Python."""
     text, python = (emit(what, target, name="f") for target in ("mlir", "python"))
@@ -743,15 +811,21 @@ def test_what_mlir_says(what, meant):
 @pytest.mark.parametrize("integer", ["int32", "int64", "uint32", "uint64", None])
 def test_what_mlir_says_of_several_and_of_other_integers(integer):
     x = index("x", 80)
-    text = emit((x // 8 + W, x % 7, x ^ W, tla.min(x, W), x < W), "mlir", "x", name="f", integer=integer, check="assert")
+    text = emit(
+        (x // 8 + W, x % 7, x ^ W, tla.min(x, W), x < W), "mlir", "x", name="f", integer=integer, check="assert"
+    )
     for u, w in itertools.product((0, 1, 7, 8, 40, 79), (1, 4, 9)):
         assert interpreted(text, "f", (u, w)) == (u // 8 + w, u % 7, u ^ w, min(u, w), u < w), text
     for w, met in ((0, False), (1, True), (9, True), (10, False)):
         assert interpreted(text, "f_requires", (w,)) == (met,)
     with pytest.raises(AssertionError):
         interpreted(text, "f", (1, 10))
-    assert re.findall(r"arith.(ext\w+)", text) == {"int64": [], "uint64": [], "uint32": ["extui"]}.get(integer, ["extsi"])
-    assert ("affine.apply" in emit(x * 3 + 1, "mlir", integer=integer)) is ("u" not in (integer or ""))  # its index has a sign
+    assert re.findall(r"arith.(ext\w+)", text) == {"int64": [], "uint64": [], "uint32": ["extui"]}.get(
+        integer, ["extsi"]
+    )
+    assert ("affine.apply" in emit(x * 3 + 1, "mlir", integer=integer)) is (
+        "u" not in (integer or "")
+    )  # its index has a sign
 
 
 @pytest.mark.parametrize("bits", [32, 64])
@@ -771,7 +845,11 @@ def test_the_latex_of_functions():
     i, j, n = index("i", 64), index("j", 64), dim("n_k")
     for what, coords, lines in (
         (i * n + j, "i,j", [r"\mathrm{offset}(i, j) &= i \, n_{k} + j"]),
-        (i // 8 * 8 + j % 4, "i", [r"\mathrm{offset}(i) &= \left(j \bmod 4\right) + 8 \, \left\lfloor \frac{i}{8} \right\rfloor"]),
+        (
+            i // 8 * 8 + j % 4,
+            "i",
+            [r"\mathrm{offset}(i) &= \left(j \bmod 4\right) + 8 \, \left\lfloor \frac{i}{8} \right\rfloor"],
+        ),
         ((i < n, j <= n), None, [r"\mathrm{offset} &= (i < n_{k}, j \le n_{k})"]),
         (i.equals(j), None, [r"\mathrm{offset} &= i = j"]),
         (tla.min(i, j) ^ n, None, [r"\mathrm{offset} &= n_{k} \oplus \min(i, j)"]),

@@ -47,7 +47,9 @@ def offset(layout, coord):
         x, s = int(layout.offset) + offset(layout.inner, coord), layout.outer
         read = x & ((1 << s.bits) - 1) << (s.base + max(0, s.shift))
         return x ^ (read >> s.shift if s.shift >= 0 else read << -s.shift)
-    return oracle.offset(coord if isinstance(layout.shape, tuple) else coord[0], oracle.plain(layout.shape), oracle.plain(layout.stride))
+    return oracle.offset(
+        coord if isinstance(layout.shape, tuple) else coord[0], oracle.plain(layout.shape), oracle.plain(layout.stride)
+    )
 
 
 def moved(destination, source, data, room, start=(), begin=0):
@@ -76,9 +78,17 @@ class Pairs:
     def add(self, destination, source, **sizes):
         if (destination, source) not in self.texts:
             name = f"copy{len(self.texts)}"
-            self.texts[destination, source] = name, emit_copy(source, destination, self.target, element=self.element, name=name)
+            self.texts[destination, source] = (
+                name,
+                emit_copy(source, destination, self.target, element=self.element, name=name),
+            )
         self.calls.append(
-            (self.texts[destination, source][0], at(destination, sizes), at(source, sizes), [n for _name, n in sorted(sizes.items())])
+            (
+                self.texts[destination, source][0],
+                at(destination, sizes),
+                at(source, sizes),
+                [n for _name, n in sorted(sizes.items())],
+            )
         )
 
     def run(self):
@@ -89,7 +99,9 @@ class Pairs:
             data[:] = np.arange(1, data.size + 1)
             out = compiled.aligned(room_of(destination), dtype)
             self.call(library, name, out, data, sizes)
-            np.testing.assert_array_equal(out, moved(destination, source, data, out.size), f"{name}: {source} to {destination}")
+            np.testing.assert_array_equal(
+                out, moved(destination, source, data, out.size), f"{name}: {source} to {destination}"
+            )
 
     def build(self):
         bodies = "\n".join(text for _name, text in self.texts.values())
@@ -122,7 +134,11 @@ def random_layout(rng, extents):
     kind = rng.choice(["order", "gaps", "tiles", "digits", "swizzle", "fractal"])
     order = rng.sample(range(len(extents)), len(extents))
     if kind == "tiles":
-        tile = rng.choice(["(8,128)", "(4,8)", "(2,1)", "(4,8)(2,1)", "(8)", "(3,5)"]) if len(extents) > 1 else rng.choice(["(8)", "(4)"])
+        tile = (
+            rng.choice(["(8,128)", "(4,8)", "(2,1)", "(4,8)(2,1)", "(8)", "(3,5)"])
+            if len(extents) > 1
+            else rng.choice(["(8)", "(4)"])
+        )
         return xla.lower(f"s16[{','.join(map(str, extents))}]{{{','.join(map(str, order))}:T{tile}}}")
     if kind == "fractal" and len(extents) == 2:
         return MakeLayout[half, rng.choice([zN, nZ, zZ])](*extents)
@@ -163,7 +179,10 @@ SYMBOLIC = [
     (MakeLayout((M, N), (N, 1)), [MakeLayout[half, zN](M, N), MakeLayout[half, nZ](M, N), MakeLayout((M, N), (1, M))]),
     (MakeLayout((P, Q), (Q, 1)), [MakeLayout[half, zN](P, Q), xla.lower("bf16[P,Q]{1,0:T(8,128)(2,1)}", P=P, Q=Q)]),
     (xla.lower("bf16[M,N]{1,0:T(8,128)(2,1)}", M=M, N=N), [MakeLayout[half, zN](M, N), MakeLayout((M, N), (N, 1))]),
-    (xla.lower("bf16[M,T]{1,0:T(8,128)(2,1)}", M=M, T=T), [MakeLayout((M, T), (1, M))]),  # runs that end by the index of a loop in blocks
+    (
+        xla.lower("bf16[M,T]{1,0:T(8,128)(2,1)}", M=M, T=T),
+        [MakeLayout((M, T), (1, M))],
+    ),  # runs that end by the index of a loop in blocks
     (MakeLayout((64, N), (1, 64)), [composition(Swizzle[3, 3, 3](), MakeLayout((64, N), (1, 64)))]),
 ]
 
@@ -172,9 +191,16 @@ SYMBOLIC = [
 def test_symbolic_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
     for source, destinations in SYMBOLIC:
-        for destination, (m, n) in itertools.product(destinations, [(1, 1), (16, 32), (17, 31), (40, 64), (33, 100), (80, 160)]):
+        for destination, (m, n) in itertools.product(
+            destinations, [(1, 1), (16, 32), (17, 31), (40, 64), (33, 100), (80, 160)]
+        ):
             sizes = {"M": m, "N": n, "P": -(-m // 16) * 16, "Q": -(-n // 32) * 32, "T": min(n, 100)}
-            used = {str(s) for layout in (source, destination) for x in (*layout.origin_shape,) for s in getattr(x, "symbols", ())}
+            used = {
+                str(s)
+                for layout in (source, destination)
+                for x in (*layout.origin_shape,)
+                for s in getattr(x, "symbols", ())
+            }
             sizes = {name: k for name, k in sizes.items() if name in used}
             pairs.add(destination, source, **sizes)
             pairs.add(source, destination, **sizes) if not isinstance(destination, ComposedLayout) else None
@@ -206,7 +232,11 @@ def test_random_symbolic_copies(tmp_path, target):
         source, destination = open_layout(rng, sizes), open_layout(rng, sizes)
         for long in rng.sample(list(units), 2):
             most = {name: 150 if name == long else 80 >> len(units) for name in units}
-            pairs.add(destination, source, **{name: unit * rng.randint(1, -(-most[name] // unit)) for name, unit in units.items()})
+            pairs.add(
+                destination,
+                source,
+                **{name: unit * rng.randint(1, -(-most[name] // unit)) for name, unit in units.items()},
+            )
     pairs.run()
 
 
@@ -234,7 +264,9 @@ def test_nvcc_takes_the_kernels(tmp_path):
         emit_copy(s, d, "cuda", element=16, name=f"copy{k}") for k, (s, ds) in enumerate(SYMBOLIC) for d in ds[:1]
     ) + emit_loops(parse("(8,_64):(_64,_1)"), "cuda")
     (tmp_path / "copies.cu").write_text(text)
-    done = subprocess.run(["nvcc", "-ptx", "copies.cu", "-o", "copies.ptx"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["nvcc", "-ptx", "copies.cu", "-o", "copies.ptx"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -273,7 +305,10 @@ def test_a_row_is_as_long_as_it_has_to_be(tmp_path):
 
 
 def test_a_kernel_is_of_32_bits_where_all_that_is_held_on_the_way_fits():
-    small, large = parse("Sw<2,0,3> o _0 o ((_64,_64)):((_64,_1))"), parse("Sw<2,0,3> o _0 o ((_64,_1048576)):((_1048576,_1))")
+    small, large = (
+        parse("Sw<2,0,3> o _0 o ((_64,_64)):((_64,_1))"),
+        parse("Sw<2,0,3> o _0 o ((_64,_1048576)):((_1048576,_1))"),
+    )
     assert "for (int n" in emit_copy(small, parse("(_4096):(_1)"), "cuda")
     assert "for (long long n" in emit_copy(large, parse("(_67108864):(_1)"), "cuda")  # k0 * 1048576 is one of 46 bits
 
@@ -291,14 +326,20 @@ def test_offsets_whose_bytes_do_not_fit_in_64_bits_are_refused(element, reach):
     assert "dst" in emit_copy(near, two, element=element)
     for far in ("_2:_{}", "_2:_-{}", "(_2,_2):(_{},_1)") if element > 8 else ("(_2,_2):(_{},_1)",):
         layout = parse(far.format(reach + (element > 8)))
-        for a, b in ((layout, parse("(_2,_2):(_2,_1)") if "," in far else two), (parse("(_2,_2):(_2,_1)") if "," in far else two, layout)):
+        for a, b in (
+            (layout, parse("(_2,_2):(_2,_1)") if "," in far else two),
+            (parse("(_2,_2):(_2,_1)") if "," in far else two, layout),
+        ):
             with pytest.raises(RangeError, match="bytes that 64 bits hold"):
                 emit_copy(a, b, element=element)
 
 
 def test_texts_say_what_they_rest_on():
     small = dim("S", multiple_of=4, at_most=64)
-    for text in (emit_copy(MakeLayout((small, 8)), MakeLayout((small, 8), (8, 1)), "cuda"), emit_loops(MakeLayout((small, 8)))):
+    for text in (
+        emit_copy(MakeLayout((small, 8)), MakeLayout((small, 8), (8, 1)), "cuda"),
+        emit_loops(MakeLayout((small, 8))),
+    ):
         assert "// requires 4 divides S, 4 <= S, S <= 64" in text
 
 
@@ -420,7 +461,11 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(A, parse("(_4,_5):(_5,_1)")), RankError, "a copy from (_4,_6) to (_4,_5)"),
         (lambda: emit_copy(A, parse("_24:_1")), RankError, "equal valid extents"),
         (lambda: emit_copy(A, parse("(_4,_6):(_0,_1)")), InjectivityError, "(0,0)"),
-        (lambda: emit_copy(MakeLayout((M, N)), MakeLayout((M, N), (dim("D"), 1))), Unproven, "not known whether it is injective"),
+        (
+            lambda: emit_copy(MakeLayout((M, N)), MakeLayout((M, N), (dim("D"), 1))),
+            Unproven,
+            "not known whether it is injective",
+        ),
         (lambda: emit_copy(A, A, "python"), LeafTypeError, "a copy in python"),
         (lambda: emit_copy(A, A, "fortran"), LeafTypeError, "the target 'fortran'"),
         (lambda: emit_copy(A, A, element=4), RangeError, "recast_layout[4, 8](layout)"),
@@ -431,18 +476,50 @@ A = parse("(_4,_6):(_6,_1)")
         (lambda: emit_copy(A, A, name="for"), LeafTypeError, "the name for in c"),
         (lambda: emit_copy(MakeLayout((dim("k0"), 4)), MakeLayout((dim("k0"), 4))), TlaError, "k0"),
         (lambda: emit_copy("A", A), LeafTypeError, "a copy of a str"),
-        (lambda: emit_copy(*[Layout((4, 8), (dim("D", at_least=k), 1)) for k in (8, 9)]), RangeError, "two sets of facts for D"),
+        (
+            lambda: emit_copy(*[Layout((4, 8), (dim("D", at_least=k), 1)) for k in (8, 9)]),
+            RangeError,
+            "two sets of facts for D",
+        ),
         (lambda: emit_copy(A, parse("(_4,_6):(_5,_1)", origin_shape=(4, 6))), InjectivityError, "(0,5) and (1,0)"),
-        (lambda: emit_copy(*[MakeLayout((M, dim("copy_min")))] * 2), LeafTypeError, "a function copy with a parameter copy_min"),
+        (
+            lambda: emit_copy(*[MakeLayout((M, dim("copy_min")))] * 2),
+            LeafTypeError,
+            "a function copy with a parameter copy_min",
+        ),
         (lambda: emit_copy(*[MakeLayout((M, dim("memcpy")))] * 2), LeafTypeError, "the name memcpy in a copy"),
-        (lambda: emit_copy(*[MakeLayout((M, dim("get_global_id")))] * 2, "opencl"), LeafTypeError, "the name get_global_id in a copy"),
-        (lambda: emit_loops(MakeLayout((M, dim("offsets_")))), LeafTypeError, "a function offsets with a parameter offsets_"),
-        (lambda: emit_copy(*[parse("(_4294967296,_4294967296):(_4294967296,_1)")] * 2), RangeError, "bytes that 64 bits hold"),
-        (lambda: emit_copy(*[parse("_1152921504606846977:_1")] * 2, element=64), RangeError, "as far as 1152921504606846976"),
-        (lambda: emit_copy(A, parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "a copy of (_4,_6):(_1@0,_2@1), whose values are coordinates"),
+        (
+            lambda: emit_copy(*[MakeLayout((M, dim("get_global_id")))] * 2, "opencl"),
+            LeafTypeError,
+            "the name get_global_id in a copy",
+        ),
+        (
+            lambda: emit_loops(MakeLayout((M, dim("offsets_")))),
+            LeafTypeError,
+            "a function offsets with a parameter offsets_",
+        ),
+        (
+            lambda: emit_copy(*[parse("(_4294967296,_4294967296):(_4294967296,_1)")] * 2),
+            RangeError,
+            "bytes that 64 bits hold",
+        ),
+        (
+            lambda: emit_copy(*[parse("_1152921504606846977:_1")] * 2, element=64),
+            RangeError,
+            "as far as 1152921504606846976",
+        ),
+        (
+            lambda: emit_copy(A, parse("(_4,_6):(_1@0,_2@1)")),
+            LeafTypeError,
+            "a copy of (_4,_6):(_1@0,_2@1), whose values are coordinates",
+        ),
         (lambda: emit_copy(parse("(_4,_6):(_1@0,_2@1)"), A), LeafTypeError, "compose it with the layout of a buffer"),
         (lambda: emit_loops(parse("(_4,_6):(_1@0,_2@1)")), LeafTypeError, "in which coordinates step"),
-        (lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")), LeafTypeError, "write emit(layout), which writes the offset of one"),
+        (
+            lambda: emit_loops(xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")),
+            LeafTypeError,
+            "write emit(layout), which writes the offset of one",
+        ),
         (lambda: emit_loops(A, "python"), LeafTypeError, "loops in python"),
         (lambda: emit_loops(MakeLayout((4, dim("at")))), LeafTypeError, "the name at in loops"),
         (lambda: emit_loops(3), LeafTypeError, "the loops of a int"),
@@ -479,7 +556,9 @@ def test_what_the_sizes_have_to_meet_is_said_and_checked(tmp_path):
     library = compiled.build(tmp_path, emit_copy(source, destination, check="assert"))
     library.copy_requires.restype = ctypes.c_bool
     for p, q in itertools.product((0, 15, 16, 32, 40), (0, 16, 32, 96)):
-        assert library.copy_requires(ctypes.c_longlong(p), ctypes.c_longlong(q)) == (p % 16 == q % 32 == 0 and p > 0 and q > 0)
+        assert library.copy_requires(ctypes.c_longlong(p), ctypes.c_longlong(q)) == (
+            p % 16 == q % 32 == 0 and p > 0 and q > 0
+        )
     for target in ("cpp", "cuda", "hip"):
         assert "    assert(copy_requires(P, Q));\n" in emit_copy(source, destination, target, check="assert")
     with pytest.raises(LeafTypeError, match="check='assert' for opencl"):
@@ -490,7 +569,10 @@ def test_axes_are_merged_where_they_continue_their_right_neighbour_in_both_array
     """Also with gaps in every axis, where another axis would seem to go on."""
     r, merged = random.Random(78), 0
     for _ in range(2000):
-        axes = [(r.choice((2, 3, 4)), (r.choice((1, 2, 4, 8, 12)), r.choice((1, 3, 4, 8, 12)))) for _ in range(r.randint(1, 4))]
+        axes = [
+            (r.choice((2, 3, 4)), (r.choice((1, 2, 4, 8, 12)), r.choice((1, 3, 4, 8, 12))))
+            for _ in range(r.randint(1, 4))
+        ]
         if r.random() < 0.5:  # some that continue
             (n, (a, b)), k = axes[-1], r.choice((2, 3))
             axes.insert(r.randint(0, len(axes) - 1), (k, (n * a, n * b)))

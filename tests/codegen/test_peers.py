@@ -1,4 +1,5 @@
-"""Layouts as other libraries write them: written, read back, and executed by those that are here. The oracle is in plain integers."""
+"""Layouts as other libraries write them: written, read back, and executed by those that are here. The oracle is in
+plain integers."""
 
 import itertools
 import math
@@ -99,7 +100,9 @@ def test_chains_of_flydsl(text):
 
 def test_flydsl_as_its_printer_writes():
     assert source(parse("(_4,_8):(_1@0,_1@1)"), "flydsl") == "!fly.layout<(4,8):(1E0,1E1)>"
-    assert source(parse("(_4,(_2,_2)):(_1@0,(_1@0@1,_4@1@1))"), "flydsl") == "!fly.layout<(4,(2,2)):(1E0,(1E1E0,4E1E1))>"
+    assert (
+        source(parse("(_4,(_2,_2)):(_1@0,(_1@0@1,_4@1@1))"), "flydsl") == "!fly.layout<(4,(2,2)):(1E0,(1E1E0,4E1E1))>"
+    )
     assert source(parse("(_16,4):(_1,16)"), "flydsl") == "!fly.layout<(16,?):(1,?)>"
     assert (
         source(parse("_32:_2 o _0 o _32:_1 o _0 o (_4,_8):(_1,_4)"), "flydsl")
@@ -222,7 +225,15 @@ def chain(rng, of_torch):
             )
         else:
             step = rng.choice(
-                [f"reshape({reshape})", f"transpose({given})", f"swapaxes({i}, {j})", "T", "transpose()", "ravel()", "flatten()"]
+                [
+                    f"reshape({reshape})",
+                    f"transpose({given})",
+                    f"swapaxes({i}, {j})",
+                    "T",
+                    "transpose()",
+                    "ravel()",
+                    "flatten()",
+                ]
             )
         text += f".{step}"
         if "reshape" in step:
@@ -257,7 +268,11 @@ def test_isl_is_the_same_relation():
     isl = pytest.importorskip("islpy")
     rng = random.Random(10)
     texts = [f"{written(s)}:{written(d)}" for s, d in (random_layout(rng) for _ in range(40))]
-    texts += ["Sw<1,0,2> o _0 o (_4,_4):(_4,_1)", "Sw<2,0,2> o _3 o (_4,_4):(_4,_1)", "Sw<1,1,-2> o _0 o (_4,_8):(_8,_1)"]
+    texts += [
+        "Sw<1,0,2> o _0 o (_4,_4):(_4,_1)",
+        "Sw<2,0,2> o _3 o (_4,_4):(_4,_1)",
+        "Sw<1,1,-2> o _0 o (_4,_8):(_8,_1)",
+    ]
     texts += [
         "(_4,_4):(_4,_1) o _0 o CS<2,0,[0],0,[1]> o _0 o (_4,_4):(_1@0,_1@1)",
         "(_4,_3):(_1@0,_2@1)",
@@ -266,12 +281,19 @@ def test_isl_is_the_same_relation():
     ]
     for text in texts:
         layout = parse(text)
-        sizes = tuple(int(n) for n in tla.product_each(layout.shape)) if isinstance(layout.shape, tuple) else (int(layout.shape),)
+        sizes = (
+            tuple(int(n) for n in tla.product_each(layout.shape))
+            if isinstance(layout.shape, tuple)
+            else (int(layout.shape),)
+        )
         relation = isl.Map(source(layout, "isl"))
         points = []
         relation.wrap().foreach_point(
             lambda p, points=points: points.append(
-                tuple(p.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(p.get_space().dim(isl.dim_type.set)))
+                tuple(
+                    p.get_coordinate_val(isl.dim_type.set, k).to_python()
+                    for k in range(p.get_space().dim(isl.dim_type.set))
+                )
             )
         )
         wanted = []

@@ -47,14 +47,18 @@ def static_layout(rng):
             d *= n
         modes.append((leaves, strides))
     rng.shuffle(modes)
-    shape, stride = (tuple(tuple(Int[n]() for n in m[k]) if len(m[k]) > 1 else Int[m[k][0]]() for m in modes) for k in (0, 1))
+    shape, stride = (
+        tuple(tuple(Int[n]() for n in m[k]) if len(m[k]) > 1 else Int[m[k][0]]() for m in modes) for k in (0, 1)
+    )
     return MakeLayout(shape, stride)
 
 
 def swizzled_layout(rng):
     b, m = rng.randint(1, 3), rng.randint(0, 3)
     rows, columns = rng.choice((8, 16, 64)), rng.choice((32, 64, 128))
-    inner = rng.choice((f"(_{rows},_{columns}):(_{columns},_1)", f"((_8,_{rows // 8}),_{columns}):((_{columns},_{8 * columns}),_1)"))
+    inner = rng.choice(
+        (f"(_{rows},_{columns}):(_{columns},_1)", f"((_8,_{rows // 8}),_{columns}):((_{columns},_{8 * columns}),_1)")
+    )
     return parse(f"Sw<{b},{m},{rng.randint(b, 4)}> o _0 o {inner}")
 
 
@@ -96,7 +100,16 @@ def value_of(t, names):
     if isinstance(t, str):
         return names[t]
     x, y = (value_of(part, names) for part in t[1:])
-    arithmetic = {"+": x + y, "-": x - y, "*": x * y, "^": x ^ y, "&": x & y, "|": x | y, "min": min(x, y), "max": max(x, y)}
+    arithmetic = {
+        "+": x + y,
+        "-": x - y,
+        "*": x * y,
+        "^": x ^ y,
+        "&": x & y,
+        "|": x | y,
+        "min": min(x, y),
+        "max": max(x, y),
+    }
     arithmetic |= {"<": x < y, "<=": x <= y, "==": x == y, "&&": x and y, "and": x and y}
     if t[0] in arithmetic:
         return arithmetic[t[0]]
@@ -142,7 +155,11 @@ def test_seeded_faults_are_refuted():
             continue
         faults += 1
         assert proof.proved is False, (layout, proof)
-        assert called(right, proof.witness) != called(wrong, proof.witness) or "bits" in proof.how or "quotients" in proof.how
+        assert (
+            called(right, proof.witness) != called(wrong, proof.witness)
+            or "bits" in proof.how
+            or "quotients" in proof.how
+        )
 
 
 def guarded(rng):
@@ -267,7 +284,9 @@ def test_what_is_not_decided_says_so():
 
 def test_values_past_the_bits_of_the_text_are_refuted():
     proof = prove(
-        parse("(_8,_8):(_1,_8)"), "c", text="// int32: as said\nint offset(int i, int j) { return i + j * 4294967304 - j * 4294967296; }"
+        parse("(_8,_8):(_1,_8)"),
+        "c",
+        text="// int32: as said\nint offset(int i, int j) { return i + j * 4294967304 - j * 4294967296; }",
     )
     assert proof.proved is False
     assert "32 bits" in proof.how

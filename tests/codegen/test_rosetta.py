@@ -1,4 +1,5 @@
-"""The table of docs/rosetta.md: what each system can say, each cell tried; and from each system to each, what is lost."""
+"""The table of docs/rosetta.md: what each system can say, each cell tried; and from each system to each,
+what is lost."""
 
 from pathlib import Path
 
@@ -22,7 +23,10 @@ FEATURES = {
     "diagonals": ("d", parse("(_4):(_1@0+_1@1)")),
     "swizzles": ("w", parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")),
     "chains": ("h", parse("_64:_1 o _0 o Sw<1,0,3> o _0 o (_8,_8):(_8,_1)")),
-    "swizzled coordinates": ("k", parse("(_8,_8):(_8,_1) o (_0,_0) o CS<3,0,[0],0,[1]> o (_0,_0) o (_8,_8):(_1@0,_1@1)")),
+    "swizzled coordinates": (
+        "k",
+        parse("(_8,_8):(_8,_1) o (_0,_0) o CS<3,0,[0],0,[1]> o (_0,_0) o (_8,_8):(_1@0,_1@1)"),
+    ),
 }
 #: Each system: how it is written, and the features that are written in it with nothing lost.
 SYSTEMS = {
@@ -45,7 +49,19 @@ SYSTEMS = {
 LOSES = {
     "run-time integers": {"XLA", "Triton", "FlyDSL", "PyCuTe", "Mojo", "Axe", "torch", "numpy", "isl"},
     "symbols": {"FlyDSL"},
-    "padding": {"CuTe C++", "CuTe DSL", "Triton", "FlyDSL", "PyCuTe", "Mojo", "Axe", "torch", "numpy", "isl", "index code"},
+    "padding": {
+        "CuTe C++",
+        "CuTe DSL",
+        "Triton",
+        "FlyDSL",
+        "PyCuTe",
+        "Mojo",
+        "Axe",
+        "torch",
+        "numpy",
+        "isl",
+        "index code",
+    },
 }
 
 

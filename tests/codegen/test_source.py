@@ -1,7 +1,7 @@
 """Layouts as source of the other systems: compiled, traced and parsed there, they are the same layouts.
 
-C++ is compiled with g++ against CuTe's headers, of PyPI's nvidia-cutlass; TLA's too, with CuTe in the place of its names, for
-CATLASS's headers are not on PyPI. Python is traced and run by nvidia-cutlass-dsl, which needs no GPU.
+C++ is compiled with g++ against CuTe's headers, of PyPI's nvidia-cutlass; TLA's too, with CuTe in the place of its
+names, for CATLASS's headers are not on PyPI. Python is traced and run by nvidia-cutlass-dsl, which needs no GPU.
 """
 
 import functools
@@ -68,7 +68,10 @@ def random_layout(rng, strides, largest=6):
     def integers(choose):
         values = [choose() for _ in range(count(profile))]
         return oracle.nest(
-            profile, iter([n if isinstance(n, Int) or not isinstance(n, int) or rng.random() < 0.4 else Int[n]() for n in values])
+            profile,
+            iter(
+                [n if isinstance(n, Int) or not isinstance(n, int) or rng.random() < 0.4 else Int[n]() for n in values]
+            ),
         )
 
     return Layout(integers(lambda: rng.randint(1, largest)), integers(strides))
@@ -98,10 +101,11 @@ def random_layouts(n, chains=True):
 EXPLICIT = [
     *map(
         parse,
-        """():() 4:2 _4:_2 _4:7 (4):(2) (_4):(_2) ((((_3)))):((((5)))) (_16,_12,_11,_1048576):(_1,_0,_-3,_24) (4,8):(1@0,2@1) (_4,8):(1@1@0,_3@1)
-        ((_16,7),(_16,4)):((_16,_256),(_1,1792)) (65536,65536):(65536,_1) (_65536,_65536):(_65536,_1) (50000,_50000,_3):(50000,_1,_-2500000000)
-        (2,2):(-9223372036854775808,4611686018427387904) _1:_-9223372036854775808 (1073741824,1073741824,1073741824):(1,1,1)
-        (_2147483647,2147483647):(_0,0)""".split(),
+        """():() 4:2 _4:_2 _4:7 (4):(2) (_4):(_2) ((((_3)))):((((5)))) (_16,_12,_11,_1048576):(_1,_0,_-3,_24)
+        (4,8):(1@0,2@1) (_4,8):(1@1@0,_3@1)         ((_16,7),(_16,4)):((_16,_256),(_1,1792)) (65536,65536):(65536,_1)
+        (_65536,_65536):(_65536,_1) (50000,_50000,_3):(50000,_1,_-2500000000)
+        (2,2):(-9223372036854775808,4611686018427387904) _1:_-9223372036854775808
+        (1073741824,1073741824,1073741824):(1,1,1)         (_2147483647,2147483647):(_0,0)""".split(),
     ),
     parse("(8,_8):(_8,1) o (0,_2) o (4,8):(1@0,_1@1)"),
     parse("(_8,_8):(_8,_1) o (_0,_2) o (_4,_8):(_1@0,_1@1)"),
@@ -185,10 +189,22 @@ int main() {
 
 def compiled(tmp_path, shown, sizes):
     """What the program prints for calls of show(), and for expressions of M, N and i."""
-    program = PROGRAM % ("\n  ".join(f'printf(" %lld", (long long)({x}));' for x in sizes), "\n  ".join(f"show({x});" for x in shown))
+    program = PROGRAM % (
+        "\n  ".join(f'printf(" %lld", (long long)({x}));' for x in sizes),
+        "\n  ".join(f"show({x});" for x in shown),
+    )
     (tmp_path / "a.cpp").write_text(program)
     include = [f"-isystem{folder}" for folder in include_folders()]
-    command = ["g++", "-std=c++17", "-w", "-ftemplate-depth=2000", *include, str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a")]
+    command = [
+        "g++",
+        "-std=c++17",
+        "-w",
+        "-ftemplate-depth=2000",
+        *include,
+        str(tmp_path / "a.cpp"),
+        "-o",
+        str(tmp_path / "a"),
+    ]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, re.findall(r".*error.*", made.stderr)[:5]
     lines = subprocess.run([str(tmp_path / "a")], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -213,9 +229,21 @@ def test_cpp_of_cute_is_the_same_layout(tmp_path):
     include_folders()
     layouts = [*EXPLICIT, *random_layouts(240)]
     calls = [call(layout) for layout in layouts]
-    plain = [x for x in EXPLICIT if type(x) is Layout and x.shape != () and all(map(tla.is_int, tla.core.int_tuple.leaves(x.stride)))]
+    plain = [
+        x
+        for x in EXPLICIT
+        if type(x) is Layout and x.shape != () and all(map(tla.is_int, tla.core.int_tuple.leaves(x.stride)))
+    ]
     padded = Layout((Int[16](), 8), (8, 1), origin_shape=(Int[5](), 7))
-    others = [Shape(4, (Int[2](), Int[3]())), Stride(Int[1]()), Coord(1, (2, Int[3]())), IntTuple(1, Int[7]()), Int[2**40](), 7, -(2**63)]
+    others = [
+        Shape(4, (Int[2](), Int[3]())),
+        Stride(Int[1]()),
+        Coord(1, (2, Int[3]())),
+        IntTuple(1, Int[7]()),
+        Int[2**40](),
+        7,
+        -(2**63),
+    ]
     shown = [arguments for arguments, _expected in calls]
     shown += [source(x, "cute_cpp") for x in (*others, Swizzle[2, 0, 3](), E[0, 1])]
     shown += [source(x, "tla_cpp") for x in (*plain, *others)] + [source(padded, "tla_cpp")]
@@ -296,7 +324,9 @@ def test_python_of_the_dsl_is_the_same_layout(tmp_path):
 
 def plainly(text):
     """C++ of TLA without namespaces, and without the types of its numbers."""
-    return re.sub(r"\bu?int(?:\d+_t)?\((-?\d+)\)", r"\1", text).replace("tla::", "").replace("Catlass::layout::", "CL::")
+    return (
+        re.sub(r"\bu?int(?:\d+_t)?\((-?\d+)\)", r"\1", text).replace("tla::", "").replace("Catlass::layout::", "CL::")
+    )
 
 
 def test_cpp_of_tla_is_what_its_headers_were_given():
@@ -380,7 +410,11 @@ namespace AscendC { enum class TPosition { GM, A1, A2, B1, B2, C2, CO1, VECCALC 
 
 #: Layouts that only CATLASS's headers have, each with the type that it is assigned to.
 OTHERS = [
-    ("float8_e8m0_t, Catlass::layout::zZ", MakeMxScaleLayout[ascend.fp8_e8m0, ascend.zZ, False](100, 70), ascend.fp8_e8m0),
+    (
+        "float8_e8m0_t, Catlass::layout::zZ",
+        MakeMxScaleLayout[ascend.fp8_e8m0, ascend.zZ, False](100, 70),
+        ascend.fp8_e8m0,
+    ),
     ("float8_e8m0_t, Catlass::layout::nN", MakeMxScaleLayout[ascend.fp8_e8m0, ascend.nN, True](M, 70), ascend.fp8_e8m0),
     ("half, Catlass::layout::NC1HWC0", MakeLayoutFmap[half](2, M, 14, N), half),
     ("half, Catlass::layout::CI1KHKWCOCI0", MakeLayoutFilter[half, "L1"](2, 3, 3, 20), half),
@@ -397,12 +431,19 @@ def test_cpp_of_tla_has_the_types_of_catlass(tmp_path):
         pytest.skip("needs g++")
     headers = os.environ.get("CATLASS_INCLUDE")
     cases = [
-        (tag, sizes, ld) for tag in ("zN", "RowMajor") for sizes in ((100, 60), (1, 1), (65536, 65536), (M, 60), (M, N)) for ld in (0, 1)
+        (tag, sizes, ld)
+        for tag in ("zN", "RowMajor")
+        for sizes in ((100, 60), (1, 1), (65536, 65536), (M, 60), (M, N))
+        for ld in (0, 1)
     ]
-    cases += [(tag, sizes, 0) for tag in ("ColumnMajor", "zZ", "nZ") for sizes in ((100, 60), (M, N))] if headers else []
+    cases += (
+        [(tag, sizes, 0) for tag in ("ColumnMajor", "zZ", "nZ") for sizes in ((100, 60), (M, N))] if headers else []
+    )
     lines = []
     for tag, sizes, ld in cases:
-        layout = MakeLayout[half, getattr(ascend, tag)](*sizes, **({"ld": -(-sizes[tag == "RowMajor"] // 16) * 16 + 64} if ld else {}))
+        layout = MakeLayout[half, getattr(ascend, tag)](
+            *sizes, **({"ld": -(-sizes[tag == "RowMajor"] // 16) * 16 + 64} if ld else {})
+        )
         kind = f"Catlass::detail::TagToLayout_t<half, Catlass::layout::{tag}>"
         for dtype in (None, half):
             text = source(layout, "tla_cpp", dtype=dtype)
@@ -415,7 +456,8 @@ def test_cpp_of_tla_has_the_types_of_catlass(tmp_path):
     lines += [f"Catlass::detail::LayoutL0C c; c = {source(MakeLayout[half, ascend.L0C](100, 60), 'tla_cpp')};"]
     lines += [f"auto b = {source(MakeLayout[half, ascend.zN](Int[100](), 60), 'tla_cpp')};"]
     (tmp_path / "a.cpp").write_text(
-        f"struct half {{ short x; }}; struct float8_e8m0_t {{ char x; }}; struct float4_e2m1x2_t {{}}; struct float4_e1m2x2_t {{}};\n{CATLASS if headers else STAND_IN}\nvoid f(int M, int N) {{\n"
+        f"struct half {{ short x; }}; struct float8_e8m0_t {{ char x; }}; struct float4_e2m1x2_t {{}}; struct "
+        f"float4_e1m2x2_t {{}};\n{CATLASS if headers else STAND_IN}\nvoid f(int M, int N) {{\n"
         + "\n".join(lines)
         + "\n}\n"
     )
@@ -436,7 +478,10 @@ def test_cpp_of_tla_has_the_types_of_catlass(tmp_path):
 
 def test_a_tag_is_written_where_it_says_all():
     a = MakeLayout[half, ascend.zN](100, 60)
-    explicit = "tla::MakeLayout(tla::MakeShape(tla::MakeShape(tla::Int<16>{}, uint32_t(7)), tla::MakeShape(tla::Int<16>{}, uint32_t(4))), "
+    explicit = (
+        "tla::MakeLayout(tla::MakeShape(tla::MakeShape(tla::Int<16>{}, uint32_t(7)), tla::MakeShape(tla::Int<16>{}, "
+        "uint32_t(4))), "
+    )
     explicit += "tla::MakeStride(tla::MakeStride(tla::Int<16>{}, tla::Int<256>{}), tla::MakeStride(tla::Int<1>{}, int64_t(1792)))"
     assert source(a, "tla_cpp", dtype=half) == "tla::MakeLayout<half, Catlass::layout::zN>(uint32_t(100), uint32_t(60))"
     assert source(a, "tla_cpp") == f"{explicit}, tla::MakeShape(uint32_t(100), uint32_t(60)))"
@@ -445,14 +490,20 @@ def test_a_tag_is_written_where_it_says_all():
         source(MakeLayout[half, ascend.zN](M, 60), "tla_cpp", dtype=half)
         == "tla::MakeLayout<half, Catlass::layout::zN>(uint32_t(M), uint32_t(60))"
     )
-    assert "<" not in source(MakeLayout[half, ascend.RowMajor](4, 6, ld=13), "tla_cpp", dtype=half).replace("Int<1>", "")
+    assert "<" not in source(MakeLayout[half, ascend.RowMajor](4, 6, ld=13), "tla_cpp", dtype=half).replace(
+        "Int<1>", ""
+    )
     assert "Catlass" not in source(MakeLayout[half, ascend.nN](4, 6), "tla_cpp", dtype=half)
     written = source(Layout((4, 6), (N, M)), "tla_cpp", dtype=half)
-    assert written == "tla::MakeLayout(tla::MakeShape(uint32_t(4), uint32_t(6)), tla::MakeStride(int64_t(N), int64_t(M)))"
+    assert (
+        written == "tla::MakeLayout(tla::MakeShape(uint32_t(4), uint32_t(6)), tla::MakeStride(int64_t(N), int64_t(M)))"
+    )
     for name, element in vars(ascend).items():
         if isinstance(element, ascend.Element):
             text = source(MakeLayout[element, ascend.nZ](64, 64), "tla_cpp", dtype=element)
-            assert re.fullmatch(r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(uint32_t\(64\), uint32_t\(64\)\)", text), name
+            assert re.fullmatch(
+                r"tla::MakeLayout<[\w:]+, Catlass::layout::nZ>\(uint32_t\(64\), uint32_t\(64\)\)", text
+            ), name
 
 
 @pytest.mark.parametrize("tag", ["zN", "nZ", "zZ", "RowMajor", "ColumnMajor"])
@@ -478,11 +529,20 @@ def test_a_corner_of_a_larger_matrix_is_written_by_that(tag):
 def test_text_of_catlass_dsl_is_the_layout_with_its_tag():
     """Executed by stand-ins for the functions of the DSL, which keep what they are given."""
     tla_ = types.SimpleNamespace(
-        arch=types.SimpleNamespace(**{name: name for name in "RowMajor ColumnMajor zN nZ zZ L0Clayout zNUnAlign".split()}),
+        arch=types.SimpleNamespace(
+            **{name: name for name in "RowMajor ColumnMajor zN nZ zZ L0Clayout zNUnAlign".split()}
+        ),
         **dict.fromkeys(("make_shape", "make_stride", "make_coord"), lambda *n: n),
         make_layout=lambda shape, stride, *, origin_shape, layoutTag: (shape, stride, origin_shape, layoutTag),
     )
-    for tag, name in (("RowMajor", "RowMajor"), ("zN", "zN"), ("nZ", "nZ"), ("zZ", "zZ"), ("L0C", "L0Clayout"), ("zNUnAlign", "zNUnAlign")):
+    for tag, name in (
+        ("RowMajor", "RowMajor"),
+        ("zN", "zN"),
+        ("nZ", "nZ"),
+        ("zZ", "zZ"),
+        ("L0C", "L0Clayout"),
+        ("zNUnAlign", "zNUnAlign"),
+    ):
         layout = MakeLayout[ascend.float, getattr(ascend, tag)](100, 60)
         made = eval(source(layout, "catlass_dsl", dtype=ascend.float), {"tla": tla_})
         assert made == (layout.shape, layout.stride, layout.origin_shape, name)
@@ -494,7 +554,10 @@ def test_text_of_catlass_dsl_is_the_layout_with_its_tag():
 
 
 def test_text_of_xla_is_the_same_map():
-    texts = "bf16[1280,16384]{1,0:T(8,128)(2,1)} f32[3,5]{0,1} s8[33,200]{1,0:T(32,128)(4,1)} f32[6,10]{1,0:T(3,5)(2,2)} f32[] pred[7]{0}"
+    texts = (
+        "bf16[1280,16384]{1,0:T(8,128)(2,1)} f32[3,5]{0,1} s8[33,200]{1,0:T(32,128)(4,1)} f32[6,10]{1,0:T(3,5)(2,2)} "
+        "f32[] pred[7]{0}"
+    )
     for text in texts.split():
         shape, layout = xla.parse_shape(text), xla.lower(text)
         found = xla.parse_shape(source(layout, "xla", dtype=shape.element_type))
@@ -517,19 +580,23 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source((-M - 1) % (N + 3), "cute_dsl"),
-            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       add a multiple of N+3 first, so that it is",
+            "(-M-1)%(N+3), which this language rounds toward zero\n  expected  0 <= -M-1\n  fix       add a multiple "
+            "of N+3 first, so that it is",
         ),
         (
             lambda: source(MakeLayout(dim("register")), "tla_cpp"),
-            "the size register as source\n  expected  a name that is no word of the language, and without __\n  fix       rename it",
+            "the size register as source\n  expected  a name that is no word of the language, and without __\n  fix    "
+            "   rename it",
         ),
         (
             lambda: source(4, "cuda"),
-            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla, flydsl, pycute, mojo, axe, torch_view, numpy_view, cutile, isl\n  fix       write \"cute_cpp\"",
+            "source for 'cuda'\n  expected  one of cute_cpp, cute_dsl, tla_cpp, catlass_dsl, xla, flydsl, pycute, "
+            'mojo, axe, torch_view, numpy_view, cutile, isl\n  fix       write "cute_cpp"',
         ),
         (
             lambda: source([4], "cute_cpp"),
-            "source of a list\n  expected  a layout, a Swizzle or an IntTuple\n  fix       write a tuple: MakeLayout((4, 8))",
+            "source of a list\n  expected  a layout, a Swizzle or an IntTuple\n  fix       write a tuple: "
+            "MakeLayout((4, 8))",
         ),
         (
             lambda: source(4, "cute_cpp", dtype="f32"),
@@ -549,7 +616,8 @@ def test_text_of_xla_is_the_same_map():
         ),
         (
             lambda: source(MakeLayout((4, ()), (1, ())), "tla_cpp"),
-            "() as source of TLA\n  expected  at least one mode: its tuples have no empty ones\n  fix       leave the mode out",
+            "() as source of TLA\n  expected  at least one mode: its tuples have no empty ones\n  fix       leave the "
+            "mode out",
         ),
         (
             lambda: source(MakeLayout((4, 8)), "tla_cpp", dtype=16),
@@ -575,7 +643,9 @@ def test_the_fixes_work():
         assert source((M - N) // 4, "cute_cpp") == "(M - N) / 4"
     assert [*map(str, conditions)] == ["0 <= M-N"]
     assert source((M - N) // 4, "cute_dsl") == "(M - N) // 4"  # which rounds down there
-    assert source(parse("(4,8):(1@0,1@1)"), "cute_cpp").endswith("cute::make_stride(1 * cute::E<0>{}, 1 * cute::E<1>{}))")
+    assert source(parse("(4,8):(1@0,1@1)"), "cute_cpp").endswith(
+        "cute::make_stride(1 * cute::E<0>{}, 1 * cute::E<1>{}))"
+    )
 
 
 def test_words_of_the_languages_are_no_names():
@@ -608,7 +678,10 @@ def test_numbers_of_64_bits():
     assert source(2**31, "cute_dsl") == "cutlass.Int64(2147483648)"
     assert source(Int[2**31](), "cute_dsl") == "2147483648"
     row = MakeLayout((50000, 50000), tla.LayoutRight)
-    assert source(row, "cute_cpp") == "cute::make_layout(cute::make_shape(50000, 50000LL), cute::make_stride(50000LL, cute::_1{}))"
+    assert (
+        source(row, "cute_cpp")
+        == "cute::make_layout(cute::make_shape(50000, 50000LL), cute::make_stride(50000LL, cute::_1{}))"
+    )
     assert is_static(row.stride[1])
 
 
@@ -674,18 +747,24 @@ CUTE = [
         "Sw<2,4,3> o _0 o (8,_4):(_4,_1)",
         "cute::make_composed_layout(cute::Swizzle<2, 4, 3>{}, cute::_0{}, "
         "cute::make_layout(cute::make_shape(8, cute::_4{}), cute::Stride<cute::_4, cute::_1>{}))",
-        "cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((cutlass.Int32(8), 4), stride=(4, 1)))",
+        "cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((cutlass.Int32(8), 4), stride=(4, "
+        "1)))",
     ),
     (
         "Sw<2,0,3> o 5 o Sw<1,0,2> o _0 o (_8,_4):(_4,_1)",
-        "cute::make_composed_layout(cute::Swizzle<2, 0, 3>{}, 5, cute::ComposedLayout<cute::Swizzle<1, 0, 2>, cute::_0, "
+        "cute::make_composed_layout(cute::Swizzle<2, 0, 3>{}, 5, cute::ComposedLayout<cute::Swizzle<1, 0, 2>, "
+        "cute::_0, "
         "cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>>{})",
         None,
     ),
     ("_11:_10", "cute::Layout<cute::Int<11>, cute::_10>{}", "cute.make_layout(11, stride=10)"),
     ("_4:_-1", "cute::Layout<cute::_4, cute::Int<-1>>{}", "cute.make_layout(4, stride=-1)"),
     ("():()", "cute::Layout<cute::Shape<>, cute::Stride<>>{}", "cute.make_layout((), stride=())"),
-    ("(_4):(_1)", "cute::Layout<cute::Shape<cute::_4>, cute::Stride<cute::_1>>{}", "cute.make_layout((4,), stride=(1,))"),
+    (
+        "(_4):(_1)",
+        "cute::Layout<cute::Shape<cute::_4>, cute::Stride<cute::_1>>{}",
+        "cute.make_layout((4,), stride=(1,))",
+    ),
 ]
 
 
@@ -702,7 +781,8 @@ def test_how_layouts_are_written_for_cute(text, cpp, dsl):
 
 
 def test_strides_are_of_32_bits_while_all_that_they_reach_is():
-    """An integer goes past the last extent of the layout after it: 1023 is (3,7,31) in (4,8,_), and reaches 31 + 31 * d."""
+    """An integer goes past the last extent of the layout after it: 1023 is (3,7,31) in (4,8,_), and reaches 31 +
+    31 * d."""
     d, inner = (2**31 - 1 - 31) // 31, parse("_1024:_1")
     for stride, wide in ((d, False), (d + 1, True), (-d, False), (-d - 1, True)):
         outer = parse(f"(_4,_8,_2):(_1,_4,_{stride})")
@@ -714,4 +794,6 @@ def test_strides_are_of_32_bits_while_all_that_they_reach_is():
 
 
 def test_extents_are_of_32_bits_while_their_product_is():
-    assert "MakeShape(uint32_t(65536), uint32_t(60000))" in tla.codegen.source(MakeLayout(((65536, 60000), 2)), "tla_cpp")
+    assert "MakeShape(uint32_t(65536), uint32_t(60000))" in tla.codegen.source(
+        MakeLayout(((65536, 60000), 2)), "tla_cpp"
+    )

@@ -1,4 +1,5 @@
-"""Atoms, tiled MMAs and tiled copies as source of CuTe: compiled by g++ and traced by the DSL they have the same layouts."""
+"""Atoms, tiled MMAs and tiled copies as source of CuTe: compiled by g++ and traced by the DSL they have
+the same layouts."""
 
 import importlib.util
 import os
@@ -45,7 +46,9 @@ CPP_ALONE = [
     make_tiled_mma(gpu.SM90_64x96x32_S32S8S8_SS_TN),
     make_tiled_mma(atom("SM100_MMA_F8F6F4_SS<float_e4m3_t,float_e2m1_t,float,128,64,UMMA::Major::K,UMMA::Major::K>")),
     make_tiled_mma(atom("SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS")),
-    make_tiled_mma(atom("SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,32>"), (2, 2)),
+    make_tiled_mma(
+        atom("SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,32>"), (2, 2)
+    ),
 ]
 COPIES = [
     make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.uint128], gpu.half], (32, 8), (8, 1)),
@@ -100,13 +103,16 @@ def compiled(tmp_path, values):
         "-DCUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED",
         *(f"-isystem{f}" for f in include_folders()),
     ]
-    made = subprocess.run(["g++", *flags, str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a")], capture_output=True, text=True)
+    made = subprocess.run(
+        ["g++", *flags, str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a")], capture_output=True, text=True
+    )
     assert made.returncode == 0, re.findall(r".*error.*", made.stderr)[:5]
     return subprocess.run([str(tmp_path / "a")], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def every_atom():
-    """One of each name without its numbers, whose rows are not marked wrong in CuTe; AMD and Intel are not CUTLASS's."""
+    """One of each name without its numbers, whose rows are not marked wrong in CuTe; AMD and Intel
+    are not CUTLASS's."""
     seen = {}
     for found in atoms():
         if found.arch.startswith("sm") and not re.search(r"16x8x32_S32[SU]4", found.name):
@@ -129,7 +135,9 @@ def test_cpp_of_every_atom(tmp_path):
     different = []
     for k in range(0, len(values), 40):
         lines = compiled(tmp_path, values[k : k + 40])
-        different += [x for x, line in zip(values[k : k + 40], lines) if line != "".join(f"{layout};" for layout in layouts(x))]
+        different += [
+            x for x, line in zip(values[k : k + 40], lines) if line != "".join(f"{layout};" for layout in layouts(x))
+        ]
     assert [x.name for x in different] == []
 
 
@@ -156,7 +164,11 @@ def test_python_of_the_dsl_has_the_same_layouts(tmp_path):
             body += [f'    print("trace", x.{name}.type)' for name in NAMES[isinstance(x, TiledMMA)]]
         (tmp_path / "kernel.py").write_text(KERNEL % "\n".join(body))
         run = subprocess.run(
-            [sys.executable, "kernel.py"], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "CUTE_DSL_ARCH": arch}
+            [sys.executable, "kernel.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "CUTE_DSL_ARCH": arch},
         )
         assert run.returncode == 0, run.stderr[-2000:]
         got = [line.split('"')[1] for line in run.stdout.splitlines() if line.startswith("trace")]

@@ -1,4 +1,5 @@
-"""emit() for Triton, JAX and Pallas: each text is run over the whole domain of its layout. What all targets of kernels refuse."""
+"""emit() for Triton, JAX and Pallas: each text is run over the whole domain of its layout. What all targets
+of kernels refuse."""
 
 import os
 import subprocess
@@ -43,7 +44,9 @@ def test_triton(case, dtype, tmp_path):
     room = 1 << (points - 1).bit_length()
     arrays = [torch.from_numpy(np.resize(c, room).astype(dtype)) if np.ndim(c) else c for c in columns]
     out = torch.zeros((len(case.expected), room), dtype=torch.int64)
-    module_of(emitted(case, "triton") + kernel_of(made, columns), tmp_path / "kernels.py").kernel[(1,)](out, *arrays, room)
+    module_of(emitted(case, "triton") + kernel_of(made, columns), tmp_path / "kernels.py").kernel[(1,)](
+        out, *arrays, room
+    )
     check(case, out.numpy()[:, :points])
 
 
@@ -68,7 +71,8 @@ for path, bits in zip(sys.argv[1::2], sys.argv[2::2]):
 
 
 def test_triton_compiles_without_a_gpu(tmp_path):
-    """Triton's own compiler, down to PTX: 32-bit code is not widened; 64-bit code takes 32-bit arguments; and both constants."""
+    """Triton's own compiler, down to PTX: 32-bit code is not widened; 64-bit code takes 32-bit arguments;
+    and both constants."""
     needs("torch"), needs("triton")
     paths = []
     for k, case in enumerate(p.values[0] for p in CASES):
@@ -77,7 +81,9 @@ def test_triton_compiles_without_a_gpu(tmp_path):
             paths += [tmp_path / f"k{k}.py", str(made.integer.bits)]
             paths[-2].write_text(emitted(case, "triton") + kernel_of(made, [0] * len(columns)))
     environment = {**os.environ, "TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", COMPILE, *map(str, paths)], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE, *map(str, paths)], capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == [word for bits in paths[1::2] for word in (bits, "True")]
 
@@ -111,7 +117,9 @@ def test_quotients_and_rests_at_the_ends_in_jax(d):
     """Rounded down, of the least and the largest integers that the type holds."""
     needs("jax")
     i = index("i", below=2**31, at_least=-(2**31))
-    at = np.array([-(2**31), -(2**31) + 1, -(2**30) - 1, -(2**30), -4, -1, 0, 1, 2, 2**30 - 1, 2**30, 2**31 - 2, 2**31 - 1])
+    at = np.array(
+        [-(2**31), -(2**31) + 1, -(2**30) - 1, -(2**30), -4, -1, 0, 1, 2, 2**30 - 1, 2**30, 2**31 - 2, 2**31 - 1]
+    )
     for x, wanted in ((i // d, at // d), (i % d, at % d)):
         assert np.array_equal(function_of(emit(x, "jax", name="f", integer="int32"))(at.astype(np.int32)), wanted)
 
@@ -164,7 +172,9 @@ def test_the_text(target, golden):
     texts = []
     for name, what in IN_GOLDEN.items():
         try:
-            texts.append(emit(what, target, name=name, check="function" if "function" in TARGETS[target].checks else ""))
+            texts.append(
+                emit(what, target, name=name, check="function" if "function" in TARGETS[target].checks else "")
+            )
         except LeafTypeError as error:
             texts.append(f"{error}\n")
     golden(f"targets/{target}.txt", "\n".join(texts))
@@ -192,7 +202,9 @@ def test_other_integers_in_jax(integer):
     check(PLAIN, [found])
 
 
-@pytest.mark.parametrize(("integer", "target"), [("int64", "pallas"), ("uint64", "pallas"), ("int16", "jax"), ("float", "mlir")])
+@pytest.mark.parametrize(
+    ("integer", "target"), [("int64", "pallas"), ("uint64", "pallas"), ("int16", "jax"), ("float", "mlir")]
+)
 def test_integers_that_a_target_does_not_have(integer, target):
     with pytest.raises(LeafTypeError, match=f"the integer type '{integer}'"):
         emit(parse("(_4,_8):(_1,_4)"), target, integer=integer)

@@ -1,4 +1,5 @@
-"""emit() for MLIR, its affine maps, and LaTeX: machine code of the texts, and what else reads them, over whole domains."""
+"""emit() for MLIR, its affine maps, and LaTeX: machine code of the texts, and what else reads them,
+over whole domains."""
 
 import ctypes
 import functools
@@ -18,7 +19,14 @@ from emitted import CASES, IN_GOLDEN, PLAIN, N, check, emitted, evaluated, funct
 
 # ----------------------------------------------------------------------------------------------------------- MLIR
 
-LOWERING = ["lower-affine", "arith-expand", "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "convert-func-to-llvm"]
+LOWERING = [
+    "lower-affine",
+    "arith-expand",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-func-to-llvm",
+]
 
 
 PROGRAMS = ("mlir-opt", "mlir-translate", "llc")
@@ -45,7 +53,13 @@ def library_of(text, where):
     run(opt, *passes, f"{where}/f.mlir", "-o", f"{where}/llvm.mlir")
     run(translate, "--mlir-to-llvmir", f"{where}/llvm.mlir", "-o", f"{where}/f.ll")
     run(llc, "-filetype=obj", "-relocation-model=pic", f"{where}/f.ll", "-o", f"{where}/f.o")
-    run(shutil.which("gcc") or shutil.which("cc") or pytest.skip("needs gcc, to link"), "-shared", f"{where}/f.o", "-o", f"{where}/f.so")
+    run(
+        shutil.which("gcc") or shutil.which("cc") or pytest.skip("needs gcc, to link"),
+        "-shared",
+        f"{where}/f.o",
+        "-o",
+        f"{where}/f.so",
+    )
     return ctypes.CDLL(f"{where}/f.so")
 
 
@@ -63,7 +77,9 @@ def call(library, name, made, columns, points):
     function.restype, function.argtypes = kinds[0] if len(kinds) == 1 else Pair, [kind] * len(columns)
     found = [function(*map(int, at)) for at in zip(*(np.broadcast_to(c, (points,)) for c in columns))]
     return (
-        [found] if len(kinds) == 1 else [[t(x & 1 if t is ctypes.c_bool else x).value for x in xs] for t, xs in zip(kinds, _columns(found))]
+        [found]
+        if len(kinds) == 1
+        else [[t(x & 1 if t is ctypes.c_bool else x).value for x in xs] for t, xs in zip(kinds, _columns(found))]
     )
 
 
@@ -163,7 +179,16 @@ SPELLED = [
     (r"\\left\\lfloor \\frac\{([^{}]*)\}\{([^{}]*)\} \\right\\rfloor", r"((\1)//(\2))"),
     (r"\\left\\lceil \\frac\{([^{}]*)\}\{([^{}]*)\} \\right\\rceil", r"(-(-(\1)//(\2)))"),
 ]
-SIGNS = {r"\left(": "(", r"\right)": ")", r"\,": "*", r"\bmod": "%", r"\oplus": "^", r"\min": "min", r"\max": "max", r"\le": "<="}
+SIGNS = {
+    r"\left(": "(",
+    r"\right)": ")",
+    r"\,": "*",
+    r"\bmod": "%",
+    r"\oplus": "^",
+    r"\min": "min",
+    r"\max": "max",
+    r"\le": "<=",
+}
 
 
 def read_latex(text):
@@ -185,7 +210,11 @@ def test_latex(case):
     remark, _, body = emitted(case, "latex").partition("\\begin{aligned}\n")
     assert all(line.startswith("% ") for line in remark.splitlines())
     *named, last = body.removesuffix("\n\\end{aligned}\n").split(" \\\\\n")
-    known = {**case.columns, "min": lambda *xs: functools.reduce(np.minimum, xs), "max": lambda *xs: functools.reduce(np.maximum, xs)}
+    known = {
+        **case.columns,
+        "min": lambda *xs: functools.reduce(np.minimum, xs),
+        "max": lambda *xs: functools.reduce(np.maximum, xs),
+    }
     for line in named:
         name, _, text = line.partition(" &= ")
         known[read_latex(name)] = evaluated(read_latex(text), known)

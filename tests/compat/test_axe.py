@@ -1,4 +1,5 @@
-"""The layouts of TVM's own tests of Axe (tests/python/tirx/test_layout.py), where TLA_TVM is its checkout: read, and written for TVM again."""
+"""The layouts of TVM's own tests of Axe (tests/python/tirx/test_layout.py), where TLA_TVM is its checkout: read, and
+written for TVM again."""
 
 import json
 import math
@@ -46,11 +47,25 @@ def test_names():
     assert with_replicas == "S[(8,2):(4@laneid,1@m)] + R[(4):(1@laneid)] + 2@warpid"
 
 
-@pytest.mark.skipif(not TESTS.is_file(), reason="needs TVM: its checkout's folder in TLA_TVM, and pip install apache-tvm of its version")
+@pytest.mark.skipif(
+    not TESTS.is_file(), reason="needs TVM: its checkout's folder in TLA_TVM, and pip install apache-tvm of its version"
+)
 def test_layouts_of_its_tests(tmp_path):
     pytest.importorskip("tvm", reason="needs TVM: pip install apache-tvm==0.26.0")
     environ = {**os.environ, "PYTHONPATH": str(SUPPORT), "TLA_RECORDED": str(tmp_path / "layouts.txt")}
-    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path), "-p", "axe_recorded", str(TESTS)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "axe_recorded",
+        str(TESTS),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, env=environ, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     layouts = [json.loads(line) for line in (tmp_path / "layouts.txt").read_text().split("\n")]
@@ -60,14 +75,17 @@ def test_layouts_of_its_tests(tmp_path):
         for index, value in values:
             held = places(text, index)
             assert held[0] == {name: n for name, n in value.items() if n}, (text, index)
-            assert sorted(map(str, held)) == sorted(map(str, places(canonical, index))) or not same_axes(text, canonical)
+            assert sorted(map(str, held)) == sorted(map(str, places(canonical, index))) or not same_axes(
+                text, canonical
+            )
         layout = parse(text)
         written.append(source(layout, "axe", axes=names_of(text), replicas="R[" in text))
         if isinstance(layout, Layout) and size(layout) > 1 and "R[" not in text and same_axes(text, canonical):
             same += 1
             assert canonical_form(layout, names_of(text)) == parse(canonical), text
     assert (len(layouts), same) == (207, 155)
-    # TVM makes of what is written the layout that was read: it prints the same text, but for offsets of 0, and gives the same values.
+    # TVM makes of what is written the layout that was read: it prints the same text, but for offsets of 0, and gives
+    # the same values.
     program = [sys.executable, str(SUPPORT / "axe_recorded.py")]
     done = subprocess.run(program, input="\n".join(written), capture_output=True, text=True, timeout=500)
     again = [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,7 +1,9 @@
-"""The statements of CUTLASS's MLIR tests of its dialect `cute` (cutlass_compiler/cute_ir/test), where TLA_CUTLASS is its checkout.
+"""The statements of CUTLASS's MLIR tests of its dialect `cute` (cutlass_compiler/cute_ir/test), where
+TLA_CUTLASS is its checkout.
 
-A statement has the types of its arguments and of its result, and static layouts are types: `cute.coalesce(%a) : (!cute.layout<"(4,5):(1,4)">)
--> !cute.layout<"20:1">`. Those of what tla has under the same name, without `?`, are done.
+A statement has the types of its arguments and of its result, and static layouts are types: `cute.coalesce(%a) :
+(!cute.layout<"(4,5):(1,4)">) -> !cute.layout<"20:1">`. Those of what tla has under the same name, without
+`?`, are done.
 """
 
 import os
@@ -62,9 +64,14 @@ def judged(operation, arguments, wanted):
     return "same function" if layouts and all(found(i) == theirs(i) for i in range(int(size(theirs)))) else "other"
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs CUTLASS: git clone https://github.com/NVIDIA/cutlass, and its folder in TLA_CUTLASS")
+@pytest.mark.skipif(
+    not SUITE.is_dir(),
+    reason="needs CUTLASS: git clone https://github.com/NVIDIA/cutlass, and its folder in TLA_CUTLASS",
+)
 def test_no_statement_is_another_function():
-    found = {statement: judged(*statement) for statement in ((op, tuple(args), wanted) for op, args, wanted in statements())}
+    found = {
+        statement: judged(*statement) for statement in ((op, tuple(args), wanted) for op, args, wanted in statements())
+    }
     counts = Counter(found.values())
     assert not [statement for statement, verdict in found.items() if verdict == "other"]
     assert counts["equal"] + counts["same function"] >= 423, counts

@@ -1,7 +1,9 @@
-"""The C++ tests of CUTLASS's cutegen (cutlass_compiler/cutegen/test/cg_*_test.cpp), converted, where TLA_CUTLASS is its checkout.
+"""The C++ tests of CUTLASS's cutegen (cutlass_compiler/cutegen/test/cg_*_test.cpp), converted, where TLA_CUTLASS
+is its checkout.
 
-What is converted are calls `test_coalesce(layout, expected)` and the like, and `EXPECT_EQ(r, expected)` of an `r = test_composition(a, b)`, whose
-arguments are written with layout, shape, stride, wrap, sb_t and texts. The expressions are read with Python's parser, and never evaluated as code.
+What is converted are calls `test_coalesce(layout, expected)` and the like, and `EXPECT_EQ(r, expected)` of an
+`r = test_composition(a, b)`, whose arguments are written with layout, shape, stride, wrap, sb_t and texts. The
+expressions are read with Python's parser, and never evaluated as code.
 """
 
 import ast
@@ -17,7 +19,9 @@ import tla
 from tla import Layout, TlaError, make_layout, size, static
 
 SUITE = Path(os.environ.get("TLA_CUTLASS", "cutlass")) / "cutlass_compiler" / "cutegen" / "test"
-OPERATIONS = "coalesce complement composition left_inverse logical_divide logical_product right_inverse tile_to_shape".split()
+OPERATIONS = (
+    "coalesce complement composition left_inverse logical_divide logical_product right_inverse tile_to_shape".split()
+)
 
 
 def value(node, names):
@@ -97,12 +101,17 @@ def judged(operation, arguments, expected):
 
 def test_an_expression_is_read():
     names = {"a": static(make_layout((2, 4)))}
-    assert value(parsed("cg::layout(cg::shape(2, cg::shape(4, 6)), cg::stride(1, cg::stride(2, 8)))"), names) == read("(2,(4,6)):(1,(2,8))")
+    assert value(parsed("cg::layout(cg::shape(2, cg::shape(4, 6)), cg::stride(1, cg::stride(2, 8)))"), names) == read(
+        "(2,(4,6)):(1,(2,8))"
+    )
     assert value(parsed('*cg::from_string<cg::layout>("3:1")'), names) == read("3:1")
     assert (value(parsed("cg::shape(cg::wrap(4))"), names), value(parsed("a"), names)) == ((4,), names["a"])
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs CUTLASS: git clone https://github.com/NVIDIA/cutlass, and its folder in TLA_CUTLASS")
+@pytest.mark.skipif(
+    not SUITE.is_dir(),
+    reason="needs CUTLASS: git clone https://github.com/NVIDIA/cutlass, and its folder in TLA_CUTLASS",
+)
 def test_no_case_is_another_function():
     found = [(judged(*case), case) for path in sorted(SUITE.glob("cg_*_test.cpp")) for case in cases(path)]
     counts = Counter(verdict for verdict, _ in found)

@@ -80,10 +80,16 @@ def judged(name, arguments, wanted):
     if repr(found) == repr(theirs) or (isinstance(found, tuple) and found == theirs):
         return "equal"
     layouts = isinstance(found, (Layout, ComposedLayout))
-    return "same function" if layouts and all(found(i) == theirs(i) for i in range(int(size(theirs)))) else f"other: {found}"
+    return (
+        "same function"
+        if layouts and all(found(i) == theirs(i) for i in range(int(size(theirs))))
+        else f"other: {found}"
+    )
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs FlyDSL: git clone https://github.com/ROCm/FlyDSL, and its folder in TLA_FLYDSL")
+@pytest.mark.skipif(
+    not SUITE.is_dir(), reason="needs FlyDSL: git clone https://github.com/ROCm/FlyDSL, and its folder in TLA_FLYDSL"
+)
 def test_statements():
     found = [(statement, judged(*statement)) for statement in statements()]
     counts = Counter(verdict if verdict in ("equal", "same function") else "refused" for _, verdict in found)

@@ -14,9 +14,12 @@ INTERFACES = {1: pycute, -1: torch}
 
 
 def some(rng):
-    """The shape and the strides of a layout: nested, compact in any order, with gaps, repeats, extents of 1 and steps back."""
+    """The shape and the strides of a layout: nested, compact in any order, with gaps, repeats, extents of 1
+    and steps back."""
     shape = tuple(
-        tuple(rng.choice([1, 2, 3, 4]) for _ in range(rng.randint(1, 2))) if rng.random() < 0.3 else rng.choice([1, 2, 3, 4, 6, 8])
+        tuple(rng.choice([1, 2, 3, 4]) for _ in range(rng.randint(1, 2)))
+        if rng.random() < 0.3
+        else rng.choice([1, 2, 3, 4, 6, 8])
         for _ in range(rng.randint(1, 3))
     )
     shape = shape[0] if len(shape) == 1 and rng.random() < 0.5 else shape
@@ -46,7 +49,8 @@ def exactly(module, does, *layouts):
 def test_every_answer_is_that_of_the_exact_algebra(order):
     rng, module = random.Random(order), INTERFACES[order]
     answered = dict.fromkeys(
-        ["coalesce", "right_inverse", "left_inverse", "complement", "composition", "logical_divide", "logical_product"], 0
+        ["coalesce", "right_inverse", "left_inverse", "complement", "composition", "logical_divide", "logical_product"],
+        0,
     )
     for _ in range(amount(400, 6000)):
         (a, b), n = (module.Layout(*some(rng)) for _ in range(2)), rng.choice([1, 7, 16, 24, 96, 1000])
@@ -78,7 +82,18 @@ def test_offsets_by_definition():
 
 @pytest.mark.parametrize(
     ("shape", "stride"),
-    [((2, 3), (1,)), ((2, 3), 1), (0, 1), ((2, 0), (1, 2)), (-2, 1), (True, 1), (2.0, 1), ((), ()), (2**63, 1), (2, "1")],
+    [
+        ((2, 3), (1,)),
+        ((2, 3), 1),
+        (0, 1),
+        ((2, 0), (1, 2)),
+        (-2, 1),
+        (True, 1),
+        (2.0, 1),
+        ((), ()),
+        (2**63, 1),
+        (2, "1"),
+    ],
 )
 def test_what_is_no_layout_of_plain_integers_is_left_to_the_exact_algebra(shape, stride):
     assert plain_modes.modes_of(shape, stride, 1) is None

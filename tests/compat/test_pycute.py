@@ -1,4 +1,5 @@
-"""tla.compat.pycute: by definition, beside pycute where it is installed, and by CUTLASS's own tests where TLA_CUTLASS is its checkout."""
+"""tla.compat.pycute: by definition, beside pycute where it is installed, and by CUTLASS's own tests where TLA_CUTLASS
+is its checkout."""
 
 import importlib
 import importlib.util
@@ -40,7 +41,8 @@ def some(rng):
     """The shape and the strides of a layout of at most 96 places: nested, most of them compact, in any order."""
     while True:
         shape = tuple(
-            rng.choice((1, 2, 3, 4, 6, 8)) if rng.random() < 0.7 else (rng.choice((2, 3, 4)), 2) for _ in range(rng.randint(1, 3))
+            rng.choice((1, 2, 3, 4, 6, 8)) if rng.random() < 0.7 else (rng.choice((2, 3, 4)), 2)
+            for _ in range(rng.randint(1, 3))
         )
         flat = ours.flatten(shape)
         if ours.product(shape) <= 96:
@@ -82,7 +84,8 @@ def test_operations_by_definition():
 
 
 def test_beside_pycute():
-    """The same texts, or the same functions; left inverses differ where the layout has no place, and what is refused is not compared."""
+    """The same texts, or the same functions; left inverses differ where the layout has no place, and what is refused is
+    not compared."""
     theirs = pytest.importorskip("pycute", reason="needs pycute: pip install nvidia-cutlass")
     same = 0
     for one, two in CASES:
@@ -92,7 +95,14 @@ def test_beside_pycute():
         ]
         assert str(ours.complement(a, 96)) == str(theirs.complement(b, 96))
         assert str(ours.right_inverse(a)) == str(theirs.right_inverse(b))
-        for name in ("composition", "logical_divide", "zipped_divide", "tiled_divide", "logical_product", "zipped_product"):
+        for name in (
+            "composition",
+            "logical_divide",
+            "zipped_divide",
+            "tiled_divide",
+            "logical_product",
+            "zipped_product",
+        ):
             try:
                 found = getattr(ours, name)(a, ours.Layout(*two))
                 wanted = getattr(theirs, name)(b, theirs.Layout(*two))
@@ -116,7 +126,11 @@ def test_tuples():
     assert (ours.shape_div((3, 4), 6), ours.shape_div(12, (3, 2)), ours.elem_scale(3, (2, 2))) == ((1, 2), 2, 12)
     assert (ours.idx2crd(5, (2, 4)), ours.crd2crd(5, (2, 4)), ours.crd2crd((1, 2), 8, (2, 4))) == ((1, 2), (1, 2), 5)
     assert (ours.inner_product((1, (2, 3)), (4, (5, 6))), ours.prefix_product((2, (3, 4)), 5)) == (32, (5, (10, 30)))
-    assert (ours.slice_((None, (1, None)), (2, (3, 4))), ours.has_none((1, (None,))), ours.signum(-3)) == ((2, 4), True, -1)
+    assert (ours.slice_((None, (1, None)), (2, (3, 4))), ours.has_none((1, (None,))), ours.signum(-3)) == (
+        (2, 4),
+        True,
+        -1,
+    )
     assert [isinstance(x, ours.Integer) for x in (1, True, 1.0, "1")] == [True, False, False, False]
 
 
@@ -137,7 +151,10 @@ def test_what_is_wrong_is_said(make, says):
         make()
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs CUTLASS: git clone https://github.com/NVIDIA/cutlass, and its folder in TLA_CUTLASS")
+@pytest.mark.skipif(
+    not SUITE.is_dir(),
+    reason="needs CUTLASS: git clone https://github.com/NVIDIA/cutlass, and its folder in TLA_CUTLASS",
+)
 @pytest.mark.parametrize("path", sorted(SUITE.glob("test_*.py")), ids=lambda path: path.stem)
 def test_cutlass_own_tests(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pycute", ours)

@@ -1,4 +1,5 @@
-"""Calls of the algebra that the suites of pycute, torch and tensor-layouts make: plain integers inside of `with static()` are static ones.
+"""Calls of the algebra that the suites of pycute, torch and tensor-layouts make: plain integers inside of
+`with static()` are static ones.
 
 Data: tests/data/peer_calls.json, the name of an operation and its arguments, a layout as its shape and strides.
 """

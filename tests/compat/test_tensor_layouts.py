@@ -1,4 +1,5 @@
-"""tla.compat.tensor_layouts: by definition, beside tensor-layouts where it is installed, and that library's own tests."""
+"""tla.compat.tensor_layouts: by definition, beside tensor-layouts where it is installed, and that
+library's own tests."""
 
 import doctest
 import os
@@ -62,7 +63,13 @@ def test_products_by_definition():
     found = 0
     for one, two in CASES:
         a, b = ours.Layout(*one), ours.Layout(*two)
-        for f in (ours.logical_product, ours.blocked_product, ours.raked_product, ours.flat_product, ours.tiled_product):
+        for f in (
+            ours.logical_product,
+            ours.blocked_product,
+            ours.raked_product,
+            ours.flat_product,
+            ours.tiled_product,
+        ):
             try:
                 whole = f(a, b)
             except TlaError:
@@ -85,7 +92,9 @@ def test_composed_layouts_by_definition():
             assert [a(i) for i in range(64)] == at
             for more in (ours.Layout(64, 3), ours.Layout((8, 8), (8, 1))):
                 assert [ours.compose(more, a)(i) for i in range(64)] == [more(x) for x in at]
-                assert [ours.compose(more, swizzle)(i) for i in range(64)] == [more(swizzled(swizzle, i)) for i in range(64)]
+                assert [ours.compose(more, swizzle)(i) for i in range(64)] == [
+                    more(swizzled(swizzle, i)) for i in range(64)
+                ]
             for inverse in (ours.right_inverse(a), ours.left_inverse(a)):
                 assert [inverse(x) for x in at] == [*range(64)]
             assert sorted(map(ours.logical_divide(a, 16), range(64))) == sorted(at)
@@ -95,7 +104,8 @@ def test_composed_layouts_by_definition():
 
 
 def test_slices_by_definition():
-    """What a coordinate leaves open has the offsets of the whole there: of layouts, composed ones, and tensors with values."""
+    """What a coordinate leaves open has the offsets of the whole there: of layouts, composed ones, and
+    tensors with values."""
     for swizzle in SWIZZLES:
         for outer in (ours.Layout(512, 1), ours.Layout((8, 8), (8, 1))):
             a = ours.compose(outer, ours.compose(swizzle, ours.Layout(((2, 4), 8), ((8, 16), 1))))
@@ -117,7 +127,12 @@ def test_tensors():
     held = [*range(100, 132)]
     t = ours.Tensor(ours.Layout((4, 8), (8, 1)), data=held)
     t[2, 3] = 7
-    assert (held[19], t[2, :][3], t.view(ours.Layout(32))[19], t == ours.Tensor(t.layout, data=[*held])) == (7, 7, 7, True)
+    assert (held[19], t[2, :][3], t.view(ours.Layout(32))[19], t == ours.Tensor(t.layout, data=[*held])) == (
+        7,
+        7,
+        7,
+        True,
+    )
     u = ours.Tensor(ours.Layout((4, 8)), data=[0] * 32).copy_from(t)
     assert (u[2, 3], u.data[14], u != t, hash(u) == hash(t), str(u)) == (7, 7, True, False, "{0} ∘ (4, 8) : (1, 4)")
     for make, says in [
@@ -144,7 +159,9 @@ def test_what_is_wrong_is_said():
     assert "congruent" in refused(lambda: ours.Layout((2, 3), 4))
     assert "nonnegative" in refused(lambda: ours.Layout(-1))
     assert "divisible" in refused(lambda: ours.compose(ours.Layout((4, 6, 8), (2, 3, 5)), ours.Layout(6, 3)))
-    assert "offset of 0" in refused(lambda: ours.right_inverse(ours.ComposedLayout(ours.Swizzle(2, 1, 3), ours.Layout(32), offset=4)))
+    assert "offset of 0" in refused(
+        lambda: ours.right_inverse(ours.ComposedLayout(ours.Swizzle(2, 1, 3), ours.Layout(32), offset=4))
+    )
     assert "past the reach" in refused(lambda: ours.complement(ours.Layout((2, 3), (1, 1)), 24))
     assert "more modes" in refused(lambda: ours.logical_divide(ours.Layout(8), (2, 2)))
     assert "sizes for all modes" in refused(lambda: ours.coalesce(ours.Layout((2, 2, 2)), (2, 2)))
@@ -160,7 +177,11 @@ def test_what_is_wrong_is_said():
 
 def test_a_grid_has_every_place_once():
     """The places of all instructions of a tile, each thread and value once; of Volta's quad pairs too."""
-    for atom in (atoms_nv.SM80_16x8x16_F32F16F16F32_TN, atoms_nv.SM70_8x8x4_F32F16F16F32_NT, atoms_amd.CDNA_32x32x8_F32F16F16_MFMA):
+    for atom in (
+        atoms_nv.SM80_16x8x16_F32F16F16F32_TN,
+        atoms_nv.SM70_8x8x4_F32F16F16F32_NT,
+        atoms_amd.CDNA_32x32x8_F32F16F16_MFMA,
+    ):
         m, n, k = atom.shape_mnk
         for matrix, (rows, columns) in {"A": (2 * m, 2 * k), "B": (4 * n, 2 * k), "C": (2 * m, 4 * n)}.items():
             grid, tile = layout_utils.tile_mma_grid(atom, ours.Layout((2, 2)), matrix, (2 * m, 4 * n, 2 * k))
@@ -200,7 +221,13 @@ def test_beside_tensor_layouts():
     same = 0
     for one, _ in CASES:
         a, b = (m.Layout(*one) for m in (ours, theirs))
-        assert (str(a), repr(a), list(a), ours.cosize(a), len(a)) == (str(b), repr(b), list(b), theirs.cosize(b), len(b))
+        assert (str(a), repr(a), list(a), ours.cosize(a), len(a)) == (
+            str(b),
+            repr(b),
+            list(b),
+            theirs.cosize(b),
+            len(b),
+        )
         for f in (ours.depth, ours.rank, ours.flatten, ours.sort, ours.coalesce, ours.right_inverse, ours.nullspace):
             assert str(f(a)) == str(getattr(theirs, f.__name__)(b))
         assert str(ours.append(a, ours.Layout(3, 500))) == str(theirs.append(b, theirs.Layout(3, 500)))
@@ -211,19 +238,23 @@ def test_beside_tensor_layouts():
             except (TlaError, ValueError):
                 continue
             assert values(found)[: a.size()] == values(a)
-            if found.size() == theirs.size(wanted) == a.size():  # theirs rounds up where the first mode is shorter than the tile
+            if (
+                found.size() == theirs.size(wanted) == a.size()
+            ):  # theirs rounds up where the first mode is shorter than the tile
                 same += 1
                 assert [wanted(i) for i in range(a.size())] == values(found)
     assert same > 100
 
 
 def test_analysis_beside_tensor_layouts():
-    theirs = pytest.importorskip("tensor_layouts.analysis", reason="needs tensor-layouts: pip install tensor-layouts==0.3.2")
-    plain = pytest.importorskip("tensor_layouts")
-    names = (
-        "image offset_table aliasing_profile footprint gap_profile thread_stride_profile fixed_points contiguity mode_contiguity".split()
+    theirs = pytest.importorskip(
+        "tensor_layouts.analysis", reason="needs tensor-layouts: pip install tensor-layouts==0.3.2"
     )
-    sized = "bank_conflicts coalescing_efficiency segment_analysis per_group_bank_conflicts per_group_coalescing".split()
+    plain = pytest.importorskip("tensor_layouts")
+    names = "image offset_table aliasing_profile footprint gap_profile thread_stride_profile fixed_points contiguity mode_contiguity".split()
+    sized = (
+        "bank_conflicts coalescing_efficiency segment_analysis per_group_bank_conflicts per_group_coalescing".split()
+    )
     for one, _ in CASES[:30]:
         a, b = ours.Layout(*one), plain.Layout(*one)
         for name in names:
@@ -235,15 +266,22 @@ def test_analysis_beside_tensor_layouts():
                 assert getattr(analysis, name)(a) == getattr(theirs, name)(b)
 
 
-#: Instructions of CUTLASS whose layouts are others in tensor-layouts 0.3.2: B has places twice; a mode of one in a tuple.
+#: Instructions of CUTLASS whose layouts are others in tensor-layouts 0.3.2: B has places twice; a mode of one
+#: in a tuple.
 OTHER_ATOMS = {"SM80_16x8x32_S32S4S4S32_TN", "SM80_8x8x32_S32S4S4S32_TN"}
 
 
 def test_atoms_beside_tensor_layouts():
-    theirs = pytest.importorskip("tensor_layouts.atoms_nv", reason="needs tensor-layouts: pip install tensor-layouts==0.3.2")
+    theirs = pytest.importorskip(
+        "tensor_layouts.atoms_nv", reason="needs tensor-layouts: pip install tensor-layouts==0.3.2"
+    )
     same = set()
     for name, atom in vars(theirs).items():
-        found = getattr(atoms_nv, name, None) if name.startswith("SM") and type(atom).__name__ in ("MMAAtom", "CopyAtom") else None
+        found = (
+            getattr(atoms_nv, name, None)
+            if name.startswith("SM") and type(atom).__name__ in ("MMAAtom", "CopyAtom")
+            else None
+        )
         if found is not None:
             layouts = [n for n in type(atom).__dataclass_fields__ if "layout" in n]
             if [str(getattr(found, n)) for n in layouts] == [str(getattr(atom, n)) for n in layouts]:
@@ -257,7 +295,8 @@ def test_atoms_beside_tensor_layouts():
 
 SUITE = Path(os.environ.get("TLA_TENSOR_LAYOUTS", "/nowhere"))
 
-#: Why a test of tensor-layouts does not pass here. Those of the version before 0.3.2 do not pass on tensor-layouts 0.3.2 either.
+#: Why a test of tensor-layouts does not pass here. Those of the version before 0.3.2 do not pass on tensor-layouts
+#: 0.3.2 either.
 BEFORE = "0.3.1 has a swizzle in a Layout; since 0.3.2 it is in a ComposedLayout"
 NOT_PASSED = {
     "composed.py::test_composed_layout_boilerplate": "0.3.1 has the cosize of the inner layout; since 0.3.2 it is that of the offsets",
@@ -279,17 +318,35 @@ NOT_PASSED = {
 }
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs the folder of a checkout of tensor-layouts in TLA_TENSOR_LAYOUTS: docs/compat.md")
+@pytest.mark.skipif(
+    not SUITE.is_dir(), reason="needs the folder of a checkout of tensor-layouts in TLA_TENSOR_LAYOUTS: docs/compat.md"
+)
 def test_their_own_tests():
     """591 of 607 pass; the others are those above."""
     pytest.importorskip("resvg_py", reason="they draw PNG files: pip install 'tla-layouts[png]'")
     here = Path(__file__).resolve()
     files = [f"{name}.py" for name in ("layouts", "composed", "analysis", "paper_examples", "external")]
-    options = ["-q", "-rf", "-c", os.devnull, "--rootdir", ".", "-p", "tensor_layouts_exchanged", "-p", "no:cacheprovider"]
+    options = [
+        "-q",
+        "-rf",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        ".",
+        "-p",
+        "tensor_layouts_exchanged",
+        "-p",
+        "no:cacheprovider",
+    ]
     paths = os.pathsep.join(map(str, [here.parents[2], here.parents[1] / "support"]))
     environ = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *files], cwd=SUITE / "tests", env=environ, capture_output=True, text=True, timeout=500
+        [sys.executable, "-m", "pytest", *options, *files],
+        cwd=SUITE / "tests",
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=500,
     )
     failed = {line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))}
     assert failed == {*NOT_PASSED}, done.stdout[-3000:]

@@ -1,4 +1,5 @@
-"""The calls that TileLang's own tests of its `tilelang.layout.cute` make, recorded and made here, where TLA_TILELANG is its checkout."""
+"""The calls that TileLang's own tests of its `tilelang.layout.cute` make, recorded and made here, where TLA_TILELANG is
+its checkout."""
 
 import json
 import os
@@ -52,7 +53,11 @@ def judged(name, arguments, more, wanted):
         return f"refused: {error}"
     if repr(found) == repr(theirs) or (not isinstance(found, Layout) and found == theirs):
         return "equal"
-    same = isinstance(found, Layout) and size(found) == size(theirs) and all(found(i) == theirs(i) for i in range(int(size(theirs))))
+    same = (
+        isinstance(found, Layout)
+        and size(found) == size(theirs)
+        and all(found(i) == theirs(i) for i in range(int(size(theirs))))
+    )
     return "same function" if same else f"other: {found}"
 
 
@@ -63,7 +68,19 @@ def judged(name, arguments, more, wanted):
 def test_calls_of_its_tests(tmp_path):
     pytest.importorskip("tilelang", reason="needs TileLang: pip install tilelang")
     environ = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support"), "TLA_RECORDED": str(tmp_path / "calls.txt")}
-    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path), "-p", "tilelang_recorded", str(SUITE)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "tilelang_recorded",
+        str(SUITE),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, env=environ, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     calls = [json.loads(line) for line in (tmp_path / "calls.txt").read_text().split("\n")]

@@ -1,4 +1,5 @@
-"""tla.compat.torch: by definition, beside torch.distributed._pycute, under DeviceMesh, and by PyTorch's own tests where TLA_PYTORCH is its checkout."""
+"""tla.compat.torch: by definition, beside torch.distributed._pycute, under DeviceMesh, and by PyTorch's own tests where
+TLA_PYTORCH is its checkout."""
 
 import itertools
 import os
@@ -37,7 +38,8 @@ def some(rng):
     """The shape and the strides of a layout of at most 96 places: nested, with gaps, in any order."""
     while True:
         shape = tuple(
-            rng.choice((1, 2, 3, 4, 6, 8)) if rng.random() < 0.7 else (rng.choice((2, 3, 4)), 2) for _ in range(rng.randint(1, 3))
+            rng.choice((1, 2, 3, 4, 6, 8)) if rng.random() < 0.7 else (rng.choice((2, 3, 4)), 2)
+            for _ in range(rng.randint(1, 3))
         )
         if ours.product(shape) <= 96:
             break
@@ -89,7 +91,14 @@ def test_beside_torch():
         i = a.size() - 1
         assert ours.idx2crd(i, *one) == theirs.idx2crd(i, *one)
         assert ours.crd2idx(ours.idx2crd(i, one[0]), *one) == theirs.crd2idx(theirs.idx2crd(i, one[0]), *one)
-        for name in ("composition", "logical_divide", "zipped_divide", "tiled_divide", "logical_product", "zipped_product"):
+        for name in (
+            "composition",
+            "logical_divide",
+            "zipped_divide",
+            "tiled_divide",
+            "logical_product",
+            "zipped_product",
+        ):
             try:
                 found = getattr(ours, name)(a, ours.Layout(*two))
                 wanted = getattr(theirs, name)(b, theirs.Layout(*two))
@@ -98,7 +107,9 @@ def test_beside_torch():
             same += str(found) == str(wanted)
             if str(found) != str(wanted) and [wanted(i) for i in range(found.size())] != values(found):
                 inner = [offset(x, *two) for x in range(ours.product(two[0]))]
-                assert max(inner) >= a.size() or values(ours.composition(a, ours.Layout(*two))) == [offset(x, *one) for x in inner]
+                assert max(inner) >= a.size() or values(ours.composition(a, ours.Layout(*two))) == [
+                    offset(x, *one) for x in inner
+                ]
     assert same > 3 * len(CASES)
 
 
@@ -172,14 +183,20 @@ def test_device_mesh():
 
 
 def test_device_mesh_programs():
-    """Random slices, flattenings, unflattenings and concatenations of a DeviceMesh give what they give over torch's own module."""
+    """Random slices, flattenings, unflattenings and concatenations of a DeviceMesh give what they give over
+    torch's own module."""
     pytest.importorskip("torch.distributed._mesh_layout", reason="needs torch: pip install torch")
     script = Path(__file__).parents[1] / "support" / "device_mesh_programs.py"
     command = [sys.executable, str(script), "3", str(amount(30, 5000))]
     environ = {**os.environ, "PYTHONPATH": str(script.parents[2])}
-    texts = [subprocess.run([*command, *more], capture_output=True, text=True, timeout=500, env=environ) for more in ([], ["exchanged"])]
+    texts = [
+        subprocess.run([*command, *more], capture_output=True, text=True, timeout=500, env=environ)
+        for more in ([], ["exchanged"])
+    ]
     theirs, found = (done.stdout.splitlines() for done in texts)
-    assert (theirs[-1:], found[-1:]) == (["torch.distributed._pycute.layout"], ["tla.compat.torch"]), [done.stderr for done in texts]
+    assert (theirs[-1:], found[-1:]) == (["torch.distributed._pycute.layout"], ["tla.compat.torch"]), [
+        done.stderr for done in texts
+    ]
     assert found[:-1] == theirs[:-1]
     assert sum("refused" in line for line in found) < len(found) / 5
 
@@ -192,7 +209,10 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 
 
-@pytest.mark.skipif(not SUITE.is_dir(), reason="needs PyTorch: git clone https://github.com/pytorch/pytorch, and its folder in TLA_PYTORCH")
+@pytest.mark.skipif(
+    not SUITE.is_dir(),
+    reason="needs PyTorch: git clone https://github.com/pytorch/pytorch, and its folder in TLA_PYTORCH",
+)
 @pytest.mark.parametrize("path", sorted(SUITE.glob("test_*.py")), ids=lambda path: path.stem)
 def test_torch_own_tests(path):
     pytest.importorskip("torch", reason="needs torch: pip install torch")

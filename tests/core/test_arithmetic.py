@@ -36,7 +36,9 @@ def below(a, b, holds):
     return len(a) <= len(b) and all(below(x, y, holds) for x, y in zip(a, b))
 
 
-@pytest.mark.parametrize(("name", "holds"), [("less", operator.lt), ("leq", operator.le), ("gtr", operator.gt), ("geq", operator.ge)])
+@pytest.mark.parametrize(
+    ("name", "holds"), [("less", operator.lt), ("leq", operator.le), ("gtr", operator.gt), ("geq", operator.ge)]
+)
 def test_orders(name, holds):
     lex, col, elem = (getattr(tla, f"{kind}_{name}") for kind in ("lex", "colex", "elem"))
     for a, b in [*itertools.product(TUPLES, repeat=2), *itertools.product(NESTED, repeat=2)]:

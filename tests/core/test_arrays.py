@@ -15,9 +15,15 @@ from tla.linear import LinearLayout, triton
 BIG = parse("(_4294967296):(_4294967296)")
 
 
-@pytest.mark.parametrize("x", [np.array(2**32 - 1), np.array([2**32 - 1]), np.array(2**32 - 1, np.uint64), np.array(2**32 - 1, np.uint32)])
+@pytest.mark.parametrize(
+    "x", [np.array(2**32 - 1), np.array([2**32 - 1]), np.array(2**32 - 1, np.uint64), np.array(2**32 - 1, np.uint32)]
+)
 def test_offsets_past_64_bits_are_refused(x):
-    for layout in (BIG, parse("Sw<3,4,3> o _0 o (_4294967296):(_4294967296)"), parse("(_1):(_1) o _7 o (_4294967296):(_4294967296)")):
+    for layout in (
+        BIG,
+        parse("Sw<3,4,3> o _0 o (_4294967296):(_4294967296)"),
+        parse("(_1):(_1) o _7 o (_4294967296):(_4294967296)"),
+    ):
         with pytest.raises(RangeError):
             layout(x)
     with pytest.raises(RangeError):
@@ -84,7 +90,9 @@ def test_comparisons_past_63_bits():
 def test_arithmetic_of_arrays_is_exact():
     edges = [0, 1, -1, 2**31, 2**62, -(2**62), 2**63 - 1, -(2**63)]
     for a, b in itertools.product(edges, repeat=2):
-        for one, two in itertools.product((a, np.array([a]), np.array(a), np.int64(a)), (b, np.array([b]), np.array(b), np.int64(b))):
+        for one, two in itertools.product(
+            (a, np.array([a]), np.array(a), np.int64(a)), (b, np.array([b]), np.array(b), np.int64(b))
+        ):
             assert np.all(np.equal(tla.mul(one, two), a * b)), (one, two)
             assert np.all(np.equal(tla.add(one, two), a + b)), (one, two)
 
@@ -92,7 +100,9 @@ def test_arithmetic_of_arrays_is_exact():
 @pytest.mark.parametrize("operation", [operator.floordiv, operator.mod, operator.lt, operator.le, operator.eq])
 def test_quotients_and_comparisons_past_64_bits_are_exact(operation):
     values = [-(2**63), -(2**63) + 1, -1, 3, 2**63 - 1]
-    for array, n in itertools.product((values, values[1:], [3]), (2**63, 2**63 - 1, -(2**63), -(2**63) - 1, 2**64, -(2**64), -1)):
+    for array, n in itertools.product(
+        (values, values[1:], [3]), (2**63, 2**63 - 1, -(2**63), -(2**63) - 1, 2**64, -(2**64), -1)
+    ):
         assert computed(operation, np.array(array), n).tolist() == [operation(x, n) for x in array]
         assert computed(operation, n, np.array(array)).tolist() == [operation(n, x) for x in array]
 
@@ -104,7 +114,11 @@ def test_mul_and_add_of_numpy_integers_are_integers():
 
 
 def test_coordinates_past_64_bits_are_refused():
-    for f in (lambda: E[1] * np.array([2**62]) * 4, lambda: E[0] * np.array([2**63 - 1]) + E[0], lambda: -(E[0] * np.array([-(2**63)]))):
+    for f in (
+        lambda: E[1] * np.array([2**62]) * 4,
+        lambda: E[0] * np.array([2**63 - 1]) + E[0],
+        lambda: -(E[0] * np.array([-(2**63)])),
+    ):
         with pytest.raises(RangeError):
             f()
     assert operator.neg(E[0] * np.array([5])).value == -5
@@ -115,7 +129,12 @@ def test_a_swizzle_needs_a_type_that_has_all_its_bits():
         operations = ("add", "mul", "floordiv", "mod", "and", "xor", "rshift", "lshift")
         return type("Array", (), {"dtype": name, **{f"__{o}__": lambda self, _: self for o in operations}})()
 
-    for numbers, fits in (((3, 0, 4), {"int8", "uint8"}), ((3, 0, -4), {"int8", "uint8"}), ((4, 0, 4), {"uint8"}), ((3, 4, 3), set())):
+    for numbers, fits in (
+        ((3, 0, 4), {"int8", "uint8"}),
+        ((3, 0, -4), {"int8", "uint8"}),
+        ((4, 0, 4), {"uint8"}),
+        ((3, 4, 3), set()),
+    ):
         for name in ("int8", "uint8"):
             x = array(name)
             if name in fits:
@@ -132,7 +151,12 @@ def test_a_swizzle_has_62_bits_at_most():
 
 
 def test_what_fits_in_64_bits_stays_an_array_of_them():
-    for f, a, b in ((tla.add, [1 - 2**63], -1), (tla.add, [2**63 - 2], 1), (tla.mul, [1, 2], 5), (tla.mul, [2**62], -2)):
+    for f, a, b in (
+        (tla.add, [1 - 2**63], -1),
+        (tla.add, [2**63 - 2], 1),
+        (tla.mul, [1, 2], 5),
+        (tla.mul, [2**62], -2),
+    ):
         assert f(np.array(a), b).dtype == np.int64
     assert tla.add(np.array([2**63 - 1]), 1).dtype == object
 
@@ -182,7 +206,8 @@ def test_arrays_of_numpy_are_the_integers_in_them(name, dtype):
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("traced", [False, True])
 def test_arrays_of_jax_are_the_integers_in_them_or_refused(name, dtype, traced):
-    """JAX's integers wrap without a word: a dtype that may not hold what arises is refused, in programs too; one of 32 bits is taken."""
+    """JAX's integers wrap without a word: a dtype that may not hold what arises is refused, in programs too; one of 32
+    bits is taken."""
     jax = pytest.importorskip("jax")
     f, below = FUNCTIONS[name]
     xs = jax.numpy.arange(min(below, 100), dtype=dtype)
@@ -190,9 +215,15 @@ def test_arrays_of_jax_are_the_integers_in_them_or_refused(name, dtype, traced):
         found = (jax.jit(f) if traced else f)(xs)
     except RangeError as refused:
         assert str(refused).startswith(f"coordinates of {dtype} for ")
-        assert "31" in name or dtype not in ("int32", "uint32") or (dtype == "uint32" and ("difference" in name or name == "multi_index"))
+        assert (
+            "31" in name
+            or dtype not in ("int32", "uint32")
+            or (dtype == "uint32" and ("difference" in name or name == "multi_index"))
+        )
     else:
-        assert [int(n) for n in np.broadcast_to(np.asarray(found), xs.shape)] == [int(f(int(x))) for x in np.asarray(xs)]
+        assert [int(n) for n in np.broadcast_to(np.asarray(found), xs.shape)] == [
+            int(f(int(x))) for x in np.asarray(xs)
+        ]
         assert dtype == "uint32" or "31" not in name
 
 
@@ -200,7 +231,10 @@ def test_indices_of_concrete_jax_arrays_are_looked_at():
     """A tracer's values cannot be seen; those of an array can."""
     jax = pytest.importorskip("jax")
     five, zero = jax.numpy.array([1, 5]), jax.numpy.array([0, 0])
-    for f in (lambda: xla.linear_index("f32[2,3]", (five, zero)), lambda: xla.linear_index("f32[2,3]", (zero - 1, zero))):
+    for f in (
+        lambda: xla.linear_index("f32[2,3]", (five, zero)),
+        lambda: xla.linear_index("f32[2,3]", (zero - 1, zero)),
+    ):
         with pytest.raises(RangeError, match=r"f32\[2,3\]"):
             f()
     for x in (7, -1):
@@ -223,7 +257,9 @@ def test_steps_past_64_bits_on_the_way():
     assert computed(operator.add, np.array([-1]), 2**63).tolist() == [2**63 - 1]
 
 
-@pytest.mark.parametrize("operation", [operator.sub, operator.lshift, operator.xor, operator.and_, operator.or_, operator.rshift])
+@pytest.mark.parametrize(
+    "operation", [operator.sub, operator.lshift, operator.xor, operator.and_, operator.or_, operator.rshift]
+)
 def test_other_operators_are_exact(operation):
     values = [-(2**63), -5, 0, 7, 2**62, 2**63 - 1]
     others = [0, 1, 5, 40] if operation in (operator.lshift, operator.rshift) else [*values, 2**63, -(2**63) - 1]
@@ -260,7 +296,9 @@ def test_addresses_are_computed_in_64_bits():
     for record, place, at in zip(records.tolist(), places.tolist(), found.tolist()):
         first = (record // 64 * 16000 + place // 4 * 4) * 64 + record % 64 * 4 + place % 4
         assert at == 2**40 + first == int(r.addresses(record, place))
-    far = Im2colMap(element=half, shape=(8, 4, 1), strides=(2, 2**39, 2**39), lower=(-1,), upper=(-1,), channels=8, pixels=2)
+    far = Im2colMap(
+        element=half, shape=(8, 4, 1), strides=(2, 2**39, 2**39), lower=(-1,), upper=(-1,), channels=8, pixels=2
+    )
     _place, read, inside = far.offsets((0, -1, 2**30), (0,))
     assert read[:, 0].tolist() == [-(2**39) + 2**69, 2**69]
     assert not inside.any()

@@ -188,7 +188,8 @@ OUTER = [((4, 5), (5, 1)), ((2, 3, 4), (1, 8, 2)), (((2, 3), 4), ((4, 8), 1)), (
 @pytest.mark.parametrize("known", [False, True], ids=["plain", "known"])
 @pytest.mark.parametrize(("shape", "stride"), OUTER, ids=str)
 def test_a_layout_takes_the_coordinates_that_another_gives(shape, stride, known):
-    """A(B(c)) by its definition, for every B of one or two modes along modes of A; and composition(A, B)(c) where there is one."""
+    """A(B(c)) by its definition, for every B of one or two modes along modes of A; and composition(A, B)(c)
+    where there is one."""
     a, composed = Layout(shape, stride), 0
     if known:
         a = tla.static(a)

@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 import tla
-from tla import ComposedLayout, DivisibilityError, E, Int, Layout, LeafTypeError, RankError, Swizzle, TlaError, Unproven, dim, parse
+from tla import (
+    ComposedLayout,
+    DivisibilityError,
+    E,
+    Int,
+    Layout,
+    LeafTypeError,
+    RankError,
+    Swizzle,
+    TlaError,
+    Unproven,
+    dim,
+    parse,
+)
 from tla.core.composed import values_between
 
 import oracle
@@ -68,7 +81,16 @@ def test_a_swizzle_is_no_tile_of_copies():
 @pytest.mark.parametrize("swizzle", ["Sw<1,0,1>", "Sw<2,1,2>", "Sw<1,0,-1>", "Sw<2,0,3>"])
 def test_inverses_of_swizzled_layouts(swizzle):
     """Right: as far as the swizzle stays inside of what the inner layout reaches; left: of every value."""
-    for inner in ("_16:_1", "(_4,_8):(_8,_1)", "(_4,_4):(_1,_4)", "_13:_1", "(_3,_4):(_4,_1)", "_5:_1", "16:_1", "_1:_0"):
+    for inner in (
+        "_16:_1",
+        "(_4,_8):(_8,_1)",
+        "(_4,_4):(_1,_4)",
+        "_13:_1",
+        "(_3,_4):(_4,_1)",
+        "_5:_1",
+        "16:_1",
+        "_1:_0",
+    ):
         a = parse(f"{swizzle} o _0 o {inner}")
         values, r = image(a), tla.right_inverse(a)
         n = next(k for k in range(len(values) + 1) if k not in values)
@@ -86,7 +108,9 @@ def test_inverses_of_swizzled_layouts(swizzle):
 
 
 def test_common_vectors_stay_inside_of_what_a_swizzle_keeps_together():
-    for base, inner in itertools.product((0, 1, 2, 3), ("_64:_1", "(_8,_8):(_8,_1)", "(_3,_16):(_1,_3)", "(_6,_8):(_1,_6)")):
+    for base, inner in itertools.product(
+        (0, 1, 2, 3), ("_64:_1", "(_8,_8):(_8,_1)", "(_3,_16):(_1,_3)", "(_6,_8):(_1,_6)")
+    ):
         a = parse(f"Sw<2,{base},2> o _0 o {inner}")
         plain = tla.max_common_layout(parse(inner), parse("_64:_1"))
         for r in (tla.max_common_layout(a, parse("_64:_1")), tla.max_common_layout(parse("_64:_1"), a)):
@@ -94,7 +118,9 @@ def test_common_vectors_stay_inside_of_what_a_swizzle_keeps_together():
             assert [a(r(i)) for i in range(n)] == [r(i) for i in range(n)] == [*range(n)]
             assert n == min(int(tla.size(plain)), 2**base)
             assert all(s != 1 for s in oracle.leaves(oracle.plain(r.shape))) or n == 1
-    assert tla.size(tla.max_common_layout(ComposedLayout(Swizzle[0, 0, 2](), _0, parse("_64:_1")), parse("_64:_1"))) == 64
+    assert (
+        tla.size(tla.max_common_layout(ComposedLayout(Swizzle[0, 0, 2](), _0, parse("_64:_1")), parse("_64:_1"))) == 64
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 8, 16])
@@ -147,8 +173,14 @@ def test_questions_about_composed_layouts():
         assert tla.is_bijective(a) is (sorted(values) == [*range(len(values))]), a
         assert tla.cosize(a) == span
         assert tla.is_static(tla.cosize(a)) is a.is_static
-        kept = [(s, d) for s, d in zip(*(oracle.leaves(oracle.plain(x)) for x in (a.inner.shape, a.inner.stride))) if d or not s]
-        once = sorted(image(ComposedLayout(a.outer, a.offset, Layout(tuple(s for s, _ in kept), tuple(d for _, d in kept)))))
+        kept = [
+            (s, d)
+            for s, d in zip(*(oracle.leaves(oracle.plain(x)) for x in (a.inner.shape, a.inner.stride)))
+            if d or not s
+        ]
+        once = sorted(
+            image(ComposedLayout(a.outer, a.offset, Layout(tuple(s for s, _ in kept), tuple(d for _, d in kept))))
+        )
         assert tla.is_compact(a) is (once == [*range(len(once))]), a
         assert tla.same_map(a, a) is True
     a, b = parse("Sw<1,0,1> o _0 o (_4,_2):(_1,_4)"), parse("Sw<1,0,1> o _0 o (_4,_2):(_4,_1)")
@@ -255,7 +287,8 @@ def test_a_dtype_holds_what_arises_in_a_chain(text, largest):
 
 
 def test_the_least_and_the_largest_value_bound_all():
-    """Of layouts that are moved and swizzled, below 0 too: no value lies outside, and without a swizzle both ends are met."""
+    """Of layouts that are moved and swizzled, below 0 too: no value lies outside, and without a swizzle both
+    ends are met."""
     for outer, offset, strides in itertools.product(
         (None, "Sw<2,0,3>", "Sw<1,2,4>", "Sw<2,3,-3>"), (-9, -1, 0, 6), ((1, 4), (-1, 4), (-3, -8))
     ):

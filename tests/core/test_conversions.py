@@ -13,7 +13,11 @@ import oracle
 from corpus import small_shapes, static
 
 SHAPES = [*small_shapes()][::61]
-LAYOUTS = [(s, oracle.nest(s, itertools.cycle(d))) for k, s in enumerate(SHAPES) for d in [[(1, -2, 5), (0, 3, 1), (7, 2, 0)][k % 3]]]
+LAYOUTS = [
+    (s, oracle.nest(s, itertools.cycle(d)))
+    for k, s in enumerate(SHAPES)
+    for d in [[(1, -2, 5), (0, 3, 1), (7, 2, 0)][k % 3]]
+]
 
 
 class Traced:
@@ -129,13 +133,18 @@ def test_a_dtype_has_to_hold_every_sum_inside_of_the_shape(dtype):
         layout = parse(text)
         extents, strides = [*oracle.leaves(oracle.plain(layout.shape))], [*oracle.leaves(oracle.plain(layout.stride))]
         ends = [(max(s - 1, 0) * d) for s, d in zip(extents, strides)]
-        assert offset_range(layout.shape, layout.stride) == (sum(e for e in ends if e < 0), sum(e for e in ends if e > 0))
+        assert offset_range(layout.shape, layout.stride) == (
+            sum(e for e in ends if e < 0),
+            sum(e for e in ends if e > 0),
+        )
         for traced in itertools.product((True, False), repeat=len(extents)):
             if not any(traced):
                 continue
             coord = tuple(Traced(1, dtype) if t else 1 for t in traced)
             places = [s - 1 for s, t in zip(extents, traced) if t]
-            fits = low <= min(0, sum(e for e in ends if e < 0)) and max(0, *places, sum(e for e in ends if e > 0)) <= high
+            fits = (
+                low <= min(0, sum(e for e in ends if e < 0)) and max(0, *places, sum(e for e in ends if e > 0)) <= high
+            )
             if fits:
                 assert value(layout(*coord)) == sum(strides)
             else:

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 import tla
-from tla import ComposedLayout, CoordSwizzle, LeafTypeError, ParseError, RangeError, RankError, TlaError, composition, parse
+from tla import (
+    ComposedLayout,
+    CoordSwizzle,
+    LeafTypeError,
+    ParseError,
+    RangeError,
+    RankError,
+    TlaError,
+    composition,
+    parse,
+)
 
 
 def leaf_of(coord, path):
@@ -47,7 +57,8 @@ def test_every_coordinate(row, col):
 
 
 def test_in_front_of_coordinates_and_behind_a_layout():
-    """The chain that FlyDSL's kernels have: (tile, row of bytes) o swizzle o coordinates of threads; and as offsets, text and C."""
+    """The chain that FlyDSL's kernels have: (tile, row of bytes) o swizzle o coordinates of threads; and as offsets,
+    text and C."""
     rng = random.Random(1)
     for _ in range(40):
         bits, row_base, col_base = rng.randrange(4), rng.randrange(2), rng.randrange(2)

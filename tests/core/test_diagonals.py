@@ -1,4 +1,5 @@
-"""Strides along several modes at once, and sums of layouts of coordinates: beside the definition in tuples of plain integers."""
+"""Strides along several modes at once, and sums of layouts of coordinates: beside the definition in tuples
+of plain integers."""
 
 import copy
 import itertools

@@ -35,7 +35,9 @@ def test_merged():
         out, all_of = merged(iter(modes)), merged(modes, unbounded=True)
         assert [value(out, x) for x in range(size(modes))] == [value(modes, x) for x in range(size(modes))]
         assert all(s != 1 for s, _d in out)
-        assert [value(all_of, x) for x in range(-3, 2 * size(modes) + 3)] == [value(modes, x) for x in range(-3, 2 * size(modes) + 3)]
+        assert [value(all_of, x) for x in range(-3, 2 * size(modes) + 3)] == [
+            value(modes, x) for x in range(-3, 2 * size(modes) + 3)
+        ]
         assert all(s != 1 for s, _d in all_of[:-1])
         assert size(out) == size(modes)
         for found in (out, all_of):
@@ -70,14 +72,18 @@ def test_merged_leaves_are_the_same_terms():
             (s, d), (n, e) = given = [(kinds[2 * k](a), kinds[2 * k + 1](b)) for k, (a, b) in enumerate(modes)]
             one = all(type(x) is Int for x in (s, d, n, e)) and s != 0 and s * d == e
             assert merged_leaves(given) == ([(s * n, d)] if one else given)
-            assert [type(x) for m in merged_leaves(given) for x in m] == [type(x) for m in (given[:1] if one else given) for x in m]
+            assert [type(x) for m in merged_leaves(given) for x in m] == [
+                type(x) for m in (given[:1] if one else given) for x in m
+            ]
 
 
 def test_modes_of_several_functions_at_once():
     strides = [*itertools.product((0, 1, 2, 3, 6), repeat=2)]
     for s, n, (a, b), (c, e) in itertools.product((1, 2, 3), (1, 2, 3), strides, strides):
         together = n * c == a and n * e == b  # slowest first
-        assert merged_together([(s, (a, b)), (n, (c, e))]) == ([(s * n, (c, e))] if together else [(s, (a, b)), (n, (c, e))])
+        assert merged_together([(s, (a, b)), (n, (c, e))]) == (
+            [(s * n, (c, e))] if together else [(s, (a, b)), (n, (c, e))]
+        )
     assert merged_together([(2, (12,)), (3, (4,)), (4, (1,))]) == [(24, (1,))]
 
 
@@ -101,9 +107,16 @@ def test_steps(outer):
     for s, d in itertools.product((1, 2, 3, 4, 6, 8, 12), (-3, -1, 0, 1, 2, 3, 4, 5, 6, 8, 12)):
         image = [value(outer, c * d) for c in range(s)]
         n, step = f.run(s, d)
-        assert (n, step) == (next((k for k in range(1, s) if image[k] != k * value(outer, d)), s), value(outer, d)), (s, d)
+        assert (n, step) == (next((k for k in range(1, s) if image[k] != k * value(outer, d)), s), value(outer, d)), (
+            s,
+            d,
+        )
         pieces, left, at = f.runs(s, d), s, d
-        for n, x, t in pieces:  # each as long as can be; the last takes what is left, where that is no whole number of runs
+        for (
+            n,
+            x,
+            t,
+        ) in pieces:  # each as long as can be; the last takes what is left, where that is no whole number of runs
             assert (x, t) == (at, value(outer, at))
             run = next((k for k in range(1, left) if value(outer, k * at) != k * t), left)
             assert n == (run if left % run == 0 else left)
@@ -120,7 +133,9 @@ def test_why_not_is_the_law_on_every_coordinate():
     """Of two pieces, right and wrong ones; small, and of more than 256 coordinates, which go through numpy."""
     for outer, counts in ((OUTER[2], (2, 3)), (OUTER[0], (2, 3)), ([(16, 1), (2, 5), (1, 9)], (16, 17, 40))):
         f = Steps(outer)
-        for (n, m), (x, y) in itertools.product(itertools.product(counts, repeat=2), itertools.product((1, 2, 4, 16, 32), repeat=2)):
+        for (n, m), (x, y) in itertools.product(
+            itertools.product(counts, repeat=2), itertools.product((1, 2, 4, 16, 32), repeat=2)
+        ):
             for wrong in (0, 1):
                 pieces = [(n, x, f(x)), (m, y, f(y) + wrong)]
                 holds = all(f(a * x + b * y) == a * f(x) + b * (f(y) + wrong) for a in range(n) for b in range(m))

@@ -34,7 +34,13 @@ from tla import (
 import oracle
 from night import amount
 
-TEXTS = ["(_4,_2):(_1,_4)", "((_2,_3),_4):((_12,_4),_1)", "(_4,_4):(_1@0,_1@1)", "Sw<2,0,3> o _8 o (_8,_8):(_8,_1)", "(_4,_0):(_0,_-3)"]
+TEXTS = [
+    "(_4,_2):(_1,_4)",
+    "((_2,_3),_4):((_12,_4),_1)",
+    "(_4,_4):(_1@0,_1@1)",
+    "Sw<2,0,3> o _8 o (_8,_8):(_8,_1)",
+    "(_4,_0):(_0,_-3)",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -74,7 +80,10 @@ def test_answers_are_those_of_static_integers():
         written = make_layout(tuple(Int[n]() for n in s), tuple(Int[n]() for n in d))
         assert str(right_inverse(static(plain))) == str(right_inverse(written))
         for (t, e), f in itertools.product(shapes, (composition, complement)):
-            two = [written, make_layout(tuple(Int[n]() for n in t), tuple(Int[n]() for n in e)) if f is composition else 48]
+            two = [
+                written,
+                make_layout(tuple(Int[n]() for n in t), tuple(Int[n]() for n in e)) if f is composition else 48,
+            ]
             given = [static(plain), static(make_layout(t, e)) if f is composition else 48]
             answers = []
             for x in (two, given):
@@ -110,7 +119,8 @@ def test_errors_of_plain_integers_name_a_call_that_answers(operation, arguments,
 
 
 def test_errors_name_it_only_where_it_answers():
-    """Every pair of small layouts: the fix of a composition of plain integers names static if and only if known integers answer."""
+    """Every pair of small layouts: the fix of a composition of plain integers names static if and only if known
+    integers answer."""
     named = 0
     for s, d, t, e in itertools.product(
         ((4, 2), (6, 2), (2, 3)), ((1, 4), (8, 2), (3, 1)), ((4, 3), (2, 4), (3, 2)), ((1, 4), (3, 1), (1, 2))
@@ -164,7 +174,12 @@ def test_explain_of_a_call_notes_what_known_integers_give():
         (found,) = tla.explain(f, *arguments)
         assert found.known == text
         assert (
-            str(eval(found.instead, {"static": static, f.__name__: f, "layout": arguments[0], "a": arguments[0], "b": arguments[-1]}))
+            str(
+                eval(
+                    found.instead,
+                    {"static": static, f.__name__: f, "layout": arguments[0], "a": arguments[0], "b": arguments[-1]},
+                )
+            )
             == text
         )
     assert tla.explain(composition, make_layout(8, 2), 4) == []  # 4:2, and _4:_2
@@ -172,13 +187,16 @@ def test_explain_of_a_call_notes_what_known_integers_give():
 
 # ------------------------------------------------------------------------------------------------ with static():
 
-#: Operation -> what it is applied to: layouts (L), shapes (S), integers (n); a name ends where a digit in brackets follows.
+#: Operation -> what it is applied to: layouts (L), shapes (S), integers (n); a name ends where a digit
+#: in brackets follows.
 OPERATIONS = {
     "L": "coalesce filter filter_zeros right_inverse left_inverse nullspace cosize coshape coprofile size depth rank flatten max_alignment "
-    "is_injective is_surjective is_compact is_bijective is_ordered reverse make_layout_like MakeLayoutLike complement make_fragment_like",
+    "is_injective is_surjective is_compact is_bijective is_ordered reverse make_layout_like MakeLayoutLike complement "
+    "make_fragment_like",
     "S": "make_layout make_identity_layout compact_col_major compact_row_major product product_each size MakeShape make_basis_like",
     "LL": "composition logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product blocked_product raked_product "
-    "max_common_layout max_common_vector append prepend same_map make_layout layout_add complement greatest_common_domain compose",
+    "max_common_layout max_common_vector append prepend same_map make_layout layout_add complement "
+    "greatest_common_domain compose",
     "LS": "composition logical_divide zipped_divide tile_to_shape complement with_shape",
     "SS": "make_ordered_layout compact_order crd2idx idx2crd ceil_div shape_div elem_less weakly_congruent inner_product",
     "Ln": "complement composition logical_divide is_injective get_hier_coord get_flat_coord get_1d_coord upcast downcast",
@@ -194,7 +212,11 @@ def random_call(rng):
 
     def shape():
         n = rng.choice([1, 1, 2, 2, 3])
-        return tuple(rng.choice([1, 2, 3, 4, 6, 8, (2, 2), (4, 2), (2, 3)]) for _ in range(n)) if n > 1 or rng.random() < 0.5 else 8
+        return (
+            tuple(rng.choice([1, 2, 3, 4, 6, 8, (2, 2), (4, 2), (2, 3)]) for _ in range(n))
+            if n > 1 or rng.random() < 0.5
+            else 8
+        )
 
     def layout():
         s = shape()
@@ -236,7 +258,10 @@ def test_in_a_static_block_plain_integers_answer_as_written_ones():
         plain = called(name, arguments, int)
         with static():
             assert called(name, arguments, int) == written, (name, arguments)
-        assert called(name, arguments, int) == plain, (name, arguments)  # what was remembered inside is not known outside
+        assert called(name, arguments, int) == plain, (
+            name,
+            arguments,
+        )  # what was remembered inside is not known outside
         differ += plain != written
         answered |= set() if written.endswith(("Error", "Unproven")) else {name}
     assert len(answered) >= 60
@@ -247,7 +272,8 @@ IN_BRACKETS = [tla.upcast[2], tla.upcast[4], tla.downcast[2], tla.recast_layout[
 
 
 def test_what_known_integers_answer_names_static():
-    """Random calls of plain integers: one that is refused, and of known integers is not, says so; none crashes where these answer."""
+    """Random calls of plain integers: one that is refused, and of known integers is not, says so; none crashes where
+    these answer."""
     rng, named = random.Random(7), set()
     for _ in range(amount(800, 50_000)):
         name, arguments = random_call(rng)
@@ -272,14 +298,17 @@ def test_what_known_integers_answer_names_static():
 
 
 def test_an_operation_inside_of_another_names_the_outer_one():
-    """What is refused with known integers too keeps its own fix; a call that would answer by itself inside of it is none."""
+    """What is refused with known integers too keeps its own fix; a call that would answer by itself inside of
+    it is none."""
     a, b = make_layout((6, 8), (8, 1)), make_layout((4, 2), (1, 8))
     with pytest.raises(Unproven) as caught:
         tla.logical_divide(a, b)
     assert "which answers" not in str(caught.value)
     with pytest.raises(tla.TlaError):
         tla.logical_divide(static(a), static(b))
-    with pytest.raises(DivisibilityError, match=r"write recast_layout\[16, 8\]\(static\(layout\)\), which answers") as caught:
+    with pytest.raises(
+        DivisibilityError, match=r"write recast_layout\[16, 8\]\(static\(layout\)\), which answers"
+    ) as caught:
         tla.recast_layout[16, 8](make_layout((4, 8), (8, 1)))
     assert str(caught.value).count("which answers") == 1
     with pytest.raises(DivisibilityError, match=r"write compose\(static\(a\), static\(b\)\), which answers"):
@@ -310,7 +339,9 @@ def of_instructions(read):
     return {
         "make_tiled_copy": lambda: tla.gpu.make_tiled_copy(atom, tile, read(make_layout((1, 8)))),
         "make_layout_tv": lambda: tla.gpu.make_layout_tv(tile, read(make_layout((1, 8)))),
-        "make_cotiled_copy": lambda: tla.gpu.make_cotiled_copy(atom, read(make_layout((32, 8), (8, 1))), read(make_layout(256))),
+        "make_cotiled_copy": lambda: tla.gpu.make_cotiled_copy(
+            atom, read(make_layout((32, 8), (8, 1))), read(make_layout(256))
+        ),
         "make_tiled_mma": lambda: tla.gpu.make_tiled_mma(tla.gpu.SM80_16x8x16_F32F16F16F32_TN, two),
         "certificate": lambda: coalesce.certificate(tile),
     }
@@ -377,7 +408,12 @@ KEPT = [*map(parse, ["(4,_2):(_1,4)", "(4,(_3,8))", "Sw<2,0,3> o 8 o (8,_8):(8,_
 @pytest.mark.parametrize("x", KEPT, ids=str)
 def test_a_pickle_a_copy_and_a_text_keep_their_kinds_in_a_block(x):
     with static():
-        assert str(pickle.loads(pickle.dumps(x))) == str(copy.deepcopy(x)) == str(eval(repr(x), {"parse": parse, "dim": dim})) == str(x)
+        assert (
+            str(pickle.loads(pickle.dumps(x)))
+            == str(copy.deepcopy(x))
+            == str(eval(repr(x), {"parse": parse, "dim": dim}))
+            == str(x)
+        )
         assert str(dynamic(static(x))) == str(dynamic(x))
 
 

@@ -6,7 +6,8 @@ import tla
 from tla.core import element
 from tla.core.element import Element
 
-#: Those whose names say no width, or another: a complex number has two parts, one accumulator of their product by Gauss is three products.
+#: Those whose names say no width, or another: a complex number has two parts, one accumulator of their product by Gauss
+#: is three products.
 WIDTHS = {"half": 16, "float": 32, "double": 64, "gauss_complex128": 3 * 64, "complex_tf32": 2 * 32}
 
 

@@ -65,8 +65,18 @@ def test_a_value_is_immutable(x):
 
 
 def test_every_kind_of_value_is_tried():
-    abstract = {"AnyLayout", "Bases", "Basis", "Built", "Record", "TokenShape", "OpaqueShape"}  # the last two have no fields
-    assert {kind.__name__ for kind in kinds() if kind.__module__.startswith("tla.")} - abstract == {type(x).__name__ for x in VALUES}
+    abstract = {
+        "AnyLayout",
+        "Bases",
+        "Basis",
+        "Built",
+        "Record",
+        "TokenShape",
+        "OpaqueShape",
+    }  # the last two have no fields
+    assert {kind.__name__ for kind in kinds() if kind.__module__.startswith("tla.")} - abstract == {
+        type(x).__name__ for x in VALUES
+    }
 
 
 RECORDS = [x for x in VALUES if isinstance(x, Record)] + [xla.TokenShape(), xla.OpaqueShape()]
@@ -75,7 +85,14 @@ RECORDS = [x for x in VALUES if isinstance(x, Record)] + [xla.TokenShape(), xla.
 @pytest.mark.parametrize("x", RECORDS, ids=lambda x: type(x).__name__)
 def test_a_record_is_its_fields(x):
     kind, fields = type(x), {name: getattr(x, name) for name in x.__match_args__}
-    for same in (kind(*fields.values()), kind(**fields), x._replace(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+    for same in (
+        kind(*fields.values()),
+        kind(**fields),
+        x._replace(),
+        copy.copy(x),
+        copy.deepcopy(x),
+        pickle.loads(pickle.dumps(x)),
+    ):
         assert (same == x, hash(same), repr(same), same.__reduce__()) == (True, hash(x), repr(x), x.__reduce__())
     assert all(x != other for other in RECORDS if other is not x)
     assert x != tuple(fields.values())
@@ -84,7 +101,15 @@ def test_a_record_is_its_fields(x):
     if kind is not ascend.half.__class__:  # whose repr is its name
         names = {
             k.__name__: k
-            for k in (xla.ArrayShape, xla.ArrayLayout, xla.BufferShape, xla.TupleShape, xla.TokenShape, xla.OpaqueShape, xla.Split)
+            for k in (
+                xla.ArrayShape,
+                xla.ArrayLayout,
+                xla.BufferShape,
+                xla.TupleShape,
+                xla.TokenShape,
+                xla.OpaqueShape,
+                xla.Split,
+            )
         }
         assert eval(repr(x), names) == x
 
@@ -99,8 +124,14 @@ def test_a_record_with_another_field_is_checked():
 
 
 def test_every_record_is_frozen():
-    """All dataclasses but those that are filled step by step, while a program is read, a picture painted or a block runs."""
-    made = {x for module, _path in modules() for x in vars(module).values() if isinstance(x, type) and "__dataclass_params__" in vars(x)}
+    """All dataclasses but those that are filled step by step, while a program is read, a picture painted or
+    a block runs."""
+    made = {
+        x
+        for module, _path in modules()
+        for x in vars(module).values()
+        if isinstance(x, type) and "__dataclass_params__" in vars(x)
+    }
     assert {f"{x.__module__}.{x.__name__}" for x in made if not x.__dataclass_params__.frozen} == {
         "tla.kernels.block.allocation.Allocation",
         "tla.kernels.checks.beside.Told",

@@ -200,7 +200,11 @@ def test_coordinates_and_tilers_of_too_many_levels_are_refused():
     for _level in range(5000):
         deep = (deep,)
     layout = parse("(4,2):(2,1)")
-    for call in (lambda: layout(deep), lambda: tla.composition(layout, deep), lambda: tla.slice_and_offset(deep, layout)):
+    for call in (
+        lambda: layout(deep),
+        lambda: tla.composition(layout, deep),
+        lambda: tla.slice_and_offset(deep, layout),
+    ):
         with pytest.raises(RankError, match="tuples nested more than 64 deep"):
             call()
     with pytest.raises(LeafTypeError, match=r"mode \.\.\. of a layout"):

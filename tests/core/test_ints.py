@@ -14,7 +14,16 @@ from tla.core.leaf_arithmetic import ceil_div, shape_div
 from tla.core.questions import at_most, divides, equal
 
 SMALL = range(-5, 6)
-BINARY = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor]
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.floordiv,
+    operator.mod,
+    operator.and_,
+    operator.or_,
+    operator.xor,
+]
 SHIFTS = [operator.lshift, operator.rshift]
 
 
@@ -94,7 +103,12 @@ def test_it_is_an_integer_everywhere():
 
 
 def test_it_survives_pickle_and_copy():
-    for y in (pickle.loads(pickle.dumps(Int[3]())), copy.copy(Int[3]()), copy.deepcopy([Int[3]()])[0], eval(repr(Int[-3]())) + Int[6]()):
+    for y in (
+        pickle.loads(pickle.dumps(Int[3]())),
+        copy.copy(Int[3]()),
+        copy.deepcopy([Int[3]()])[0],
+        eval(repr(Int[-3]())) + Int[6](),
+    ):
         assert y == 3
         assert is_static(y)
 
@@ -191,7 +205,14 @@ def test_rounding_keeps_staticness():
 
 def test_more_than_64_bits():
     for n in (2**63, -(2**63) - 1, 10**5000):
-        for f in (leaf, lambda x: Int[x], tla.MakeShape, tla.MakeLayout, lambda x: tla.ceil_div(3, x), lambda x: tla.get[x]((1, 2))):
+        for f in (
+            leaf,
+            lambda x: Int[x],
+            tla.MakeShape,
+            tla.MakeLayout,
+            lambda x: tla.ceil_div(3, x),
+            lambda x: tla.get[x]((1, 2)),
+        ):
             with pytest.raises(RangeError, match="bits"):
                 f(n)
     assert tla._9223372036854775807 == 2**63 - 1

@@ -75,7 +75,9 @@ def test_an_operation_on_coordinates_is_done_to_what_a_kind_is_made_of(table):
 
 
 def test_modules_are_loaded_when_one_is_first_asked_for(table, tmp_path, monkeypatch):
-    (tmp_path / "defines_it.py").write_text("import builtins\nbuiltins.loaded_here = getattr(builtins, 'loaded_here', 0) + 1\n")
+    (tmp_path / "defines_it.py").write_text(
+        "import builtins\nbuiltins.loaded_here = getattr(builtins, 'loaded_here', 0) + 1\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     import builtins
 

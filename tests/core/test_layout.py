@@ -217,7 +217,12 @@ def test_sympy_expressions_pass_through():
 )
 def test_coordinates_of_the_wrong_profile_or_kind(coord, error):
     layout = parse("(4,5):(1,4)")
-    for f in (layout, lambda c: crd2offset(c, (4, 5), (1, 4)), lambda c: crd2idx(c, (4, 5)), lambda c: idx2crd(c, (4, 5))):
+    for f in (
+        layout,
+        lambda c: crd2offset(c, (4, 5), (1, 4)),
+        lambda c: crd2idx(c, (4, 5)),
+        lambda c: idx2crd(c, (4, 5)),
+    ):
         if coord in ((1, 2, 3), (1,), ((1, 2), 3), ()) or error is LeafTypeError:
             with pytest.raises(error):
                 f(coord)
@@ -409,7 +414,11 @@ def test_coordinates_print():
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, object])
 def test_coordinate_arrays_of_every_width(dtype):
     i, shape = np.arange(100).astype(dtype), (70000, 80000, 90000)
-    for f in (lambda c: crd2idx(c, shape), lambda c: crd2crd(c, shape, 504_000_000_000_000), lambda c: MakeLayout(shape)(c)):
+    for f in (
+        lambda c: crd2idx(c, shape),
+        lambda c: crd2crd(c, shape, 504_000_000_000_000),
+        lambda c: MakeLayout(shape)(c),
+    ):
         found = f((i, i, i))
         assert found.dtype == np.int64
         assert found.tolist() == [n + n * 70000 + n * 70000 * 80000 for n in range(100)]
@@ -446,7 +455,9 @@ def test_the_orders_survive_copy_and_pickle():
     assert pickle.loads(pickle.dumps(tla.get)) is tla.get
 
 
-@pytest.mark.parametrize("f", [tla.product, tla.size, tla.flatten, tla.rank, MakeLayout, tla.shape, lambda x: tla.congruent(x, 1)])
+@pytest.mark.parametrize(
+    "f", [tla.product, tla.size, tla.flatten, tla.rank, MakeLayout, tla.shape, lambda x: tla.congruent(x, 1)]
+)
 def test_an_array_is_no_layout(f):
     with pytest.raises(LeafTypeError):
         f(np.zeros((2, 3)))
@@ -543,7 +554,9 @@ def test_only_layouts_are_joined():
 
 def test_coordinates_of_any_kind_need_no_numpy(monkeypatch):
     monkeypatch.delitem(sys.modules, "numpy", raising=False)
-    x = type("Traced", (), {f"__{o}__": lambda self, _: self for o in ("add", "radd", "mul", "rmul", "floordiv", "mod")})()
+    x = type(
+        "Traced", (), {f"__{o}__": lambda self, _: self for o in ("add", "radd", "mul", "rmul", "floordiv", "mod")}
+    )()
     assert parse("(4,2):(3,5)")(x, x) is x
 
 

@@ -26,7 +26,8 @@ class Traced:
 
 
 @pytest.mark.parametrize(
-    ("f", "value"), [(add, lambda a, b: a + b), (mul, lambda a, b: a * b), (plus, lambda a, b: a + b), (times, lambda a, b: a * b)]
+    ("f", "value"),
+    [(add, lambda a, b: a + b), (mul, lambda a, b: a * b), (plus, lambda a, b: a + b), (times, lambda a, b: a * b)],
 )
 def test_of_numbers(f, value):
     for a, b in itertools.product(NUMBERS, repeat=2):
@@ -37,7 +38,11 @@ def test_of_numbers(f, value):
         assert type(found) in (int, Int)
         absorbed = f in (mul, times) and any(type(x) is Int and x == 0 for x in (a, b))
         neutral = f is plus and next((x for x, y in ((b, a), (a, b)) if type(y) is Int and y == 0), None)
-        static = type(neutral) is Int if neutral is not None and neutral is not False else type(a) is type(b) is Int or absorbed
+        static = (
+            type(neutral) is Int
+            if neutral is not None and neutral is not False
+            else type(a) is type(b) is Int or absorbed
+        )
         assert tla.is_static(found) is static, (f, a, b)
 
 

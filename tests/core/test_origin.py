@@ -15,7 +15,8 @@ import oracle
 
 
 def valid_places(layout):
-    """The offsets of what is valid, by the definition: every coordinate below origin_shape. Layouts here are injective."""
+    """The offsets of what is valid, by the definition: every coordinate below origin_shape. Layouts
+    here are injective."""
     extents = layout.origin_shape
     coords = itertools.product(*map(range, map(int, extents)))
     return sorted(layout(c if isinstance(layout.shape, tuple) else c[0]) for c in coords)
@@ -131,11 +132,16 @@ DIVIDES = (tla.logical_divide, tla.zipped_divide, tla.tiled_divide, tla.flat_div
 
 
 def test_a_divide_whose_tiles_reach_past_the_end_claims_what_there_is_or_nothing():
-    """Small sizes by small tiles: the valid coordinates go to the offsets of the layout, each of them; or it is said that it is no box."""
+    """Small sizes by small tiles: the valid coordinates go to the offsets of the layout, each of them; or it is said
+    that it is no box."""
     carried = said = 0
     tiles = [2, 3, 4, 5, 8, tla._4, tla._8, *map(parse, ("_2:_2", "3:1", "2:4", "(2,2):(1,4)", "_4:_1"))]
     for n, divide, tile in itertools.product((1, 3, 4, 5, 7, 10, 12), DIVIDES, tiles):
-        for a, tiler in ((Layout(n, 1), tile), (tla.MakeLayout((n, 3), (1, 100)), (tile, 2)), (tla.MakeLayout((n, 3), (1, 100)), (tile,))):
+        for a, tiler in (
+            (Layout(n, 1), tile),
+            (tla.MakeLayout((n, 3), (1, 100)), (tile, 2)),
+            (tla.MakeLayout((n, 3), (1, 100)), (tile,)),
+        ):
             try:
                 made = divide(a, tiler)
             except TlaError:  # a tile with gaps
@@ -170,9 +176,14 @@ def test_a_tag_that_is_recognised_has_the_valid_sizes(rows, cols):
 
 
 def test_modes_that_are_taken_keep_what_is_valid_of_them():
-    """By (extent, stride) * a mode: of each mode of the array its valid part, of a mode in a mode what is known of it."""
+    """By (extent, stride) * a mode: of each mode of the array its valid part, of a mode in a mode what is
+    known of it."""
     array = xla.lower("f32[3,5]{1,0:T(8,128)}")
-    for tiler, origin in (("(_4,_8):(_1@0,_1@1)", (3, 5)), ("(_8,_4):(_1@1,_1@0)", (5, 3)), ("(_2,_8):(_1@0,_1@1)", (2, 5))):
+    for tiler, origin in (
+        ("(_4,_8):(_1@0,_1@1)", (3, 5)),
+        ("(_8,_4):(_1@1,_1@0)", (5, 3)),
+        ("(_2,_8):(_1@0,_1@1)", (2, 5)),
+    ):
         assert tla.composition(array, parse(tiler)).origin_shape == origin
     nested = Layout(((4, 2), 8), ((1, 4), 8), (3, 5))
     assert tla.composition(nested, parse("(_4,_8):(_1@0@0,_1@1)")).origin_shape == (3, 5)
@@ -182,12 +193,19 @@ def test_modes_that_are_taken_keep_what_is_valid_of_them():
 def apart(layout):
     """The layout with strides that keep the coordinates of its modes apart, past their ends too."""
     strides = [oracle.compact(s) for s in layout.shape]
-    return Layout(layout.shape, tuple(tuple(100**i * d for d in m) if isinstance(m, tuple) else 100**i * m for i, m in enumerate(strides)))
+    return Layout(
+        layout.shape,
+        tuple(tuple(100**i * d for d in m) if isinstance(m, tuple) else 100**i * m for i, m in enumerate(strides)),
+    )
 
 
 #: Operations on all coordinates of a layout, and where the result begins: those of KEEP, and cuts.
 CUTS = {
-    **{name: (operation, None) for name, operation in KEEP.items() if name not in ("modes joined", "filter_zeros", "filter", "append")},
+    **{
+        name: (operation, None)
+        for name, operation in KEEP.items()
+        if name not in ("modes joined", "filter_zeros", "filter", "append")
+    },
     "tiles of (3,4)": (lambda a: tla.zipped_divide(a, (3, 4)), None),
     "tiles of (5,5)": (lambda a: tla.tiled_divide(a, (5, 5)), None),
     "tiles of 16": (lambda a: tla.logical_divide(a, 16), None),
@@ -204,7 +222,8 @@ CUTS = {
 
 @pytest.mark.parametrize("name", CUTS)
 def test_what_is_said_to_be_valid_is_so_coordinate_by_coordinate(name):
-    """The element at an index of the result is one of the layout's coordinates: it is valid where each of these is below origin_shape."""
+    """The element at an index of the result is one of the layout's coordinates: it is valid where each of these is
+    below origin_shape."""
     operation, start = CUTS[name]
     rng, boxes = random.Random(name), 0
     for _ in range(200):

@@ -1,4 +1,5 @@
-"""Every reader of text from outside: what is misspelt is named, and a text of 1 MB is answered or refused in 5 s, in plain characters."""
+"""Every reader of text from outside: what is misspelt is named, and a text of 1 MB is answered or refused in 5 s, in
+plain characters."""
 
 import io
 import random
@@ -15,7 +16,14 @@ from night import NIGHT
 #: An attribute: a word with its value behind it, which is no name of an HLO instruction, nor of an alias of MLIR.
 ATTRIBUTE = re.compile(r"""(?<![%\w.#"'])([A-Za-z_]\w*)(?=\s*=(?!=))""")
 #: Names that the one who writes a text gives to what is his: any other is as good.
-FREE = {("shardy meshes", "mesh"), ("shardy meshes", "m"), ("replica groups", "a"), ("replica groups", "b"), ("page", "A"), ("page", "a")}
+FREE = {
+    ("shardy meshes", "mesh"),
+    ("shardy meshes", "m"),
+    ("replica groups", "a"),
+    ("replica groups", "b"),
+    ("page", "A"),
+    ("page", "a"),
+}
 #: Names of an instruction's result, which stand before it.
 RESULT = re.compile(r"\s*(ROOT )?%?[\w.-]+(?= = )")
 
@@ -36,7 +44,8 @@ def misspelt(word):
 
 
 def said(name, text):
-    """What is said of a text: its error, or the warnings of a reader whose language has new attributes with each release."""
+    """What is said of a text: its error, or the warnings of a reader whose language has new attributes
+    with each release."""
     try:
         READERS[name].read(text)
     except TlaError as error:
@@ -50,7 +59,8 @@ def said(name, text):
 
 @pytest.mark.parametrize("name", READERS)
 def test_no_attribute_is_dropped(name):
-    """A misspelt attribute is refused, or warned of where XLA may have a new one; by its name, or by that of the one which is missing."""
+    """A misspelt attribute is refused, or warned of where XLA may have a new one; by its name, or by that of the one
+    which is missing."""
     for text in READERS[name].texts:
         start = RESULT.match(text).end() if name == "instruction" else 0
         for m in ATTRIBUTE.finditer(text, start):

@@ -1,7 +1,8 @@
 """Each regular expression of `tla` is fed its worst cases: the time grows as the text does.
 
-The worst cases are made from the expression itself. At each of its repeats stands what may come before, then many of what is repeated,
-then something that does not fit: an expression that can share the many out in two ways tries all of them.
+The worst cases are made from the expression itself. At each of its repeats stands what may come before, then many of
+what is repeated, then something that does not fit: an expression that can share the many out in two ways tries
+all of them.
 """
 
 import ast
@@ -31,12 +32,15 @@ except ImportError:  # Python 3.10
     import sre_parse
 
 ROOT = Path(tla.__file__).parent
-#: The longest text that is tried, and the time that it may take [characters, s]: linear ones take a hundredth of it, quadratic ones more.
+#: The longest text that is tried, and the time that it may take [characters, s]: linear ones take a hundredth of it,
+#: quadratic ones more.
 LONGEST, SECONDS = 34_000, 0.15
 #: Lengths grow slowly: what is exponential takes little more than SECONDS where it is seen first.
 LENGTHS = [*range(12, 40, 2), *(int(40 * 1.4**k) for k in range(21))]
 ENDS = ("", "\0", "!", '"')
-METHODS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(("search", "sub", "split", "findall", "finditer"), "search")
+METHODS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(
+    ("search", "sub", "split", "findall", "finditer"), "search"
+)
 #: Expressions that stand in a table or in a local name: all that they may be.
 GIVEN = {
     ("tla.viz.placement", "ends[0]"): placement._ENDS,
@@ -76,14 +80,25 @@ def expressions():
                     methods[node.value.id].add(METHODS[node.attr])
                 elif is_call_of(node.value, "compiled"):
                     found |= {(module, p, METHODS[node.attr]) for p in patterns(module, node.value.args)}
-            elif isinstance(node, ast.Call) and ast.unparse(getattr(node.func, "value", node.func)) == "re" and node.func.attr in METHODS:
+            elif (
+                isinstance(node, ast.Call)
+                and ast.unparse(getattr(node.func, "value", node.func)) == "re"
+                and node.func.attr in METHODS
+            ):
                 found |= {(module, p, METHODS[node.func.attr]) for p in patterns(module, node.args)}
-    found |= {(module, p, method) for module, name, arguments in named for p in patterns(module, arguments) for method in methods[name]}
+    found |= {
+        (module, p, method)
+        for module, name, arguments in named
+        for p in patterns(module, arguments)
+        for method in methods[name]
+    }
     readers = list(Reader.__subclasses__())
     for reader in readers:
         readers += reader.__subclasses__()
         if reader.__module__.startswith("tla."):
-            found |= {(reader.__module__, re.compile(p), "match") for p in (getattr(reader, "tokens", ""), reader.blank)}
+            found |= {
+                (reader.__module__, re.compile(p), "match") for p in (getattr(reader, "tokens", ""), reader.blank)
+            }
     return sorted(found, key=str)
 
 
@@ -110,7 +125,13 @@ def parts(op, value):
         return [value[2]]
     if str(op) == "BRANCH":
         return value[1]
-    return [value[-1]] if str(op) in ("SUBPATTERN", "ASSERT", "ASSERT_NOT") else [value] if str(op) == "ATOMIC_GROUP" else []
+    return (
+        [value[-1]]
+        if str(op) in ("SUBPATTERN", "ASSERT", "ASSERT_NOT")
+        else [value]
+        if str(op) == "ATOMIC_GROUP"
+        else []
+    )
 
 
 def sample(expression, rng):
@@ -140,7 +161,11 @@ def slow(pattern, method, longest=LONGEST):
     """The first worst case that takes too long, with its length; by day among 20 of them."""
     rng, expression = random.Random(pattern.pattern), sre_parse.parse(pattern.pattern, pattern.flags)
     marks = sorted({c for c in pattern.pattern if not c.isalnum()} | set("a1 "))
-    cases = {*many(expression, "", rng), *(("", c) for c in marks), *((sample(expression, rng), rng.choice(marks)) for _ in range(4))}
+    cases = {
+        *many(expression, "", rng),
+        *(("", c) for c in marks),
+        *((sample(expression, rng), rng.choice(marks)) for _ in range(4)),
+    }
     for before, repeated in sorted(cases) if NIGHT else rng.sample(sorted(cases), min(len(cases), 20)):
         for end in ENDS:
             for length in (x for x in LENGTHS if x <= longest):
@@ -157,6 +182,8 @@ def test_worst_cases_are_found():
         assert slow(re.compile(text), method), text
 
 
-@pytest.mark.parametrize(("module", "pattern", "method"), [pytest.param(*x, id=f"{x[0]}-{k}") for k, x in enumerate(expressions())])
+@pytest.mark.parametrize(
+    ("module", "pattern", "method"), [pytest.param(*x, id=f"{x[0]}-{k}") for k, x in enumerate(expressions())]
+)
 def test_the_time_grows_as_the_text(module, pattern, method):
     assert slow(pattern, method, SHORT.get(module, LONGEST)) is None

@@ -18,10 +18,18 @@ BIG = [2**62, -(2**63), 2**63 - 1, 2**32, -(2**31), 3, 0, -1]
 @pytest.mark.parametrize("operation", ["add", "multiply", "subtract", "maximum", "bitwise_xor"])
 def test_reductions_of_integers_are_exact(dtype, operation):
     rng, info = random.Random(5), np.iinfo(dtype)
-    python = {"add": operator.add, "multiply": operator.mul, "subtract": operator.sub, "maximum": max, "bitwise_xor": operator.xor}
+    python = {
+        "add": operator.add,
+        "multiply": operator.mul,
+        "subtract": operator.sub,
+        "maximum": max,
+        "bitwise_xor": operator.xor,
+    }
     stored = refused = 0
     for _ in range(60):
-        values = [rng.choice([info.min, info.max, 0, 1, 2, rng.randint(info.min, info.max)]) for _ in range(rng.randint(1, 5))]
+        values = [
+            rng.choice([info.min, info.max, 0, 1, 2, rng.randint(info.min, info.max)]) for _ in range(rng.randint(1, 5))
+        ]
         true, given = functools.reduce(python[operation], values), np.array(values, object).astype(dtype)
         assert int(reduced("it", getattr(np, operation), summands("it", given, np.dtype(dtype)), (0,))) == true
         out = np.zeros((), dtype)
@@ -62,7 +70,8 @@ def test_products_of_integers_are_exact(dtype):
 
 
 def test_sums_that_were_wrong():
-    """Four products of -2^31 squared are 2^64; 2^63 - 1 and 4 are past 64 bits: once they wrapped to what int32 and int64 hold."""
+    """Four products of -2^31 squared are 2^64; 2^63 - 1 and 4 are past 64 bits: once they wrapped to what int32 and
+    int64 hold."""
     least = np.full((1, 4), -(2**31), np.int32)
     with pytest.raises(RangeError, match=str(2**64)):
         gemm(least, least.T.copy(), np.zeros((1, 1), np.int32))
@@ -81,7 +90,10 @@ def test_finite_numbers_stay_finite(name):
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     most = np.array([float(ml_dtypes.finfo(dtype).max)]).astype(dtype)
     three = np.concatenate([most, most, most])
-    for f in (lambda out: reduce(three, out, 0), lambda out: gemm(three[None], np.ones((3, 1), dtype), out.reshape(1, 1))):
+    for f in (
+        lambda out: reduce(three, out, 0),
+        lambda out: gemm(three[None], np.ones((3, 1), dtype), out.reshape(1, 1)),
+    ):
         out = np.zeros((), dtype)
         with pytest.raises(RangeError, match=f"as {name}|a sum that float(32|64)"):
             f(out)

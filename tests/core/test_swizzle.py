@@ -187,7 +187,9 @@ def test_a_swizzle_moved_through_a_layout_is_right_or_refused():
                 assert [r(i) for i in range(16)] == [a(swizzled(i, *numbers)) for i in range(16)]
                 continue
             seen["found"] += 1
-            assert [r(i) for i in range(int(tla.size(a)))] == [a(swizzled(i, *numbers)) for i in range(int(tla.size(a)))]
+            assert [r(i) for i in range(int(tla.size(a)))] == [
+                a(swizzled(i, *numbers)) for i in range(int(tla.size(a)))
+            ]
     assert seen["found"] > 150, seen
 
 
@@ -213,7 +215,9 @@ def test_compose_with_a_tuple_of_tilers():
         [0, 5, 10, 1, 6, 11][i] + [0, 7, 14, 1][j] for j in range(4) for i in range(6)
     ]
     assert [r(i, j) for j in range(4) for i in range(2)] == [i + [0, 7, 14, 1][j] for j in range(4) for i in range(2)]
-    assert [compose(a, tiler)(i, j) for i in range(4) for j in range(3)] == [5 * i + 7 * j for i in range(4) for j in range(3)]
+    assert [compose(a, tiler)(i, j) for i in range(4) for j in range(3)] == [
+        5 * i + 7 * j for i in range(4) for j in range(3)
+    ]
 
 
 def test_what_changes_the_coordinates_keeps_the_offsets():
@@ -241,12 +245,18 @@ def test_what_changes_the_coordinates_keeps_the_offsets():
 
 @pytest.mark.parametrize("c", [Int[2](), 2, 5], ids=repr)
 def test_a_mode_of_one_element_and_one_of_stride_0_change_no_slice(c):
-    for numbers, (inner, more) in itertools.product(NUMBERS[::9], (("(_8,_8", "(_8,_1"), ("(_8,_8", "(_1,_8"), ("(_8,_4", "(_4,_1"))):
+    for numbers, (inner, more) in itertools.product(
+        NUMBERS[::9], (("(_8,_8", "(_8,_1"), ("(_8,_8", "(_1,_8"), ("(_8,_4", "(_4,_1"))
+    ):
         rest, offset = slice_and_offset((c, _), ComposedLayout(Swizzle[numbers](), _0, parse(f"{inner}):{more})")))
         for extent, stride in (("_1", "_3"), ("_1", "_-1"), ("_4", "_0")):
             wider = ComposedLayout(Swizzle[numbers](), _0, parse(f"{inner},{extent}):{more},{stride})"))
             found, at = slice_and_offset((c, _, _), wider)
-            assert (type(found), at, getattr(found, "outer", None)) == (type(rest), offset, getattr(rest, "outer", None)), (wider, c)
+            assert (type(found), at, getattr(found, "outer", None)) == (
+                type(rest),
+                offset,
+                getattr(rest, "outer", None),
+            ), (wider, c)
 
 
 def test_slices_are_right_over_every_swizzle_and_coordinate():
@@ -355,7 +365,11 @@ def test_questions():
 
 
 def test_offsets_in_numpy():
-    for text in ("Sw<2,1,3> o _4 o (_8,(_4,_4)):(_16,(_1,_4))", "(_4,_5):(_1,_4) o _2 o _4:_3", "(4,8):(8,1) o _0 o (2,3):(1@0,2@1)"):
+    for text in (
+        "Sw<2,1,3> o _4 o (_8,(_4,_4)):(_16,(_1,_4))",
+        "(_4,_5):(_1,_4) o _2 o _4:_3",
+        "(4,8):(8,1) o _0 o (2,3):(1@0,2@1)",
+    ):
         a = parse(text)
         assert tla.offsets(a).ravel(order="F").tolist() == values(a)
     with pytest.raises(RangeError):
@@ -370,7 +384,9 @@ def test_a_layout_of_a_swizzle_is_all_that_it_knows():
 
 def test_products_by_a_swizzled_tile():
     r = tla.logical_product(parse("_4:_1"), parse("Sw<1,0,2> o _0 o (_4,_2):(_1,_4)"))
-    assert [r(i, j) for j in range(8) for i in range(4)] == [i + 4 * swizzled(j, 1, 0, 2) for j in range(8) for i in range(4)]
+    assert [r(i, j) for j in range(8) for i in range(4)] == [
+        i + 4 * swizzled(j, 1, 0, 2) for j in range(8) for i in range(4)
+    ]
     assert isinstance(tla.logical_product(parse("_4:_1"), Layout(Int[8](), Int[1]())), Layout)
 
 
@@ -453,7 +469,12 @@ def test_narrow_arrays_are_widened():
 def test_what_a_kernel_author_tried():
     smem = parse("Sw<3,3,3> o _0 o (_64,_64):(_64,_1)")
     plain = smem.inner
-    assert tla.max_common_vector(plain, smem) == tla.max_common_vector(smem, plain) == tla.max_common_vector(smem, smem) == 8
+    assert (
+        tla.max_common_vector(plain, smem)
+        == tla.max_common_vector(smem, plain)
+        == tla.max_common_vector(smem, smem)
+        == 8
+    )
     shifted = parse("Sw<3,3,3> o 64 o (_8,_64):(_64,_1)")
     assert tla.cosize(shifted) == max(values(shifted)) + 1 == 576
     padded = parse("Sw<3,3,3> o _0 o (_64,_64):(_72,_1)")

@@ -23,7 +23,9 @@ def codes(exponent, mantissa, bias, special, signed=True):
     for sign, e, m in itertools.product((1, -1) if signed else (1,), range(top + 1), range(1 << mantissa)):
         if special == "ieee" and e == top:
             yield NAN if m else sign * INF
-        elif (special == "fn" and e == top and m == (1 << mantissa) - 1) or (special == "fnuz" and sign < 0 and e == m == 0):
+        elif (special == "fn" and e == top and m == (1 << mantissa) - 1) or (
+            special == "fnuz" and sign < 0 and e == m == 0
+        ):
             yield NAN
         elif special == "scale":
             yield NAN if e == top else Fraction(2) ** (e - bias)
@@ -46,13 +48,16 @@ FLOATS = {
     "float6_e3m2fn": (3, 2, 3, ""),
     "float4_e2m1fn": (2, 1, 1, ""),
 }
-DTYPES = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in FLOATS if hasattr(ml_dtypes, name) or name == "float16"}
+DTYPES = {
+    name: np.dtype(getattr(ml_dtypes, name, name)) for name in FLOATS if hasattr(ml_dtypes, name) or name == "float16"
+}
 NUMBERS = {name: [*codes(*FLOATS[name])] for name in DTYPES}
 FINITE = {name: sorted({Fraction(x) for x in numbers if x == x and abs(x) != INF}) for name, numbers in NUMBERS.items()}
 
 
 def is_held(name, x):
-    """Whether a number is rounded, to the nearest and on a tie to the even one, to a finite one of a format whose exponents go on."""
+    """Whether a number is rounded, to the nearest and on a tie to the even one, to a finite one of a format whose
+    exponents go on."""
     if x != x:
         return any(n != n for n in NUMBERS[name])
     if abs(x) == INF:
@@ -87,11 +92,19 @@ def candidates(name):
     around = [s * (high + step * Fraction(k, 8)) for k in range(-9, 17) for s in (1, -1)]
     tiny = [low * Fraction(k, 8) for k in range(1, 12)] if low > 0 else []
     middle = FINITE[name][len(FINITE[name]) // 2]
-    return [*map(float, [*around, *tiny, middle, 0, 1, -1, 1000, -1000, 10**30, 2.0**-1000]), 1e300, INF, -INF, NAN, -0.0]
+    return [
+        *map(float, [*around, *tiny, middle, 0, 1, -1, 1000, -1000, 10**30, 2.0**-1000]),
+        1e300,
+        INF,
+        -INF,
+        NAN,
+        -0.0,
+    ]
 
 
 def nearest(name, x):
-    """The numbers of a format as near to x as any; of ml_dtypes' least scales, which float32 has not in full, the next one too."""
+    """The numbers of a format as near to x as any; of ml_dtypes' least scales, which float32 has not in full,
+    the next one too."""
     numbers = FINITE[name]
     k = bisect(numbers, Fraction(x))
     near = numbers[max(k - 1, 0) : k + 1]
@@ -101,7 +114,8 @@ def nearest(name, x):
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_a_number_is_rounded_or_refused(name):
-    """Of each number near the ends: what is held is the nearest, infinity and NaN themselves; all else is refused, alone or among others."""
+    """Of each number near the ends: what is held is the nearest, infinity and NaN themselves; all else is refused,
+    alone or among others."""
     dtype, one = DTYPES[name], np.array([1, 0.5])
     for x in candidates(name):
         for kind in (np.float64, np.float32):
@@ -111,7 +125,11 @@ def test_a_number_is_rounded_or_refused(name):
                 given = np.concatenate([values, np.asarray(more, values.dtype)])
                 if all(is_held(name, float(v)) for v in given):
                     found = float(held("it", given, dtype)[0])
-                    assert found in nearest(name, exact) if abs(exact) < INF else found == exact or (found != found and exact != exact)
+                    assert (
+                        found in nearest(name, exact)
+                        if abs(exact) < INF
+                        else found == exact or (found != found and exact != exact)
+                    )
                 else:
                     with pytest.raises(RangeError, match=r"^it: ") as refused:
                         held("it", given, dtype)
@@ -120,7 +138,31 @@ def test_a_number_is_rounded_or_refused(name):
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_integers_into_floats(name):
-    for n in (0, 1, -1, 6, 7, 8, 28, 29, 30, 31, 240, 248, 448, 464, 465, 57344, 61440, 65504, 65519, 65520, 2**63 - 1, -(2**63), 10**30):
+    for n in (
+        0,
+        1,
+        -1,
+        6,
+        7,
+        8,
+        28,
+        29,
+        30,
+        31,
+        240,
+        248,
+        448,
+        464,
+        465,
+        57344,
+        61440,
+        65504,
+        65519,
+        65520,
+        2**63 - 1,
+        -(2**63),
+        10**30,
+    ):
         values = np.array([n], None if abs(n) < 2**63 or n == -(2**63) else object)
         if is_held(name, n):
             assert float(held("it", values, DTYPES[name])[0]) in nearest(name, n)
@@ -148,7 +190,11 @@ def test_integers_fit_or_are_refused(name):
         with pytest.raises(RangeError, match=f"integers from .* to .*|: {n} as {name}") as refused:
             held("it", np.array([1, n], object), dtype)
         assert refused.value.reason.expected == f"{low} to {high}"
-    for wanted, fits in (("float4_e2m1fn", -6 <= low and high <= 6), ("float8_e4m3fn", high <= 464), ("float16", high <= 65519)):
+    for wanted, fits in (
+        ("float4_e2m1fn", -6 <= low and high <= 6),
+        ("float8_e4m3fn", high <= 464),
+        ("float16", high <= 65519),
+    ):
         assert holds_all(DTYPES[wanted], dtype) == fits
 
 
@@ -194,19 +240,26 @@ KINDS = [
 
 @pytest.mark.parametrize(("given", "wanted"), [*itertools.product(KINDS, repeat=2)])
 def test_kinds_go_one_way(given, wanted):
-    """Into floats goes every real number, into integers those types whose ends they hold; by value, every integer that fits."""
+    """Into floats goes every real number, into integers those types whose ends they hold; by value, every
+    integer that fits."""
     rank = {
         name: "bool int float complex".split().index(kind)
         for name in KINDS
         for kind in [
             name.strip("8416320_emfnub")
-            and ("bool" if name == "bool" else "complex" if "complex" in name else "float" if "float" in name else "int")
+            and (
+                "bool" if name == "bool" else "complex" if "complex" in name else "float" if "float" in name else "int"
+            )
         ]
     }
     one, two = (np.dtype(getattr(ml_dtypes, n, n)) for n in (given, wanted))
     ends = {"int8": (-128, 127), "uint8": (0, 255), "int64": (-(2**63), 2**63 - 1), "int4": (-8, 7)}
     fits = rank[given] <= rank[wanted]
-    strict = fits and (rank[wanted] != 1 or rank[given] == 0 or (ends[wanted][0] <= ends[given][0] and ends[given][1] <= ends[wanted][1]))
+    strict = fits and (
+        rank[wanted] != 1
+        or rank[given] == 0
+        or (ends[wanted][0] <= ends[given][0] and ends[given][1] <= ends[wanted][1])
+    )
     for allowed, f in (
         (strict, lambda: require_castable(one, two)),
         (fits or rank[given] == 1, lambda: converted("it", np.ones(2, one), two)),

@@ -1,4 +1,5 @@
-"""Contracts under hostile arguments: every argument in turn is of a wrong kind, size, rank or sign; only TlaErrors with a fix come out."""
+"""Contracts under hostile arguments: every argument in turn is of a wrong kind, size, rank or sign; only TlaErrors with
+a fix come out."""
 
 import numpy as np
 import pytest
@@ -102,14 +103,20 @@ CALLS = [
         (IMAGE, GMMA.K_SW128[half], (3, 3), (1, 1), (1, 1), (2, 1), (1, 1), half, "64B"),
     ),
     (make_im2col_copy(IMAGE, GMMA.K_SW128[half], (3, 3), element=half).boxes, (1, (0, 1, 1))),
-    (lambda a, o, s, m, w: operand_reads(a, o, s, memory=m, width=w), (MFMA, "A", parse("(32,8):(8,1)"), "AMD_LDS_GFX942_READ", 64)),
+    (
+        lambda a, o, s, m, w: operand_reads(a, o, s, memory=m, width=w),
+        (MFMA, "A", parse("(32,8):(8,1)"), "AMD_LDS_GFX942_READ", 64),
+    ),
     (lambda x, e, b: buffer_resource(x, e, base=b), (parse("(64,16):(16,1)"), float, 256)),
     (BufferResource, (256, 64, 128, 32)),
     (BufferResource(256, 64, 128, 32).addresses, (3, 4)),
     (read_buffer_resource, (BufferResource(256, 64, 128, 32).words,)),
     (lambda o, g, r, c, n, e: block_2d(o, g, r, c, n, element=e), ("read", GMEM, 8, 16, 2, half)),
     (scale_factor_atom, (32, "cdna4")),
-    (lambda *a: make_tma_copy(*a[:5], element=a[5], l2_promotion=a[6]), ("SM90_TMA_LOAD_MULTICAST", GMEM, SMEM, (64, 32), 2, half, "64B")),
+    (
+        lambda *a: make_tma_copy(*a[:5], element=a[5], l2_promotion=a[6]),
+        ("SM90_TMA_LOAD_MULTICAST", GMEM, SMEM, (64, 32), 2, half, "64B"),
+    ),
     (TMA.partition_S, (TMA.tma_tensor, 0)),
     (tma_partition, (TMA, group[0, 2](SMEM), zipped_divide(TMA.tma_tensor, (Int[64](), Int[32]())))),
     (
@@ -129,13 +136,59 @@ CALLS = [
     (emit_tma, (TMA, "triton")),
 ]
 N = dim("N")
-HOSTILE = [None, True, 0, 1, -1, 7, 1 << 70, 1.5, np.nan, 2j, "", "K", "x" * 5000, b"", [], {}, (), (1, 2), ((1, 2), 3), N]
-HOSTILE += [
-    *map(parse, ("_64:_1", "(_64,_16):(_16,_1)", "(_64,_16):(_-16,_1)", "(_60,_17):(_17,_1)", "(64,16):(16,1)", "(_0,_16):(_16,_1)"))
+HOSTILE = [
+    None,
+    True,
+    0,
+    1,
+    -1,
+    7,
+    1 << 70,
+    1.5,
+    np.nan,
+    2j,
+    "",
+    "K",
+    "x" * 5000,
+    b"",
+    [],
+    {},
+    (),
+    (1, 2),
+    ((1, 2), 3),
+    N,
 ]
-HOSTILE += [*map(parse, ("(_64,_16,_2):(_16,_1,_1024)", "(_64,_16):(_1@0,_1@1)", "(_1099511627776,_16):(_16,_1)", "(_64,_16):(_0,_0)"))]
-HOSTILE += [Layout((N, 16), (16, 1)), Layout((64, 16), (N, 1)), tile_to_shape(GMMA.K_SW64[half], (Int[64](), Int[64]()))]
-HOSTILE += [MakeTensor(np.zeros(1024, np.float16), parse("(_64,_16):(_16,_1)")), MakeTensor(None, SMEM, offset=N), DESCRIPTOR, TMA, LOAD]
+HOSTILE += [
+    *map(
+        parse,
+        (
+            "_64:_1",
+            "(_64,_16):(_16,_1)",
+            "(_64,_16):(_-16,_1)",
+            "(_60,_17):(_17,_1)",
+            "(64,16):(16,1)",
+            "(_0,_16):(_16,_1)",
+        ),
+    )
+]
+HOSTILE += [
+    *map(
+        parse,
+        ("(_64,_16,_2):(_16,_1,_1024)", "(_64,_16):(_1@0,_1@1)", "(_1099511627776,_16):(_16,_1)", "(_64,_16):(_0,_0)"),
+    )
+]
+HOSTILE += [
+    Layout((N, 16), (16, 1)),
+    Layout((64, 16), (N, 1)),
+    tile_to_shape(GMMA.K_SW64[half], (Int[64](), Int[64]())),
+]
+HOSTILE += [
+    MakeTensor(np.zeros(1024, np.float16), parse("(_64,_16):(_16,_1)")),
+    MakeTensor(None, SMEM, offset=N),
+    DESCRIPTOR,
+    TMA,
+    LOAD,
+]
 HOSTILE += [
     GMMA,
     GMMA.K_SW128,
@@ -151,7 +204,9 @@ HOSTILE += [
 ]
 
 
-@pytest.mark.parametrize(("call", "arguments"), CALLS, ids=[getattr(f, "__name__", "") + str(i) for i, (f, _arguments) in enumerate(CALLS)])
+@pytest.mark.parametrize(
+    ("call", "arguments"), CALLS, ids=[getattr(f, "__name__", "") + str(i) for i, (f, _arguments) in enumerate(CALLS)]
+)
 def test_hostile_arguments(call, arguments):
     call(*arguments)
     refused = 0

@@ -17,14 +17,19 @@ from compiled import build
 
 
 def test_descriptors_in_c_are_those_of_each_base(tmp_path):
-    """For every canonical layout and a tile in it: the function of an address is the descriptor made with that base, and the constant too."""
+    """For every canonical layout and a tile in it: the function of an address is the descriptor made with that base,
+    and the constant too."""
     texts, wanted = [], []
     for name, atom in GMMA.atoms.items():
         for make, rows in ((wgmma_descriptor, 64), (umma_descriptor, 128)):
             buffer = MakeTensor(None, tile_to_shape(atom[half], (Int[256](), Int[64]())))
             tile = local_tile(buffer, (Int[rows](), Int[16]()), (1, 3))
             texts.append(emit_descriptor(make(tile, name.split("_")[0], half), name=f"f{len(wanted)}"))
-            texts.append(emit_descriptor(make(tile, name.split("_")[0], half, base=0x800), name=f"c{len(wanted)}", base="constant"))
+            texts.append(
+                emit_descriptor(
+                    make(tile, name.split("_")[0], half, base=0x800), name=f"c{len(wanted)}", base="constant"
+                )
+            )
             wanted.append([make(tile, name.split("_")[0], half, base=at).bits for at in (0, 0x400, 0x800, 0x1C000)])
     library = build(tmp_path, "\n".join(texts))
     for i, (at0, at1, at2, at3) in enumerate(wanted):
@@ -35,21 +40,29 @@ def test_descriptors_in_c_are_those_of_each_base(tmp_path):
 
 
 def tma_of(atom, shape, gmem="(1000,4096):(4096,_1)", element=half, **more):
-    return make_tma_copy("SM90_TMA_LOAD", parse(gmem), tile_to_shape(GMMA.atoms[atom][element], shape), element=element, **more)
+    return make_tma_copy(
+        "SM90_TMA_LOAD", parse(gmem), tile_to_shape(GMMA.atoms[atom][element], shape), element=element, **more
+    )
 
 
 @pytest.mark.parametrize("element", [half, float, int8], ids=str)
 @pytest.mark.parametrize("mode", ["INTER", "SW32", "SW64", "SW128"])
 def test_blocks_of_other_systems_lie_in_shared_memory_as_the_box_does(element, mode):
-    """Triton's, Gluon's and Pallas's block, placed by these systems' own rules, has every element where the box has it."""
+    """Triton's, Gluon's and Pallas's block, placed by these systems' own rules, has every element where the
+    box has it."""
     tma = tma_of(f"K_{mode}", (Int[64](), Int[128]()), element=element)
     place, begin, _inside = tma.map.offsets((0, 0))
     for system in ("triton", "gluon", "pallas"):
         text = emit_tma(tma, system)
-        block = ast.literal_eval(re.search(r"block_shape=(\[.*?\])|BlockSpec\((\(.*?\))", text).group(1 if system != "pallas" else 2))
+        block = ast.literal_eval(
+            re.search(r"block_shape=(\[.*?\])|BlockSpec\((\(.*?\))", text).group(1 if system != "pallas" else 2)
+        )
         assert [*block] == [*place.shape]
         if system == "gluon":
-            assert f"swizzle_byte_width={0 if mode == 'INTER' else int(mode[2:])}, element_bitwidth={element.bits}, rank=2" in text
+            assert (
+                f"swizzle_byte_width={0 if mode == 'INTER' else int(mode[2:])}, element_bitwidth={element.bits}, rank=2"
+                in text
+            )
         if system != "pallas":
             shape, strides = (ast.literal_eval(re.search(rf"{x}=(\[.*?\])", text)[1]) for x in ("shape", "strides"))
             assert (shape, strides) == ([1000, 4096], [4096, 1])
@@ -61,7 +74,8 @@ def test_blocks_of_other_systems_lie_in_shared_memory_as_the_box_does(element, m
 
 
 def placed(block, tiling, mode, size):
-    """Byte of each element of a block: row-major, or tiled as (rows, columns) and row-major then; address bits swizzled."""
+    """Byte of each element of a block: row-major, or tiled as (rows, columns) and row-major then;
+    address bits swizzled."""
     m, n = np.ogrid[: block[0], : block[1]]
     a, b = tiling or block
     index = ((m // a) * (block[1] // b) + n // b) * a * b + m % a * b + n % b
@@ -75,7 +89,9 @@ def test_texts():
     assert "CU_TENSOR_MAP_L2_PROMOTION_NONE" in emit_tma(tma_of("K_SW128", (Int[64](), Int[64]()), l2_promotion="none"))
     dsl = emit_tma(tma, "cute_dsl")
     assert "SmemLayoutAtomKind.MN_SW64, cutlass.Float16), (64, 32), (1, 2))" in dsl
-    assert dsl.endswith("make_tiled_tma_atom(cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(), gmem, smem_layout, (64, 32))")
+    assert dsl.endswith(
+        "make_tiled_tma_atom(cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(), gmem, smem_layout, (64, 32))"
+    )
     plain = make_tma_copy("SM90_TMA_STORE", parse("(512,512):(512,_1)"), parse("(_64,_32):(_32,_1)"), element=float)
     assert "smem_layout = cute.make_layout((64, 32), stride=(32, 1))" in emit_tma(plain, "cute_dsl")
     assert "CopyBulkTensorTileS2GOp()" in emit_tma(plain, "cute_dsl")
@@ -86,7 +102,9 @@ def test_texts():
         cluster=4,
         element=half,
     )
-    assert "CopyBulkTensorTileG2SMulticastOp(), gmem, smem_layout, (128, 64), num_multicast=4)" in emit_tma(shared, "cute_dsl")
+    assert "CopyBulkTensorTileG2SMulticastOp(), gmem, smem_layout, (128, 64), num_multicast=4)" in emit_tma(
+        shared, "cute_dsl"
+    )
     assert "DATA_TYPE_UINT64" in emit_tma(
         make_tma_copy("SM90_TMA_LOAD", parse("(64,64):(64,_1)"), parse("(_8,_16):(_16,_1)"), element=complex64)
     )

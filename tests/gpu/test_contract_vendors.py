@@ -1,4 +1,5 @@
-"""AMD's buffers and operands in LDS, Intel's 2D blocks: the fields against simulations that know the vendors' rules alone."""
+"""AMD's buffers and operands in LDS, Intel's 2D blocks: the fields against simulations that know the
+vendors' rules alone."""
 
 import itertools
 import random
@@ -41,7 +42,7 @@ from tla.gpu.instructions.elements import as_element
 
 from batches import in_batches
 
-# ----------------------------------------------------------------------------------------------------------- AMD: buffers
+# --------------------------------------------------------------------------------------------------------- AMD: buffers
 
 
 def buffer_load(words, index, offset):
@@ -55,7 +56,8 @@ def buffer_load(words, index, offset):
 
 
 def test_buffers_read_the_layout_that_they_are_made_of():
-    """Random strides and groups: every byte of every record, and what is no buffer is refused with a true coordinate."""
+    """Random strides and groups: every byte of every record, and what is no buffer is refused with a true
+    coordinate."""
     rng, made, refused = random.Random(4), 0, 0
     for _ in range(300):
         element = rng.choice([uint8, half, float])
@@ -118,7 +120,7 @@ def test_refusals_of_buffers(make, error, says):
         make()
 
 
-# ----------------------------------------------------------------------------------------------------- AMD: operands in LDS
+# ------------------------------------------------------------------------------------------------- AMD: operands in LDS
 
 
 def banks_of(owners, image, bits, width, phases, banks):
@@ -134,7 +136,8 @@ def banks_of(owners, image, bits, width, phases, banks):
 
 
 def test_operands_of_mfma_from_lds():
-    """Loads of 64 bits go by 16 lanes in LDS: rows of 8 halves collide, padded by 4 they do not; counted here from the lanes."""
+    """Loads of 64 bits go by 16 lanes in LDS: rows of 8 halves collide, padded by 4 they do not; counted here
+    from the lanes."""
     mfma = atom("v_mfma_f32_32x32x8_f16", "cdna3")
     phases = [range(k, k + 16) for k in range(0, 64, 16)]
     for row in (8, 12, 16, 20, 36):
@@ -145,19 +148,29 @@ def test_operands_of_mfma_from_lds():
     narrow = operand_reads(mfma, "A", parse("(32,8):(1,32)"))
     assert (narrow.instruction, narrow.loads) == ("ds_read_u16", 4)
     assert operand_reads(mfma, "B", parse("(32,8):(8,1)"), width=32).instruction == "ds_read_b32"
-    f64 = operand_reads(atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)"), memory="AMD_LDS_GFX942_READ")
+    f64 = operand_reads(
+        atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)"), memory="AMD_LDS_GFX942_READ"
+    )
     assert (f64.instruction, f64.loads) == ("ds_read_b64", 1)
 
 
 def test_operands_of_wmma_from_lds():
-    """Lanes 0 to 15 have a row of A each, and 16 to 31 the same: two loads of 128 bits by groups of 8 lanes, rows of 16 halves collide."""
+    """Lanes 0 to 15 have a row of A each, and 16 to 31 the same: two loads of 128 bits by groups of 8 lanes, rows of 16
+    halves collide."""
     wmma = atom("v_wmma_f32_16x16x16_f16", "rdna3")
-    groups = [[0, 1, 2, 3, 20, 21, 22, 23], [4, 5, 6, 7, 16, 17, 18, 19], [8, 9, 10, 11, 28, 29, 30, 31], [12, 13, 14, 15, 24, 25, 26, 27]]
+    groups = [
+        [0, 1, 2, 3, 20, 21, 22, 23],
+        [4, 5, 6, 7, 16, 17, 18, 19],
+        [8, 9, 10, 11, 28, 29, 30, 31],
+        [12, 13, 14, 15, 24, 25, 26, 27],
+    ]
     for row in (16, 20, 24, 40):
         smem = Layout((16, 16), (row, 1))
         reads = operand_reads(wmma, "A", smem, width=64)
         assert reads.instruction == "ds_load_b64"
-        assert reads.access.wavefronts == banks_of(wmma.A, offsets(smem), 16, 64, [range(k, k + 16) for k in (0, 16)], 32)
+        assert reads.access.wavefronts == banks_of(
+            wmma.A, offsets(smem), 16, 64, [range(k, k + 16) for k in (0, 16)], 32
+        )
     wide = operand_reads(wmma, "A", parse("(16,16):(16,1)"))
     assert (wide.instruction, wide.loads) == ("ds_load_b128", 2)
     assert wide.access.wavefronts == banks_of(wmma.A, offsets(parse("(16,16):(16,1)")), 16, 128, groups, 32)
@@ -183,12 +196,32 @@ def test_every_mfma_reads_a_row_major_operand():
     ("make", "error", "says"),
     [
         (lambda: operand_reads(None, "A", parse("(32,8):(8,1)")), LeafTypeError, "A or B of an MFMA"),
-        (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "C", parse("(32,8):(8,1)")), LeafTypeError, "A or B of an MFMA"),
-        (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,16):(16,1)")), RankError, "a layout of (32,8)"),
+        (
+            lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "C", parse("(32,8):(8,1)")),
+            LeafTypeError,
+            "A or B of an MFMA",
+        ),
+        (
+            lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,16):(16,1)")),
+            RankError,
+            "a layout of (32,8)",
+        ),
         (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", None), RankError, "a layout of (32,8)"),
-        (lambda: operand_reads(atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)")), LeafTypeError, "memory="),
-        (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,8):(8,1)"), width=256), RangeError, "256 bits"),
-        (lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,8):(8,1)"), memory="x"), RangeError, "the memory"),
+        (
+            lambda: operand_reads(atom("v_mfma_f64_4x4x4f64", "cdna2"), "A", parse("(4,4,4):(4,1,16)")),
+            LeafTypeError,
+            "memory=",
+        ),
+        (
+            lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,8):(8,1)"), width=256),
+            RangeError,
+            "256 bits",
+        ),
+        (
+            lambda: operand_reads(atom("v_mfma_f32_32x32x8_f16", "cdna3"), "A", parse("(32,8):(8,1)"), memory="x"),
+            RangeError,
+            "the memory",
+        ),
     ],
 )
 def test_refusals_of_operands(make, error, says):
@@ -201,13 +234,14 @@ def test_operands_of_nvidias_warps():
     assert (reads.instruction, reads.loads) == ("ld.shared.u32", 4)
 
 
-# ------------------------------------------------------------------------------------------------------ Intel: 2D blocks
+# ----------------------------------------------------------------------------------------------------- Intel: 2D blocks
 
 MATRIX = parse("(512,1024):(1024,_1)")
 
 
 def registers(operation, bits, rows, columns, count):
-    """(lane, value) -> (row, column) by registers that are filled in order: a block's rows (or columns), lanes taking 16 pieces at a time."""
+    """(lane, value) -> (row, column) by registers that are filled in order: a block's rows (or columns), lanes taking
+    16 pieces at a time."""
     held = {}
     for block in range(count):
         if operation == "read_transform":
@@ -286,19 +320,39 @@ def test_conditions_on_memory():
         (lambda: block_2d("read", MATRIX, 8, 16, element=double), RangeError, "elements of 16, 32, 8 bits"),
         (lambda: block_2d("read", MATRIX, "8", 16, element=half), LeafTypeError, "a known integer"),
         (lambda: block_2d("read", parse("(512,16):(16,_1)"), 8, 16, element=half), RangeError, "64 or more"),
-        (lambda: block_2d("read", parse("(512,33):(40,_1)"), 8, 16, element=half), DivisibilityError, "a multiple of 4"),
-        (lambda: block_2d("read", parse("(512,64):(68,_1)"), 8, 16, element=half), DivisibilityError, "pad the rows to 144 bytes"),
+        (
+            lambda: block_2d("read", parse("(512,33):(40,_1)"), 8, 16, element=half),
+            DivisibilityError,
+            "a multiple of 4",
+        ),
+        (
+            lambda: block_2d("read", parse("(512,64):(68,_1)"), 8, 16, element=half),
+            DivisibilityError,
+            "pad the rows to 144 bytes",
+        ),
         (lambda: block_2d("read", parse("(512,64):(32,_1)"), 8, 16, element=half), RangeError, "at least the width"),
         (lambda: block_2d("read", parse("(0,64):(64,_1)"), 8, 16, element=half), RangeError, "a height of 0 rows"),
-        (lambda: block_2d("read", parse("(64,16777216):(16777216,_1)"), 8, 16, element=half), RangeError, "at most 2**24"),
+        (
+            lambda: block_2d("read", parse("(64,16777216):(16777216,_1)"), 8, 16, element=half),
+            RangeError,
+            "at most 2**24",
+        ),
         (lambda: block_2d("read", parse("(512,64):(1,512)"), 8, 16, element=half), DivisibilityError, "read_transpose"),
         (lambda: block_2d("read", parse("(512,64,2):(64,1,32768)"), 8, 16, element=half), RankError, "a matrix"),
-        (lambda: block_2d("read", MakeTensor(None, MATRIX, offset=8), 8, 16, element=half), RangeError, "a multiple of 64 bytes"),
+        (
+            lambda: block_2d("read", MakeTensor(None, MATRIX, offset=8), 8, 16, element=half),
+            RangeError,
+            "a multiple of 64 bytes",
+        ),
         (lambda: block_2d("read", None, 8, 16, element=half), RankError, "a matrix"),
         (lambda: block_2d("prefetch", MATRIX, 8, 16, element=half).TV, RangeError, "a read or a write"),
         (lambda: block_2d("read_transpose", MATRIX, 32, 8, element=float).TV, RangeError, "16 rows"),
         (lambda: block_2d("read", MATRIX, 1, 8, element=float).TV, RangeError, "lanes 8 to 15 are undefined"),
-        (lambda: block_2d("read", tile_to_shape(GMMA.K_SW128[half], (64, 64)), 8, 16, element=half), RankError, "a matrix"),
+        (
+            lambda: block_2d("read", tile_to_shape(GMMA.K_SW128[half], (64, 64)), 8, 16, element=half),
+            RankError,
+            "a matrix",
+        ),
     ],
 )
 def test_refusals_of_blocks(make, error, says):

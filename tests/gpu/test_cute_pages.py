@@ -1,4 +1,5 @@
-"""The code of CuTe's documentation (CUTLASS, media/docs/cpp/cute), said here, with what it states; more of it is in docs/cute.md."""
+"""The code of CuTe's documentation (CUTLASS, media/docs/cpp/cute), said here, with what it states; more of it is in
+docs/cute.md."""
 
 import numpy as np
 import pytest
@@ -80,7 +81,12 @@ def test_01_using_a_layout():
         layout = parse(text)
         assert [[layout(m, n) for n in range(size[1](layout))] for m in range(size[0](layout))] == rows
         assert [layout(i) for i in range(size(layout))] == [x for column in zip(*rows) for x in column]
-    one_d = {"8:1": [*range(8)], "8:2": [*range(0, 16, 2)], "((4,2)):((2,1))": [0, 2, 4, 6, 1, 3, 5, 7], "((4,2)):((1,4))": [*range(8)]}
+    one_d = {
+        "8:1": [*range(8)],
+        "8:2": [*range(0, 16, 2)],
+        "((4,2)):((2,1))": [0, 2, 4, 6, 1, 3, 5, 7],
+        "((4,2)):((1,4))": [*range(8)],
+    }
     assert {text: [parse(text)(i) for i in range(8)] for text in one_d} == one_d
 
 
@@ -98,7 +104,14 @@ def test_01_print_layout(capsys):
 
 
 def test_01_compatibility():
-    yes = [(24, (4, 6)), ((4, 6), ((2, 2), 6)), (((2, 2), 6), ((2, 2), (3, 2))), (24, ((2, 2), (3, 2))), (24, ((2, 3), 4)), (24, (24,))]
+    yes = [
+        (24, (4, 6)),
+        ((4, 6), ((2, 2), 6)),
+        (((2, 2), 6), ((2, 2), (3, 2))),
+        (24, ((2, 2), (3, 2))),
+        (24, ((2, 3), 4)),
+        (24, (24,)),
+    ]
     no = [(24, 32), (((2, 3), 4), ((2, 2), (3, 2))), (((2, 2), (3, 2)), ((2, 3), 4)), ((24,), 24), ((24,), (4, 6))]
     assert all(compatible(a, b) is True for a, b in yes)
     assert all(compatible(a, b) is False for a, b in no)
@@ -190,7 +203,10 @@ def test_02_composition_step_by_step():
 
 
 def test_02_divides_and_products():
-    a, tiler = make_layout(parse("(_9,(_4,_8))"), parse("(_59,(_13,_1))")), make_tile(parse("_3:_3"), parse("(_2,_4):(_1,_8)"))
+    a, tiler = (
+        make_layout(parse("(_9,(_4,_8))"), parse("(_59,(_13,_1))")),
+        make_tile(parse("_3:_3"), parse("(_2,_4):(_1,_8)")),
+    )
     zd, ld = zipped_divide(a, tiler), logical_divide(a, tiler)
     assert get[0](zd) == composition(a, tiler) == make_layout(get[0, 0](ld), get[1, 0](ld))
     shapes = [tuple(map(size, get[i](x.shape))) for x in (ld, zd) for i in (0, 1)]
@@ -200,7 +216,10 @@ def test_02_divides_and_products():
     tile = parse("(_2,_2):(_4,_1)")
     assert str(tla.logical_product(tile, parse("_6:_1"))) == "((_2,_2),(_2,_3)):((_4,_1),(_2,_8))"
     eight = tla.logical_product(tile, parse("(_4,_2):(_2,_1)"))
-    assert (compatible(tile.shape, get[0](eight).shape), compatible(parse("(_4,_2)"), get[1](eight).shape)) == (True, True)
+    assert (compatible(tile.shape, get[0](eight).shape), compatible(parse("(_4,_2)"), get[1](eight).shape)) == (
+        True,
+        True,
+    )
     assert sorted(eight(i) for i in range(32)) == [*range(32)]
     block, tiles = parse("(_2,_5):(_5,_1)"), parse("(_3,_4):(_1,_3)")
     blocked, raked = tla.blocked_product(block, tiles), tla.raked_product(block, tiles)
@@ -284,7 +303,10 @@ def test_03_inner_and_outer_partitions():
     thread = tiled(9, make_coord(_, _))
     assert (str(thread.shape), thread(1, 2)) == ("(2,3)", a(5, 18))
     assert np.array_equal(thread, local_partition(a, make_layout((4, 8)), 9))
-    assert [inner_partition(a, (_4, _8), (1, 2)).layout, outer_partition(a, (_4, _8), 9).layout] == [cta.layout, thread.layout]
+    assert [inner_partition(a, (_4, _8), (1, 2)).layout, outer_partition(a, (_4, _8), 9).layout] == [
+        cta.layout,
+        thread.layout,
+    ]
     assert np.array_equal(cta, inner_partition(a, (_4, _8), (1, 2)))
     assert np.array_equal(thread, outer_partition(a, (_4, _8), 9))
     assert np.array_equal(thread, outer_partition(a, (_4, _8), (1, 2)))
@@ -357,12 +379,16 @@ def test_0y_loads_of_a_gemm(order):
 def test_0z_print_tensor(capsys):
     """The page's tables, letter by letter; parse reads the layout of each."""
     counting = make_tensor(42, make_shape(4, 5))
-    a, b = (make_tensor(make_inttuple_iter(0, 0), make_shape(4, 5), make_stride(*s)) for s in ((E[0], E[1]), (E[1], E[0])))
+    a, b = (
+        make_tensor(make_inttuple_iter(0, 0), make_shape(4, 5), make_stride(*s)) for s in ((E[0], E[1]), (E[1], E[0]))
+    )
     stated = {
         counting: "counting_iter(42) o (4,5):(_1,4):\n   42   46   50   54   58\n   43   47   51   55   59\n"
         "   44   48   52   56   60\n   45   49   53   57   61\n",
-        a: "ArithTuple(0,0) o (4,5):(_1@0,_1@1):\n" + "".join("".join(f"  ({i},{j})" for j in range(5)) + "\n" for i in range(4)),
-        b: "ArithTuple(0,0) o (4,5):(_1@1,_1@0):\n" + "".join("".join(f"  ({j},{i})" for j in range(5)) + "\n" for i in range(4)),
+        a: "ArithTuple(0,0) o (4,5):(_1@0,_1@1):\n"
+        + "".join("".join(f"  ({i},{j})" for j in range(5)) + "\n" for i in range(4)),
+        b: "ArithTuple(0,0) o (4,5):(_1@1,_1@0):\n"
+        + "".join("".join(f"  ({j},{i})" for j in range(5)) + "\n" for i in range(4)),
     }
     for t, text in stated.items():
         tla.print_tensor(t)
@@ -372,11 +398,23 @@ def test_0z_print_tensor(capsys):
 
 def test_0z_tma_tensors():
     counting = make_tensor(42, make_shape(4, 5))
-    assert [[counting(i, j) for j in range(5)] for i in range(4)] == [[42 + i + 4 * j for j in range(5)] for i in range(4)]
+    assert [[counting(i, j) for j in range(5)] for i in range(4)] == [
+        [42 + i + 4 * j for j in range(5)] for i in range(4)
+    ]
     assert str(make_inttuple_iter(42, _2, _7) + tla.ArithmeticTuple(tla.Int[0](), 5, _2)) == "(42,7,_9)"
-    names = {"_1@0": E[0], "_1@1": E[1], "_1@0@0": E[0, 0], "_1@1@0": E[0, 1], "_1@0@1": E[1, 0], "_1@1@1": E[1, 1], "5@1": 5 * E[1]}
+    names = {
+        "_1@0": E[0],
+        "_1@1": E[1],
+        "_1@0@0": E[0, 0],
+        "_1@1@0": E[0, 1],
+        "_1@0@1": E[1, 0],
+        "_1@1@1": E[1, 1],
+        "5@1": 5 * E[1],
+    }
     assert [str(e) for e in names.values()] == [*names]
     assert str(2 * (2 * E[0, 1]) + 3 * E[1] + 4 * (5 * E[1]) + 7 * E[0, 0]) == "((7,4),23)"
     a = make_tensor(make_inttuple_iter(0, 0), make_shape(4, 5), make_stride(E[0], E[1]))
     b = make_tensor(make_inttuple_iter(0, 0), make_shape(4, 5), make_stride(E[1], E[0]))
-    assert [(a(i, j), b(i, j)) for i in range(4) for j in range(5)] == [((i, j), (j, i)) for i in range(4) for j in range(5)]
+    assert [(a(i, j), b(i, j)) for i in range(4) for j in range(5)] == [
+        ((i, j), (j, i)) for i in range(4) for j in range(5)
+    ]

@@ -65,7 +65,9 @@ def test_0t_traits_of_volta():
     assert NT.shape_mnk == Shape(_8, _8, _4)
     assert str(NT.thr_id) == str(Layout[Shape[_4, _2], Stride[_1, _16]]())
     assert [NT.thr_id(i) for i in range(8)] == [0, 1, 2, 3, 16, 17, 18, 19]
-    assert str(NT.C) == str(Layout[Shape[Shape[_2, _2, _2], Shape[_2, _2, _2]], Stride[Stride[_1, _16, _4], Stride[_8, _2, _32]]]())
+    assert str(NT.C) == str(
+        Layout[Shape[Shape[_2, _2, _2], Shape[_2, _2, _2]], Stride[Stride[_1, _16, _4], Stride[_8, _2, _32]]]()
+    )
     assert [NT.C(t, 0) for t in range(8)] == [0, 1, 16, 17, 4, 5, 20, 21]
     assert [NT.C(0, v) for v in range(8)] == [0, 8, 2, 10, 32, 40, 34, 42]
     assert str(SM70_8x8x4_F16F16F16F16_NT.C) == "(_8,_8):(_1,_8)"
@@ -180,7 +182,9 @@ def test_0x_copies_and_products_of_threads(strides, order, threads):
 
 
 def test_0x_tiled_copy_and_tiled_mma_of_sgemm_2():
-    copy_a = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], float], Layout[Shape[_32, _8], Stride[_1, _32]](), make_layout((_4, _1)))
+    copy_a = make_tiled_copy(
+        Copy_Atom[UniversalCopy[uint128], float], Layout[Shape[_32, _8], Stride[_1, _32]](), make_layout((_4, _1))
+    )
     g_a = local_tile(tensors(NT_STRIDES)[0], (B_M, B_K), make_coord(1, _))
     s_a = make_tensor(np.zeros(1024, np.float32), make_layout((B_M, B_K)))
     thr_copy = copy_a.get_slice(33)
@@ -199,6 +203,8 @@ def test_0x_tiled_copy_and_tiled_mma_of_sgemm_2():
 
 
 def test_0x_tiled_copy_of_gemm_tn():
-    copy_a = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], make_layout((_32, _8), LayoutRight), make_layout((_1, _1)))
+    copy_a = make_tiled_copy(
+        Copy_Atom[UniversalCopy[float], float], make_layout((_32, _8), LayoutRight), make_layout((_1, _1))
+    )
     assert (str(copy_a.TV), str(copy_a.tiler_mn)) == ("((_8,_32),_1):((_32,_1),_0)", "(_32,_8)")
     assert parse("(_32,_8):(_8,_1)") == make_layout((_32, _8), LayoutRight)

@@ -1,4 +1,5 @@
-"""CuTe's documentation, what reaches past whole tiles: the end of page 0x (padding, GETT), 04, 0y and 0z, said here with what they state."""
+"""CuTe's documentation, what reaches past whole tiles: the end of page 0x (padding, GETT), 04, 0y and 0z, said here
+with what they state."""
 
 import itertools
 
@@ -61,7 +62,9 @@ def gemm_device(shape_mnk, cta_tiler, a, s_a, t_a, b, s_b, t_b, c, t_c, alpha, b
     grid = [size(ceil_div(m, bm)) for m, bm in zip(shape_mnk[:2], cta_tiler[:2])]
     for block in itertools.product(*map(range, grid)):
         where = make_coord(*block, _)
-        g_a, g_b, g_c = (local_tile(x, cta_tiler, where, s) for x, s in zip((a, b, c), ((_1, _, _1), (_, _1, _1), (_1, _1, _))))
+        g_a, g_b, g_c = (
+            local_tile(x, cta_tiler, where, s) for x, s in zip((a, b, c), ((_1, _, _1), (_, _1, _1), (_1, _1, _)))
+        )
         smem_a, smem_b = (make_tensor(np.zeros(int(cosize(s)), np.float32), s) for s in (s_a, s_b))
         parts = [
             [local_partition(x, layout, t) for x in pair]
@@ -69,7 +72,8 @@ def gemm_device(shape_mnk, cta_tiler, a, s_a, t_a, b, s_b, t_b, c, t_c, alpha, b
             for pair, layout in (((g_a, smem_a), t_a), ((g_b, smem_b), t_b))
         ]
         of_c = [
-            [local_partition(x, t_c, t, p) for x, p in ((smem_a, (_1, _)), (smem_b, (_, _1)), (g_c, (_1, _1)))] for t in range(size(t_c))
+            [local_partition(x, t_c, t, p) for x, p in ((smem_a, (_1, _)), (smem_b, (_, _1)), (g_c, (_1, _1)))]
+            for t in range(size(t_c))
         ]
         totals = [make_tensor[np.float32](x[2].shape) for x in of_c]
         for k_tile in range(size[2](g_a)):
@@ -86,13 +90,17 @@ def gemm_device(shape_mnk, cta_tiler, a, s_a, t_a, b, s_b, t_b, c, t_c, alpha, b
 
 
 def test_0x_padded_shared_memory_of_gemm_tn():
-    """Another layout of shared memory, and "no other changes in the kernel are required"; the padding is never written."""
+    """Another layout of shared memory, and "no other changes in the kernel are required"; the padding
+    is never written."""
     b_m, b_n, b_k, m, n, k = _8, _4, _2, 16, 4, 4
     s_a = make_layout(make_shape(b_m, b_k), make_stride(_1, b_m + _1))
     s_b = make_layout(make_shape(b_n, b_k), make_stride(_1, b_n + _1))
     assert (str(s_a), str(s_b), cosize(s_a)) == ("(_8,_2):(_1,_9)", "(_4,_2):(_1,_5)", 17)
     a, b = numbers(m * k).reshape(m, k), numbers(n * k).reshape(n, k)
-    tensors = make_tensor(a.ravel(), make_shape(m, k), make_stride(k, _1)), make_tensor(b.ravel(), make_shape(n, k), make_stride(k, _1))
+    tensors = (
+        make_tensor(a.ravel(), make_shape(m, k), make_stride(k, _1)),
+        make_tensor(b.ravel(), make_shape(n, k), make_stride(k, _1)),
+    )
     c = make_tensor(np.ones(m * n, np.float32), make_shape(m, n), make_stride(_1, m))
     threads = parse("(_2,_2):(_2,_1)"), parse("(_2,_2):(_1,_2)")
     tiler, t_ab, t_c = make_shape(b_m, b_n, b_k), threads[0], threads[1]
@@ -101,7 +109,8 @@ def test_0x_padded_shared_memory_of_gemm_tn():
 
 
 def test_0x_padding_is_for_the_banks():
-    """A warp of gemm_tn writes 4 rows of 8 along k: (_128,_8):(_1,_128) has the 8 of a row in one bank, padded they are in 8."""
+    """A warp of gemm_tn writes 4 rows of 8 along k: (_128,_8):(_1,_128) has the 8 of a row in one bank, padded
+    they are in 8."""
     thread = [divmod(t, 8) for t in range(32)]  # (_32,_8):(_8,_1)
     plain, padded = parse("(_128,_8):(_1,_128)"), parse("(_128,_8):(_1,_129)")
     assert max(np.bincount([plain(m, k) % 32 for m, k in thread])) == 8
@@ -115,7 +124,11 @@ def test_0x_gett_with_two_m_modes():
     ld_ak = ld_am1 * m1 + pad
     m = make_shape(m0, m1)
     prob_shape = make_shape(m, n, k)
-    d_a, d_b, d_c = make_stride(make_stride(_1, ld_am1), ld_ak), make_stride(_1, n), make_stride(make_stride(_1, ld_am1), ld_ak)
+    d_a, d_b, d_c = (
+        make_stride(make_stride(_1, ld_am1), ld_ak),
+        make_stride(_1, n),
+        make_stride(make_stride(_1, ld_am1), ld_ak),
+    )
     b_m, b_n, b_k = Shape(_2, _4), _4, _2
     cta_tiler = make_shape(b_m, b_n, b_k)
     s_a, s_b = make_layout(make_shape(b_m, b_k)), make_layout(make_shape(b_n, b_k))
@@ -141,7 +154,10 @@ def test_0x_gett_at_the_tiles_of_the_page():
         tile = local_tile(a, tiler, make_coord(block, 1, _), (_1, _, _1))
         assert str(tile.shape) == "((_64,_2),_8,3)"
         i, j = 64 * nested[0], 2 * nested[1]
-        assert [tile((x, y), z, w) for x, y, z, w in [(0, 0, 0, 0), (63, 1, 7, 2)]] == [i + 128 * j, i + 63 + 128 * (j + 1) + 512 * 23]
+        assert [tile((x, y), z, w) for x, y, z, w in [(0, 0, 0, 0), (63, 1, 7, 2)]] == [
+            i + 128 * j,
+            i + 63 + 128 * (j + 1) + 512 * 23,
+        ]
         again = local_tile(a, tiler, make_coord(nested, 1, _), (_1, _, _1))
         assert (again.offset, again.layout) == (tile.offset, tile.layout)
         places = local_tile(make_identity_tensor((m, 24)), tiler, make_coord(nested, 1, _), (_1, _, _1))
@@ -160,7 +176,11 @@ def test_04_copy_and_copy_if():
     for i in range(size(target)):  # "a generic copy", of any logical shapes
         target[i] = source(i)
     assert [target(i) for i in range(12)] == [source(i) for i in range(12)]
-    copy_if(make_tensor(np.arange(12) % 3, make_shape(3, 4)), source, target := make_tensor(np.full(12, -1), make_shape(3, 4)))
+    copy_if(
+        make_tensor(np.arange(12) % 3, make_shape(3, 4)),
+        source,
+        target := make_tensor(np.full(12, -1), make_shape(3, 4)),
+    )
     assert [target(i) for i in range(12)] == [source(i) if i % 3 else -1 for i in range(12)]  # "is nonzero"
 
 
@@ -171,9 +191,12 @@ def test_04_copy_by_an_atom():
     assert np.array_equal(source, target)
 
 
-@pytest.mark.parametrize(("v", "m", "n", "k"), [(0, 0, 0, 0), (1, 3, 4, 0), (1, 3, 4, 5), (0, 3, 4, 5)], ids=["1", "4", "5", "3"])
+@pytest.mark.parametrize(
+    ("v", "m", "n", "k"), [(0, 0, 0, 0), (1, 3, 4, 0), (1, 3, 4, 5), (0, 3, 4, 5)], ids=["1", "4", "5", "3"]
+)
 def test_04_the_forms_of_gemm(v, m, n, k):
-    """C += A * B of `(...) x (...) => (...)`, B as (N,K); the number is the page's. Form 3 is tla.gemm's, of transposed B."""
+    """C += A * B of `(...) x (...) => (...)`, B as (N,K); the number is the page's. Form 3 is tla.gemm's,
+    of transposed B."""
     extents = [[1] * v + [x for x in part if x] or [1] for part in ((m, k), (n, k), (m, n))]
     a, b, c = (numbers(int(np.prod(e))).reshape(e, order="F") for e in extents)
     x, y, z = (make_tensor(t.ravel(order="F").copy(), tuple(t.shape)) for t in (a, b, c))
@@ -182,12 +205,18 @@ def test_04_the_forms_of_gemm(v, m, n, k):
     else:
         gemm(x, transpose(y), z, accumulate=True)
     left, right = (t.reshape(max(r, 1), max(k, 1), order="F") for t, r in ((a, m), (b, n)))
-    assert np.array_equal(np.asarray(z).ravel(order="F"), (c.reshape(max(m, 1), max(n, 1), order="F") + left @ right.T).ravel(order="F"))
+    assert np.array_equal(
+        np.asarray(z).ravel(order="F"), (c.reshape(max(m, 1), max(n, 1), order="F") + left @ right.T).ravel(order="F")
+    )
 
 
 def test_04_the_outer_product():
     """Form 2, (M) x (N) => (M,N), is form 3 with one k."""
-    a, b, c = make_tensor(numbers(3), make_shape(3, 1)), make_tensor(numbers(4), make_shape(4, 1)), make_tensor(numbers(12), (3, 4))
+    a, b, c = (
+        make_tensor(numbers(3), make_shape(3, 1)),
+        make_tensor(numbers(4), make_shape(4, 1)),
+        make_tensor(numbers(12), (3, 4)),
+    )
     want = np.array(c) + np.outer(a.data, b.data)
     gemm(a, transpose(b), c, accumulate=True)
     assert np.array_equal(c, want)
@@ -209,7 +238,9 @@ def test_04_axpby_fill_clear():
 
 def test_0y_divides_round_up():
     assert str(logical_divide(parse("1000:1"), 128)) == "(128,8):(1,128)"
-    rounded = logical_divide(parse("1000:1"), parse("128:1"))  # (128,(1,8)):(1,(1,128)): of sizes that are not static a mode of 1 stays
+    rounded = logical_divide(
+        parse("1000:1"), parse("128:1")
+    )  # (128,(1,8)):(1,(1,128)): of sizes that are not static a mode of 1 stays
     assert [rounded(i, j) for j in range(8) for i in range(128)] == [*range(1024)]
     assert [divmod(41, 4), divmod(55, 8)] == [(10, 1), (6, 7)]
     tiles = zipped_divide(make_identity_tensor((41, 55)), (_4, _8))
@@ -227,14 +258,17 @@ def test_0y_an_index_of_one_mode():
 
 
 def test_0y_a_predicated_epilogue():
-    """tCgC(i) = alpha * tCrC(i) + beta * tCgC(i) where elem_less(tCcC(i), shape(mC)): of all blocks and threads, each element once."""
+    """tCgC(i) = alpha * tCrC(i) + beta * tCgC(i) where elem_less(tCcC(i), shape(mC)): of all blocks and threads, each
+    element once."""
     alpha, beta, shape = 2, -1, (7, 5)
     mma = make_tiled_mma(UniversalFMA[float, float, float], (_2, _2, _1))
     data, product = numbers(35).reshape(shape), numbers(64).reshape(8, 8)
     m_c, whole = make_tensor(data.ravel().copy(), shape, (5, 1)), make_tensor(product.ravel(), (8, 8), (8, 1))
     cta_tiler, c_c = make_shape(_4, _4, _4), make_identity_tensor(m_c.shape)
     for block in itertools.product(range(2), range(2)):
-        g_c, cta_c_c, products = (local_tile(x, cta_tiler, make_coord(*block, _), (_1, _1, _)) for x in (m_c, c_c, whole))
+        g_c, cta_c_c, products = (
+            local_tile(x, cta_tiler, make_coord(*block, _), (_1, _1, _)) for x in (m_c, c_c, whole)
+        )
         for t in range(4):
             thr_mma = mma.get_slice(t)
             t_cg_c, t_cc_c, t_cr_c = (thr_mma.partition_C(x) for x in (g_c, cta_c_c, products))
@@ -251,7 +285,10 @@ def test_0y_loads_of_b():
     data = np.arange(n * k).reshape(n, k)
     m_b, t_b = make_tensor(data.ravel(), (n, k), (k, 1)), parse("(_4,_2):(_1,_4)")
     for block in range(2):
-        g_b, cta_c_b = (local_tile(x, (_32, b_n, _4), make_coord(0, block, _), (_, _1, _1)) for x in (m_b, make_identity_tensor((n, k))))
+        g_b, cta_c_b = (
+            local_tile(x, (_32, b_n, _4), make_coord(0, block, _), (_, _1, _1))
+            for x in (m_b, make_identity_tensor((n, k)))
+        )
         s_b = make_tensor(np.full(32, -1), (b_n, _4))
         for k_tile in range(2):
             for thread in range(8):

@@ -1,4 +1,5 @@
-"""Canonical layouts and descriptors: CUTLASS's own answers, and what the hardware reads by the PTX manual, address by address."""
+"""Canonical layouts and descriptors: CUTLASS's own answers, and what the hardware reads by the PTX manual,
+address by address."""
 
 import functools
 import itertools
@@ -68,7 +69,8 @@ from night import NIGHT, amount
 from truth import rows
 
 CASES = rows("atoms/smem.json")
-#: C++'s pointer to float_e2m1_t counts a byte for each element when a tile begins past the buffer's start; the offsets inside count 4 bits.
+#: C++'s pointer to float_e2m1_t counts a byte for each element when a tile begins past the buffer's start; the offsets
+#: inside count 4 bits.
 BYTES_FOR_BITS = "float_e2m1_t"
 
 
@@ -89,7 +91,11 @@ def tile(case):
     if "layout" in case:
         return of_text(case["layout"])
     order = [parse(case["order"])] if case["order"] else []
-    return local_tile(MakeTensor(None, tile_to_shape(atom(case), parse(case["shape"]), *order)), parse(case["tile"]), parse(case["coord"]))
+    return local_tile(
+        MakeTensor(None, tile_to_shape(atom(case), parse(case["shape"]), *order)),
+        parse(case["tile"]),
+        parse(case["coord"]),
+    )
 
 
 def of_kind(*kinds):
@@ -144,12 +150,14 @@ def test_descriptors(case):
 # --------------------------------------------------------------------------------------------- what the hardware reads
 
 
-#: Bytes of a row of an atom, and how many bits of the row's number (8 rows, of SW128_32B 4) are xored into which bits of the column.
+#: Bytes of a row of an atom, and how many bits of the row's number (8 rows, of SW128_32B 4) are xored into which bits
+#: of the column.
 ATOMS = {"INTER": (16, 0, 4), "SW32": (32, 1, 4), "SW64": (64, 2, 4), "SW128": (128, 3, 4), "SW128_32B": (128, 2, 5)}
 
 
 def hardware(d, bits, rows, columns, mode, major):
-    """Byte address (and bit) of each element, from the 64 bits alone, by the PTX manual: core matrices of 8 rows of 16 bytes."""
+    """Byte address (and bit) of each element, from the 64 bits alone, by the PTX manual: core matrices of 8 rows
+    of 16 bytes."""
     start, lbo, sbo = (d >> low & 0x3FFF for low in (0, 16, 32))
     span, xored, base = ATOMS[mode]
     unit, width, lines = 128 // bits, span // 16, 4 if mode == "SW128_32B" else 8
@@ -163,21 +171,32 @@ def hardware(d, bits, rows, columns, mode, major):
         inside = mn % unit
     else:
         column = mn // unit
-        address = start * 16 + column // width * lbo * 16 + column % width * 16 + k // lines * sbo * 16 + k % lines * width * 16
+        address = (
+            start * 16
+            + column // width * lbo * 16
+            + column % width * 16
+            + k // lines * sbo * 16
+            + k % lines * width * 16
+        )
         inside = mn % unit
-    address ^= (address >> 7 & ((1 << xored) - 1)) << base  # the row's number, address bits 7 and up, into those of the column
+    address ^= (
+        address >> 7 & ((1 << xored) - 1)
+    ) << base  # the row's number, address bits 7 and up, into those of the column
     return address * 8 + inside * bits
 
 
 @pytest.mark.parametrize("element", [half, float, int8, as_element("float_e2m1_t")], ids=str)
 @pytest.mark.parametrize(
-    ("make", "mn", "name"), [(wgmma_descriptor, 64, n) for n in GMMA.atoms] + [(umma_descriptor, 128, n) for n in UMMA.atoms]
+    ("make", "mn", "name"),
+    [(wgmma_descriptor, 64, n) for n in GMMA.atoms] + [(umma_descriptor, 128, n) for n in UMMA.atoms],
 )
 def test_the_hardware_reads_exactly_the_tile(make, mn, name, element):
     major, _dash, mode = name.partition("_")
     k = 256 // element.bits
     for order in ((Int[1](), Int[2]()), (Int[2](), Int[1]())):  # an order counts where it is static
-        buffer = MakeTensor(None, tile_to_shape(UMMA.atoms[name][element], (Int[256](), Int[max(4 * k, 1024 // element.bits)]()), order))
+        buffer = MakeTensor(
+            None, tile_to_shape(UMMA.atoms[name][element], (Int[256](), Int[max(4 * k, 1024 // element.bits)]()), order)
+        )
         for coord in ((0, 0), (1, 1), (256 // mn - 1, 3)):
             t = local_tile(buffer, (Int[mn](), Int[k]()), coord)
             d = make(t, major, element, base=0x2000)
@@ -199,7 +218,8 @@ def test_steps_along_k():
 
 @in_batches(of_kind("mma_smem"), 10)
 def test_partitions_of_shared_memory_and_their_descriptors(case):
-    """The tensor that a tiled MMA cuts, the descriptor of its first MMA, and the steps to the others, which are their descriptors too."""
+    """The tensor that a tiled MMA cuts, the descriptor of its first MMA, and the steps to the others, which are their
+    descriptors too."""
     element, instruction, operand = as_element(case["type"]), gpu.atom(case["op"]), case["operand"]
     make = wgmma_descriptor if instruction.arch == "sm90" else umma_descriptor
     mma, major = make_tiled_mma(instruction), getattr(instruction, f"major_{operand}")
@@ -237,19 +257,21 @@ def test_a_buffer_tiled_for_an_mma():
     assert str(t) == "Sw<3,3,3> o _0 o ((_64,_16),_2,_4):((_64,_1),_4096,_16)"
 
 
-# ------------------------------------------------------------------------------------------------ which canonical layout
+# ----------------------------------------------------------------------------------------------- which canonical layout
 
 
 @pytest.mark.parametrize("element", [half, float, int8, as_element("float_e2m1_t")], ids=str)
 def test_every_canonical_layout_is_known_again(element):
-    """All atoms, orders and two shapes, with and without stages: the answer makes the same addresses, whichever of equals it is.
-    By day the stages are of halves only, in every second order."""
+    """All atoms, orders and two shapes, with and without stages: the answer makes the same addresses, whichever of
+    equals it is. By day the stages are of halves only, in every second order."""
     every = ((1, 1), (2, 3), (2, 2, 2)) if NIGHT or element is half else ((1, 1), (2, 3))
     for name, tile in UMMA.atoms.items():
         rows_, columns = map(int, tile[element].shape)
         for copies in every:
             shape = tuple(Int[n * m]() for n, m in zip(copies, (rows_, columns, 1)))
-            for order in [*itertools.permutations(range(1, len(copies) + 1))][:: amount(2, 1) if len(copies) > 2 else 1]:
+            for order in [*itertools.permutations(range(1, len(copies) + 1))][
+                :: amount(2, 1) if len(copies) > 2 else 1
+            ]:
                 buffer = tile_to_shape(tile[element], shape, tuple(Int[i]() for i in order))
                 found = canonical(MakeTensor(None, buffer), element)
                 family, _dot, again = found.atom.partition(".")
@@ -260,7 +282,8 @@ def test_every_canonical_layout_is_known_again(element):
 
 @functools.cache
 def canonical_bits(major, mode, width, shape, order):
-    """The bit address of each coordinate of a canonical layout, from its description: 8 rows of a span, tiles in an order, xored."""
+    """The bit address of each coordinate of a canonical layout, from its description: 8 rows of a span, tiles in an
+    order, xored."""
     span, bits, base = ATOMS[mode]
     row, rows_ = span * 8 // width, 4 if mode == "SW128_32B" else 8
     tile = (rows_, row) if major == "K" else (row, rows_)
@@ -276,7 +299,8 @@ def canonical_bits(major, mode, width, shape, order):
 
 
 def nearest(given, width, shape):
-    """The canonical layouts that agree with a map of bit addresses at the most coordinates, with how many differ: all majors, modes, orders."""
+    """The canonical layouts that agree with a map of bit addresses at the most coordinates, with how many differ: all
+    majors, modes, orders."""
     found = {}
     for major, mode, order in itertools.product(("K", "MN"), ATOMS, ((1, 2), (2, 1))):
         wanted = None if (major, mode) == ("K", "SW128_32B") else canonical_bits(major, mode, width, shape, order)
@@ -288,7 +312,8 @@ def nearest(given, width, shape):
 
 
 def random_layout(rng, width):
-    """A layout of a size that atoms divide: plain or padded rows, columns or blocks of them, with some swizzle or none."""
+    """A layout of a size that atoms divide: plain or padded rows, columns or blocks of them, with some
+    swizzle or none."""
     shape = rng.choice([8, 16, 64]) * (32 // width if width < 32 else 1), rng.choice([32, 64, 128]) * max(1, 8 // width)
     (m, k), unit = shape, 128 // width
     pad, block = rng.choice([0, 0, 1, 8, 16, 64]), rng.choice([4, 8, 16])
@@ -300,16 +325,21 @@ def random_layout(rng, width):
             Layout(((8, m // 8), (unit, k // unit)), ((unit, 8 * unit + pad), (1, m * unit + pad))),
             Layout(((block, m // block), k), ((k // block, 1 + pad), m)) if m % block == 0 else Layout((m, k), (k, 1)),
             Layout((m, (block, k // block)), (block, (1, m * block + pad))),
-            Layout(((block, m // block), k), ((1, block * k + pad), block)) if m % block == 0 else Layout((m, k), (1, m)),
+            Layout(((block, m // block), k), ((1, block * k + pad), block))
+            if m % block == 0
+            else Layout((m, k), (1, m)),
         ]
     )
     if rng.random() < 0.6:
-        layout = ComposedLayout(Swizzle[rng.choice([1, 2, 3]), rng.choice([2, 3, 4]), rng.choice([3, 3, 4])](), Int[0](), layout)
+        layout = ComposedLayout(
+            Swizzle[rng.choice([1, 2, 3]), rng.choice([2, 3, 4]), rng.choice([3, 3, 4])](), Int[0](), layout
+        )
     return shape, layout
 
 
 def test_random_layouts_that_are_not_canonical():
-    """Each is refused with a true reason: the address at its coordinate, none before it differs, and no canonical layout is nearer.
+    """Each is refused with a true reason: the address at its coordinate, none before it differs, and no canonical
+    layout is nearer.
 
     What is taken is one, by the description of canonical layouts alone. 2,000 are refused by night.
     """
@@ -326,8 +356,13 @@ def test_random_layouts_that_are_not_canonical():
             taken += 1
             continue
         assert least > 0
-        at, byte = re.search(r": \((\d+), (\d+)\) lies at byte ([\d.e+]+)$", found.what).groups()[:2], found.what.rpartition(" ")[2]
-        tile_, order = re.fullmatch(r"write tile_to_shape\((\w+\.\w+)\[\w+\], \(.*?\), \(_(\d,_\d)\)\)", found.fix).groups()
+        at, byte = (
+            re.search(r": \((\d+), (\d+)\) lies at byte ([\d.e+]+)$", found.what).groups()[:2],
+            found.what.rpartition(" ")[2],
+        )
+        tile_, order = re.fullmatch(
+            r"write tile_to_shape\((\w+\.\w+)\[\w+\], \(.*?\), \(_(\d,_\d)\)\)", found.fix
+        ).groups()
         wanted = near[tile_, tuple(int(n.strip("_")) for n in order.split(","))]
         i, j = map(int, at)
         before = (given != wanted).ravel(order="F")
@@ -364,7 +399,8 @@ def test_extents_that_no_atom_divides(text):
 
 
 def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_would_read():
-    """A layout is refused only if no descriptor reads it: LBO and SBO are those of its own strides, and the hardware differs."""
+    """A layout is refused only if no descriptor reads it: LBO and SBO are those of its own strides, and
+    the hardware differs."""
     rng, taken, refused = random.Random(5), 0, 0
     for _i in range(amount(1000, 20_000)):
         major, bits = rng.choice(["K", "MN"]), rng.choice([8, 16, 32])
@@ -376,7 +412,9 @@ def test_random_layouts_are_descriptors_or_are_refused_for_what_the_hardware_wou
                 f"((_8,_8),(_{unit},_2)):((_{rng.choice([unit, 2 * unit, step()])},_{step()}),(_1,_{rng.choice([unit, step()])}))"
             )
         else:
-            layout = parse(f"((_{unit},_{64 // unit}),(_8,_{k // 8 or 1})):((_1,_{step()}),(_{rng.choice([unit, step()])},_{step()}))")
+            layout = parse(
+                f"((_{unit},_{64 // unit}),(_8,_{k // 8 or 1})):((_1,_{step()}),(_{rng.choice([unit, step()])},_{step()}))"
+            )
             if k < 8:
                 continue
         try:
@@ -408,7 +446,11 @@ def readable(layout, major, bits, k):
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: wgmma_descriptor(parse("(_64,_16):(_24,_1)"), "K", half), DivisibilityError, "rows 0 and 1 of mode 0 are 48 bytes apart"),
+        (
+            lambda: wgmma_descriptor(parse("(_64,_16):(_24,_1)"), "K", half),
+            DivisibilityError,
+            "rows 0 and 1 of mode 0 are 48 bytes apart",
+        ),
         (lambda: wgmma_descriptor(parse("(_64,_16):(_1,_64)"), "K", half), DivisibilityError, "is not K-major"),
         (
             lambda: wgmma_descriptor(parse("(_64,(_8,_2,_2)):(_8,(_1,_512,_2048))"), "K", half),
@@ -449,7 +491,12 @@ def tmem_arguments(case):
     two, ts = "2x1SM" in case["op"], "_TS" in case["op"]
     element = as_element(args[0] if a else args[2])
     if a:
-        return {"element": element, "sms": 1 + two, "storage": element.bits, "allocation": "Duplicated" if two else "NonInterleaved"}
+        return {
+            "element": element,
+            "sms": 1 + two,
+            "storage": element.bits,
+            "allocation": "Duplicated" if two else "NonInterleaved",
+        }
     return {"element": element, "sms": 1 + two, "allocation": "NonInterleaved" if ts and not two else "Interleaved"}
 
 
@@ -497,13 +544,18 @@ def test_addresses_of_tensor_memory():
     ],
 )
 def test_multicast_cells_of_tcgen05_cp(cell, warps, sms):
-    """By the PTX manual's .warpx4, .warpx2::02_13 and ::01_23: each group of warps gets one row of the source in every warp of it."""
+    """By the PTX manual's .warpx4, .warpx2::02_13 and ::01_23: each group of warps gets one row of the source in every
+    warp of it."""
     for element in (uint8, half, float):
-        columns, tmem = 128 // element.bits, Layout((Int[128](), Int[64]()), (Int[(1 << 21) // element.bits](), Int[1]()))
+        columns, tmem = (
+            128 // element.bits,
+            Layout((Int[128](), Int[64]()), (Int[(1 << 21) // element.bits](), Int[1]())),
+        )
         made = make_utccp_copy(getattr(gpu, f"SM100_UTCCP_{cell}_{sms}cta"), tmem, element)
         rows, count = made.tiler_mn[0], 128 * columns
         (reads, writes) = (
-            [(int(rows(int(tv(sms - 1, v)) % 128)), int(tv(sms - 1, v)) // 128) for v in range(count)] for tv in (made.S_TV, made.D_TV)
+            [(int(rows(int(tv(sms - 1, v)) % 128)), int(tv(sms - 1, v)) // 128) for v in range(count)]
+            for tv in (made.S_TV, made.D_TV)
         )
         assert sorted(writes) == [(path, column) for path in range(128) for column in range(columns)]
         for (row, read), (path, column) in zip(reads, writes):
@@ -511,7 +563,7 @@ def test_multicast_cells_of_tcgen05_cp(cell, warps, sms):
             assert (row, read) == (min(group) * 32 + path % 32, column)
 
 
-# ----------------------------------------------------------------------------------- instruction descriptors, scale factors
+# ------------------------------------------------------------------------------- instruction descriptors, scale factors
 
 
 def test_instruction_descriptors_by_the_manuals_table():
@@ -526,7 +578,10 @@ def test_instruction_descriptors_by_the_manuals_table():
         for m, n, a, b in itertools.product((64, 128), (64, 256), (gpu.K, gpu.MN), (gpu.K, gpu.MN)):
             atom = getattr(gpu, name)[(*map(as_element, types), m, n, a, b)]
             bits = instruction_descriptor(atom).bits
-            fields = [bits >> low & (1 << count) - 1 for low, count in ((7, 3), (10, 3), (4, 2), (15, 1), (16, 1), (17, 6), (24, 5))]
+            fields = [
+                bits >> low & (1 << count) - 1
+                for low, count in ((7, 3), (10, 3), (4, 2), (15, 1), (16, 1), (17, 6), (24, 5))
+            ]
             assert fields == [*wanted, int(a is gpu.MN), int(b is gpu.MN), n // 8, m // 16]
     with pytest.raises(TlaError, match=r"an atom of tcgen05.mma"):
         instruction_descriptor(gpu.SM80_16x8x16_F32F16F16F32_TN)
@@ -590,7 +645,8 @@ def test_scales_of_cdna4_are_the_shuffle_that_kernels_do():
 
 @pytest.mark.parametrize(("tag", "is_b", "plain_tag"), [("zZ", False, "RowMajor"), ("nN", True, "ColumnMajor")])
 def test_scales_of_ascend(tag, is_b, plain_tag):
-    """From a plain matrix of scales to zZ (of B nN) and back, the bytes, and a wrong stride named: what tla.ascend has for it."""
+    """From a plain matrix of scales to zZ (of B nN) and back, the bytes, and a wrong stride named: what
+    tla.ascend has for it."""
     shape = (3 * 2, 100) if is_b else (100, 3 * 2)
     blocked, plain = (MakeMxScaleLayout[ascend.fp8_e8m0, getattr(ascend, t), is_b](*shape) for t in (tag, plain_tag))
     assert (cosize(blocked), cosize(plain)) == (112 * 6, 600)
@@ -607,22 +663,33 @@ def test_scales_of_ascend(tag, is_b, plain_tag):
     assert "_2" in why.expected + why.what
 
 
-# ------------------------------------------------------------------------------------------------------------- contracts
+# ------------------------------------------------------------------------------------------------------------ contracts
 
 
 def test_what_a_layout_satisfies():
     found = {c.instruction: c for c in contracts(parse("(_128,_64):(_72,_1)"), half)}
     of_rows = ["ldmatrix", "stmatrix", "cp.async 16", "ds_read_b128"]
     in_any_place = ["MFMA A", "WMMA A"]
-    assert [name for name, c in found.items() if c.holds] == [*of_rows, *in_any_place, "block_2d read", "block_2d write", "buffer_load"]
+    assert [name for name, c in found.items() if c.holds] == [
+        *of_rows,
+        *in_any_place,
+        "block_2d read",
+        "block_2d write",
+        "buffer_load",
+    ]
     assert "boxes 144 bytes apart" in str(found["TMA"])
     assert "rows 0 and 1 of mode 0 are 144 bytes apart" in str(found["wgmma K"])
     assert not found["wgmma MN"].holds
-    assert {c.instruction for c in contracts(tile_to_shape(GMMA.MN_SW64[half], (Int[128](), Int[64]())), half) if c.holds} >= {
+    assert {
+        c.instruction for c in contracts(tile_to_shape(GMMA.MN_SW64[half], (Int[128](), Int[64]())), half) if c.holds
+    } >= {
         "wgmma MN",
         "TMA",
     }
-    assert [c.instruction for c in contracts(parse("(_128,_64):(_65,_1)"), half) if c.holds] == [*in_any_place, "buffer_load"]
+    assert [c.instruction for c in contracts(parse("(_128,_64):(_65,_1)"), half) if c.holds] == [
+        *in_any_place,
+        "buffer_load",
+    ]
     for text, says in (
         ("(_128,_64):(_65,_1)", "the stride _65"),
         ("(_128,_60):(_64,_1)", "past its end"),
@@ -632,13 +699,16 @@ def test_what_a_layout_satisfies():
         assert says in why.what
 
 
-#: What matrix instructions multiply from shared memory, by the PTX manual (wgmma: imm-trans is of 16-bit types) and CUTLASS's
-#: blackwell_functionality.md (kind::mxf4 has TN alone) and sm100_smem_selector ("for mn-major tf32 operands, SW128_32B is the only").
+#: What matrix instructions multiply from shared memory, by the PTX manual (wgmma: imm-trans is of 16-bit types) and
+#: CUTLASS's blackwell_functionality.md (kind::mxf4 has TN alone) and sm100_smem_selector ("for mn-major tf32 operands,
+#: SW128_32B is the only").
 _ALL, _MN32 = frozenset({"INTER", "SW32", "SW64", "SW128"}), frozenset({"SW128_32B"})
 MULTIPLIED = {
     ("wgmma", "K"): dict.fromkeys(("half", "bf16", "tf32", "float", "int8", "uint8", "fp8_e4m3", "fp8_e5m2"), _ALL),
     ("wgmma", "MN"): dict.fromkeys(("half", "bf16"), _ALL),
-    ("tcgen05.mma", "K"): dict.fromkeys(("half", "bf16", "tf32", "float", "int8", "uint8", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1"), _ALL),
+    ("tcgen05.mma", "K"): dict.fromkeys(
+        ("half", "bf16", "tf32", "float", "int8", "uint8", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1"), _ALL
+    ),
     ("tcgen05.mma", "MN"): {
         **dict.fromkeys(("half", "bf16", "int8", "uint8", "fp8_e4m3", "fp8_e5m2"), _ALL),
         **dict.fromkeys(("tf32", "float"), _MN32),
@@ -648,7 +718,8 @@ MULTIPLIED = {
 
 @pytest.mark.parametrize(("name", "major"), MULTIPLIED)
 def test_only_what_an_instruction_multiplies_is_said_to_be_taken(name, major):
-    """Each element type in each canonical layout of a major: yes where there is such an instruction, else why not, and that fix works."""
+    """Each element type in each canonical layout of a major: yes where there is such an instruction, else why not, and
+    that fix works."""
     atoms = [a for a in UMMA.atoms.values() if a.major.name == major]
     found: dict[str, set[str]] = {}
     types = [x for x in vars(elements).values() if isinstance(x, elements.Element) and 128 % x.bits == 0 and x.bits > 2]
@@ -659,14 +730,19 @@ def test_only_what_an_instruction_multiplies_is_said_to_be_taken(name, major):
         if contract.holds:
             found.setdefault(x.name, set()).add(atom.mode.name)
         elif x.name in MULTIPLIED[name, "K"] and major == "MN" and atom.mode.name in _ALL:
-            other = UMMA.MN_SW128_32B if "32B" in contract.reason.fix else UMMA.K_SW128  # the two fixes, as they are written
+            other = (
+                UMMA.MN_SW128_32B if "32B" in contract.reason.fix else UMMA.K_SW128
+            )  # the two fixes, as they are written
             assert (contract.reason.fix == "make K contiguous") == (other is UMMA.K_SW128)
             answers = {c.instruction: c.holds for c in contracts(tile_to_shape(other[x], (Int[256](), Int[256]())), x)}
             assert answers[f"{name} {other.major}"]
         elif x.name not in MULTIPLIED[name, "K"]:
             assert f"{name} of {x}" in contract.reason.what
             assert {*contract.reason.expected.removeprefix("one of ").split(", ")} == {*MULTIPLIED[name, "K"]}
-    for x, modes in found.items():  # of 16 and 8 bits CUTLASS has descriptors of SW128_32B too, and makes no such buffers
+    for (
+        x,
+        modes,
+    ) in found.items():  # of 16 and 8 bits CUTLASS has descriptors of SW128_32B too, and makes no such buffers
         assert (modes if x in ("tf32", "float") else modes - _MN32) == MULTIPLIED[name, major][x]
     assert found.keys() == MULTIPLIED[name, major].keys()
 
@@ -713,12 +789,20 @@ def test_the_first_reason(layout, element, instruction, says):
         (lambda: tmem_address(128 << 16, float), "data path 128"),
         (lambda: tmem_layout(((Int[128](), Int[128]()),), float, storage=48), "in 48 bits"),
         (lambda: make_tmem_copy(None, None), "make_tmem_copy of None"),
-        (lambda: wgmma_descriptor(MakeTensor(np.zeros(1024, np.float32), GMMA.K_INTER[half]), "K", half), "over a buffer of float32"),
         (
-            lambda: gpu.make_tma_copy("SM90_TMA_LOAD", MakeTensor(np.zeros((8, 64), "f4")), GMMA.K_SW128[half], element=half),
+            lambda: wgmma_descriptor(MakeTensor(np.zeros(1024, np.float32), GMMA.K_INTER[half]), "K", half),
+            "over a buffer of float32",
+        ),
+        (
+            lambda: gpu.make_tma_copy(
+                "SM90_TMA_LOAD", MakeTensor(np.zeros((8, 64), "f4")), GMMA.K_SW128[half], element=half
+            ),
             "over a buffer",
         ),
-        (lambda: gpu.make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN)[0].partition_A(None), "a partition of a NoneType"),
+        (
+            lambda: gpu.make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN)[0].partition_A(None),
+            "a partition of a NoneType",
+        ),
         (lambda: require_scale_strides(parse("_4:_1"), 32), "scales at _4:_1"),
     ],
 )

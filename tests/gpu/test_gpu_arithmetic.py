@@ -1,4 +1,5 @@
-"""Every atom multiplied, by the fragments of its threads, against what its vendor's name says: tests/support/instructions.py."""
+"""Every atom multiplied, by the fragments of its threads, against what its vendor's name says:
+tests/support/instructions.py."""
 
 import functools
 import itertools
@@ -35,11 +36,18 @@ def with_arguments():
     for (kind, t), n in itertools.product((("F16BF16", "bfloat16_t"), ("TF32", "float")), (1, 3, 15)):
         yield f"SM100_MMA_{kind}_SS_SCALED<{t},{t},float,64,8,{K_K},{n}>"
     one = ",UMMA::ScaleIn::One,UMMA::ScaleIn::One"
-    for (form, signs), (a, b), saturate in itertools.product((("SS", ""), ("TS", one), ("SS_SPARSE", "")), BYTES, ("True", "False")):
+    for (form, signs), (a, b), saturate in itertools.product(
+        (("SS", ""), ("TS", one), ("SS_SPARSE", "")), BYTES, ("True", "False")
+    ):
         yield f"SM100_MMA_S8_{form}<{a},{b},int32_t,64,16,{K_K}{signs},UMMA::Saturate::{saturate}>"
-    for form, d, a, b in itertools.product(("TT", "NN"), ("int32_t", "uint32_t"), ("int8_t", "uint4_t"), ("uint8_t", "int4_t")):
+    for form, d, a, b in itertools.product(
+        ("TT", "NN"), ("int32_t", "uint32_t"), ("int8_t", "uint4_t"), ("uint8_t", "int4_t")
+    ):
         yield f"XE_DPAS_{form}<4,{d},{a},{b},{d}>"
-    yield from (f"UniversalFMA<{t}>" for t in ("float,half_t,half_t,float", "int32_t,int8_t,uint8_t,int32_t", "double", "half_t"))
+    yield from (
+        f"UniversalFMA<{t}>"
+        for t in ("float,half_t,half_t,float", "int32_t,int8_t,uint8_t,int32_t", "double", "half_t")
+    )
 
 
 def with_modifiers():
@@ -53,7 +61,8 @@ ATOMS = [*atoms(kind=MMAAtom), *VARIANTS]
 
 
 def one_of_each_meaning():
-    """The smallest tile of each: M and N change nothing of what is computed, and test_gpu_atoms.py has the threads of every tile."""
+    """The smallest tile of each: M and N change nothing of what is computed, and test_gpu_atoms.py has the threads of
+    every tile."""
     found = {}
     for x in sorted(ATOMS, key=lambda x: x.shape_mnk[0] * x.shape_mnk[1]):
         said = instructions.meaning(x.name, x.arch)
@@ -96,13 +105,19 @@ def accumulators(rng, said, shape):
 
 def over(rows, k, vector):
     """Scale factors over the coordinates of the elements: one for each `vector` of a row."""
-    return MakeTensor(np.zeros(rows * k // vector, np.float32), Layout((rows, (vector, k // vector)), (k // vector, (0, 1))))
+    return MakeTensor(
+        np.zeros(rows * k // vector, np.float32), Layout((rows, (vector, k // vector)), (k // vector, (0, 1)))
+    )
 
 
 @functools.cache
 def buffers(found, steps):
     """Tensors of the operands, and their parts; atoms of one map and of the same types of numpy share them."""
-    mma, (m, n, k), blocks = make_tiled_mma(found), map(int, found.shape_mnk), (found.blocks,) if found.blocks > 1 else ()
+    mma, (m, n, k), blocks = (
+        make_tiled_mma(found),
+        map(int, found.shape_mnk),
+        (found.blocks,) if found.blocks > 1 else (),
+    )
     own, k = mma[np.arange(1 + max(mma.thr_layout_vmnk(i) for i in range(mma.threads)))], k * steps
     a, b, c = ((*x, *blocks) for x in ((m, k), (n, k), (m, n)))
     a, b, c = (np.zeros(shape, numpy_type(found.element(side))) for shape, side in zip((a, b, c), "ABC"))
@@ -121,8 +136,26 @@ def like(*_map_and_types):
 
 
 def of_one_map(found):
-    key = (found.shape_mnk, found.A, found.B, found.C, found.E, found.SFA, found.SFB, found.sf_vec, found.sparsity, found.blocks)
-    key += (found.major_A, found.major_B, found.memory("A"), found.element("A").bits, found.element("B").bits, found.kind)
+    key = (
+        found.shape_mnk,
+        found.A,
+        found.B,
+        found.C,
+        found.E,
+        found.SFA,
+        found.SFB,
+        found.sf_vec,
+        found.sparsity,
+        found.blocks,
+    )
+    key += (
+        found.major_A,
+        found.major_B,
+        found.memory("A"),
+        found.element("A").bits,
+        found.element("B").bits,
+        found.kind,
+    )
     shared = like(str(key), *(numpy_type(found.element(side)) for side in "ABC"))
     shared.append(found)
     return shared[0]
@@ -146,7 +179,9 @@ def checked(found, seed=0, steps=1):
     if said.sparse:
         whole["E"].data[:] = stored[1].data
     for name, x in zip("ABC", (stored[0].data.reshape(m, -1) if said.sparse else a, b, c)):
-        whole[name].data[operands.places(found, name, x.shape) if name in "AB" else np.arange(x.size).reshape(x.shape)] = x
+        whole[name].data[
+            operands.places(found, name, x.shape) if name in "AB" else np.arange(x.size).reshape(x.shape)
+        ] = x
     wanted, left, right = c, a * factors[0], b * factors[1]
     for i in range(0, k * steps, k):
         wanted = instructions.multiplied(said, left[:, i : i + k], right[:, i : i + k], wanted)
@@ -203,7 +238,8 @@ def test_accumulators_that_do_not_hold_the_sum_are_refused():
 
 
 def test_floats_are_rounded_to_d_at_each_instruction():
-    """2048 + 1 is 2048 in float16, and so it is again at the next; at once it would be 2050. Past the largest number is infinity."""
+    """2048 + 1 is 2048 in float16, and so it is again at the next; at once it would be 2050. Past the largest
+    number is infinity."""
     a, b, c = np.zeros((16, 32), np.float16), np.ones((8, 32), np.float16), np.full((16, 8), 2048, np.float16)
     a[:, ::16] = 1
     assert (by("SM80_16x8x16_F16F16F16F16_TN", a, b, c) == 2048).all()
@@ -227,12 +263,18 @@ def test_every_pair_of_numbers_of_eight_bits(x, y):
 
 def test_scale_factors_past_what_an_element_type_holds():
     """Products are made in a wider type: 448 * 2**127 is past float32, times 2**-127 it is 448 again."""
-    mma = make_tiled_mma(atom("SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,32>"))
+    mma = make_tiled_mma(
+        atom("SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,32>")
+    )
     own, c = mma[np.arange(32)], np.zeros((16, 8), np.float32)
     a, b = np.zeros((16, 32), np.float32), np.zeros((8, 32), np.float32)
     a[:, 3], b[:, 3] = 448, 1
-    sfa, sfb = (MakeTensor(np.full(rows, 2.0**n, np.float32), Layout((rows, 32), (1, 0))) for rows, n in ((16, 127), (8, -127)))
-    parts = [(own.partition(x, MakeTensor(t)), own.partition(f"SF{x}", s)) for x, t, s in (("A", a, sfa), ("B", b, sfb))]
+    sfa, sfb = (
+        MakeTensor(np.full(rows, 2.0**n, np.float32), Layout((rows, 32), (1, 0))) for rows, n in ((16, 127), (8, -127))
+    )
+    parts = [
+        (own.partition(x, MakeTensor(t)), own.partition(f"SF{x}", s)) for x, t, s in (("A", a, sfa), ("B", b, sfb))
+    ]
     gemm(mma, *parts, own.partition_C(MakeTensor(c)))
     assert (c == 448).all()
 
@@ -247,13 +289,22 @@ def test_types_of_ml_dtypes():
     total = MakeTensor(np.zeros((16, 16), m.bfloat16))
     wmma = make_tiled_mma(atom("v_wmma_bf16_16x16x16_bf16", "rdna4"))
     own = wmma[np.arange(32)]
-    gemm(wmma, own.partition_A(MakeTensor(a)), own.partition_B(MakeTensor(np.concatenate([b, b]))), own.partition_C(total))
+    gemm(
+        wmma,
+        own.partition_A(MakeTensor(a)),
+        own.partition_B(MakeTensor(np.concatenate([b, b]))),
+        own.partition_C(total),
+    )
     assert (np.asarray(total).astype(int) == np.tile(wanted, 2)).all()
-    mma = make_tiled_mma(atom("SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,32>"))
+    mma = make_tiled_mma(
+        atom("SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,32>")
+    )
     own, c = mma[np.arange(32)], np.zeros((16, 8), np.float32)
     a, b = (rng.integers(-2, 3, (rows, 32)).astype(m.float8_e4m3fn) for rows in (16, 8))
     sfa, sfb = (MakeTensor(np.full(rows, 4, m.float8_e8m0fnu), Layout((rows, 32), (1, 0))) for rows in (16, 8))
-    parts = [(own.partition(x, MakeTensor(t)), own.partition(f"SF{x}", s)) for x, t, s in (("A", a, sfa), ("B", b, sfb))]
+    parts = [
+        (own.partition(x, MakeTensor(t)), own.partition(f"SF{x}", s)) for x, t, s in (("A", a, sfa), ("B", b, sfb))
+    ]
     gemm(mma, *parts, own.partition_C(MakeTensor(c)))
     assert (c == 16 * (a.astype(int) @ b.astype(int).T)).all()
 

@@ -36,7 +36,8 @@ def assembled(fragments, where, shape):
 
 
 def pruned(matrix, sparsity):
-    """A with as many zeros as it has to have: half of each four, of TF32 of each two, of 4 bits in pairs of each eight."""
+    """A with as many zeros as it has to have: half of each four, of TF32 of each two, of 4 bits in pairs
+    of each eight."""
     rng, pair = np.random.default_rng(1), {2: 1, 4: 2}[sparsity[0]]
     group = 2 if sparsity == (2, 4) else 4 * pair
     m, k = matrix.shape
@@ -61,7 +62,10 @@ def test_every_atom_multiplies_by_its_fragments(found):
     if found.sf_vec:
         sa, sb = (rng.integers(1, 5, (r, k // found.sf_vec)).astype(float).repeat(found.sf_vec, axis=1) for r in (m, n))
         if found.SFA is not None:
-            sa, sb = (assembled(held(s, w), w, s.shape) for s, w in ((sa, places(found.SFA, threads)), (sb, places(found.SFB, threads))))
+            sa, sb = (
+                assembled(held(s, w), w, s.shape)
+                for s, w in ((sa, places(found.SFA, threads)), (sb, places(found.SFB, threads)))
+            )
         left, right, a, b = left * sa, right * sb, a * sa, b * sb
     product = np.einsum("mk...,nk...->mn...", left, right)
     assert is_injective(found.C)
@@ -108,7 +112,18 @@ def test_names_are_found_as_the_vendors_write_them():
     assert atom("SM90_64x64x16_F32F16F16_SS")[MN, K].major_A is MN
     assert atom("cute::UniversalCopy<cute::uint128_t>{}").src == atom("UniversalCopy<uint128_t>").src
     assert atom("SM80_CP_ASYNC_CACHEALWAYS<double>").instruction == "cp.async.ca.shared.global"
-    assert {a.arch for a in atoms(a=half)} >= {"sm70", "sm75", "sm80", "sm90", "sm100", "cdna1", "cdna3", "rdna3", "rdna4", "xe"}
+    assert {a.arch for a in atoms(a=half)} >= {
+        "sm70",
+        "sm75",
+        "sm80",
+        "sm90",
+        "sm100",
+        "cdna1",
+        "cdna3",
+        "rdna3",
+        "rdna4",
+        "xe",
+    }
     assert atom("v_mfma_f32_16x16x2bf16", "cdna1").blocks == 4
 
 
@@ -139,7 +154,8 @@ def test_what_there_is_not_is_refused(text, message):
         atom(text)
 
 
-#: A template of tcgen05.mma up to N, the major of B -> every N that the static_asserts of CuTe's mma_sm100_umma.hpp take.
+#: A template of tcgen05.mma up to N, the major of B -> every N that the static_asserts of
+#: CuTe's mma_sm100_umma.hpp take.
 COLUMNS = {
     ("SM100_MMA_F16BF16_SS<half_t,half_t,float,128", "K"): range(8, 257, 8),
     ("SM100_MMA_F16BF16_TS<half_t,half_t,float,64", "K"): range(8, 257, 8),

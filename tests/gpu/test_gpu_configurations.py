@@ -1,4 +1,5 @@
-"""Tiled MMAs and copies as CuTe prints them, retiled as CuTe retiles them, and refused when they are made, with a fix that works."""
+"""Tiled MMAs and copies as CuTe prints them, retiled as CuTe retiles them, and refused when they are made, with a fix
+that works."""
 
 import random
 import re
@@ -47,7 +48,9 @@ WG, WG_256 = make_tiled_mma(SM90_64x64x16_F32F16F16_SS), make_tiled_mma(SM90_64x
 NAMED = {
     "mma": MMA,
     "plain": make_tiled_mma(atom("SM70_8x8x4_F32F16F16F32_NT")),
-    "perm": make_tiled_mma(SM80_16x8x8_F32TF32TF32F32_TN, parse("(_2,_2,_1):(_2,_1,_4)"), (_, parse("(_8,_2,_2):(_1,_16,_8)"), _)),
+    "perm": make_tiled_mma(
+        SM80_16x8x8_F32TF32TF32F32_TN, parse("(_2,_2,_1):(_2,_1,_4)"), (_, parse("(_8,_2,_2):(_1,_16,_8)"), _)
+    ),
     "wgmma": make_tiled_mma(SM90_64x64x16_F32F16F16_SS, (2, 1, 1)),
     "thr": MMA[33],
     "atom": SM75_8x8x16_S32S8S8S32_TN,
@@ -82,7 +85,8 @@ def test_retiles_are_cutes(name, layout, wanted):
 
 @pytest.mark.parametrize(("copy", "mma"), [("r2s", WG), ("r2s2", WG_256), ("r2s3", WG_256)])
 def test_a_retiled_accumulator_is_what_the_copy_stores(copy, mma):
-    """Each of its atoms, of all threads, is the tile of a rest coordinate of the copy's own partition; each tile is one of them."""
+    """Each of its atoms, of all threads, is the tile of a rest coordinate of the copy's own partition; each tile
+    is one of them."""
     threads = np.arange(mma.threads)
     places = mma[threads].partition_C(make_identity_tensor(tuple(map(int, mma.tile_size[:2]))))
     own = values_of(NAMED[copy][threads].partition_S(make_identity_tensor(tuple(map(int, mma.tile_size[:2])))))
@@ -119,7 +123,11 @@ def test_a_tiled_mma_that_has_no_layouts_is_refused_when_it_is_made(found, threa
     with pytest.raises(TlaError) as refused:
         make_tiled_mma(found, threads, permutations)
     kind, fix = re.search(r"fix +(take|write) (\(.*?\))(?:, which|$)", str(refused.value), re.MULTILINE).groups()
-    works = make_tiled_mma(found, fixed(fix), permutations) if kind == "take" else make_tiled_mma(found, threads, truth.tile(fix))
+    works = (
+        make_tiled_mma(found, fixed(fix), permutations)
+        if kind == "take"
+        else make_tiled_mma(found, threads, truth.tile(fix))
+    )
     assert all((works.A_TV, works.B_TV, works.C_TV))
 
 
@@ -143,7 +151,9 @@ def some_layout(rng, extents):
     order, strides, step = rng.sample(range(len(extents)), len(extents)), [0] * len(extents), 1
     for i in order:
         strides[i], step = step, step * extents[i]
-    return parse("({},):({},)".format(",".join(f"_{n}" for n in extents), ",".join(f"_{d}" for d in strides)).replace(",)", ")"))
+    return parse(
+        "({},):({},)".format(",".join(f"_{n}" for n in extents), ",".join(f"_{d}" for d in strides)).replace(",)", ")")
+    )
 
 
 def factors(rng, n):
@@ -155,7 +165,10 @@ def factors(rng, n):
 
 def test_what_is_made_has_its_layouts():
     """400 random configurations, threes among them: refused when they are made, or with every layout."""
-    rng, known = random.Random(7), [a for a in atoms(kind=MMAAtom) if a.wave != 128 and a.arch in ("sm61", "sm70", "sm75", "sm80", "cdna3")]
+    rng, known = (
+        random.Random(7),
+        [a for a in atoms(kind=MMAAtom) if a.wave != 128 and a.arch in ("sm61", "sm70", "sm75", "sm80", "cdna3")],
+    )
     made = refused = 0
     for _i in range(400):
         found, threads = rng.choice(known), some_layout(rng, [rng.choice((1, 1, 2, 3)) for _mode in range(3)])
@@ -169,7 +182,9 @@ def test_what_is_made_has_its_layouts():
             continue
         made += 1
         for name, (i, j) in {"A": (0, 2), "B": (1, 2), "C": (0, 1)}.items():
-            tile = make_identity_tensor((mma.tile_size[i], mma.tile_size[j], *([found.blocks] if found.blocks > 1 else [])))
+            tile = make_identity_tensor(
+                (mma.tile_size[i], mma.tile_size[j], *([found.blocks] if found.blocks > 1 else []))
+            )
             assert mma[0].partition(name, tile).shape
             assert getattr(mma, f"{name}_TV")
     assert (made > 300, refused > 10) == (True, True)
@@ -230,6 +245,8 @@ def test_fragments_like_a_part_of_all_threads():
     assert (values_of(registers) == values_of(part)).all()
     predicates = make_fragment_like[bool](COPY[threads].partition_S(make_identity_tensor((256, 16))))
     assert values_of(predicates).shape == values_of(part).shape
-    swizzled = COPY[threads].partition_S(MakeTensor(np.zeros(4096, np.float16), parse("Sw<3,3,3> o _0 o (_256,_16):(_16,_1)")))
+    swizzled = COPY[threads].partition_S(
+        MakeTensor(np.zeros(4096, np.float16), parse("Sw<3,3,3> o _0 o (_256,_16):(_16,_1)"))
+    )
     assert make_fragment_like(swizzled).data.size == 256 * 16
     assert make_fragment_like(COPY[3].partition_S(MakeTensor(np.zeros((256, 16))))).data.size == 16

@@ -1,4 +1,5 @@
-"""Partitions and their predicates as code: run for every thread, block and value they are what the tensors of arrays say."""
+"""Partitions and their predicates as code: run for every thread, block and value they are what the tensors
+of arrays say."""
 
 import itertools
 import shutil
@@ -8,7 +9,20 @@ import numpy as np
 import pytest
 
 import tla.gpu as gpu
-from tla import Int, MakeLayout, MakeTensor, Swizzle, TlaError, composition, dim, dims, local_tile, make_identity_tensor, parse, size
+from tla import (
+    Int,
+    MakeLayout,
+    MakeTensor,
+    Swizzle,
+    TlaError,
+    composition,
+    dim,
+    dims,
+    local_tile,
+    make_identity_tensor,
+    parse,
+    size,
+)
 from tla.codegen import emit, emit_guard
 from tla.gpu import Copy_Atom, make_tiled_copy, make_tiled_mma, values_of
 
@@ -26,13 +40,18 @@ def run(text, name, numbers):
     space = {}
     exec(text, space)
     f = space[name]
-    return lambda **more: f(**{k: v for k, v in {**numbers, **more}.items() if k in f.__code__.co_varnames[: f.__code__.co_argcount]})
+    return lambda **more: f(
+        **{k: v for k, v in {**numbers, **more}.items() if k in f.__code__.co_varnames[: f.__code__.co_argcount]}
+    )
 
 
 @pytest.mark.parametrize("kind", PARTS)
 def test_offsets_and_predicates_over_tails(kind):
     m, k = 70, 40
-    tiles = [local_tile(x, TILE, (BX, KT)) for x in (MakeTensor(None, MakeLayout((M, K), (K, Int[1]()))), make_identity_tensor((M, K)))]
+    tiles = [
+        local_tile(x, TILE, (BX, KT))
+        for x in (MakeTensor(None, MakeLayout((M, K), (K, Int[1]()))), make_identity_tensor((M, K)))
+    ]
     part, places = (PARTS[kind](T, x) for x in tiles)
     offset = run(emit(part, "python", "v,m,k"), "offset", {"M": m, "K": k})
     valid = run(emit_guard(part, "python", "v,m,k"), "is_valid", {"M": m, "K": k})
@@ -41,7 +60,11 @@ def test_offsets_and_predicates_over_tails(kind):
         whole = local_tile(make_identity_tensor((m, k)), TILE, (bx, kt))
         rows, columns = values_of(PARTS[kind](np.arange(128), whole))
         for t, v, i, j in itertools.product((0, 1, 33, 127), *map(range, rows.shape[1:])):
-            at, row, column = {"t": t, "v": v, "m": i, "k": j, "bx": bx, "kt": kt}, int(rows[t, v, i, j]), int(columns[t, v, i, j])
+            at, row, column = (
+                {"t": t, "v": v, "m": i, "k": j, "bx": bx, "kt": kt},
+                int(rows[t, v, i, j]),
+                int(columns[t, v, i, j]),
+            )
             assert offset(**at) == row * k + column
             assert bool(valid(**at)) is bool(before(**at)) is (row < m and column < k)
 
@@ -50,9 +73,13 @@ def test_offsets_and_predicates_over_tails(kind):
 @pytest.mark.parametrize(("m", "k"), [(17, 19), (33, 64)])
 def test_a_whole_tensor_of_unknown_extents_is_cut_as_numbers_are(kind, m, k):
     part = PARTS[kind](T, MakeTensor(None, MakeLayout((M, K), (K, Int[1]()))))
-    offset, valid = (run(f(part, "python", "v,m,k"), n, {"M": m, "K": k}) for f, n in ((emit, "offset"), (emit_guard, "is_valid")))
+    offset, valid = (
+        run(f(part, "python", "v,m,k"), n, {"M": m, "K": k}) for f, n in ((emit, "offset"), (emit_guard, "is_valid"))
+    )
     for t in (0, 37, 127):
-        numbers, places = (PARTS[kind](t, x) for x in (MakeTensor(None, MakeLayout((m, k), (k, 1))), make_identity_tensor((m, k))))
+        numbers, places = (
+            PARTS[kind](t, x) for x in (MakeTensor(None, MakeLayout((m, k), (k, 1))), make_identity_tensor((m, k)))
+        )
         for v, i, j in itertools.product(*map(range, map(size, numbers.layout.shape))):
             row, column = places(v, i, j)
             assert offset(v=v, m=i, k=j, t=t) == numbers.offset + numbers.layout(v, i, j) == row * k + column
@@ -62,8 +89,14 @@ def test_a_whole_tensor_of_unknown_extents_is_cut_as_numbers_are(kind, m, k):
 def test_a_swizzled_partition_in_c(tmp_path):
     smem = composition(Swizzle[3, 3, 3](), parse("(_64,_64):(_64,_1)"))
     part = MMA[T].partition_A(smem)
-    loop = "for (int t = 0; t < 128; t++) for (int v = 0; v < 8; v++) for (int m = 0; m < 2; m++) for (int k = 0; k < 4; k++)"
-    text = emit(part, "c", "v,m,k") + f'#include <stdio.h>\nint main() {{ {loop} printf("%d\\n", (int)offset(v, m, k, t)); }}\n'
+    loop = (
+        "for (int t = 0; t < 128; t++) for (int v = 0; v < 8; v++) for (int m = 0; m < 2; m++) for (int k = 0; k < 4; "
+        "k++)"
+    )
+    text = (
+        emit(part, "c", "v,m,k")
+        + f'#include <stdio.h>\nint main() {{ {loop} printf("%d\\n", (int)offset(v, m, k, t)); }}\n'
+    )
     (tmp_path / "a.c").write_text(text)
     if not shutil.which("gcc"):
         pytest.skip("needs gcc")

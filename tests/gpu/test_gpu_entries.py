@@ -7,7 +7,23 @@ import pickle
 import pytest
 
 from tla import TlaError, gpu
-from tla.gpu import MN, Family, K, ScaleIn, atom, atoms, bf16, float, fp4_e2m1, fp8_e4m3, half, int4b, int8, uint4, uint8
+from tla.gpu import (
+    MN,
+    Family,
+    K,
+    ScaleIn,
+    atom,
+    atoms,
+    bf16,
+    float,
+    fp4_e2m1,
+    fp8_e4m3,
+    half,
+    int4b,
+    int8,
+    uint4,
+    uint8,
+)
 from tla.gpu.instructions.arithmetic import PARTS
 from tla.gpu.instructions.names import entry
 
@@ -33,16 +49,40 @@ def test_the_structs_that_cutlass_added_are_its_headers(row):
 #: The arguments of a template behind its majors -> combine, saturate, negate A, negate B, the shift of C.
 ARITHMETIC = {
     "SM90_64x64x16_F32F16F16_SS<GMMA::Major::MN,GMMA::Major::K>": ("mul", False, False, False, 0),
-    "SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K,GMMA::ScaleIn::One,GMMA::ScaleIn::Neg>": ("mul", False, False, True, 0),
+    "SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K,GMMA::ScaleIn::One,GMMA::ScaleIn::Neg>": (
+        "mul",
+        False,
+        False,
+        True,
+        0,
+    ),
     "SM90_64x8x8_F32TF32TF32_RS_TN<GMMA::ScaleIn::Neg>": ("mul", False, True, False, 0),
     "SM90_64x32x32_S32U8S8_SS_TN_SATURATE": ("mul", True, False, False, 0),
     "SM90::GMMA::SPARSE::GMMA_64x32x32_F32F16F16_RS<GMMA::Major::K,GMMA::Major::K,GMMA::ScaleIn::Neg,GMMA::ScaleIn::One,"
     "GMMA::SparseSel::One>": ("mul", False, True, False, 0),
-    "SM100_MMA_F16BF16_SS<half_t,half_t,float,128,64,UMMA::Major::K,UMMA::Major::K,UMMA::ScaleIn::Neg>": ("mul", False, True, False, 0),
+    "SM100_MMA_F16BF16_SS<half_t,half_t,float,128,64,UMMA::Major::K,UMMA::Major::K,UMMA::ScaleIn::Neg>": (
+        "mul",
+        False,
+        True,
+        False,
+        0,
+    ),
     "SM100_MMA_S8_TS<int8_t,int8_t,int32_t,128,64,UMMA::Major::K,UMMA::Major::K,UMMA::ScaleIn::One,UMMA::ScaleIn::One,"
     "UMMA::Saturate::True>": ("mul", True, False, False, 0),
-    "SM100_MMA_F16BF16_SS_SCALED<half_t,half_t,float,128,64,UMMA::Major::K,UMMA::Major::K,7>": ("mul", False, False, False, 7),
-    "SM100_MMA_TF32_TS_INTERLEAVED_CF32CTF32CTF32CF32_TN<64,8,UMMA::Major::K,UMMA::Major::K>": ("parts", False, False, False, 0),
+    "SM100_MMA_F16BF16_SS_SCALED<half_t,half_t,float,128,64,UMMA::Major::K,UMMA::Major::K,7>": (
+        "mul",
+        False,
+        False,
+        False,
+        7,
+    ),
+    "SM100_MMA_TF32_TS_INTERLEAVED_CF32CTF32CTF32CF32_TN<64,8,UMMA::Major::K,UMMA::Major::K>": (
+        "parts",
+        False,
+        False,
+        False,
+        0,
+    ),
     "SM80_16x8x256_S32U1U1S32_TN_XORPOPC": ("xor", False, False, False, 0),
     "SM80_8x8x128_S32U1U1S32_TN_ANDPOPC": ("and", False, False, False, 0),
     "v_wmma_i32_16x16x16_iu8 neg_lo:[0,1,0] clamp": ("mul", True, False, False, 0),
@@ -58,7 +98,9 @@ def test_what_a_name_says_is_fields(text, arithmetic):
 
 def test_brackets_are_what_angle_brackets_are():
     wgmma, family = atom("SM90_64x64x16_F32F16F16_SS"), entry("SM100_MMA_F16BF16_SS")
-    assert wgmma[MN, K, ScaleIn.Neg] == atom("SM90_64x64x16_F32F16F16_SS<GMMA::Major::MN,GMMA::Major::K,GMMA::ScaleIn::Neg>")
+    assert wgmma[MN, K, ScaleIn.Neg] == atom(
+        "SM90_64x64x16_F32F16F16_SS<GMMA::Major::MN,GMMA::Major::K,GMMA::ScaleIn::Neg>"
+    )
     assert wgmma[MN, K][K, K].major_A is K
     text = "SM100_MMA_F16BF16_SS<half_t,half_t,float,128,64,UMMA::Major::K,UMMA::Major::MN>"
     assert isinstance(family, Family)
@@ -112,8 +154,16 @@ def test_waves_are_part_of_the_architecture():
     assert (atom(name).val_A, atom(name).val_B) == (uint4, uint4)
 
 
-#: M = N and K of CDNA 4's own instructions -> how many neighbours along K a lane holds at once: Triton's MfmaGroup.cpp, kBase of version 4.
-RUNS = {"32x32x16_f16": 8, "16x16x32_f16": 8, "32x32x16_bf16": 8, "16x16x32_bf16": 8, "32x32x32_i8": 16, "16x16x64_i8": 16}
+#: M = N and K of CDNA 4's own instructions -> how many neighbours along K a lane holds at once: Triton's MfmaGroup.cpp,
+#: kBase of version 4.
+RUNS = {
+    "32x32x16_f16": 8,
+    "16x16x32_f16": 8,
+    "32x32x16_bf16": 8,
+    "16x16x32_bf16": 8,
+    "32x32x32_i8": 16,
+    "16x16x64_i8": 16,
+}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -128,7 +178,8 @@ def test_operands_of_cdna4(name):
 
 @pytest.mark.parametrize(("m", "k"), [(16, 128), (32, 64)])
 def test_operands_of_f8f6f4(m, k):
-    """composable_kernel test/mx_mfma_op: 8-bit types in two chunks of 16, 64 * 16 / m apart; narrower ones in one of 32; a scale each 32."""
+    """composable_kernel test/mx_mfma_op: 8-bit types in two chunks of 16, 64 * 16 / m apart; narrower ones in one of
+    32; a scale each 32."""
     plain, scaled = (atom(f"v_mfma_{s}f32_{m}x{m}x{k}_f8f6f4 blgp:4") for s in ("", "scale_"))
     assert (plain.val_A, plain.val_B, plain.SFA, scaled.sf_vec) == (fp8_e4m3, fp4_e2m1, None, 32)
     for lane, v in itertools.product(range(64), range(32)):

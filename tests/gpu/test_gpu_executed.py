@@ -1,6 +1,8 @@
-"""Executed means executable: random copies and products, run or refused as the PTX manual's rules have it, and as CuTe C++ compiles them.
+"""Executed means executable: random copies and products, run or refused as the PTX manual's rules have it, and as CuTe
+C++ compiles them.
 
-5,000 by night, in shares of the kinds, and a sample of these by day. tests/support/ptx_rules.py is the checker, which knows nothing of tla.
+5,000 by night, in shares of the kinds, and a sample of these by day. tests/support/ptx_rules.py is the checker, which
+knows nothing of tla.
 """
 
 import collections
@@ -26,7 +28,19 @@ from tla import (
     make_layout,
     parse,
 )
-from tla.gpu import Copy_Atom, UniversalCopy, contracts, copy, copy_facts, copy_if, half, int4b, make_tiled_copy, uint8, wgmma_descriptor
+from tla.gpu import (
+    Copy_Atom,
+    UniversalCopy,
+    contracts,
+    copy,
+    copy_facts,
+    copy_if,
+    half,
+    int4b,
+    make_tiled_copy,
+    uint8,
+    wgmma_descriptor,
+)
 
 import executions
 from batches import in_batches
@@ -37,7 +51,13 @@ from traced_sources import include_folders
 KINDS = {
     "copy_of_threads": (
         2600,
-        {"a multiple of its size", "elements of the tensor", "one predicate", "bytes that lie together", "a place for each"},
+        {
+            "a multiple of its size",
+            "elements of the tensor",
+            "one predicate",
+            "bytes that lie together",
+            "a place for each",
+        },
     ),
     "copy_of_a_warp": (800, {"a multiple of its size", "rows of 16 bytes", "one predicate", "its memory"}),
     "product_of_registers": (600, {"side by side in registers", "its memory"}),
@@ -69,18 +89,30 @@ def test_a_sample_runs_and_breaks_rules(kind):
 
 
 #: The rules that CuTe asserts when it compiles: the others are of addresses, and of predicates.
-COMPILED = {"bytes that lie together", "a swizzle of whole accesses", "rows of 16 bytes", "a canonical layout", "a swizzle mode"}
+COMPILED = {
+    "bytes that lie together",
+    "a swizzle of whole accesses",
+    "rows of 16 bytes",
+    "a canonical layout",
+    "a swizzle mode",
+}
 
 
-#: What a refusal says of elements with a stride along the major mode: CuTe takes these for more units of 16 bytes, and compiles.
+#: What a refusal says of elements with a stride along the major mode: CuTe takes these for more units of 16
+#: bytes, and compiles.
 STRIDED = "elements, contiguous along"
 
 
 @functools.cache
 def headers():
     """A folder with CuTe's headers precompiled, and the options of the compiler."""
-    folder, options = Path(tempfile.mkdtemp()), ["g++", "-std=c++17", "-w", *(f"-isystem{x}" for x in include_folders())]
-    (folder / "all.hpp").write_text("#include <cute/tensor.hpp>\n#include <cute/atom/copy_atom.hpp>\n#include <cute/atom/mma_atom.hpp>\n")
+    folder, options = (
+        Path(tempfile.mkdtemp()),
+        ["g++", "-std=c++17", "-w", *(f"-isystem{x}" for x in include_folders())],
+    )
+    (folder / "all.hpp").write_text(
+        "#include <cute/tensor.hpp>\n#include <cute/atom/copy_atom.hpp>\n#include <cute/atom/mma_atom.hpp>\n"
+    )
     subprocess.run([*options, "-x", "c++-header", "all.hpp", "-o", "all.hpp.gch"], cwd=folder, check=True)
     return folder, options
 
@@ -88,16 +120,22 @@ def headers():
 def compiles(text):
     folder, options = headers()
     (folder / "one.cpp").write_text(f'#include "all.hpp"\nusing namespace cute;\nvoid one() {{ {text} }}\n')
-    return not subprocess.run([*options, "-fsyntax-only", "one.cpp"], cwd=folder, capture_output=True, check=False).returncode
+    return not subprocess.run(
+        [*options, "-fsyntax-only", "one.cpp"], cwd=folder, capture_output=True, check=False
+    ).returncode
 
 
-@pytest.mark.parametrize(("kind", "count"), [("copy_of_threads", 140), ("copy_of_a_warp", 80), ("product_of_descriptors", 80)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("copy_of_threads", 140), ("copy_of_a_warp", 80), ("product_of_descriptors", 80)]
+)
 def test_what_runs_compiles_in_cute_and_what_does_not_compile_is_refused(kind, count):
     """Of each case that is not refused for an address or a predicate; 300 by night."""
     left, seen = amount(4, count), collections.Counter()
     for seed in seeds(kind):
         found = verdict_of(kind, seed)
-        of_layouts = found.rule in COMPILED and found.refusal.startswith("DivisibilityError") and STRIDED not in found.refusal
+        of_layouts = (
+            found.rule in COMPILED and found.refusal.startswith("DivisibilityError") and STRIDED not in found.refusal
+        )
         if left and (found.refusal is None or of_layouts):
             left -= 1
             assert compiles(found.cpp) == (found.refusal is None), found
@@ -110,7 +148,8 @@ STRIDE_2 = "((_8,_8),(_8,_2)):((_8,_128),(_2,_1024))"
 
 
 def test_elements_along_the_major_mode_are_contiguous():
-    """The fuzz found this: every second element, in whole rows of 16 bytes, was canonical here, as it is for CuTe's recast."""
+    """The fuzz found this: every second element, in whole rows of 16 bytes, was canonical here, as it is
+    for CuTe's recast."""
     with pytest.raises(DivisibilityError, match="8 elements, contiguous along K"):
         wgmma_descriptor(parse(STRIDE_2), "K", half)
     assert not any(x.holds for x in contracts(parse(STRIDE_2), half) if "wgmma" in str(x))
@@ -118,7 +157,10 @@ def test_elements_along_the_major_mode_are_contiguous():
 
 def test_parts_of_a_tile_that_one_thread_fills_have_valid_elements():
     """The fuzz found this too: of 8 by 5 by tiles of 8 by 4 a partition for an array of threads was refused."""
-    tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[half], half], parse("(_1,_2):(_1,_1)"), parse("(_8,_2):(_1,_8)")), np.arange(2)
+    tiled, t = (
+        make_tiled_copy(Copy_Atom[UniversalCopy[half], half], parse("(_1,_2):(_1,_1)"), parse("(_8,_2):(_1,_8)")),
+        np.arange(2),
+    )
     a, b = (np.arange(1, 41, dtype=np.float16) * n for n in (1, 0))
     source, target = (tiled[t].partition_S(MakeTensor(x, parse("(_8,5):(_1,_8)"))) for x in (a, b))
     with pytest.raises(RangeError, match="are not valid"):
@@ -129,8 +171,12 @@ def test_parts_of_a_tile_that_one_thread_fills_have_valid_elements():
 
 @pytest.mark.parametrize("unit", [2, 4, 8])
 def test_conditions_on_symbols_are_those_of_numbers(unit):
-    """A row pitch K, a thread t: what assuming() records holds for a K where the copy of that K is made, and only there."""
-    tiled, K = make_tiled_copy(Copy_Atom[f"UniversalCopy<uint{16 * unit}_t>", half], parse("(_4,_8):(_8,_1)"), (1, unit)), dim("K")
+    """A row pitch K, a thread t: what assuming() records holds for a K where the copy of that K is made,
+    and only there."""
+    tiled, K = (
+        make_tiled_copy(Copy_Atom[f"UniversalCopy<uint{16 * unit}_t>", half], parse("(_4,_8):(_8,_1)"), (1, unit)),
+        dim("K"),
+    )
     t = dim("t", at_least=0, at_most=31)
 
     def made(pitch, thread):

@@ -1,4 +1,5 @@
-"""gemm by fragments of tiles of several atoms is numpy's product; what does not fit is refused. test_gpu_arithmetic.py has every atom."""
+"""gemm by fragments of tiles of several atoms is numpy's product; what does not fit is refused. test_gpu_arithmetic.py
+has every atom."""
 
 import numpy as np
 import pytest
@@ -26,7 +27,9 @@ def pruned(rng, a, found):
 def scales(rng, rows, k, vector):
     """Scale factors, and the tensor of them over the coordinates of the elements."""
     found = rng.integers(1, 5, (rows, k // vector)).astype(np.float32)
-    return found.repeat(vector, 1), MakeTensor(found.ravel(), Layout((rows, (vector, k // vector)), (k // vector, (0, 1))))
+    return found.repeat(vector, 1), MakeTensor(
+        found.ravel(), Layout((rows, (vector, k // vector)), (k // vector, (0, 1)))
+    )
 
 
 def product(found, threads=None, times=(1, 1, 1)):
@@ -37,7 +40,9 @@ def product(found, threads=None, times=(1, 1, 1)):
     blocks = (found.blocks,) if found.blocks > 1 else ()
     kinds = [numpy_type(t) for t in found.types or (found.val_A, found.val_B)]
     a, b = (rng.integers(0 if t[0] == "u" else -4, 5, (*s, *blocks)).astype(t) for s, t in zip(((m, k), (n, k)), kinds))
-    c = rng.integers(-4, 5, (m, n, *blocks)).astype("float32" if numpy_type(found.val_C) == "float16" else numpy_type(found.val_C))
+    c = rng.integers(-4, 5, (m, n, *blocks)).astype(
+        "float32" if numpy_type(found.val_C) == "float16" else numpy_type(found.val_C)
+    )
     more_a, more_b, scale_a, scale_b = [], [], 1, 1
     if found.sparsity:
         a = pruned(rng, a, found)
@@ -49,8 +54,13 @@ def product(found, threads=None, times=(1, 1, 1)):
         more_a.append(own.partition_SFA(sfa))
         more_b.append(own.partition_SFB(sfb))
     wanted = c + np.einsum("mk...,nk...->mn...", (a * scale_a).astype(c.dtype), (b * scale_b).astype(c.dtype))
-    left, right = own.partition_A(stored if found.sparsity else operand(found, "A", a)), own.partition_B(operand(found, "B", b))
-    gemm(mma, (left, *more_a) if more_a else left, (right, *more_b) if more_b else right, own.partition_C(MakeTensor(c)))
+    left, right = (
+        own.partition_A(stored if found.sparsity else operand(found, "A", a)),
+        own.partition_B(operand(found, "B", b)),
+    )
+    gemm(
+        mma, (left, *more_a) if more_a else left, (right, *more_b) if more_b else right, own.partition_C(MakeTensor(c))
+    )
     return c, wanted
 
 
@@ -65,14 +75,21 @@ def test_compress_is_what_the_manual_says():
     stored, metadata = compress(atom(SPARSE), np.array([[0, 0, 3, 4, 5, 0, 0, 8]], np.float16))
     assert (stored.data.tolist(), metadata.data.tolist()) == ([3, 4, 5, 8], [0b1100_1110])
     assert [stored(0, j) for j in range(8)] == [3, 3, 4, 4, 5, 5, 8, 8]
-    stored, metadata = compress(atom("SM90::GMMA::SPARSE::GMMA_64x32x16_F32TF32TF32_SS_TN"), np.array([[1, 0, 0, 2]], np.float32))
+    stored, metadata = compress(
+        atom("SM90::GMMA::SPARSE::GMMA_64x32x16_F32TF32TF32_SS_TN"), np.array([[1, 0, 0, 2]], np.float32)
+    )
     assert (stored.data.tolist(), metadata.data.tolist()) == ([1, 2], [0b1110_0100])
     stored, metadata = compress(atom(BOTH), np.array([[0, 0, 3, 4, 0, 0, 7, 8, 1, 2, 0, 0, 0, 0, 0, 0]], np.float32))
     assert (stored.data.tolist(), metadata.data.tolist()) == ([3, 4, 7, 8, 1, 2, 0, 0], [0b0100_1101])
 
 
 DENSE = make_tiled_mma(atom("SM80_16x8x8_F32F16F16F32_TN"))
-OWN, A, B, C = DENSE[np.arange(32)], np.ones((16, 8), np.float16), np.ones((8, 8), np.float16), np.zeros((16, 8), np.float32)
+OWN, A, B, C = (
+    DENSE[np.arange(32)],
+    np.ones((16, 8), np.float16),
+    np.ones((8, 8), np.float16),
+    np.zeros((16, 8), np.float32),
+)
 PARTS = [OWN.partition(x, MakeTensor(t)) for x, t in zip("ABC", (A, B, C))]
 SPARSE_MMA = make_tiled_mma(atom(SPARSE))
 SPARSE_OWN = SPARSE_MMA[np.arange(128)]
@@ -94,16 +111,24 @@ REFUSED = [
     (lambda: gemm(DENSE, PARTS[0], PARTS[1], PARTS[2][:, 0, :]), r"\(V\) x \(V\) => \(V\)"),
     (lambda: gemm(DENSE, SLICES[0], PARTS[1][:, 0, 0], PARTS[2][:, 0, :]), r"A\[_, _, k\] and B\[_, _, k\]"),
     (lambda: gemm(DENSE, (PARTS[0], PARTS[0]), *PARTS[1:]), "A of 2 tensors"),
-    (lambda: gemm(SPARSE_MMA, SPARSE_OWN.partition_A(STORED), *REST), r"write gemm\(mma, D, ..., C\) with \(A, E\) for A"),
     (
-        lambda: gemm(SPARSE_MMA, (SPARSE_OWN.partition_A(STORED), SPARSE_OWN.partition_E(np.zeros((64, 32), np.uint8))), *REST),
+        lambda: gemm(SPARSE_MMA, SPARSE_OWN.partition_A(STORED), *REST),
+        r"write gemm\(mma, D, ..., C\) with \(A, E\) for A",
+    ),
+    (
+        lambda: gemm(
+            SPARSE_MMA, (SPARSE_OWN.partition_A(STORED), SPARSE_OWN.partition_E(np.zeros((64, 32), np.uint8))), *REST
+        ),
         r"use compress\(atom, a\)",
     ),
     (lambda: OWN.partition_E(METADATA), "one of A, B, C"),
     (lambda: OWN.partition("Q", METADATA), "the operand Q of"),
     (lambda: compress(DENSE.atom, A), "a sparse instruction"),
     (lambda: compress(atom(SPARSE), A), "group 0 of row 0 has 4 elements"),
-    (lambda: compress(atom(SPARSE), np.array([[1, 1, 0, 0] * 2, [0, 0, 1, 1, 1, 0, 1, 1]])), "group 1 of row 1 has 3 elements"),
+    (
+        lambda: compress(atom(SPARSE), np.array([[1, 1, 0, 0] * 2, [0, 0, 1, 1, 1, 0, 1, 1]])),
+        "group 1 of row 1 has 3 elements",
+    ),
     (lambda: compress(atom(SPARSE), np.ones((2, 12))), "multiples of 8"),
     (
         lambda: gemm(DENSE, PARTS[0], OWN.partition_B(MakeTensor(np.ones((8, 16), np.float16))), PARTS[2]),
@@ -120,11 +145,16 @@ def test_what_does_not_fit_is_refused(make, message):
 
 @pytest.mark.parametrize("own", ["V", "no V"])
 def test_the_modes_of_a_product_are_cutes(own):
-    """Each form that CuTe's gemm dispatches on, of an atom of one value a thread without its mode too; adds to what there is."""
+    """Each form that CuTe's gemm dispatches on, of an atom of one value a thread without its mode too; adds
+    to what there is."""
     rng = np.random.default_rng(3)
     mma = make_tiled_mma(UniversalFMA[float])
     a, b, c = (rng.integers(-4, 5, s).astype(np.float32) for s in ((4, 5), (3, 5), (4, 3)))
-    parts = [mma[0].partition(x, MakeTensor(t)) for x, t in zip("ABC", (a, b, c))] if own == "V" else [*map(MakeTensor, (a, b, c))]
+    parts = (
+        [mma[0].partition(x, MakeTensor(t)) for x, t in zip("ABC", (a, b, c))]
+        if own == "V"
+        else [*map(MakeTensor, (a, b, c))]
+    )
     front, wanted = (slice(None),) * (own == "V"), c.copy()
     gemm(mma, *parts)
     wanted += a @ b.T
@@ -139,12 +169,18 @@ def test_the_modes_of_a_product_are_cutes(own):
 
 
 def test_fragments_hold_the_atoms_types():
-    """Registers are of the atom's types whatever the tensor's is, as CuTe's partition_fragment has them; accumulators may be wider."""
+    """Registers are of the atom's types whatever the tensor's is, as CuTe's partition_fragment has them; accumulators
+    may be wider."""
     tensors = {t: MakeTensor(np.zeros((16, 8), t)) for t in ("float16", "float32", "float64", "int8")}
     found = [str(getattr(OWN, f"partition_fragment_{x}")(tensors[t]).dtype) for x in "ABC" for t in tensors]
     assert found == ["float16"] * 8 + ["float32", "float32", "float64", "float32"]
     bf16 = make_tiled_mma(atom("SM80_16x8x8_F32BF16BF16F32_TN"))[0]
-    assert [str(bf16.partition_fragment_A(tensors[t]).dtype) for t in tensors] == ["float16", "float32", "float64", "float32"]
+    assert [str(bf16.partition_fragment_A(tensors[t]).dtype) for t in tensors] == [
+        "float16",
+        "float32",
+        "float64",
+        "float32",
+    ]
 
 
 def test_the_fix_of_metadata_works():
@@ -152,7 +188,8 @@ def test_the_fix_of_metadata_works():
     assert not values_of(REST[1]).any()
 
 
-#: Extents of A, B and C -> C after CuTe's gemm(A, B, C) of registers, compiled with g++: each holds (7 i + s) % 5 - 2 at i, of s 1, 2, 3.
+#: Extents of A, B and C -> C after CuTe's gemm(A, B, C) of registers, compiled with g++: each holds (7 i + s) % 5 - 2
+#: at i, of s 1, 2, 3.
 PLAIN = {
     ((4,), (3,), (4, 3)): [1, -2, 0, 2, -3, 3, -6, 0, 3, -2, 3, -2],
     ((4, 2), (3, 2), (4, 3)): [3, -3, 1, 0, -7, 5, -8, 4, 3, -2, 3, -2],
@@ -165,7 +202,10 @@ PLAIN = {
 @pytest.mark.parametrize("extents", PLAIN)
 def test_plain_tensors_are_multiplied_as_cute_does(extents):
     """Each of the five forms without an MMA; by each of several threads its own too."""
-    a, b, c = (MakeTensor(np.float32((7 * np.arange(np.prod(s)) + i) % 5 - 2), make_layout(s)) for i, s in enumerate(extents, 1))
+    a, b, c = (
+        MakeTensor(np.float32((7 * np.arange(np.prod(s)) + i) % 5 - 2), make_layout(s))
+        for i, s in enumerate(extents, 1)
+    )
     total = MakeTensor(np.zeros(c.data.size, np.float32), c.layout)
     gemm(total, a, b, c)
     gemm(a, b, c)
@@ -182,8 +222,12 @@ def test_plain_parts_of_several_threads_are_multiplied_by_each():
     assert (c == wanted + a @ b.T).all()
 
 
-@pytest.mark.parametrize("extents", [((4,), (4,), (4,)), ((2, 4), (2, 3), (2, 4, 3)), ((2, 4, 5), (2, 3, 5), (2, 4, 3))])
+@pytest.mark.parametrize(
+    "extents", [((4,), (4,), (4,)), ((2, 4), (2, 3), (2, 4, 3)), ((2, 4, 5), (2, 3, 5), (2, 4, 3))]
+)
 def test_vectors_by_an_instruction_of_one_value_are_refused(extents):
     """As CuTe does: its static assertion on the registers of UniversalFMA fails."""
-    with pytest.raises(TlaError, match=r"the 1 of UniversalFMA<float,float,float,float>.*\n  fix +take slices of one value"):
+    with pytest.raises(
+        TlaError, match=r"the 1 of UniversalFMA<float,float,float,float>.*\n  fix +take slices of one value"
+    ):
         gemm(*(np.zeros(s, np.float32) for s in extents))

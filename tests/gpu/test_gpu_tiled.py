@@ -58,7 +58,12 @@ import oracle
 from operands import operand
 
 rng = np.random.default_rng(0)
-ATOMS = [UniversalFMA[float], atom("SM70_8x8x4_F32F16F16F32_NT"), SM80_16x8x16_F32F16F16F32_TN, SM80_16x8x8_F32TF32TF32F32_TN]
+ATOMS = [
+    UniversalFMA[float],
+    atom("SM70_8x8x4_F32F16F16F32_NT"),
+    SM80_16x8x16_F32F16F16F32_TN,
+    SM80_16x8x8_F32TF32TF32F32_TN,
+]
 
 
 def tiled_mmas():
@@ -75,8 +80,11 @@ def tiled_mmas():
 
 
 def reaches_every_thread(mma):
-    """Not so where quad pairs stand alone: then the thread-value layouts count other threads than those of the pairs."""
-    return len({mma.thr_layout_vmnk(i) for i in range(mma.threads)}) == 1 + max(mma.thr_layout_vmnk(i) for i in range(mma.threads))
+    """Not so where quad pairs stand alone: then the thread-value layouts count other threads than those
+    of the pairs."""
+    return len({mma.thr_layout_vmnk(i) for i in range(mma.threads)}) == 1 + max(
+        mma.thr_layout_vmnk(i) for i in range(mma.threads)
+    )
 
 
 @pytest.mark.parametrize("mma", [*filter(reaches_every_thread, tiled_mmas())], ids=repr)
@@ -88,7 +96,9 @@ def test_partitions_own_each_element_as_often_as_the_thread_value_layout_says(mm
         owned = np.bincount(values_of(mma[used].partition(side, whole)).ravel(), minlength=whole.data.size)
         tv = getattr(mma, f"{side}_TV")
         thread, value = np.ogrid[: mma.threads, : int(oracle.size(tv[1].shape))]
-        tile = np.bincount(np.broadcast_to(tv(thread, value), (mma.threads, value.size)).ravel(), minlength=shape[0] * shape[1])
+        tile = np.bincount(
+            np.broadcast_to(tv(thread, value), (mma.threads, value.size)).ravel(), minlength=shape[0] * shape[1]
+        )
         assert owned.size == 4 * tile.size
         assert (owned.reshape(2, shape[1], 2, shape[0]) == tile.reshape(1, shape[1], 1, shape[0])).all()
 
@@ -102,7 +112,11 @@ def test_gemm_of_a_tile_is_numpys(mma):
     c = np.zeros((m, n), np.float32)
     own = mma[used]
     along_k = int(mma.thr_layout_vmnk.shape[3])
-    left, right, total = own.partition_A(MakeTensor(a)), own.partition_B(MakeTensor(b)), own.partition_fragment_C(MakeTensor(c))
+    left, right, total = (
+        own.partition_A(MakeTensor(a)),
+        own.partition_B(MakeTensor(b)),
+        own.partition_fragment_C(MakeTensor(c)),
+    )
     gemm(mma, left, right, total)
     into, parts = values_of(own.partition_C(MakeTensor(np.arange(m * n).reshape(m, n)))), values_of(total)
     np.add.at(c.ravel(), into, parts)  # threads along K have partial sums
@@ -127,10 +141,14 @@ OF_A_WARP = [
 
 @pytest.mark.parametrize(("instruction", "values", "orders"), OF_A_WARP, ids=lambda x: getattr(x, "name", x))
 def test_instructions_of_a_warp_move_every_element(instruction, values, orders):
-    """Rows of 8 lie together in shared memory, pairs in registers; those of a transposed matrix are along the other mode."""
+    """Rows of 8 lie together in shared memory, pairs in registers; those of a transposed matrix are along
+    the other mode."""
     tiled, t = make_tiled_copy(Copy_Atom[instruction, half], parse("(_4,_16):(_1,_4)"), parse(values)), np.arange(64)
     extents = tuple(map(int, tiled.tiler_mn))
-    a, b = rng.integers(0, 1000, extents).astype(np.float16, order=orders[0]), np.zeros(extents, np.float16, order=orders[1])
+    a, b = (
+        rng.integers(0, 1000, extents).astype(np.float16, order=orders[0]),
+        np.zeros(extents, np.float16, order=orders[1]),
+    )
     copy(tiled, tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b)))
     assert (a == b).all()
     for wrong in ("FC" if orders == "CF" else "CF", "CC" if orders[0] == "F" else "FF"):
@@ -142,7 +160,8 @@ def test_instructions_of_a_warp_move_every_element(instruction, values, orders):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"])
 @pytest.mark.parametrize("static", [False, True])
 def test_plain_copies_go_by_index_as_cutes(dtype, static):
-    """Without a tiled copy: (4,6) into (24) and into (6,4), the first mode fastest; by a predicate element by element."""
+    """Without a tiled copy: (4,6) into (24) and into (6,4), the first mode fastest; by a predicate
+    element by element."""
     a = rng.integers(0, 2, (4, 6)).astype(dtype)
     texts = ("(_4,_6):(_6,_1)", "_24:_1", "(_6,_4):(_4,_1)") if static else ("(4,6):(6,1)", "24:1", "(6,4):(4,1)")
     source = MakeTensor(a.ravel(), parse(texts[0]))
@@ -156,7 +175,8 @@ def test_plain_copies_go_by_index_as_cutes(dtype, static):
 
 
 def test_plain_copies_of_threads_are_their_own():
-    """Global memory to registers and back, and to shared memory, of all threads, as CuTe's sgemm_1 has it; a predicate of each."""
+    """Global memory to registers and back, and to shared memory, of all threads, as CuTe's sgemm_1 has it;
+    a predicate of each."""
     tiled, t = make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (4, 2), (1, 2)), np.arange(8)
     a, b = rng.random((8, 8)).astype(np.float32), np.zeros((8, 8), np.float32)
     source, target = tiled[t].partition_S(MakeTensor(a)), tiled[t].partition_D(MakeTensor(b))
@@ -206,11 +226,15 @@ def test_a_symbol_as_thread():
     mma, t = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), dim("t", at_least=0, at_most=127)
     layout = parse("(_32,_16):(_16,_1)")
     offset = mma[t].partition_A(layout).offset
-    assert all(int(offset.expr.subs(dict.fromkeys(offset.expr.free_symbols, i))) == mma[i].partition_A(layout).offset for i in range(128))
+    assert all(
+        int(offset.expr.subs(dict.fromkeys(offset.expr.free_symbols, i))) == mma[i].partition_A(layout).offset
+        for i in range(128)
+    )
 
 
 def tiled_copies():
-    """Random lawful ones: threads and values in either order, atoms of one thread and of a warp, with a layout of values."""
+    """Random lawful ones: threads and values in either order, atoms of one thread and of a warp, with a
+    layout of values."""
     for _k in range(24):
         threads = [int(2 ** rng.integers(0, 4)) for _mode in range(2)]
         values = [int(2 ** rng.integers(0, 3)) for _mode in range(2)]
@@ -268,7 +292,10 @@ REFUSED = [
     (lambda: atoms(arch="sm75", shape_mnk=-1), "write (16, 8, 16)"),
     (lambda: atom("SM80_16x8x16_F32F16F16F32_TN", np.ones(3)), "write 'sm80'"),
     (lambda: gemm(MMA, np.zeros(3), *[MMA[np.arange(128)].partition(x, ONES) for x in "ABC"]), "partition both alike"),
-    (lambda: copy_if(COPY, make_identity_tensor((4, 4)), COPY[0].partition_S(ONES), COPY[0].partition_D(ONES)), "compare first"),
+    (
+        lambda: copy_if(COPY, make_identity_tensor((4, 4)), COPY[0].partition_S(ONES), COPY[0].partition_D(ONES)),
+        "compare first",
+    ),
     (lambda: COPY[128], "0 <= thread < 128"),
     (lambda: MMA[0].partition_A(parse("_32:_1")), "two modes at least"),
     (lambda: COPY[0].partition_S(parse("_32:_1")), "2 modes at least"),
@@ -277,16 +304,27 @@ REFUSED = [
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (1, 1), (0, 8, 16)), "1 or more"),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (1, 1), (-16, 8, 16)), "1 or more"),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 24)), "a multiple of the _16"),
-    (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (parse("(_4,_8):(_1,_8)"), 32)), "each of 0 to 31 once"),
+    (
+        lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (parse("(_4,_8):(_1,_8)"), 32)),
+        "each of 0 to 31 once",
+    ),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (16, 32)), "a multiple of the _32"),
     (lambda: make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2, 1, 1)), "at most 3 modes"),
     (lambda: make_tiled_copy(SM75_U32x4_LDSM_N, (32, 1)), "without an element type"),
     (lambda: make_tiled_copy(Copy_Atom[SM75_U32x4_LDSM_N, half], (16, 1), (8, 1)), "a multiple of the atom's"),
     (lambda: make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (32, 1), (4, 1)), "a multiple of the atom's"),
-    (lambda: make_tiled_copy(Copy_Atom[UniversalCopy[half], half], parse("(_4,_2):(_1,_8)")), "each thread and value once"),
+    (
+        lambda: make_tiled_copy(Copy_Atom[UniversalCopy[half], half], parse("(_4,_2):(_1,_8)")),
+        "each thread and value once",
+    ),
     (lambda: Copy_Atom[UniversalCopy[half], float], "no wider than what a thread holds"),
     (
-        lambda: gemm(MMA, MMA[np.arange(64)].partition_A(ONES), MMA[np.arange(64)].partition_B(ONES), MMA[np.arange(64)].partition_C(ONES)),
+        lambda: gemm(
+            MMA,
+            MMA[np.arange(64)].partition_A(ONES),
+            MMA[np.arange(64)].partition_B(ONES),
+            MMA[np.arange(64)].partition_C(ONES),
+        ),
         "threads 0 to 127",
     ),
     (lambda: gemm(ONES, ONES), "D, A, B, C, or A, B, C"),
@@ -295,7 +333,10 @@ REFUSED = [
     (lambda: MMA[None], "an array of integers or a symbol"),
     (lambda: MMA[np.array([0.5, 1.0])], "an array of integers or a symbol"),
     (lambda: COPY[0].retile_D(parse("_8:_1")), "3 modes at least"),
-    (lambda: make_cotiled_copy(Copy_Atom[UniversalCopy[half], half], parse("_32:_2"), parse("(_8,_8):(_8,_1)")), "(thread, value)"),
+    (
+        lambda: make_cotiled_copy(Copy_Atom[UniversalCopy[half], half], parse("_32:_2"), parse("(_8,_8):(_8,_1)")),
+        "(thread, value)",
+    ),
     (lambda: transform(ONES, ONES, lambda x: x[0, 0]), "as many elements"),
     (lambda: partition_fragment_C(MMA.atom, (32, 32)), "write make_tiled_mma(...)"),
     (lambda: partition_shape_C(MMA, None), "the extents of a tile"),
@@ -304,9 +345,16 @@ REFUSED = [
     (lambda: make_tiled_copy(UniversalCopy[half], (2, 4)), 'write Copy_Atom["UniversalCopy<half_t>", half]'),
     (lambda: copy(COPY, *2 * [COPY[np.arange(128)].partition_S(MakeTensor(np.ones((32, 32))))]), "elements of 16 bits"),
     (lambda: fill(READ_ONLY, 2), "its buffer is read-only"),
-    (lambda: gemm(MMA, *[MMA[np.arange(128)].partition(x, MakeTensor(np.ones((32, 32), np.int8))) for x in "ABC"]), "float16, for half"),
     (
-        lambda: copy(COPY, COPY[np.arange(128)].partition_S(ONES), COPY[np.arange(128)].partition_D(MakeTensor(np.ones((32, 32))))),
+        lambda: gemm(MMA, *[MMA[np.arange(128)].partition(x, MakeTensor(np.ones((32, 32), np.int8))) for x in "ABC"]),
+        "float16, for half",
+    ),
+    (
+        lambda: copy(
+            COPY,
+            COPY[np.arange(128)].partition_S(ONES),
+            COPY[np.arange(128)].partition_D(MakeTensor(np.ones((32, 32)))),
+        ),
         "one type",
     ),
 ]
@@ -355,7 +403,11 @@ def test_parts_of_a_layout_that_tiles_do_not_divide_are_its_elements():
 
 
 def test_threads_of_numpy_are_integers():
-    assert repr(MMA[np.int64(33)].partition_A(ONES)) == repr(MMA[np.array(33)].partition_A(ONES)) == repr(MMA[33].partition_A(ONES))
+    assert (
+        repr(MMA[np.int64(33)].partition_A(ONES))
+        == repr(MMA[np.array(33)].partition_A(ONES))
+        == repr(MMA[33].partition_A(ONES))
+    )
 
 
 def test_threads_along_k_add_up_parts():
@@ -371,14 +423,20 @@ def test_threads_along_k_add_up_parts():
     parts, total = partition_fragment_C(mma, (16, 8)), np.zeros((16, 8))
     gemm(mma, *factors, parts)
     values = values_of(parts)
-    np.add.at(total, tuple(np.broadcast_to(x, values.shape) for x in values_of(own.partition_C(make_identity_tensor((16, 8))))), values)
+    np.add.at(
+        total,
+        tuple(np.broadcast_to(x, values.shape) for x in values_of(own.partition_C(make_identity_tensor((16, 8))))),
+        values,
+    )
     assert (total == a.astype(np.float64) @ b.astype(np.float64).T).all()
 
 
 def test_a_predicate_of_all_threads_by_elem_less():
     """elem_less of the partition of an identity tensor is a predicate of every thread, as the comparison by hand is."""
     m, n, t = 40, 50, np.arange(128)
-    data, out = (MakeTensor(x.astype(np.float16, order="F")) for x in (np.arange(m * n).reshape(m, n), np.zeros((m, n))))
+    data, out = (
+        MakeTensor(x.astype(np.float16, order="F")) for x in (np.arange(m * n).reshape(m, n), np.zeros((m, n)))
+    )
     places = COPY[t].partition_S(make_identity_tensor((m, n)))
     inside = elem_less(places, (m, n))
     rows, columns = values_of(places)

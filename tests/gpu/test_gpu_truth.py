@@ -15,7 +15,14 @@ from batches import in_batches
 from night import NIGHT
 
 MMA = truth.rows("mma")
-FIELDS = {k: k for k in ("shape_mnk", "thr_id", "sf_vec")} | {"a": "A", "b": "B", "c": "C", "e": "E", "sfa": "SFA", "sfb": "SFB"}
+FIELDS = {k: k for k in ("shape_mnk", "thr_id", "sf_vec")} | {
+    "a": "A",
+    "b": "B",
+    "c": "C",
+    "e": "E",
+    "sfa": "SFA",
+    "sfb": "SFB",
+}
 FIELDS |= {"frg_a": "frg_A", "frg_b": "frg_B", "frg_c": "frg_C"}
 #: CuTe's ALayout there has a stride one level deeper than its shape: it compiles, and prints so
 MISPRINTED = {"((_4,_8),(_32,_2)):((_512,_1),((_16,_8)))": "((_4,_8),(_32,_2)):((_512,_1),(_16,_8))"}
@@ -33,7 +40,9 @@ def test_matrix_atoms_are_the_headers(row):
     for side in "DABC":
         stored = row[f"val_{side.lower()}"]
         sparse = f"sparse_elem<{found.sparsity[0]}, " if found.sparsity and side == "A" else ""
-        assert stored == (f"{sparse}{cpp_name(getattr(found, f'val_{side}'))}>" if sparse else cpp_name(getattr(found, f"val_{side}")))
+        assert stored == (
+            f"{sparse}{cpp_name(getattr(found, f'val_{side}'))}>" if sparse else cpp_name(getattr(found, f"val_{side}"))
+        )
 
 
 COPY = truth.rows("copy")
@@ -42,7 +51,9 @@ COPY = truth.rows("copy")
 @in_batches(COPY)
 def test_copy_atoms_are_the_headers(row):
     found = atom(row["op"])
-    assert {k: str(getattr(found, k)) for k in ("thr_id", "src", "dst", "ref")} == {k: row[k] for k in ("thr_id", "src", "dst", "ref")}
+    assert {k: str(getattr(found, k)) for k in ("thr_id", "src", "dst", "ref")} == {
+        k: row[k] for k in ("thr_id", "src", "dst", "ref")
+    }
 
 
 AMD = truth.rows("amd_matrix")
@@ -74,7 +85,11 @@ def test_amd_atoms_are_the_calculator(row):
         for lane in range(lanes):
             for item in range(items):
                 r, c, block = (x ^ y for x, y in zip(image(bases["lane"], lane), image(bases["item"], item)))
-                place = {"a": r + m * c + m * k * block, "b": c + n * r + n * k * block, "d": r + m * c + m * n * block}[side]
+                place = {
+                    "a": r + m * c + m * k * block,
+                    "b": c + n * r + n * k * block,
+                    "d": r + m * c + m * n * block,
+                }[side]
                 assert layout(lane, item) == place
 
 
@@ -88,8 +103,16 @@ def test_tiled_mmas_are_cutes(row):
     """By day a half of the rows."""
     mma = truth.tiled_mma(row)
     if row["kind"] == "tiled_mma":
-        ours = {"thr_layout_vmnk": str(mma.thr_layout_vmnk), "a_tv": str(mma.A_TV), "b_tv": str(mma.B_TV), "c_tv": str(mma.C_TV)}
-        ours |= {"tile_size": [*map(truth.printed, mma.tile_size)], "perm_mnk": [*map(truth.printed, mma.permutation_mnk)]}
+        ours = {
+            "thr_layout_vmnk": str(mma.thr_layout_vmnk),
+            "a_tv": str(mma.A_TV),
+            "b_tv": str(mma.B_TV),
+            "c_tv": str(mma.C_TV),
+        }
+        ours |= {
+            "tile_size": [*map(truth.printed, mma.tile_size)],
+            "perm_mnk": [*map(truth.printed, mma.permutation_mnk)],
+        }
         wrong = {field for field, x in ours.items() if x != row[field]}
         assert wrong == {*row.get("wrong", {})} <= {PAST_THE_TILE}
         return
@@ -123,7 +146,13 @@ def _check_copy(row):
     copy, mma = truth.tiled_copy(row)
     if row["kind"] == "tiled_copy":
         tiler = "(" + ",".join(map(truth.printed, copy.tiler_mn)) + ")"
-        ours = {"tiler_mn": tiler, "tv": str(copy.TV), "s_tv": str(copy.S_TV), "d_tv": str(copy.D_TV), "threads": copy.threads}
+        ours = {
+            "tiler_mn": tiler,
+            "tv": str(copy.TV),
+            "s_tv": str(copy.S_TV),
+            "d_tv": str(copy.D_TV),
+            "threads": copy.threads,
+        }
         assert ours == {k: row[k] for k in ours}
     elif row["kind"] == "partition_copy":
         side, tensor = row["side"], parse(row["tensor"])

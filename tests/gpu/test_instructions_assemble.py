@@ -1,4 +1,5 @@
-"""The texts of instructions, assembled: names, types and how many registers a lane has, as the vendors' assemblers take them."""
+"""The texts of instructions, assembled: names, types and how many registers a lane has, as the vendors'
+assemblers take them."""
 
 import re
 import subprocess
@@ -11,7 +12,14 @@ from tla.gpu import MMAAtom, atoms
 import oracle
 from emitted import needs
 
-PROCESSORS = {"cdna1": "gfx908", "cdna2": "gfx90a", "cdna3": "gfx942", "cdna4": "gfx950", "rdna3": "gfx1100", "rdna4": "gfx1200"}
+PROCESSORS = {
+    "cdna1": "gfx908",
+    "cdna2": "gfx90a",
+    "cdna3": "gfx942",
+    "cdna4": "gfx950",
+    "rdna3": "gfx1100",
+    "rdna4": "gfx1200",
+}
 
 
 def registers(found, side, bits=32):
@@ -38,9 +46,17 @@ def test_amds_instructions_are_its_assemblers(arch):
     for found in atoms(arch=arch):
         a, b, c = (registers(found, side) for side in "ABC")
         name, _, modifiers = found.instruction.partition(" ")
-        operands = [vgprs(c, 0, total), vgprs(a, 64), vgprs(b, 96), vgprs(c, 0, total), *["v120", "v121"] * (found.val_SF is not None)]
+        operands = [
+            vgprs(c, 0, total),
+            vgprs(a, 64),
+            vgprs(b, 96),
+            vgprs(c, 0, total),
+            *["v120", "v121"] * (found.val_SF is not None),
+        ]
         text = f"{name} {', '.join(operands)} {modifiers}\n"
-        assert libtriton.amd.assemble_amdgcn(text, "amdgcn-amd-amdhsa", PROCESSORS[arch], f"+wavefrontsize{found.wave}"), text
+        assert libtriton.amd.assemble_amdgcn(
+            text, "amdgcn-amd-amdhsa", PROCESSORS[arch], f"+wavefrontsize{found.wave}"
+        ), text
     assert not libtriton.amd.assemble_amdgcn("v_mfma_none v0, v1\n", "amdgcn-amd-amdhsa", PROCESSORS[arch], "")
 
 
@@ -63,7 +79,9 @@ def statement(found):
         left = "%rd0" if found.frg_A else a
         metadata = ", %r0, 0x0" * (found.sparsity is not None)
         return f"{found.instruction} {d}, {left}, %rd1{metadata}, p{signs}{majors};"
-    more = ["%r0", "0x0"] * (found.sparsity is not None) + ["{%r0}, {%h0, %h1}, {%r1}, {%h0, %h1}"] * (found.val_SF is not None)
+    more = ["%r0", "0x0"] * (found.sparsity is not None) + ["{%r0}, {%h0, %h1}, {%r1}, {%h0, %h1}"] * (
+        found.val_SF is not None
+    )
     return f"{found.instruction} {', '.join([d, a, b, c, *more])};"
 
 
@@ -71,14 +89,22 @@ def assembled(statements, target, tmp_path, version):
     path = tmp_path / "text.ptx"
     body = "\n".join(statements)
     regs = ".reg .b32 %r<256>; .reg .f32 %f<256>; .reg .f64 %d<64>; .reg .b64 %rd<4>; .reg .b16 %h<2>; .reg .pred p;"
-    path.write_text(f".version {version}\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{regs}\n{body}\nret;\n}}\n")
+    path.write_text(
+        f".version {version}\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{regs}\n{body}\nret;\n}}\n"
+    )
     tools = Path(needs("triton").__file__).parent / "backends/nvidia/bin"
     ptxas = next(p for p in (tools / "ptxas-blackwell", tools / "ptxas") if p.exists())
-    done = subprocess.run([ptxas, f"-arch={target}", "-o", tmp_path / "k.cubin", path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [ptxas, f"-arch={target}", "-o", tmp_path / "k.cubin", path], capture_output=True, text=True, check=False
+    )
     return done.stdout + done.stderr if done.returncode else ""
 
 
-WARP = [a for a in atoms(kind=MMAAtom) if a.instruction.startswith("mma.sync") and a.arch in ("sm75", "sm80", "sm89", "sm90", "sm120")]
+WARP = [
+    a
+    for a in atoms(kind=MMAAtom)
+    if a.instruction.startswith("mma.sync") and a.arch in ("sm75", "sm80", "sm89", "sm90", "sm120")
+]
 WARP = [a for a in WARP if "complex" not in f"{a.val_A}{a.val_D}"]  # those are four instructions
 
 

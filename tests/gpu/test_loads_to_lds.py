@@ -1,4 +1,5 @@
-"""AMD's loads straight to LDS: executed as the ISA manual says them, and refused where no wave could fill the layout, counted in bytes."""
+"""AMD's loads straight to LDS: executed as the ISA manual says them, and refused where no wave could fill the layout,
+counted in bytes."""
 
 import itertools
 import math
@@ -8,7 +9,17 @@ import re
 import numpy as np
 import pytest
 
-from tla import DivisibilityError, InjectivityError, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, offsets, parse
+from tla import (
+    DivisibilityError,
+    InjectivityError,
+    LeafTypeError,
+    MakeTensor,
+    RangeError,
+    RankError,
+    TlaError,
+    offsets,
+    parse,
+)
 from tla.access import best_swizzle
 from tla.gpu import contracts, half, loads_to_lds
 from tla.gpu.instructions.elements import as_element
@@ -21,7 +32,8 @@ SIZES = {"gfx942": 64 << 10, "gfx950": 160 << 10}
 
 
 def executed(found, extents, size, base=0):
-    """LDS after all loads: lane l's bytes go to M0 + l * width; each lane reads a vector along the contiguous mode of global memory."""
+    """LDS after all loads: lane l's bytes go to M0 + l * width; each lane reads a vector along the contiguous mode of
+    global memory."""
     order = [k for k in range(len(extents)) if k != found.along]
     order = [*([found.along] if found.along is not None else []), *order]
     steps, step = {}, 1
@@ -128,12 +140,16 @@ def test_waves_share_the_loads(waves):
 
 def test_threads_that_are_asked_for():
     """Lanes along the rows fill plain rows. A swizzle wants other threads: those of the default."""
-    threads = parse("((8,32),(8,2)):((512,1),(64,32))")  # of an index (row, column), rows first: 8 lanes along a row of 64 halves
+    threads = parse(
+        "((8,32),(8,2)):((512,1),(64,32))"
+    )  # of an index (row, column), rows first: 8 lanes along a row of 64 halves
     plain, swizzled = parse("(64,64):(64,1)"), parse("Sw<3,3,3> o 0 o (64,64):(64,1)")
     found = loads_to_lds(plain, half, arch="gfx950", threads=threads)
     require_filled(found, plain, 16)
     assert (len(found.m0), found.along) == (4, 1)
-    with pytest.raises(DivisibilityError, match=r"lane 8 of wave 0 writes \(1, 0\) to byte 128\n.*byte 144, where it lies"):
+    with pytest.raises(
+        DivisibilityError, match=r"lane 8 of wave 0 writes \(1, 0\) to byte 128\n.*byte 144, where it lies"
+    ):
         loads_to_lds(swizzled, half, arch="gfx950", width=128, threads=threads)
     for wrong, error, says in (
         ("((8,32),(8,1)):((512,1),(64,0))", InjectivityError, "(32, 0) is not loaded once"),
@@ -155,7 +171,11 @@ def test_threads_that_are_asked_for():
         ),
         (lambda: loads_to_lds(parse("(8,8):(8,1)"), half), DivisibilityError, "a multiple of 256"),
         (lambda: loads_to_lds(parse("(8,64):(64,1)"), half, waves=8), DivisibilityError, "a multiple of 2048"),
-        (lambda: loads_to_lds(parse("(64,64):(64,1)"), half, width=128), RangeError, "loads to LDS of 128 bits on gfx942"),
+        (
+            lambda: loads_to_lds(parse("(64,64):(64,1)"), half, width=128),
+            RangeError,
+            "loads to LDS of 128 bits on gfx942",
+        ),
         (lambda: loads_to_lds(parse("(64,64):(64,1)"), half, arch="gfx90a"), LeafTypeError, 'arch="gfx950"'),
         (lambda: loads_to_lds(parse("(64,64):(64,1)"), half, waves=0), RangeError, "1 to 16"),
         (lambda: loads_to_lds(parse("(64,64):(64,1)"), half, along=0), DivisibilityError, "along mode 0"),
@@ -168,7 +188,11 @@ def test_threads_that_are_asked_for():
         (lambda: loads_to_lds(parse("(64,64):(64,1)"), as_element("double")), LeafTypeError, "divisors of 32 bits"),
         (lambda: loads_to_lds("(64,64):(64,1)", half), RankError, "known extents"),
         (lambda: loads_to_lds(parse("(0,64):(64,1)"), half), RangeError, "0 elements"),
-        (lambda: loads_to_lds(parse("Sw<3,0,3> o 0 o (64,64):(64,1)"), half), DivisibilityError, "one after another along mode 1"),
+        (
+            lambda: loads_to_lds(parse("Sw<3,0,3> o 0 o (64,64):(64,1)"), half),
+            DivisibilityError,
+            "one after another along mode 1",
+        ),
         (lambda: loads_to_lds(parse("(64,(2,32)):(64,(32,1))"), half), DivisibilityError, "(0, 2) is behind (0, 0)"),
     ],
 )
@@ -183,7 +207,8 @@ def test_a_tensor_says_where_it_begins():
 
 
 def test_the_best_layout_of_the_reads_is_filled():
-    """A swizzle for ds_read_b128 keeps vectors of 16 bytes: it is filled straight from global memory, in as many loads as a plain tile."""
+    """A swizzle for ds_read_b128 keeps vectors of 16 bytes: it is filled straight from global memory, in as many loads
+    as a plain tile."""
     best = best_swizzle([], ["ds_read_b128 gfx950"], 16, tile=(64, 64))
     found = loads_to_lds(best.layout, half, arch="gfx950", waves=4)
     require_filled(found, best.layout, 16)
@@ -191,7 +216,11 @@ def test_the_best_layout_of_the_reads_is_filled():
 
 
 def test_contracts_have_both_machines():
-    for text, wanted in (("(64,64):(64,1)", [True, True]), ("(64,64):(72,1)", [False, False]), ("(2,64):(64,1)", [True, True])):
+    for text, wanted in (
+        ("(64,64):(64,1)", [True, True]),
+        ("(64,64):(72,1)", [False, False]),
+        ("(2,64):(64,1)", [True, True]),
+    ):
         rows = [c for c in contracts(parse(text), half) if c.instruction.startswith("load to LDS")]
         assert [c.holds for c in rows] == wanted
         assert [c.given.arch for c in rows if c.given] == [c.instruction[-6:] for c in rows if c.holds]

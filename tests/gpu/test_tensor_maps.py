@@ -1,4 +1,5 @@
-"""Tensor maps: the driver's conditions, element strides, symbols; im2col copies against the convolution's own definition."""
+"""Tensor maps: the driver's conditions, element strides, symbols; im2col copies against the convolution's own
+definition."""
 
 import itertools
 import math
@@ -73,7 +74,11 @@ IM2COL = {
         ({"interleave": "8B"}, LeafTypeError, "one of none, 16B, 32B"),
         ({"l2_promotion": "512B"}, LeafTypeError, "one of none, 64B"),
         ({"interleave": "32B"}, LeafTypeError, "interleave 32B with the swizzle 128B"),
-        ({"interleave": "32B", "swizzle": "32B", "strides": (2, 144, 4608)}, RangeError, "pad the rows of gmem to 160 bytes"),
+        (
+            {"interleave": "32B", "swizzle": "32B", "strides": (2, 144, 4608)},
+            RangeError,
+            "pad the rows of gmem to 160 bytes",
+        ),
         ({"interleave": "16B", "shape": (8, 8), "strides": (2, 16), "box": (8, 8)}, RankError, "3 to 5"),
     ],
 )
@@ -108,7 +113,13 @@ def test_what_the_driver_refuses_of_im2col(changed, error, says):
 def test_corners_have_the_bits_that_the_rank_leaves():
     for rank, limit in ((3, 1 << 15), (4, 1 << 7), (5, 1 << 4)):
         spatial = rank - 2
-        fields = {"element": half, "shape": (64, *[1 << 17] * spatial, 1), "strides": (2, *[128] * (rank - 1)), "channels": 8, "pixels": 8}
+        fields = {
+            "element": half,
+            "shape": (64, *[1 << 17] * spatial, 1),
+            "strides": (2, *[128] * (rank - 1)),
+            "channels": 8,
+            "pixels": 8,
+        }
         Im2colMap(**fields, lower=(-limit,) * spatial, upper=(limit - 1,) * spatial)
         for lower, upper in ((-limit - 1, 0), (0, limit)):
             with pytest.raises(RangeError, match="corner"):
@@ -119,7 +130,12 @@ def test_interleaved_maps_are_encoded_and_not_simulated():
     m = TensorMap(**TILED | {"interleave": "16B", "box": (4, 8, 1)})  # rows of 8 bytes are lawful there
     with pytest.raises(RangeError, match="the manuals do not say"):
         m.offsets((0, 0, 0))
-    slices = {"shape": (8, 4, 4, 2, 3), "strides": (2, 16, 64, 256, 512), "box": (8, 4, 2, 1, 1), "swizzle": "none"}  # N, C / 8, H, W, 8
+    slices = {
+        "shape": (8, 4, 4, 2, 3),
+        "strides": (2, 16, 64, 256, 512),
+        "box": (8, 4, 2, 1, 1),
+        "swizzle": "none",
+    }  # N, C / 8, H, W, 8
     _place, begin, inside = TensorMap(**TILED | slices).offsets((0, 0, 2, 1, 2))
     assert inside.all()
     assert begin.ravel().tolist() == [1024 + 256 + 128 + 2 * i for i in range(64)]
@@ -148,7 +164,7 @@ def test_coordinates_that_a_map_does_not_have(at):
         TensorMap(**TILED).offsets((0, 0, 0), base=at)
 
 
-# --------------------------------------------------------------------------------------------------------------- symbols
+# -------------------------------------------------------------------------------------------------------------- symbols
 
 
 def test_conditions_on_symbols_are_proved_or_recorded():
@@ -192,7 +208,7 @@ def test_symbols_as_source():
         tma.map.offsets((0, 0))
 
 
-# ---------------------------------------------------------------------------------------------------------------- im2col
+# --------------------------------------------------------------------------------------------------------------- im2col
 
 
 def convolution(rng):
@@ -229,7 +245,8 @@ def matrix_element(image, conv, row, tap, channel):
 
 @pytest.mark.parametrize("seed", range(400 if NIGHT else 40))
 def test_columns_are_the_convolutions_matrix(seed):
-    """Copy tiles by the rules of the hardware; read them back by the layout of shared memory; compare with the definition."""
+    """Copy tiles by the rules of the hardware; read them back by the layout of shared memory; compare with the
+    definition."""
     rng = random.Random(seed)
     axes, element, conv, batch, channels, mode, columns = convolution(rng)
     size, taps, gaps, steps, low, high = conv
@@ -268,26 +285,62 @@ TILE = tile_to_shape(GMMA.K_SW128[half], (Int[128](), Int[64]()))
     ("make", "error", "says"),
     [
         (lambda: make_im2col_copy(parse("(32,64):(64,_1)"), TILE, (3,), element=half), RankError, "((w, n), c)"),
-        (lambda: make_im2col_copy(parse("((4,4,4,4,4),64):((64,64,64,64,64),_1)"), TILE, (3,), element=half), RankError, "((w, n), c)"),
-        (lambda: make_im2col_copy(parse("((32,32,8),64):((1,32,65536),1024)"), TILE, (3, 3), element=half), DivisibilityError, "NHWC"),
+        (
+            lambda: make_im2col_copy(parse("((4,4,4,4,4),64):((64,64,64,64,64),_1)"), TILE, (3,), element=half),
+            RankError,
+            "((w, n), c)",
+        ),
+        (
+            lambda: make_im2col_copy(parse("((32,32,8),64):((1,32,65536),1024)"), TILE, (3, 3), element=half),
+            DivisibilityError,
+            "NHWC",
+        ),
         (lambda: make_im2col_copy(IMAGE, TILE, (3,), element=half), RankError, "write filter_size=(1, 1)"),
         (lambda: make_im2col_copy(IMAGE, TILE, (), element=half), RankError, "write filter_size=(1, 1)"),
         (lambda: make_im2col_copy(IMAGE, TILE, (0, 3), element=half), RangeError, "1 or more"),
         (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), lower_padding=(-1, 0), element=half), RangeError, "0 or more"),
         (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), stride=(9, 1), element=half), RangeError, "a step of 9"),
-        (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), dilation=(200, 1), element=half), RangeError, "less than 256 for 4 modes"),
+        (
+            lambda: make_im2col_copy(IMAGE, TILE, (3, 3), dilation=(200, 1), element=half),
+            RangeError,
+            "less than 256 for 4 modes",
+        ),
         (lambda: make_im2col_copy(IMAGE, TILE, (33, 33), element=half), RangeError, "a bounding box of 0 pixels"),
-        (lambda: make_im2col_copy(IMAGE, parse("(_128,_64):(_1,_128)"), (3, 3), element=half), DivisibilityError, "a K-major atom"),
+        (
+            lambda: make_im2col_copy(IMAGE, parse("(_128,_64):(_1,_128)"), (3, 3), element=half),
+            DivisibilityError,
+            "a K-major atom",
+        ),
         (lambda: make_im2col_copy(IMAGE, parse("(128,64):(64,1)"), (3, 3), element=half), RankError, "a static tile"),
-        (lambda: make_im2col_copy(IMAGE, parse("(_2048,_64):(_64,_1)"), (3, 3), element=half), RangeError, "at most 1024 and 256"),
-        (lambda: make_im2col_copy(IMAGE, parse("(_8,_64):(_72,_1)"), (3, 3), element=half), RangeError, "boxes 144 bytes apart"),
+        (
+            lambda: make_im2col_copy(IMAGE, parse("(_2048,_64):(_64,_1)"), (3, 3), element=half),
+            RangeError,
+            "at most 1024 and 256",
+        ),
+        (
+            lambda: make_im2col_copy(IMAGE, parse("(_8,_64):(_72,_1)"), (3, 3), element=half),
+            RangeError,
+            "boxes 144 bytes apart",
+        ),
         (lambda: make_im2col_copy(IMAGE, TILE, (3, 3)), LeafTypeError, "an element type"),
         (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).boxes(64, 0), RangeError, "below 57"),
         (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).boxes(0, 9), RangeError, "below (1, 3, 3)"),
-        (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).boxes(0, (0, 3, 0)), RangeError, "below (1, 3, 3)"),
+        (
+            lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).boxes(0, (0, 3, 0)),
+            RangeError,
+            "below (1, 3, 3)",
+        ),
         (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).boxes("a", 0), LeafTypeError, "a known integer"),
-        (lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).map.offsets((0, 31, 0, 0), (0, 0)), RangeError, "bounding box"),
-        (lambda: emit_tma(make_im2col_copy(IMAGE, TILE, (3, 3), element=half), "triton"), RangeError, "one of cuda, gluon"),
+        (
+            lambda: make_im2col_copy(IMAGE, TILE, (3, 3), element=half).map.offsets((0, 31, 0, 0), (0, 0)),
+            RangeError,
+            "bounding box",
+        ),
+        (
+            lambda: emit_tma(make_im2col_copy(IMAGE, TILE, (3, 3), element=half), "triton"),
+            RangeError,
+            "one of cuda, gluon",
+        ),
     ],
 )
 def test_refusals_of_im2col(make, error, says):
@@ -296,16 +349,21 @@ def test_refusals_of_im2col(make, error, says):
 
 
 def test_im2col_as_source():
-    copy = make_im2col_copy(IMAGE, TILE, (3, 5), stride=(2, 1), lower_padding=(1, 2), upper_padding=(0, 2), element=half)
+    copy = make_im2col_copy(
+        IMAGE, TILE, (3, 5), stride=(2, 1), lower_padding=(1, 2), upper_padding=(0, 2), element=half
+    )
     assert emit_tma(copy).splitlines()[2:] == [
         "int lower[] = {-1, -2};",
         "int upper[] = {-2, -2};",
         "cuuint32_t steps[] = {1, 2, 1, 1};",
-        "cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, address, dim, strides, lower, upper, 64, 128, steps, "
-        "CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);",
+        "cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, address, dim, strides, lower, upper, 64, "
+        "128, steps, "
+        "CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, "
+        "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);",
     ]
     assert emit_tma(copy, "gluon") == (
         "TensorDescriptorIm2Col(x, shape=[8, 32, 32, 64], strides=[65536, 2048, 64, 1], block_shape=[128, 64], "
-        "layout=gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2), element_strides=[1, 1, 2, 1], "
+        "layout=gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2), element_strides=[1, 1, 2, "
+        "1], "
         "pixel_box_lower_corner=[-2, -1], pixel_box_upper_corner=[-2, -2])"
     )

@@ -54,7 +54,12 @@ def plain(layout):
 def made(case):
     smem = smem_of(case)
     return make_tma_copy(
-        case["copy_op"], parse(case["gmem"]), smem, parse(case["tile"]), case["cluster"], element=as_element(case["type"])
+        case["copy_op"],
+        parse(case["gmem"]),
+        smem,
+        parse(case["tile"]),
+        case["cluster"],
+        element=as_element(case["type"]),
     ), smem
 
 
@@ -93,11 +98,12 @@ def test_maps_and_partitions(case):
         assert (str(g.layout), str(s.layout)) == (case["g"], case["s"])
 
 
-# ------------------------------------------------------------------------------------------------ the hardware, simulated
+# ---------------------------------------------------------------------------------------------- the hardware, simulated
 
 
 def box_copy(tma, gmem, smem, at, base):
-    """One instruction: the box's elements in the order of the map, each to its address, whose bits 4 to 6 the swizzle changes."""
+    """One instruction: the box's elements in the order of the map, each to its address, whose bits 4 to 6
+    the swizzle changes."""
     m, size = tma.map, tma.element.bits // 8
     span = {"none": 0, "32B": 1, "64B": 3, "128B": 7}[m.swizzle]
     i, at, inside, offset = np.arange(math.prod(m.box)), [*at], True, 0
@@ -125,7 +131,9 @@ def random_case(rng):
     unit = 16 // size
     tile = [rng.choice([1, 2, 4, 8]) for _ in range(count)]
     tile[order[0]] = unit * rng.choice([1, 2, 4, 8])
-    shape = [t * rng.randint(1, 3) + rng.randint(0, t - 1) if rng.random() < 0.6 else rng.randint(1, 2 * t) for t in tile]
+    shape = [
+        t * rng.randint(1, 3) + rng.randint(0, t - 1) if rng.random() < 0.6 else rng.randint(1, 2 * t) for t in tile
+    ]
     strides, step = [0] * count, 1
     for i, mode in enumerate(order):
         strides[mode] = 1 if i == 0 else step
@@ -133,7 +141,9 @@ def random_case(rng):
     gmem = Layout(tuple(shape), tuple(Int[1]() if i == order[0] else d for i, d in enumerate(strides)))
     extents = tuple(Int[n]() for n in tile)
     if count == 2 and rng.random() < 0.7 and tile[1 - order[0]] % 8 == 0:
-        mode = rng.choice([m for m, w in (("INTER", 1), ("SW32", 2), ("SW64", 4), ("SW128", 8)) if tile[order[0]] % (w * unit) == 0])
+        mode = rng.choice(
+            [m for m, w in (("INTER", 1), ("SW32", 2), ("SW64", 4), ("SW128", 8)) if tile[order[0]] % (w * unit) == 0]
+        )
         atom = GMMA.atoms[f"{'MN' if order[0] == 0 else 'K'}_{mode}"][element]
         return element, gmem, tile, tile_to_shape(atom, extents, rng.choice([(1, 2), (2, 1)]))
     compact, step = [0] * count, 1
@@ -185,7 +195,12 @@ def test_a_cluster_loads_the_tile_once():
     places = [int(tma.partition_D(smem, cta).offset) for cta in range(4)]
     assert tma.map.box == (64, 32)
     assert places == [0, 2048, 4096, 6144]
-    assert [str(tma.partition_S(tma.tma_tensor, cta).offset) for cta in range(4)] == ["(0,0)", "(0,32)", "(0,64)", "(0,96)"]
+    assert [str(tma.partition_S(tma.tma_tensor, cta).offset) for cta in range(4)] == [
+        "(0,0)",
+        "(0,32)",
+        "(0,64)",
+        "(0,96)",
+    ]
     with pytest.raises(RangeError, match="CTA 4 of a cluster of _4"):
         tma.partition_S(tma.tma_tensor, 4)
 
@@ -240,8 +255,13 @@ def test_more_refusals():
     with pytest.raises(LeafTypeError, match=re.escape("make_im2col_copy(...)")):
         make_tma_copy("SM90_TMA_LOAD_IM2COL", parse("(64,64):(64,_1)"), GMMA.K_SW128[half], element=half)
     with pytest.raises(LeafTypeError, match="a matrix of pixels: SM90_TMA_STORE"):
-        make_tma_copy("SM90_TMA_STORE_IM2COL", parse("((32,32,8),64):((64,2048,65536),_1)"), GMMA.K_SW128[half], element=half)
-    assert make_tma_copy("SM90_TMA_STORE", parse("(8192,64):(64,_1)"), GMMA.K_SW128[half], element=half).map.box == (64, 8)
+        make_tma_copy(
+            "SM90_TMA_STORE_IM2COL", parse("((32,32,8),64):((64,2048,65536),_1)"), GMMA.K_SW128[half], element=half
+        )
+    assert make_tma_copy("SM90_TMA_STORE", parse("(8192,64):(64,_1)"), GMMA.K_SW128[half], element=half).map.box == (
+        64,
+        8,
+    )
     with pytest.raises(LeafTypeError, match=re.escape("make_tma_copy(..., element=half)")):
         make_tma_copy("SM90_TMA_LOAD", parse("(64,64):(64,_1)"), GMMA.K_SW128[half])
     with pytest.raises(RangeError, match="or a _MULTICAST operation"):

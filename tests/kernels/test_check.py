@@ -1,4 +1,5 @@
-"""What a check counts, by brute force over every lane: wavefronts of 32 banks, sectors of 32 bytes; barriers that nobody needs."""
+"""What a check counts, by brute force over every lane: wavefronts of 32 banks, sectors of 32 bytes; barriers that
+nobody needs."""
 
 import itertools
 import random
@@ -29,11 +30,17 @@ from sources_of_kernels import kernel_examples
 
 
 def wavefronts(starts, width):
-    """How often 32 banks of 4 bytes are asked by lanes that each begin at a byte: so many go together as ask for 128 bytes."""
+    """How often 32 banks of 4 bytes are asked by lanes that each begin at a byte: so many go together as ask
+    for 128 bytes."""
     total, degree = 0, 1
     each = min(32, 128 // width)
     for begin in range(0, len(starts), each):
-        words = {w for start in starts[begin : begin + each] if start is not None for w in range(start // 4, (start + width - 1) // 4 + 1)}
+        words = {
+            w
+            for start in starts[begin : begin + each]
+            if start is not None
+            for w in range(start // 4, (start + width - 1) // 4 + 1)
+        }
         banks = [sum(w % 32 == bank for w in words) for bank in range(32)]
         total, degree = total + max(banks), max(degree, max(banks))
     return total, degree
@@ -65,7 +72,11 @@ def test_scalar_accesses_are_counted_as_the_definition_does(seed):
     warps = [lanes[w : w + 32] for lanes in places for w in range(0, threads, 32)]
     found = [wavefronts(lanes, width) for lanes in warps]
     row = rows["shared memory", True]
-    assert (row.instructions, row.wavefronts, row.degree) == (len(warps), sum(n for n, _d in found), max(d for _n, d in found))
+    assert (row.instructions, row.wavefronts, row.degree) == (
+        len(warps),
+        sum(n for n, _d in found),
+        max(d for _n, d in found),
+    )
     assert rows["global memory", False].wavefronts == sum(sectors(lanes, width) for lanes in warps)
     registers = next(x for x in report.resources if "registers" in x.what)
     assert registers.used == -(-count * width // 4)
@@ -117,7 +128,9 @@ def test_barriers_that_nobody_needs_are_named():
             memory = shared(np.int32, T4)
             for i, (kind, at) in enumerate(script):
                 if kind == "barrier":
-                    exec(compile("\n" * i + "barrier()", "barriers.py", "exec"), {"barrier": barrier})  # a line of its own
+                    exec(
+                        compile("\n" * i + "barrier()", "barriers.py", "exec"), {"barrier": barrier}
+                    )  # a line of its own
                     continue
                 part = local_partition(memory, T4, np.array(at))
                 fill(part, 0) if kind == "write" else copy(part, make_fragment_like(part))
@@ -139,14 +152,17 @@ def test_threads_that_all_write_one_place_race():
     assert not all_write.check(np.zeros(4)).holds
 
 
-# ------------------------------------------------------------------------------------------------- sizes that are not known
+# --------------------------------------------------------------------------------------------- sizes that are not known
 
 
 def copied(guarded, memory=4):
     @kernel(threads=32, grid=lambda a, b: (ceil_div(a.shape[0], 64),))
     def moved(a, b):
         rows = parse("_32:_1")
-        x, y, at = (local_partition(local_tile(t, (64,), (block(0),)), rows, thread()) for t in (a, b, make_identity_tensor(a.shape)))
+        x, y, at = (
+            local_partition(local_tile(t, (64,), (block(0),)), rows, thread())
+            for t in (a, b, make_identity_tensor(a.shape))
+        )
         shared(np.uint8, parse(f"_{memory}:_1"))  # bytes that nobody touches
         if guarded:
             copy_if(elem_less(at, a.shape), x, y)

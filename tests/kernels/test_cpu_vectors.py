@@ -1,4 +1,5 @@
-"""Products by the vector registers of a CPU, in C: numpy's results for every order of the operands; what is no vector is refused."""
+"""Products by the vector registers of a CPU, in C: numpy's results for every order of the operands; what is no vector
+is refused."""
 
 import ctypes
 import functools
@@ -11,7 +12,15 @@ import pytest
 
 import tla
 from tla import Int, LeafTypeError, dim, local_tile, make_layout, parse, tile_to_shape
-from tla.gpu import GMMA, SM90_64x64x16_F32F16F16_SS, SM100_2x1x1_F32F32F32F32, atom, half, make_fragment_like, make_tiled_mma
+from tla.gpu import (
+    GMMA,
+    SM90_64x64x16_F32F16F16_SS,
+    SM100_2x1x1_F32F32F32F32,
+    atom,
+    half,
+    make_fragment_like,
+    make_tiled_mma,
+)
 from tla.kernels import (
     barrier,
     block,
@@ -49,7 +58,8 @@ def pointer(x):
 
 
 def product(call, orders, m, n, k, rng):
-    """Whether a kernel adds numpy's product to matrices whose rows (n) or columns (t) are contiguous, and writes no more."""
+    """Whether a kernel adds numpy's product to matrices whose rows (n) or columns (t) are contiguous, and
+    writes no more."""
     a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (k, n)))
     d = np.full(m * n + 8, np.nan, np.float32)
     d[: m * n] = before = rng.integers(-3, 4, m * n)
@@ -144,7 +154,10 @@ VECTOR = atom("VFMADD231PS", "avx2")
     ("instruction", "shapes"),
     [
         (VECTOR, ("(_4,_6):(_6,_1)", "(_16,_6):(_1,_16)", "(_4,_16):(_16,_1)")),
-        (VECTOR, ("(_4,(_2,_3)):(_1,(_4,_16))", "(_16,(_2,_3)):(_1,(_16,_64))", "(_4,_16):(_24,_1)")),  # no one stride along K
+        (
+            VECTOR,
+            ("(_4,(_2,_3)):(_1,(_4,_16))", "(_16,(_2,_3)):(_1,(_16,_64))", "(_4,_16):(_24,_1)"),
+        ),  # no one stride along K
         (SM100_2x1x1_F32F32F32F32, ("(_4,_5):(_1,_4)", "(_4,_5):(_5,_1)", "(_4,_4):(_1,_4)")),  # a vector of A
     ],
 )
@@ -153,7 +166,9 @@ def test_steps_along_k_and_vectors_of_either_operand(instruction, shapes, tmp_pa
     call, rng = c_function(tmp_path, made.source("c", *given)), np.random.default_rng(9)
     held = [rng.integers(-3, 4, int(tla.cosize(x.layout))).astype(np.float32) for x in given]
     a, b, c = (
-        np.array([[buffer[int(x.layout(i, j))] for j in range(int(tla.size[1](x)))] for i in range(int(tla.size[0](x)))])
+        np.array(
+            [[buffer[int(x.layout(i, j))] for j in range(int(tla.size[1](x)))] for i in range(int(tla.size[0](x)))]
+        )
         for buffer, x in zip(held, given)
     )
     call(*map(pointer, held))
@@ -183,7 +198,7 @@ def test_other_machines_refuse_it(target):
         made.source(target, *given)
 
 
-# ------------------------------------------------------------------------------------------------------ loops over threads
+# --------------------------------------------------------------------------------------------------- loops over threads
 
 
 def test_a_threads_number_is_taken_apart_by_what_it_is_divided_by():

@@ -4,9 +4,35 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import argument, blocks, examples, parts, pointer, source_of
-from tla import InjectivityError, Int, LeafTypeError, RangeError, RankError, _1, composition, dim, local_tile, make_layout, parse
+from tla import (
+    InjectivityError,
+    Int,
+    LeafTypeError,
+    RangeError,
+    RankError,
+    _1,
+    composition,
+    dim,
+    local_tile,
+    make_layout,
+    parse,
+)
 from tla.gpu import make_fragment_like
-from tla.kernels import axpby, copy, fill, kernel, local_partition, loop, reduce, registers, shared, shuffle_xor, tensor, thread, transform
+from tla.kernels import (
+    axpby,
+    copy,
+    fill,
+    kernel,
+    local_partition,
+    loop,
+    reduce,
+    registers,
+    shared,
+    shuffle_xor,
+    tensor,
+    thread,
+    transform,
+)
 from tla.kernels.program.elements import FUNCTIONS
 
 import hip
@@ -44,7 +70,12 @@ def pairs():
 
 @pytest.mark.parametrize(
     ("name", "element"),
-    [(name, kind) for kind in TYPES for name in ALL if kind == "float32" or NIGHT or name in ("operators", "shared", "exp")],
+    [
+        (name, kind)
+        for kind in TYPES
+        for name in ALL
+        if kind == "float32" or NIGHT or name in ("operators", "shared", "exp")
+    ],
 )
 def test_functions_are_numpys(name, element, tmp_path):
     x, y = pairs().astype(element)
@@ -134,7 +165,9 @@ def test_a_softmax_equals_numpy(target, tmp_path):
     if target == "c":
         call = c_function(tmp_path, source)
     elif target == "cuda":
-        call = cuda_function(tmp_path, source, "int m, int n, const float *X, float *Y".split(", "), lambda m, *_: (-(-m // 8), 1))
+        call = cuda_function(
+            tmp_path, source, "int m, int n, const float *X, float *Y".split(", "), lambda m, *_: (-(-m // 8), 1)
+        )
     for m, n in sizes_of_softmax(rng, amount(2, 50) if target == "cuda" else amount(4, 50)):
         if target == "cuda" and m == 0:
             continue  # a launch of no block
@@ -150,7 +183,13 @@ def test_a_softmax_equals_numpy(target, tmp_path):
 def test_an_epilogue_equals_numpy(name, target, tmp_path):
     rng, activation = np.random.default_rng(2), examples()[name]
     call = None if target == "run" else c_function(tmp_path, source_of("epilogue", name, "c"))
-    for m, n, k in [(1, 1, 1), (3, 4, 1), (128, 128, 8), (130, 137, 21), *rng.integers(1, 150, (amount(1, 40), 3)).tolist()]:
+    for m, n, k in [
+        (1, 1, 1),
+        (3, 4, 1),
+        (128, 128, 8),
+        (130, 137, 21),
+        *rng.integers(1, 150, (amount(1, 40), 3)).tolist(),
+    ]:
         x, w, bias = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (n, k), (n,)))
         y, expected = np.zeros((m, n), np.float32), activation(x @ w.T + bias)
         if target == "run":
@@ -201,7 +240,11 @@ def traced(body, element=np.float32):
         (lambda x, y, _a: transform(x, registers(np.float32, 3), np.exp), RankError, "as many elements"),
         (lambda x, y, _a: transform(x, registers(np.float32, 1), np.exp), RankError, "as many elements"),
         (lambda x, y, a: reduce(x, a, np.add), LeafTypeError, "reduce of a tensor in memory"),
-        (lambda x, y, _a: reduce(x, shared(np.float32, parse("_4:_1")), np.add), LeafTypeError, "reduce of a tensor in memory"),
+        (
+            lambda x, y, _a: reduce(x, shared(np.float32, parse("_4:_1")), np.add),
+            LeafTypeError,
+            "reduce of a tensor in memory",
+        ),
         (lambda x, y, _a: shuffle_xor(x, x, 1), LeafTypeError, "shuffle_xor of registers to themselves"),
         (lambda x, y, a: shuffle_xor(a, y, 1), LeafTypeError, "shuffle_xor of a tensor in memory"),
         (lambda x, y, _a: shuffle_xor(x, y, 32), RangeError, "shuffle_xor by 32 among 64 threads"),

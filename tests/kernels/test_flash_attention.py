@@ -12,7 +12,9 @@ import nvrtc
 from night import amount
 from sources_of_kernels import c_function, cuda_function, kernel_examples
 
-PARAMETERS = "int length, int keys, int heads, const __half *Q, const __half *K, const __half *V, __half *Out".split(", ")
+PARAMETERS = "int length, int keys, int heads, const __half *Q, const __half *K, const __half *V, __half *Out".split(
+    ", "
+)
 
 
 @functools.cache
@@ -80,7 +82,10 @@ def test_cuda_executed_by_threads_of_a_cpu(tmp_path):
 def test_cuda_compiles_to_the_instructions(arch, tmp_path):
     cubin = nvrtc.compiled(source_of("cuda").text, arch)[1]
     counts = nvrtc.opcodes(cubin, tmp_path)
-    named = {name: sum(n for op, n in counts.items() if op.startswith(name)) for name in ("HMMA.16816.F32", "LDSM.16.MT88.4", "LDL", "STL")}
+    named = {
+        name: sum(n for op, n in counts.items() if op.startswith(name))
+        for name in ("HMMA.16816.F32", "LDSM.16.MT88.4", "LDL", "STL")
+    }
     loops = named["HMMA.16816.F32"] // 64
     assert loops in (1, 2)
     assert named["LDSM.16.MT88.4"] == 16 * loops

@@ -1,4 +1,5 @@
-"""Kernels as Gluon's text: compiled by Triton 3.9 without a GPU, and its PTX executed on the CPU; what Gluon cannot say is refused."""
+"""Kernels as Gluon's text: compiled by Triton 3.9 without a GPU, and its PTX executed on the CPU; what Gluon cannot say
+is refused."""
 
 import functools
 
@@ -6,7 +7,19 @@ import numpy as np
 import pytest
 from gluon_kernels import Launched, compiled
 
-from tla import LeafTypeError, _, composition, dim, elem_less, local_tile, make_identity_tensor, make_layout, make_tensor, parse, static
+from tla import (
+    LeafTypeError,
+    _,
+    composition,
+    dim,
+    elem_less,
+    local_tile,
+    make_identity_tensor,
+    make_layout,
+    make_tensor,
+    parse,
+    static,
+)
 from tla.core.errors import RangeError
 from tla.gpu import make_fragment_like
 from tla.kernels import (
@@ -70,7 +83,9 @@ def numbers(by_day, most, rank, seed):
     return [tuple(map(int, x)) for x in np.random.default_rng(seed).integers(0, most, (amount(by_day, 12), rank))]
 
 
-@pytest.mark.parametrize(("example", "shapes"), [("tiled_copy", [(128, 64), (256, 192)]), ("tiled_copy_if", [(4, 1), (132, 65), (0, 3)])])
+@pytest.mark.parametrize(
+    ("example", "shapes"), [("tiled_copy", [(128, 64), (256, 192)]), ("tiled_copy_if", [(4, 1), (132, 65), (0, 3)])]
+)
 def test_copies_equal_numpy(example, shapes, tmp_path):
     call, rng = launched(example, example, tmp_path), np.random.default_rng(1)
     assert call.ptx.count("ld.global.v4.b32") == call.ptx.count("st.global.v4.b32") == 8

@@ -89,7 +89,11 @@ HOPPER = pytest.mark.skipif(torch.cuda.get_device_capability()[0] != 9, reason="
 PRODUCTS = [
     pytest.param("sgemm_tiles", "gemm_tn", np.float16),
     *(pytest.param("wgmma_sm90", variant, np.float16, marks=HOPPER) for variant in ("gemm_nt", "gemm_tn")),
-    *(pytest.param(name, variant, np.float32, marks=LEAST_16) for name in ("sgemm_1", "sgemm_2") for variant in ("gemm_nt", "gemm_tn")),
+    *(
+        pytest.param(name, variant, np.float32, marks=LEAST_16)
+        for name in ("sgemm_1", "sgemm_2")
+        for variant in ("gemm_nt", "gemm_tn")
+    ),
 ]
 
 

@@ -62,7 +62,9 @@ def test_cuda_executed_by_threads_of_a_cpu(tmp_path):
         return -(-((w.value - 1) // 2) // 8), 1
 
     rng = np.random.default_rng(2)
-    call = cuda_function(tmp_path, source_of("cuda"), "int b, int h, int w, int c, const float *W, float *M".split(", "), grid)
+    call = cuda_function(
+        tmp_path, source_of("cuda"), "int b, int h, int w, int c, const float *W, float *M".split(", "), grid
+    )
     for sizes in [(1, 3, 3, 1), (1, 4, 40, 33)]:  # of one row of windows, and one image
         assert result(call, sizes, rng), sizes
 

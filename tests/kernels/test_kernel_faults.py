@@ -1,4 +1,5 @@
-"""Faults in the examples' own text: each is refused by check, at a line that has to do with it; without one nothing is refused."""
+"""Faults in the examples' own text: each is refused by check, at a line that has to do with it; without one
+nothing is refused."""
 
 import functools
 import runpy
@@ -14,31 +15,77 @@ from night import NIGHT
 from places import EXAMPLES
 
 FOLDER = EXAMPLES / "kernels"
-#: Of each fault: the example, what stands there, what stands there with the fault, and a part of the line at which it is found.
+#: Of each fault: the example, what stands there, what stands there with the fault, and a part of the line at
+#: which it is found.
 FAULTS = {
-    "epilogue: every block writes one tile": ("epilogue", "part_of(rows), own", "part_of(rows), part_of(rows)", "transform("),
-    "sgemm_1: no barrier before the product": ("sgemm_1", "        barrier()\n        gemm", "        gemm", "gemm(rows, columns, total)"),
+    "epilogue: every block writes one tile": (
+        "epilogue",
+        "part_of(rows), own",
+        "part_of(rows), part_of(rows)",
+        "transform(",
+    ),
+    "sgemm_1: no barrier before the product": (
+        "sgemm_1",
+        "        barrier()\n        gemm",
+        "        gemm",
+        "gemm(rows, columns, total)",
+    ),
     "sgemm_1: no barrier behind it": ("sgemm_1", "total)\n        barrier()\n", "total)\n", "clear(target)"),
     "sgemm_1: no barrier": ("sgemm_1", "        barrier()\n", "", "gemm(rows, columns, total)"),
-    "sgemm_1: no predicate": ("sgemm_1", "elem_less(inside, matrix.shape), source", "elem_less(inside, (1000, 1000)), source", "copy_if("),
-    "sgemm_1: a bound of one more": ("sgemm_1", "matrix.shape), source", "(matrix.shape[0], matrix.shape[1] + 1)), source", "copy_if"),
-    "sgemm_1: every block writes one tile": ("sgemm_1", "(BM, BN), (block(0), block(1))), TC", "(BM, BN), (0, block(1))), TC", "axpby("),
-    "sgemm_1: threads that share elements of C": ("sgemm_1", "block(1))), TC, thread())", "block(1))), TC, thread() // 2)", "axpby("),
+    "sgemm_1: no predicate": (
+        "sgemm_1",
+        "elem_less(inside, matrix.shape), source",
+        "elem_less(inside, (1000, 1000)), source",
+        "copy_if(",
+    ),
+    "sgemm_1: a bound of one more": (
+        "sgemm_1",
+        "matrix.shape), source",
+        "(matrix.shape[0], matrix.shape[1] + 1)), source",
+        "copy_if",
+    ),
+    "sgemm_1: every block writes one tile": (
+        "sgemm_1",
+        "(BM, BN), (block(0), block(1))), TC",
+        "(BM, BN), (0, block(1))), TC",
+        "axpby(",
+    ),
+    "sgemm_1: threads that share elements of C": (
+        "sgemm_1",
+        "block(1))), TC, thread())",
+        "block(1))), TC, thread() // 2)",
+        "axpby(",
+    ),
     "sgemm_1: fewer threads than the layout of them": (
         "sgemm_1",
         "TC = make_layout((Int[16](), Int[16]()))",
         "TC = make_layout((Int[16](), Int[8]()))",
         "product_of(",
     ),
-    "sgemm_1: the predicate of the other matrix": ("sgemm_1", "elem_less(inside, matrix.shape)", "elem_less(inside, A.shape)", "copy_if("),
+    "sgemm_1: the predicate of the other matrix": (
+        "sgemm_1",
+        "elem_less(inside, matrix.shape)",
+        "elem_less(inside, A.shape)",
+        "copy_if(",
+    ),
     "sgemm_2: no barrier before shared memory is written": (
         "sgemm_2",
         "in loop(steps):\n            barrier()\n",
         "in loop(steps):\n",
         "copy(tiled, held, own.partition_D(smem))",
     ),
-    "sgemm_2: no barrier behind it": ("sgemm_2", "            barrier()\n            load", "            load", "gemm(MMA"),
-    "sgemm_2: the next tile past the last": ("sgemm_2", "load(most(0, least(k + 1, steps - 1)))", "load(k + 1)", "load(k + 1)"),
+    "sgemm_2: no barrier behind it": (
+        "sgemm_2",
+        "            barrier()\n            load",
+        "            load",
+        "gemm(MMA",
+    ),
+    "sgemm_2: the next tile past the last": (
+        "sgemm_2",
+        "load(most(0, least(k + 1, steps - 1)))",
+        "load(k + 1)",
+        "load(k + 1)",
+    ),
     "sgemm_2: no predicate": (
         "sgemm_2",
         "copy_if(tiled, elem_less(places, matrix.shape), tile, held)",
@@ -70,7 +117,12 @@ FAULTS = {
         "wave == waves - 1:\n                pass",
         "copy(tiled",
     ),
-    "sgemm_sm80: no barrier": ("sgemm_sm80", "                barrier()\n            fetch", "            fetch", "copy"),
+    "sgemm_sm80: no barrier": (
+        "sgemm_sm80",
+        "                barrier()\n            fetch",
+        "            fetch",
+        "copy",
+    ),
     "sgemm_sm80: no fence": ("sgemm_sm80", "        cp_async_fence()\n", "", "copy(tiled"),
     "sgemm_sm80: the stage of the next tile": (
         "sgemm_sm80",
@@ -79,8 +131,18 @@ FAULTS = {
         "copy(tiled",
     ),
     "sgemm_sm80: a tile too early": ("sgemm_sm80", "load(k + STAGES - 1)", "load(k + STAGES)", "copy"),
-    "sgemm_sm80: a stage too few": ("sgemm_sm80", "Int[STAGES]()))) for", "Int[STAGES - 1]()))) for", "load(k + STAGES - 1)"),
-    "sgemm_sm80: no predicate": ("sgemm_sm80", "copy_if(LOAD, elem_less(places, matrix.shape), tile, ", "copy(LOAD, tile, ", "copy(LOAD"),
+    "sgemm_sm80: a stage too few": (
+        "sgemm_sm80",
+        "Int[STAGES]()))) for",
+        "Int[STAGES - 1]()))) for",
+        "load(k + STAGES - 1)",
+    ),
+    "sgemm_sm80: no predicate": (
+        "sgemm_sm80",
+        "copy_if(LOAD, elem_less(places, matrix.shape), tile, ",
+        "copy(LOAD, tile, ",
+        "copy(LOAD",
+    ),
     "sgemm_sm80: vectors across rows of memory": (
         "sgemm_sm80",
         'parse("(_16,_8):(_8,_1)"), (1, 8))',
@@ -94,7 +156,12 @@ FAULTS = {
         "copy(part(X, k), row)",
         "copy(part",
     ),
-    "softmax: every block the same rows": ("softmax", "(block(0), k)), LANES", "(0, k)), LANES", "transform(row, most, total"),
+    "softmax: every block the same rows": (
+        "softmax",
+        "(block(0), k)), LANES",
+        "(0, k)), LANES",
+        "transform(row, most, total",
+    ),
     "tiled_copy: a matrix of another order": (
         "tiled_copy",
         "local_tile(S, TILE, at)",
@@ -108,8 +175,18 @@ FAULTS = {
         "copy_if(VECTORS",
     ),
     "transpose: no barrier": ("transpose", "        barrier()\n", "", "copy_if(elem_less(inside, D.shape)"),
-    "transpose: no predicate on the way in": ("transpose", "elem_less(inside, S.shape)", "elem_less(inside, (99, 99))", "copy_if("),
-    "transpose: no predicate on the way out": ("transpose", "elem_less(inside, D.shape)", "elem_less(inside, (99, 99))", "copy_if("),
+    "transpose: no predicate on the way in": (
+        "transpose",
+        "elem_less(inside, S.shape)",
+        "elem_less(inside, (99, 99))",
+        "copy_if(",
+    ),
+    "transpose: no predicate on the way out": (
+        "transpose",
+        "elem_less(inside, D.shape)",
+        "elem_less(inside, (99, 99))",
+        "copy_if(",
+    ),
     "transpose: the tile of the other coordinate": (
         "transpose",
         "parts(D, (block(1), block(0)))",
@@ -124,10 +201,25 @@ FAULTS = {
     ),
     "wgmma_sm90: no barrier": ("wgmma_sm90", "            barrier()\n", "", "gemm(mma"),
     "wgmma_sm90: no wait for copies": ("wgmma_sm90", "            cp_async_wait[STAGES - 1]()\n", "", "gemm(mma"),
-    "wgmma_sm90: a wait for a group of copies less": ("wgmma_sm90", "cp_async_wait[STAGES - 1]", "cp_async_wait[STAGES]", "gemm(mma"),
-    "wgmma_sm90: the accumulators before warpgroup_arrive": ("wgmma_sm90", "            warpgroup_arrive()\n", "", "gemm(mma"),
+    "wgmma_sm90: a wait for a group of copies less": (
+        "wgmma_sm90",
+        "cp_async_wait[STAGES - 1]",
+        "cp_async_wait[STAGES]",
+        "gemm(mma",
+    ),
+    "wgmma_sm90: the accumulators before warpgroup_arrive": (
+        "wgmma_sm90",
+        "            warpgroup_arrive()\n",
+        "",
+        "gemm(mma",
+    ),
     "wgmma_sm90: no wait for products": ("wgmma_sm90", "            warpgroup_wait[0]()\n", "", "copy_if(load"),
-    "wgmma_sm90: a wait for a group of products less": ("wgmma_sm90", "warpgroup_wait[0]()", "warpgroup_wait[1]()", "axpby("),
+    "wgmma_sm90: a wait for a group of products less": (
+        "wgmma_sm90",
+        "warpgroup_wait[0]()",
+        "warpgroup_wait[1]()",
+        "axpby(",
+    ),
     "wgmma_sm90: products of no group": ("wgmma_sm90", "            warpgroup_commit_batch()\n", "", "copy_if(load"),
     "wgmma_sm90: the stage of the next tile": (
         "wgmma_sm90",
@@ -143,11 +235,31 @@ FAULTS = {
         "wgmma_of(K, GMMA.MN_SW128",
         "partition_fragment_A",
     ),
-    "mma_sm100: no wait for products": ("mma_sm100", "        wait_barrier(done[0], phase(k, 1))\n", "", "copy_if(LOAD"),
-    "mma_sm100: sums before the product has ended": ("mma_sm100", "        wait_barrier(done[0], phase(k, 1))\n", "", "copy(load"),
+    "mma_sm100: no wait for products": (
+        "mma_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n",
+        "",
+        "copy_if(LOAD",
+    ),
+    "mma_sm100: sums before the product has ended": (
+        "mma_sm100",
+        "        wait_barrier(done[0], phase(k, 1))\n",
+        "",
+        "copy(load",
+    ),
     "mma_sm100: no arrival": ("mma_sm100", "        umma_arrive(done[0])\n", "", "wait_barrier(done[0]"),
-    "mma_sm100: a wait for the phase of the next tile": ("mma_sm100", "phase(k, 1))", "phase(k + 1, 1))", "wait_barrier(done[0]"),
-    "mma_sm100: no fence between what copies wrote and the product": ("mma_sm100", "        fence_view_async_shared()\n", "", "gemm(MMA"),
+    "mma_sm100: a wait for the phase of the next tile": (
+        "mma_sm100",
+        "phase(k, 1))",
+        "phase(k + 1, 1))",
+        "wait_barrier(done[0]",
+    ),
+    "mma_sm100: no fence between what copies wrote and the product": (
+        "mma_sm100",
+        "        fence_view_async_shared()\n",
+        "",
+        "gemm(MMA",
+    ),
     "mma_sm100: no wait for copies": ("mma_sm100", "        cp_async_wait[0]()\n", "", "gemm(MMA"),
     "mma_sm100: no barrier before the product": (
         "mma_sm100",
@@ -155,20 +267,46 @@ FAULTS = {
         "shared()\n",
         "gemm(MMA",
     ),
-    "mma_sm100: registers that are still being loaded": ("mma_sm100", "        fence_view_async_tmem_load()\n", "", "axpby(alpha"),
-    "mma_sm100: the address before it is known": ("mma_sm100", "Columns)\n    barrier()\n", "Columns)\n", "tmem(np.float32"),
-    "mma_sm100: too few columns": ("mma_sm100", "allocate(allocator.Sm100TmemCapacityColumns)", "allocate(128)", "tmem(np.float32"),
+    "mma_sm100: registers that are still being loaded": (
+        "mma_sm100",
+        "        fence_view_async_tmem_load()\n",
+        "",
+        "axpby(alpha",
+    ),
+    "mma_sm100: the address before it is known": (
+        "mma_sm100",
+        "Columns)\n    barrier()\n",
+        "Columns)\n",
+        "tmem(np.float32",
+    ),
+    "mma_sm100: too few columns": (
+        "mma_sm100",
+        "allocate(allocator.Sm100TmemCapacityColumns)",
+        "allocate(128)",
+        "tmem(np.float32",
+    ),
     "mma_sm100: columns that are not a power of two": (
         "mma_sm100",
         "allocate(allocator.Sm100TmemCapacityColumns)",
         "allocate(384)",
         "allocate(384)",
     ),
-    "mma_sm100: columns that are not freed": ("mma_sm100", "    allocator.free(columns)\n", "", "columns = allocator.allocate("),
-    "mma_sm100: freed before all have read": ("mma_sm100", "beta)\n    barrier()\n", "beta)\n", "allocator.free(columns)"),
+    "mma_sm100: columns that are not freed": (
+        "mma_sm100",
+        "    allocator.free(columns)\n",
+        "",
+        "columns = allocator.allocate(",
+    ),
+    "mma_sm100: freed before all have read": (
+        "mma_sm100",
+        "beta)\n    barrier()\n",
+        "beta)\n",
+        "allocator.free(columns)",
+    ),
     "mma_sm100: freed before the sums are read": (
         "mma_sm100",
-        "    store(total, C, D, alpha, beta)\n    barrier()\n    allocator.release_allocation_lock()\n    allocator.free(columns)\n",
+        "    store(total, C, D, alpha, beta)\n    barrier()\n    allocator.release_allocation_lock()\n    "
+        "allocator.free(columns)\n",
         "    barrier()\n    allocator.free(columns)\n    store(total, C, D, alpha, beta)\n",
         "copy(load",
     ),
@@ -192,14 +330,24 @@ FAULTS = {
         "phase(k, 1))\n",
         "set_barrier_transaction_bytes",
     ),
-    "mma_tma_sm100: no wait for the tiles": ("mma_tma_sm100", "        wait_barrier(full[0], phase(k, 1))\n", "", "gemm(MMA"),
+    "mma_tma_sm100: no wait for the tiles": (
+        "mma_tma_sm100",
+        "        wait_barrier(full[0], phase(k, 1))\n",
+        "",
+        "gemm(MMA",
+    ),
     "mma_tma_sm100: the next tile before the product has ended": (
         "mma_tma_sm100",
         "        umma_arrive(done[0])\n        wait_barrier(done[0], phase(k, 1))\n",
         "",
         "copy(x.with_",
     ),
-    "mma_tma_sm100: no barrier after the mbarriers": ("mma_tma_sm100", "Columns)\n    barrier()\n", "Columns)\n", "wait_barrier(full"),
+    "mma_tma_sm100: no barrier after the mbarriers": (
+        "mma_tma_sm100",
+        "Columns)\n    barrier()\n",
+        "Columns)\n",
+        "wait_barrier(full",
+    ),
     "mma_tma_epi_sm100: no wait for the tile of C": (
         "mma_tma_epi_sm100",
         "        wait_barrier(come[0], phase(part, 1))\n",
@@ -212,8 +360,18 @@ FAULTS = {
         "",
         "axpby(alpha",
     ),
-    "mma_tma_epi_sm100: no fence before the store": ("mma_tma_epi_sm100", "        fence_view_async_shared()\n", "", "copy(store"),
-    "mma_tma_epi_sm100: no wait for the store": ("mma_tma_epi_sm100", "        tma_store_wait[0]()\n", "", "copy(LINES, result, d)"),
+    "mma_tma_epi_sm100: no fence before the store": (
+        "mma_tma_epi_sm100",
+        "        fence_view_async_shared()\n",
+        "",
+        "copy(store",
+    ),
+    "mma_tma_epi_sm100: no wait for the store": (
+        "mma_tma_epi_sm100",
+        "        tma_store_wait[0]()\n",
+        "",
+        "copy(LINES, result, d)",
+    ),
     "mma_tma_epi_sm100: no barrier before the store": (
         "mma_tma_epi_sm100",
         "shared()\n        barrier()\n",
@@ -313,7 +471,8 @@ FAULTS = {
     "mma_tma_multicast_sm100: a block that leaves before the products of others arrive": (
         "mma_tma_multicast_sm100",
         "        wait_barrier(done[0], phase(k, 1))\n        barrier()\n",
-        "        for _more in when(k + 1 < ceil_div(A.shape[1], BK)):\n            wait_barrier(done[0], phase(k, 1))\n            barrier()\n",
+        "        for _more in when(k + 1 < ceil_div(A.shape[1], BK)):\n            wait_barrier(done[0], phase(k, "
+        "1))\n            barrier()\n",
         "umma_arrive_multicast(",
     ),
     "mma_tma_2sm_sm100: blocks that do not wait for each other before they load": (
@@ -371,7 +530,12 @@ FAULTS = {
         "create_tma_multicast_mask[0, mode](CTAS, coord)",
         "copy(x.with_",
     ),
-    "mma_tma_2sm_sm100: no wait for the tiles": ("mma_tma_2sm_sm100", "            wait_barrier(full[0], phase(k, 1))\n", "", "gemm(MMA"),
+    "mma_tma_2sm_sm100: no wait for the tiles": (
+        "mma_tma_2sm_sm100",
+        "            wait_barrier(full[0], phase(k, 1))\n",
+        "",
+        "gemm(MMA",
+    ),
     "mma_tma_2sm_sm100: no wait for the products": (
         "mma_tma_2sm_sm100",
         "        wait_barrier(done[0], phase(k, 1))\n",
@@ -396,7 +560,12 @@ FAULTS = {
         "CLUSTER = (1, 1, 1)\nPAIR, ALIKE = size(CTAS[0])",
         "allocate(",
     ),
-    "transpose: threads that share rows": ("transpose", 'parse("(_8,_32):(_32,_1)")', 'parse("(_8,_32):(_16,_1)")', "copy_if("),
+    "transpose: threads that share rows": (
+        "transpose",
+        'parse("(_8,_32):(_32,_1)")',
+        'parse("(_8,_32):(_16,_1)")',
+        "copy_if(",
+    ),
 }
 
 
@@ -411,17 +580,29 @@ def arguments():
     s, sums = np.zeros((70, 45), np.float32), [np.zeros((64, 16), np.float32) for _matrix in range(2)]
     column = np.zeros((140, 70), np.float32, order="F")
     return {
-        **{name: ("gemm_tn", (*products(np.float32, 137, 130, 21), 2, -1)) for name in ("sgemm_1", "sgemm_2", "sgemm_sm70")},
+        **{
+            name: ("gemm_tn", (*products(np.float32, 137, 130, 21), 2, -1))
+            for name in ("sgemm_1", "sgemm_2", "sgemm_sm70")
+        },
         **{name: ("gemm_tn", (*products(np.float16, 129, 16, 328), 2, -1)) for name in ("sgemm_sm80", "wgmma_sm90")},
         **{
             name: ("gemm_tn", (*products(np.float16, 64, 16, 72)[:2], *sums, 2, -1))
-            for name in ("mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", "mma_tma_2sm_sm100", "mma_tma_epi_sm100")
+            for name in (
+                "mma_sm100",
+                "mma_tma_sm100",
+                "mma_tma_multicast_sm100",
+                "mma_tma_2sm_sm100",
+                "mma_tma_epi_sm100",
+            )
         },
         "transpose": ("transpose", (s, s.T.copy())),
         "tiled_copy_if": ("tiled_copy_if", (column, column.copy(order="F"))),
         "tiled_copy": ("tiled_copy", (np.zeros((384, 128), np.float32, order="F"),) * 2),
         "softmax": ("softmax", (s, s.copy())),
-        "epilogue": ("relu", (*products(np.float32, 137, 130, 21)[:2], np.zeros(130, np.float32), np.zeros((137, 130), np.float32))),
+        "epilogue": (
+            "relu",
+            (*products(np.float32, 137, 130, 21)[:2], np.zeros(130, np.float32), np.zeros((137, 130), np.float32)),
+        ),
     }
 
 

@@ -1,4 +1,5 @@
-"""The text of kernels, compiled: C and CUDA give what numpy gives; what is not proved, not written or not traced is refused at its line."""
+"""The text of kernels, compiled: C and CUDA give what numpy gives; what is not proved, not written or not traced is
+refused at its line."""
 
 import ctypes
 import functools
@@ -26,7 +27,21 @@ from tla import (
     parse,
 )
 from tla.gpu import Copy_Atom, UniversalCopy, float, make_fragment_like, make_tiled_copy
-from tla.kernels import axpby, barrier, block, clear, copy, copy_if, fill, kernel, local_partition, loop, shared, tensor, thread
+from tla.kernels import (
+    axpby,
+    barrier,
+    block,
+    clear,
+    copy,
+    copy_if,
+    fill,
+    kernel,
+    local_partition,
+    loop,
+    shared,
+    tensor,
+    thread,
+)
 
 import hip
 import nvrtc
@@ -34,7 +49,9 @@ from night import amount
 from sources_of_kernels import c_function, cuda_function, kernel_examples
 
 _1 = Int[1]()
-PARAMETERS = "int m, int n, int k, float alpha, const float *A, int ldA, const float *B, int ldB, float beta, float *C, int ldC".split(", ")
+PARAMETERS = "int m, int n, int k, float alpha, const float *A, int ldA, const float *B, int ldB, float beta, float *C, int ldC".split(
+    ", "
+)
 
 
 @functools.cache
@@ -52,7 +69,8 @@ def pointer(x):
 
 
 def product(call, variant, m, n, k, rng):
-    """Call a kernel for matrices with at least four elements more in a row than needed, NaN in A and B; whether C is numpy's, and no more."""
+    """Call a kernel for matrices with at least four elements more in a row than needed, NaN in A and B; whether C is
+    numpy's, and no more."""
     inner = {"gemm_nt": (m, n), "gemm_tn": (k, k)}[variant]
     outer = {"gemm_nt": (k, k), "gemm_tn": (m, n)}[variant]
     a, b = (np.full((rows, columns + 4 + -columns % 4), np.nan, np.float32) for rows, columns in zip(outer, inner))
@@ -68,7 +86,9 @@ def product(call, variant, m, n, k, rng):
     return (c == expected).all()
 
 
-PRODUCTS = [(example, variant) for example in ("sgemm_1", "sgemm_2", "sgemm_sm70") for variant in ("gemm_nt", "gemm_tn")]
+PRODUCTS = [
+    (example, variant) for example in ("sgemm_1", "sgemm_2", "sgemm_sm70") for variant in ("gemm_nt", "gemm_tn")
+]
 
 
 def sizes_for(example, variant, drawn):
@@ -99,7 +119,8 @@ def test_cuda_of_products_executed_by_threads_of_a_cpu_equals_numpy(example, var
 
 
 @pytest.mark.parametrize(
-    ("example", "shapes"), [("tiled_copy", [(128, 64), (256, 192)]), ("tiled_copy_if", [(4, 1), (132, 65), (128, 64), (0, 3), (4, 0)])]
+    ("example", "shapes"),
+    [("tiled_copy", [(128, 64), (256, 192)]), ("tiled_copy_if", [(4, 1), (132, 65), (128, 64), (0, 3), (4, 0)])],
 )
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_copies_equal_numpy(example, shapes, target, tmp_path):
@@ -292,7 +313,11 @@ def transpose_with(fault):
         if fault == "out":
             copy(source, tile(b, to))
         else:
-            copy_if(inside(a, at) if fault == "swapped out" else inside(b, back if fault == "tile" else to), source, tile(b, to))
+            copy_if(
+                inside(a, at) if fault == "swapped out" else inside(b, back if fault == "tile" else to),
+                source,
+                tile(b, to),
+            )
 
     return transpose
 
@@ -376,7 +401,9 @@ def test_loops_are_loops():
     def summed(a, b):
         own = local_partition(b, T, thread())
         for k in loop(ceil_div(a.shape[0], 32)):
-            part, at = (local_partition(local_tile(t, (32,), (k,)), T, thread()) for t in (a, make_identity_tensor(a.shape)))
+            part, at = (
+                local_partition(local_tile(t, (32,), (k,)), T, thread()) for t in (a, make_identity_tensor(a.shape))
+            )
             held = make_fragment_like(part)
             clear(held)
             copy_if(elem_less(at, a.shape), part, held)
@@ -437,7 +464,9 @@ def test_python_that_asks_for_the_value_of_a_symbol_is_refused():
     ):
         with pytest.raises(error, match=fix) as raised:
             kernel(threads=32, grid=blocks)(function).program(argument(), argument())
-        assert function is of_an_element or f"test_kernel_source.py:{function.__code__.co_firstlineno + 1}" in str(raised.value)
+        assert function is of_an_element or f"test_kernel_source.py:{function.__code__.co_firstlineno + 1}" in str(
+            raised.value
+        )
 
 
 def test_a_vector_under_several_predicates_is_refused():

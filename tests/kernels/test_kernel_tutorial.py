@@ -32,5 +32,7 @@ def test_the_table_has_what_check_counts(step):
     a, b, c = (np.zeros(shape, element) for shape in ((70, 48), (66, 48), (70, 66)))
     c = c if scalars else c.astype(np.float32)
     report = examples()[example]["VARIANTS"][variant][0].check(a, b, c, *scalars)
-    found = [sum(r.wavefronts for r in report.conflicts if r.memory == f"{memory} memory") for memory in ("global", "shared")]
+    found = [
+        sum(r.wavefronts for r in report.conflicts if r.memory == f"{memory} memory") for memory in ("global", "shared")
+    ]
     assert [f"{n:,}" for n in found] == [cell.strip() for cell in row.split("|")[2:4]]

@@ -8,10 +8,37 @@ import numpy as np
 import pytest
 
 import tla
-from tla import Int, MakeTensor, RangeError, RankError, TlaError, _, ceil_div, elem_less, local_tile, make_identity_tensor, parse, size
+from tla import (
+    Int,
+    MakeTensor,
+    RangeError,
+    RankError,
+    TlaError,
+    _,
+    ceil_div,
+    elem_less,
+    local_tile,
+    make_identity_tensor,
+    parse,
+    size,
+)
 from tla.gpu import make_fragment_like, values_of
 from tla.gpu.run.values import holds_coordinates, places_of, valid_of
-from tla.kernels import axpby, barrier, block, clear, copy, copy_if, fill, gemm, kernel, local_partition, loop, shared, thread
+from tla.kernels import (
+    axpby,
+    barrier,
+    block,
+    clear,
+    copy,
+    copy_if,
+    fill,
+    gemm,
+    kernel,
+    local_partition,
+    loop,
+    shared,
+    thread,
+)
 
 from night import amount
 from sources_of_kernels import kernel_examples
@@ -32,7 +59,9 @@ def numbers(rng, *shape):
 def test_products_equal_numpy(examples, name):
     rng = np.random.default_rng(1)
     drawn = [tuple(map(int, rng.integers(1, 40, 3))) for _n in range(amount(0, 50))]
-    empty = [(5, 3, 0)] if name == "sgemm_1" else []  # the others load a first tile: of no columns there is none on numpy
+    empty = (
+        [(5, 3, 0)] if name == "sgemm_1" else []
+    )  # the others load a first tile: of no columns there is none on numpy
     for m, n, k in [(1, 1, 1), (0, 5, 3), *empty, (17, 15, 9), *drawn]:
         a, b, c = numbers(rng, m, k), numbers(rng, n, k), numbers(rng, m, n)
         expected = 2 * (a @ b.T) - c
@@ -43,11 +72,15 @@ def test_products_equal_numpy(examples, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "shapes"), [("tiled_copy", [(128, 64), (256, 128)]), ("tiled_copy_if", [(4, 1), (132, 63), (128, 64), (0, 4)])]
+    ("name", "shapes"),
+    [("tiled_copy", [(128, 64), (256, 128)]), ("tiled_copy_if", [(4, 1), (132, 63), (128, 64), (0, 4)])],
 )
 def test_copies_equal_numpy(examples, name, shapes):
     for shape in shapes:
-        source, target = np.asfortranarray(numbers(np.random.default_rng(2), *shape)), np.zeros(shape, np.float32, order="F")
+        source, target = (
+            np.asfortranarray(numbers(np.random.default_rng(2), *shape)),
+            np.zeros(shape, np.float32, order="F"),
+        )
         assert examples[name].check(source, target).holds
         assert not target.any(), "a check writes to no argument"
         examples[name].run(source, target)
@@ -66,7 +99,13 @@ def elements(t, i):
 def test_local_partition_is_that_of_each_thread(threads):
     layout, data = parse(threads), MakeTensor(np.arange(35).reshape(5, 7))
     whole = make_identity_tensor((5, 7))
-    for t in (data, local_tile(data, (3, 4), (1, 0)), local_tile(data, (3, 4), (1, 1)), whole, local_tile(whole, (3, 4), (1, 1))):
+    for t in (
+        data,
+        local_tile(data, (3, 4), (1, 0)),
+        local_tile(data, (3, 4), (1, 1)),
+        whole,
+        local_tile(whole, (3, 4), (1, 1)),
+    ):
         for proj in (None, (1, _), (_, 1)):
             cut = t if proj is None else t[_, 0] if isinstance(proj[1], type(_)) else t[0, _]
             several = local_partition(cut, layout, np.arange(int(size(layout))), proj)
@@ -93,7 +132,10 @@ def test_races_are_those_of_the_definition():
     draw, counts = random.Random(3), [0, 0]
     for _n in range(300):
         kinds = [draw.choice(("read", "write", "barrier")) for _s in range(draw.randrange(1, 5))]
-        script = [(kind, draw.choice((draw.sample(range(4), 4), [0, 1, 2, 3], [draw.randrange(4) for _t in range(4)]))) for kind in kinds]
+        script = [
+            (kind, draw.choice((draw.sample(range(4), 4), [0, 1, 2, 3], [draw.randrange(4) for _t in range(4)])))
+            for kind in kinds
+        ]
 
         @kernel(threads=4)
         def scripted(script=script):
@@ -123,7 +165,9 @@ def staged(first, second, *, index=lambda t: t, threads=T4, tiles=1):
     def turned(a, b):
         t, memory = thread(), shared(np.float32, T4)
         for k in loop(tiles):
-            copy(local_partition(local_tile(a, (4,), (k,)), threads, index(t)), local_partition(memory, T4, index(t)))  # E
+            copy(
+                local_partition(local_tile(a, (4,), (k,)), threads, index(t)), local_partition(memory, T4, index(t))
+            )  # E
             if first:
                 barrier()
             copy(local_partition(memory, T4, 3 - t), local_partition(local_tile(b, (4,), (k,)), T4, t))  # E
@@ -148,7 +192,9 @@ def all_clear_one_tensor(a, b):
 
 def neighbour_in_place(a, b):
     t = thread()
-    copy(local_partition(local_tile(a, (4,), (0,)), T4, (t + 1) % 4), local_partition(local_tile(a, (4,), (0,)), T4, t))  # E
+    copy(
+        local_partition(local_tile(a, (4,), (0,)), T4, (t + 1) % 4), local_partition(local_tile(a, (4,), (0,)), T4, t)
+    )  # E
 
 
 def blocks_write_one_tile(a, b):
@@ -156,7 +202,9 @@ def blocks_write_one_tile(a, b):
 
 
 def block_reads_what_another_writes(a, b):
-    copy(local_partition(local_tile(b, (4,), (1 - block(0),)), T4, thread()), make_fragment_like(rows(b, thread())))  # E
+    copy(
+        local_partition(local_tile(b, (4,), (1 - block(0),)), T4, thread()), make_fragment_like(rows(b, thread()))
+    )  # E
     fill(rows(b, thread()), 1)  # E
 
 
@@ -177,7 +225,9 @@ def product_before_the_barrier(a, b):
     own = local_partition(memory, parse("(_4,_1):(_1,_4)"), t)
     fill(own, 1)
     whole = local_partition(memory, parse("(_1,_1):(_1,_1)"), t * 0)
-    total = make_fragment_like(local_partition(shared(np.float32, parse("(_4,_16):(_16,_1)")), parse("(_1,_4):(_1,_1)"), t))
+    total = make_fragment_like(
+        local_partition(shared(np.float32, parse("(_4,_16):(_16,_1)")), parse("(_1,_4):(_1,_1)"), t)
+    )
     gemm(whole, whole, total)  # E
 
 
@@ -261,7 +311,11 @@ def test_an_access_past_the_end_is_refused():
         (lambda: one(lambda: None, grid=(1, 1, 1, 1)).run(), RangeError, "a grid of"),
         (lambda: one(lambda: None, grid=("x",)).run(), TlaError, "the number of blocks along each mode"),
         (lambda: one(lambda: None, grid=(2, 0)).program(), RangeError, r"a grid of \(2,0\)"),
-        (lambda: one(lambda: local_partition(np.zeros(8), parse("_2:_1"), thread())).run(), RangeError, "threads 0 to 3 of"),
+        (
+            lambda: one(lambda: local_partition(np.zeros(8), parse("_2:_1"), thread())).run(),
+            RangeError,
+            "threads 0 to 3 of",
+        ),
     ],
 )
 def test_refusals(wrong, error, text):

@@ -1,4 +1,5 @@
-"""Kernels whose operands lie in tiles of a TPU or in fractals of Ascend, beside numpy: in C and in CUDA by threads of a CPU."""
+"""Kernels whose operands lie in tiles of a TPU or in fractals of Ascend, beside numpy: in C and in CUDA by threads
+of a CPU."""
 
 import ctypes
 import functools

@@ -1,4 +1,5 @@
-"""The tutorials compiled: their main loops beside those of CuTe's own kernels, and their launches with CUDA's own headers."""
+"""The tutorials compiled: their main loops beside those of CuTe's own kernels, and their launches with
+CUDA's own headers."""
 
 import functools
 import json
@@ -47,9 +48,15 @@ def test_a_launch_takes_cudas_own_headers(name, tmp_path):
     made, arguments, parameters = examples()[f"variants of {example}"]["VARIANTS"][variant]
     text = made.source("cuda", *arguments, parameters=parameters).text
     declared = re.search(r'extern "C" __global__ .*?(kernel_main\(.*\)) \{', text)[1].replace("__grid_constant__ ", "")
-    includes = "".join(f"{line}\n" for line in sorted({"#include <cuda_runtime.h>", *re.findall("#include <.*>", text)}))
-    requires = re.search(r"^__host__ __device__ __forceinline__ bool kernel_main_requires.*?^}\n", text, re.DOTALL | re.MULTILINE)
-    launch = re.sub(r"kernel_main<<<(.*?)>>>", r"configured(\1), kernel_main", text[text.rindex("#ifndef __CUDACC_RTC__") :])
+    includes = "".join(
+        f"{line}\n" for line in sorted({"#include <cuda_runtime.h>", *re.findall("#include <.*>", text)})
+    )
+    requires = re.search(
+        r"^__host__ __device__ __forceinline__ bool kernel_main_requires.*?^}\n", text, re.DOTALL | re.MULTILINE
+    )
+    launch = re.sub(
+        r"kernel_main<<<(.*?)>>>", r"configured(\1), kernel_main", text[text.rindex("#ifndef __CUDACC_RTC__") :]
+    )
     source = tmp_path / "launch.cpp"
     configured = "static inline void configured(dim3, unsigned, int, cudaStream_t) {}\n"
     source.write_text(f"{includes}{configured}void {declared};\n{requires[0] if requires else ''}{launch}")

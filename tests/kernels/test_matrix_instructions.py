@@ -1,4 +1,5 @@
-"""Matrix instructions of AMD in a kernel's text: each compiled to itself by clang, its emulation in C beside numpy; one product by three machines."""
+"""Matrix instructions of AMD in a kernel's text: each compiled to itself by clang, its emulation in C beside numpy; one
+product by three machines."""
 
 import dataclasses
 import functools
@@ -62,7 +63,9 @@ def test_a_target_knows_its_instructions_by_their_fields():
     assert {a.instruction.split(".")[0] for a in of_ptx if isinstance(a, MMAAtom)} >= {"mma", "wgmma"}
 
 
-@pytest.mark.parametrize("r", [r for k, r in enumerate(ROWS) if NIGHT or k % 3 == 0], ids=lambda r: f"{r.arch}-{r.name}")
+@pytest.mark.parametrize(
+    "r", [r for k, r in enumerate(ROWS) if NIGHT or k % 3 == 0], ids=lambda r: f"{r.arch}-{r.name}"
+)
 def test_an_instruction_compiles_to_itself_and_its_emulation_equals_numpy(r, tmp_path):
     product, given = one_product(r)
     draw = np.random.default_rng(0)
@@ -81,7 +84,7 @@ def test_no_target_has_the_instructions_of_another():
         product.source("cuda", *given)
 
 
-# ------------------------------------------------------------------------------------------------- one function, three machines
+# ----------------------------------------------------------------------------------------- one function, three machines
 
 
 @functools.cache

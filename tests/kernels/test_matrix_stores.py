@@ -1,4 +1,5 @@
-"""Kernels that store accumulators by stmatrix: their text gives what numpy gives, and machine code has as many instructions as stated."""
+"""Kernels that store accumulators by stmatrix: their text gives what numpy gives, and machine code has as many
+instructions as stated."""
 
 import ctypes
 import functools
@@ -40,7 +41,8 @@ MATRIX = tensor(np.float16, parse("(_32,_64):(_64,_1)")), tensor(np.float16, par
 
 @functools.cache
 def through_shared(name, swizzle=(3, 3, 3), waits=True):
-    """A kernel: accumulators of two warps to shared memory by stmatrix, from there to global memory 16 bytes at a time."""
+    """A kernel: accumulators of two warps to shared memory by stmatrix, from there to global memory 16 bytes
+    at a time."""
     mma = make_tiled_mma(SM80_16x8x16_F16F16F16F16_TN, (2, 1), (32, 16, 16))
     tiled, out = make_tiled_copy_C(Copy_Atom[name, half], mma), OUT[name in TRANSPOSED]
     memory = MEMORY[name in TRANSPOSED]
@@ -60,12 +62,16 @@ def through_shared(name, swizzle=(3, 3, 3), waits=True):
 
 
 def source_of(name, target, swizzle=(3, 3, 3)):
-    return through_shared(name, swizzle).source(target, MATRIX[0], MATRIX[name in TRANSPOSED], arch="sm_90" if target == "cuda" else None)
+    return through_shared(name, swizzle).source(
+        target, MATRIX[0], MATRIX[name in TRANSPOSED], arch="sm_90" if target == "cuda" else None
+    )
 
 
 def matrices(name):
     """A matrix by rows, and room for it as the kernel stores it."""
-    return np.arange(2048).reshape(32, 64).astype(np.float16), np.zeros((32, 64), np.float16, order="F" if name in TRANSPOSED else "C")
+    return np.arange(2048).reshape(32, 64).astype(np.float16), np.zeros(
+        (32, 64), np.float16, order="F" if name in TRANSPOSED else "C"
+    )
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -92,7 +98,9 @@ def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(name, tmp_path):
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_machine_code_has_as_many_stores(name, tmp_path):
-    counts = nvrtc.opcodes(nvrtc.compiled(source_of(name, "cuda", SWIZZLES[name in TRANSPOSED][0]).text, "sm_90")[1], tmp_path)
+    counts = nvrtc.opcodes(
+        nvrtc.compiled(source_of(name, "cuda", SWIZZLES[name in TRANSPOSED][0]).text, "sm_90")[1], tmp_path
+    )
     executed = sum(n for op, n in counts.items() if op.startswith("STSM"))
     assert executed == 16 // MATRICES[name], "each warp has 16 matrices of 8x8"
     assert not any(op.startswith(("STL", "LDL")) for op in counts)

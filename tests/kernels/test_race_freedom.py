@@ -1,4 +1,5 @@
-"""Race freedom for all sizes: what is proved holds at every size that is tried, and a kernel that races somewhere is not proved."""
+"""Race freedom for all sizes: what is proved holds at every size that is tried, and a kernel that races somewhere is
+not proved."""
 
 import random
 
@@ -7,16 +8,33 @@ import pytest
 
 from tla import Int, _1, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
 from tla.gpu import make_fragment_like
-from tla.kernels import barrier, block, copy, copy_if, cp_async_fence, fill, kernel, local_partition, loop, shared, tensor, thread, when
+from tla.kernels import (
+    barrier,
+    block,
+    copy,
+    copy_if,
+    cp_async_fence,
+    fill,
+    kernel,
+    local_partition,
+    loop,
+    shared,
+    tensor,
+    thread,
+    when,
+)
 from tla.kernels.proofs.race_freedom import why_not_free
 
 from night import amount
 
-LAYOUTS = [parse(text) for text in ("_8:_1", "(_2,_4):(_1,_2)", "(_2,_4):(_4,_1)", "(_4,_2):(_1,_4)", "(_4,_2):(_2,_1)")]
+LAYOUTS = [
+    parse(text) for text in ("_8:_1", "(_2,_4):(_1,_2)", "(_2,_4):(_4,_1)", "(_4,_2):(_1,_4)", "(_4,_2):(_2,_1)")
+]
 
 
 def drawn(rng):
-    """A kernel of a few stages through shared memory, in a loop or not, with barriers or not, and tiles that blocks share or not."""
+    """A kernel of a few stages through shared memory, in a loop or not, with barriers or not, and tiles that blocks
+    share or not."""
     threads, rows = 8, rng.choice([8, 16])
     parts = [rng.choice(LAYOUTS[1:]) for _n in range(3)]
     turned = [rng.randrange(0, 2) for _n in range(3)]
@@ -148,7 +166,11 @@ def test_a_write_by_two_threads_in_one_statement():
 
 def test_an_argument_that_two_threads_or_blocks_write():
     def threads(a, b):
-        copy_if(elem_less(own(make_identity_tensor(b.shape), thread() // 2), b.shape), own(a, thread() // 2), own(b, thread() // 2))
+        copy_if(
+            elem_less(own(make_identity_tensor(b.shape), thread() // 2), b.shape),
+            own(a, thread() // 2),
+            own(b, thread() // 2),
+        )
 
     def blocks(a, b):
         at = local_partition(local_tile(make_identity_tensor(b.shape), (8,), (0,)), ROWS, thread())
@@ -221,7 +243,8 @@ def test_sizes_that_one_block_holds_at_most():
     @kernel(threads=32, grid=lambda a, b: (ceil_div(a.shape[0], 128),))
     def copied(a, b):
         x, y, places = (
-            local_partition(local_tile(t, (128,), (block(0),)), parse("_32:_1"), thread()) for t in (a, b, make_identity_tensor(a.shape))
+            local_partition(local_tile(t, (128,), (block(0),)), parse("_32:_1"), thread())
+            for t in (a, b, make_identity_tensor(a.shape))
         )
         copy_if(elem_less(places, a.shape), x, y)
 

@@ -1,6 +1,7 @@
 """The C text of products run under sanitizers: no access past an array, nothing undefined, no two blocks that race.
 
-The sanitizer of threads sees how clang's OpenMP hands work over by LLVM's tool Archer; of gcc's it would report just that.
+The sanitizer of threads sees how clang's OpenMP hands work over by LLVM's tool Archer; of gcc's it would
+report just that.
 """
 
 import random
@@ -51,13 +52,16 @@ MORE = [
     *((f"wgmma_{x}", f"gemm_{v}", "_Float16") for x in ("sm90", "tma_sm90") for v in ("nt", "tn")),
 ]
 #: The newest LLVM that has Archer; its clang is asked.
-LLVM = max((path.parents[1] for path in Path("/usr/lib").glob("llvm-*/lib/libarcher.so")), default=Path("/usr/lib/llvm"))
+LLVM = max(
+    (path.parents[1] for path in Path("/usr/lib").glob("llvm-*/lib/libarcher.so")), default=Path("/usr/lib/llvm")
+)
 ARCHER = {"OMP_TOOL_LIBRARIES": str(LLVM / "lib/libarcher.so"), "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
 CLANG = str(LLVM / "bin/clang")
 
 
 def built(folder, example, variant, kind, compiler, *flags):
-    """The program that runs a product under a sanitizer; the test is skipped where its compiler or its library is not."""
+    """The program that runs a product under a sanitizer; the test is skipped where its compiler or its
+    library is not."""
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
     made, arguments, parameters = kernel_examples()[f"variants of {example}"]["VARIANTS"][variant]
@@ -67,8 +71,19 @@ def built(folder, example, variant, kind, compiler, *flags):
     drawn = [tuple(8 * rng.randint(1, 40) for _size in range(3)) for _n in range(amount(0, 50))]
     sizes = [*SIZES, *([] if example.startswith("wgmma") else MORE_SIZES), *drawn]
     main.write_text(MAIN.replace("SIZES", "{" + str(sizes).strip("[]").translate(str.maketrans("()", "{}")) + "}"))
-    words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp", f"-DT={kind}", f"-DNT={int(variant == 'gemm_nt')}"]
-    done = subprocess.run([compiler, *words, *flags, given, main, "-o", program], capture_output=True, text=True, check=False)
+    words = [
+        "-std=c11",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fopenmp",
+        f"-DT={kind}",
+        f"-DNT={int(variant == 'gemm_nt')}",
+    ]
+    done = subprocess.run(
+        [compiler, *words, *flags, given, main, "-o", program], capture_output=True, text=True, check=False
+    )
     if any(x in done.stderr for x in ("cannot find", "unable to find", "no such file", "omp.h")):
         pytest.skip(f"needs {compiler}'s libraries of its sanitizers")
     assert done.returncode == 0, done.stderr[:4000]
@@ -76,7 +91,9 @@ def built(folder, example, variant, kind, compiler, *flags):
 
 
 def nothing_found(program, **environment):
-    ran = subprocess.run([program], capture_output=True, text=True, check=False, env={"OMP_NUM_THREADS": "2", **environment})
+    ran = subprocess.run(
+        [program], capture_output=True, text=True, check=False, env={"OMP_NUM_THREADS": "2", **environment}
+    )
     assert ran.returncode == 0, ran.stdout[:1000] + ran.stderr[:4000]
 
 
@@ -95,8 +112,12 @@ def test_a_race_of_blocks_would_be_found(tmp_path):
     if shutil.which(CLANG) is None:
         pytest.skip("needs LLVM's clang and Archer")
     text, program = tmp_path / "race.c", tmp_path / "race"
-    text.write_text("int sum;\nint main(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 1000; ++i) sum += i;\nreturn 0; }\n")
-    done = subprocess.run([CLANG, "-fopenmp", "-fsanitize=thread", text, "-o", program], capture_output=True, text=True, check=False)
+    text.write_text(
+        "int sum;\nint main(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 1000; ++i) sum += i;\nreturn 0; }\n"
+    )
+    done = subprocess.run(
+        [CLANG, "-fopenmp", "-fsanitize=thread", text, "-o", program], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         pytest.skip("needs clang's OpenMP and its sanitizer")
     ran = subprocess.run([program], capture_output=True, text=True, check=False, env={"OMP_NUM_THREADS": "2", **ARCHER})

@@ -1,4 +1,5 @@
-"""Kernels by tcgen05 with tensor memory: their text gives what numpy gives; what is not ordered with a product is refused at its line."""
+"""Kernels by tcgen05 with tensor memory: their text gives what numpy gives; what is not ordered with a product is
+refused at its line."""
 
 import ctypes
 import functools
@@ -39,7 +40,8 @@ from sources_of_kernels import c_function, cuda_function, kernel_examples
 PAIRS = "mma_tma_2sm_sm100", "mma_tma_epi_sm100"
 EXAMPLES = "mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", *PAIRS
 PARAMETERS = (
-    "int m, int n, int k, float alpha, const __half *A, int ldA, const __half *B, int ldB, float beta, const float *C, int ldC, "
+    "int m, int n, int k, float alpha, const __half *A, int ldA, const __half *B, int ldB, float beta, const float *C, "
+    "int ldC, "
     "float *D, int ldD"
 ).split(", ")
 
@@ -55,8 +57,15 @@ def program(name):
     found = made.program(*arguments)
     assert not [*not_inside(found)]
     lines = str(found).splitlines()
-    assert sum("adding where 0 < 4*k0" in line for line in lines) == 1, "the first product of the first tile does not add"
-    assert [line.split()[0] for line in lines if "columns" in line] == ["allocate", "tmem", *["tmem"] * ("epi" in name), "free"]
+    assert sum("adding where 0 < 4*k0" in line for line in lines) == 1, (
+        "the first product of the first tile does not add"
+    )
+    assert [line.split()[0] for line in lines if "columns" in line] == [
+        "allocate",
+        "tmem",
+        *["tmem"] * ("epi" in name),
+        "free",
+    ]
     return found
 
 
@@ -113,8 +122,19 @@ def test_cuda_compiles_to_the_instructions(name, tmp_path):
     ptx, cubin = nvrtc.compiled(source_of("cuda", name).text, "sm_100a")
     counts = nvrtc.opcodes(cubin, tmp_path)
     pair, several = ".2CTA" * (name in PAIRS), ".MULTICAST" * (name not in ("mma_sm100", "mma_tma_sm100"))
-    wanted = f"UTCHMMA{pair}", f"UTMALDG.2D{several}{pair}", f"UTCBAR{pair}{several}", "LDTM", "UTMASTG.2D", "UCGABAR_ARV", "LDL", "STL"
-    product, load, arrival, read, store, together, *local = (sum(n for full, n in counts.items() if full.startswith(op)) for op in wanted)
+    wanted = (
+        f"UTCHMMA{pair}",
+        f"UTMALDG.2D{several}{pair}",
+        f"UTCBAR{pair}{several}",
+        "LDTM",
+        "UTMASTG.2D",
+        "UCGABAR_ARV",
+        "LDL",
+        "STL",
+    )
+    product, load, arrival, read, store, together, *local = (
+        sum(n for full, n in counts.items() if full.startswith(op)) for op in wanted
+    )
     assert product >= 4, "four products along K"
     assert (load >= 2) is ("tma" in name)
     assert (store >= 1) is ("epi" in name)
@@ -262,12 +282,42 @@ REFUSED = [
     (behind_the_lock, RangeError, "behind release_allocation_lock", "allocations before it"),
     (twice, RangeError, "freed again", "one free of each allocation"),
     (lambda allocator: allocator.free(512), LeafTypeError, "free(512)", "what allocate gave"),
-    (lambda allocator: allocator.allocate(64), RangeError, "ends with 64 columns of tensor memory", "columns that are free again"),
-    (lambda allocator: tmem(np.float16, COLUMNS, allocator.allocate(64)), LeafTypeError, "tensor memory of float16", "32 bits"),
-    (lambda allocator: tmem(np.float32, COLUMNS, 64), LeafTypeError, "tmem of (_128,_64):(_65536,_1) in 64", "what allocate gave"),
-    (lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), "x"), LeafTypeError, "tmem at column x", "a number"),
-    (lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), 1), RangeError, "data path 127, column 64", "64 columns"),
-    (lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), -1), RangeError, "data path -1, column 65535", "64 columns"),
+    (
+        lambda allocator: allocator.allocate(64),
+        RangeError,
+        "ends with 64 columns of tensor memory",
+        "columns that are free again",
+    ),
+    (
+        lambda allocator: tmem(np.float16, COLUMNS, allocator.allocate(64)),
+        LeafTypeError,
+        "tensor memory of float16",
+        "32 bits",
+    ),
+    (
+        lambda allocator: tmem(np.float32, COLUMNS, 64),
+        LeafTypeError,
+        "tmem of (_128,_64):(_65536,_1) in 64",
+        "what allocate gave",
+    ),
+    (
+        lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), "x"),
+        LeafTypeError,
+        "tmem at column x",
+        "a number",
+    ),
+    (
+        lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), 1),
+        RangeError,
+        "data path 127, column 64",
+        "64 columns",
+    ),
+    (
+        lambda allocator: tmem(np.float32, COLUMNS, allocator.allocate(64), -1),
+        RangeError,
+        "data path -1, column 65535",
+        "64 columns",
+    ),
     (of_two_types, LeafTypeError, "tensor memory of float32 and of int32", "one type of an allocation"),
     (used_when_it_is_free, RangeError, "tensor memory that is free again", "columns that are allocated"),
     (cleared, LeafTypeError, "clear of a tensor in tensor memory", "one that threads read and write"),
@@ -310,7 +360,9 @@ def twice_added(*faults):
     def made(A, B, C):
         t, own, done, allocator = thread(), mma[0], mbarriers(1), Allocator1Sm()
         columns = allocator.allocate(32)
-        memory = [shared(np.float16, tile_to_shape(UMMA.K_SW32[mma.atom.val_A], (Int[n](), Int[16]()))) for n in (128, 32)]
+        memory = [
+            shared(np.float16, tile_to_shape(UMMA.K_SW32[mma.atom.val_A], (Int[n](), Int[16]()))) for n in (128, 32)
+        ]
         for x, to in zip((A, B), memory):
             copy(*(local_partition(y, each, t) for y in (x, to)))
         fence_view_async_shared()
@@ -378,7 +430,10 @@ def test_an_architecture_that_has_the_instruction():
 
 def test_a_product_that_does_not_always_add():
     mma = make_tiled_mma(atom(ONE[0][0]))
-    a, b = (tile_to_shape(lies[mma.atom.val_A], (Int[n](), Int[64]())) for lies, n in ((UMMA.MN_SW128, 128), (UMMA.K_SW128, 64)))
+    a, b = (
+        tile_to_shape(lies[mma.atom.val_A], (Int[n](), Int[64]()))
+        for lies, n in ((UMMA.MN_SW128, 128), (UMMA.K_SW128, 64))
+    )
     other = make_tiled_mma(atom("SM80_16x8x16_F32F16F16F32_TN"))
     with pytest.raises(LeafTypeError, match="which always adds"):
         other.with_(False)

@@ -1,4 +1,5 @@
-"""Kernels that load by TMA: their text gives what numpy gives; what is not ordered with a load is refused at its line."""
+"""Kernels that load by TMA: their text gives what numpy gives; what is not ordered with a load is refused
+at its line."""
 
 import ctypes
 import functools
@@ -9,8 +10,31 @@ import pytest
 from tests.kernels.test_kernel_source import pointer
 from tests.kernels.test_warp_instructions import PARAMETERS, Half, in_a_register
 from tests.kernels.test_warpgroups import product, sizes_for
-from tla import Int, LeafTypeError, MakeTensor, RangeError, RankError, _, ceil_div, dim, dims, local_tile, make_layout, parse, tile_to_shape
-from tla.gpu import GMMA, bulk_facts, float, half, int32, make_fragment_like, make_tma_copy as map_of, tma_transaction_bytes
+from tla import (
+    Int,
+    LeafTypeError,
+    MakeTensor,
+    RangeError,
+    RankError,
+    _,
+    ceil_div,
+    dim,
+    dims,
+    local_tile,
+    make_layout,
+    parse,
+    tile_to_shape,
+)
+from tla.gpu import (
+    GMMA,
+    bulk_facts,
+    float,
+    half,
+    int32,
+    make_fragment_like,
+    make_tma_copy as map_of,
+    tma_transaction_bytes,
+)
 from tla.kernels import (
     arrive_barrier,
     axpby,
@@ -73,9 +97,15 @@ def test_cuda_compiles_to_the_instructions(tmp_path):
     source = source_of("cuda", "gemm_tn")
     ptx, cubin = nvrtc.compiled(source.text, "sm_90a")
     assert source.parameters[-2:] == ("map0", "map1")
-    assert [(name, of, made.box) for name, of, made in source.maps] == [("map0", "A", (64, 128)), ("map1", "B", (64, 128))]
+    assert [(name, of, made.box) for name, of, made in source.maps] == [
+        ("map0", "A", (64, 128)),
+        ("map1", "B", (64, 128)),
+    ]
     counts = nvrtc.opcodes(cubin, tmp_path)
-    named = {name: sum(n for op, n in counts.items() if op.startswith(name)) for name in ("UTMALDG.2D", "LDGSTS", "LDL", "STL")}
+    named = {
+        name: sum(n for op, n in counts.items() if op.startswith(name))
+        for name in ("UTMALDG.2D", "LDGSTS", "LDL", "STL")
+    }
     assert named["UTMALDG.2D"] >= 2 * 4, "two tiles in the loop, and three times two before it"
     assert named["LDGSTS"] == named["LDL"] == named["STL"] == 0
     assert ptx.count("mbarrier.try_wait.parity") >= 1
@@ -85,7 +115,8 @@ def test_cuda_compiles_to_the_instructions(tmp_path):
 
 
 def as_loaded(a, tile, at, swizzle):
-    """The shared memory of a tile of a matrix that has rows: boxes of a swizzle's span, XORed as the PTX manual says, zeros past the end."""
+    """The shared memory of a tile of a matrix that has rows: boxes of a swizzle's span, XORed as the PTX manual says,
+    zeros past the end."""
     (rows, columns), size = tile, a.dtype.itemsize
     span = min(columns * size, 16 << swizzle) if swizzle else columns * size
     out = np.full(rows * columns, 99, a.dtype)
@@ -129,7 +160,11 @@ ROWS = [
 @pytest.mark.parametrize("at", [(0, 0), (1, 0), (0, 1)])
 def test_a_tile_lies_as_the_manual_says(name, element, kind, tile, swizzle, at, tmp_path):
     shape = tuple(Int[n]() for n in tile)
-    layout = make_layout(shape, stride=(shape[1], Int[1]())) if name is None else tile_to_shape(getattr(GMMA, name)[element], shape)
+    layout = (
+        make_layout(shape, stride=(shape[1], Int[1]()))
+        if name is None
+        else tile_to_shape(getattr(GMMA, name)[element], shape)
+    )
     a = np.arange(1, 1 + (tile[0] + 3) * (tile[1] + 8)).reshape(tile[0] + 3, tile[1] + 8).astype(kind)
     expected, out = as_loaded(a, tile, at, swizzle), np.zeros(tile[0] * tile[1], kind)
     made = one_tile(layout, at, tile)
@@ -137,7 +172,10 @@ def test_a_tile_lies_as_the_manual_says(name, element, kind, tile, swizzle, at, 
     made.run(a, out)
     assert (out == expected).all()
     given = [
-        tensor(x.dtype, make_layout(tuple(Int[n]() for n in x.shape), stride=tuple(Int[d // x.itemsize]() for d in x.strides)))
+        tensor(
+            x.dtype,
+            make_layout(tuple(Int[n]() for n in x.shape), stride=tuple(Int[d // x.itemsize]() for d in x.strides)),
+        )
         for x in (a, out)
     ]
     out[:] = 0
@@ -163,7 +201,10 @@ def pipeline(*faults):
     @kernel(threads=32, grid=lambda a, out: (1,))
     def sums(a, out):
         t, steps = thread(), ceil_div(a.shape[1], ROW)
-        smem = shared(np.float32, make_layout((Int[ROW](), Int[ROW](), Int[STAGES]()), stride=(Int[ROW](), Int[1](), Int[ROW * ROW]())))
+        smem = shared(
+            np.float32,
+            make_layout((Int[ROW](), Int[ROW](), Int[STAGES]()), stride=(Int[ROW](), Int[1](), Int[ROW * ROW]())),
+        )
         tma, bytes_ = make_tma_copy("SM90_TMA_LOAD", a, smem[_, _, 0]), tma_transaction_bytes(smem[_, _, 0])
         full, empty = mbarriers(STAGES), mbarriers(STAGES, arrivals=16 if "arrivals" in faults else 32)
         mine = local_partition(out, parse("(_32,_1):(_1,_32)"), t)
@@ -214,7 +255,10 @@ def test_a_pipeline_of_two_stages(tmp_path):
     pipeline().run(a, out)
     assert (out == expected).all()
     (K, lda) = dims("K lda", at_least=1, at_most=2**15)
-    given = tensor(np.float32, make_layout((Int[32](), K), stride=(lda, Int[1]()))), tensor(np.float32, parse("(_32,_32):(_32,_1)"))
+    given = (
+        tensor(np.float32, make_layout((Int[32](), K), stride=(lda, Int[1]()))),
+        tensor(np.float32, parse("(_32,_32):(_32,_1)")),
+    )
     for target in ("c", "cuda"):
         source = pipeline().source(target, *given)
         assert "16 divides 4*lda" in ", ".join(map(str, source.conditions))
@@ -223,7 +267,9 @@ def test_a_pipeline_of_two_stages(tmp_path):
             call = c_function(tmp_path, source)
         else:
             nvrtc.compiled(source.text, "sm_90")
-            call = cuda_function(tmp_path, source, ["const float *a", "float *out", "int K", "int lda"], lambda *_a: (1, 1))
+            call = cuda_function(
+                tmp_path, source, ["const float *a", "float *out", "int K", "int lda"], lambda *_a: (1, 1)
+            )
         out[:] = 0
         call(pointer(a), pointer(out), *numbers)
         assert (out == expected).all()
@@ -250,13 +296,17 @@ def test_faults_are_refused(fault, first, second):
     assert any(first in line and second in line for line in found), found
     assert all(line.startswith("test_tma_loads.py:") for line in found)
     (K,) = dims("K", at_least=1, at_most=2**15, multiple_of=4)
-    given = tensor(np.float32, make_layout((Int[32](), K), stride=(K, Int[1]()))), tensor(np.float32, parse("(_32,_32):(_32,_1)"))
+    given = (
+        tensor(np.float32, make_layout((Int[32](), K), stride=(K, Int[1]()))),
+        tensor(np.float32, parse("(_32,_32):(_32,_1)")),
+    )
     with pytest.raises(RangeError):
         pipeline(fault).source("cuda", *given)
 
 
 def test_a_wait_that_a_slow_thread_may_miss_is_refused():
-    """Every thread waits for a phase, and the first ends the next one with nothing between: another may wait for ever."""
+    """Every thread waits for a phase, and the first ends the next one with nothing between: another may
+    wait for ever."""
 
     @kernel(threads=32)
     def missed(a):
@@ -361,13 +411,17 @@ def test_when_is_an_if_of_the_text(tmp_path):
         assert (a == b).all()
 
 
-@pytest.mark.parametrize(("shape", "strides", "tile", "rank"), [((130,), (1,), (64,), 1), ((12, 20, 3), (20, 1, 240), (8, 16, 1), 3)])
+@pytest.mark.parametrize(
+    ("shape", "strides", "tile", "rank"), [((130,), (1,), (64,), 1), ((12, 20, 3), (20, 1, 240), (8, 16, 1), 3)]
+)
 def test_boxes_of_one_mode_and_of_three(shape, strides, tile, rank, tmp_path):
     count = int(np.prod(tile))
 
     @kernel(threads=32, grid=lambda a, out: (2,))
     def loaded(a, out):
-        layout = make_layout(tuple(Int[n]() for n in tile), stride=tuple(Int[d]() for d in ((1,) if rank == 1 else (16, 1, 0))))
+        layout = make_layout(
+            tuple(Int[n]() for n in tile), stride=tuple(Int[d]() for d in ((1,) if rank == 1 else (16, 1, 0)))
+        )
         memory, full = shared(np.float32, make_layout(Int[count]())), mbarriers(1)
         smem = tensor_of(None, memory.data, Int[0](), layout, [Int[0]()] * rank, whole(layout.shape), memory.memory)
         tma = make_tma_copy("SM90_TMA_LOAD", a, smem)
@@ -395,7 +449,9 @@ def test_boxes_of_one_mode_and_of_three(shape, strides, tile, rank, tmp_path):
     assert f"load_tile_{rank}d(" in source.text
     nvrtc.compiled(source.text, "sm_90")
     out[:] = 0
-    cuda_function(tmp_path, source, ["const float *a", "float *out"], lambda *_a: (2, 1))(pointer(whole_of), pointer(out))
+    cuda_function(tmp_path, source, ["const float *a", "float *out"], lambda *_a: (2, 1))(
+        pointer(whole_of), pointer(out)
+    )
     assert (out.reshape(2, count) == expected).all()
 
 
@@ -446,7 +502,10 @@ def test_tiles_are_stored(tmp_path):
     assert (np.asarray(out) == a.T).all()
     assert (wide[:, 40:] == -1).all()
     m, n = (dim(name, at_least=1, at_most=2**12, multiple_of=4) for name in "mn")
-    given = tensor(np.float32, make_layout((m, n), stride=(n, Int[1]()))), tensor(np.float32, make_layout((n, m), stride=(m, Int[1]())))
+    given = (
+        tensor(np.float32, make_layout((m, n), stride=(n, Int[1]()))),
+        tensor(np.float32, make_layout((n, m), stride=(m, Int[1]()))),
+    )
     for target in ("c", "cuda"):
         source, found = made.source(target, *given), np.zeros((68, 40), np.float32)
         if target == "c":
@@ -454,7 +513,9 @@ def test_tiles_are_stored(tmp_path):
         else:
             ptx, _cubin = nvrtc.compiled(source.text, "sm_90")
             assert "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group" in ptx
-            call = cuda_function(tmp_path, source, ["const float *a", "float *out", "int m", "int n"], lambda *_a: (2, 3))
+            call = cuda_function(
+                tmp_path, source, ["const float *a", "float *out", "int m", "int n"], lambda *_a: (2, 3)
+            )
         call(pointer(a), pointer(found), ctypes.c_int(40), ctypes.c_int(68))
         assert (found == a.T).all()
 

@@ -1,4 +1,5 @@
-"""Kernels by ldmatrix, mma.sync and cp.async: their text gives what numpy gives; a wait, a barrier or a stage too few is refused."""
+"""Kernels by ldmatrix, mma.sync and cp.async: their text gives what numpy gives; a wait, a barrier or a stage too few
+is refused."""
 
 import ctypes
 import functools
@@ -121,12 +122,17 @@ def stages_with(fault):
     @kernel(threads=32)
     def through_stages(a, b):
         t = thread()
-        memory, own, other = shared(np.float16, tile_to_shape(rows, (Int[8](), Int[32](), Int[stages]()))), LOAD[t], STORE[t]
+        memory, own, other = (
+            shared(np.float16, tile_to_shape(rows, (Int[8](), Int[32](), Int[stages]()))),
+            LOAD[t],
+            STORE[t],
+        )
         steps = ceil_div(a.shape[1], 32)
 
         def load(k):
             tile, places = (
-                own.partition_S(local_tile(x, (8, 32), (0, tla.max(0, tla.min(k, steps - 1))))) for x in (a, make_identity_tensor(a.shape))
+                own.partition_S(local_tile(x, (8, 32), (0, tla.max(0, tla.min(k, steps - 1)))))
+                for x in (a, make_identity_tensor(a.shape))
             )
             target = own.partition_D(memory[_, _, k % stages])
             if fault == "predicate":
@@ -145,7 +151,9 @@ def stages_with(fault):
                 barrier()
             if fault != "late":
                 load(k + 2)
-            tile, places = (other.partition_S(local_tile(x, (8, 32), (0, k))) for x in (b, make_identity_tensor(b.shape)))
+            tile, places = (
+                other.partition_S(local_tile(x, (8, 32), (0, k))) for x in (b, make_identity_tensor(b.shape))
+            )
             source = other.partition_S(memory[_, _, (k + 1 if fault == "next" else k) % stages])
             copy_if(STORE, elem_less(places, b.shape), source, tile)
             if fault == "late":
@@ -171,7 +179,10 @@ def test_a_pipeline_with_a_fault_is_refused(name):
     fault, told = FAULTS[name]
     k = dim("k", at_least=0, at_most=2**15, multiple_of=8)
     arguments = [
-        tensor(np.float16, make_layout((dim("m", at_least=0, at_most=8), k), stride=(dim("ld", multiple_of=8, at_most=2**15), _1)))
+        tensor(
+            np.float16,
+            make_layout((dim("m", at_least=0, at_most=8), k), stride=(dim("ld", multiple_of=8, at_most=2**15), _1)),
+        )
         for _side in range(2)
     ]
     made = stages_with(fault)
@@ -199,6 +210,10 @@ def test_offsets_taken_apart_are_the_offsets():
         found = Offsets(part).parts
         for at_t in amount((0, 1, 13, 30, 31), range(32)):
             for at_k in (0, 3, 5):
-                expected = [swizzled((at_t % 2 * 4 + i) * 64 + at_t // 8 * 16 + j + at_k * 512, *form) for j in range(16) for i in range(4)]
+                expected = [
+                    swizzled((at_t % 2 * 4 + i) * 64 + at_t // 8 * 16 + j + at_k * 512, *form)
+                    for j in range(16)
+                    for i in range(4)
+                ]
                 values = [sum(int(tla.at(x, {"t": at_t, "k": at_k})) for x in terms) + n for terms, n in found]
                 assert values == expected

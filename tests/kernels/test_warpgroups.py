@@ -1,4 +1,5 @@
-"""A kernel by wgmma: its text gives what numpy gives; what is not ordered with an asynchronous product is refused at its line."""
+"""A kernel by wgmma: its text gives what numpy gives; what is not ordered with an asynchronous product is
+refused at its line."""
 
 import ctypes
 import functools
@@ -54,7 +55,9 @@ def product(call, number, variant, sizes, rng):
         x = np.full((outer, inner + 8), np.nan, np.float16)
         x[:, :inner] = rng.integers(-1, 2, (outer, inner))
         held.append(x)
-    left, right = (x[:, :-8].astype(np.float32).T if variant == "gemm_nt" else x[:, :-8].astype(np.float32) for x in held)
+    left, right = (
+        x[:, :-8].astype(np.float32).T if variant == "gemm_nt" else x[:, :-8].astype(np.float32) for x in held
+    )
     c = rng.integers(-3, 4, (n, m + 2)).astype(np.float16)
     expected = c.copy()
     expected[:, :m] = (2 * left @ right.T - 3 * c[:, :m].astype(np.float32).T).T
@@ -88,7 +91,10 @@ def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp_path):
 
 def test_cuda_compiles_to_the_instructions(tmp_path):
     counts = nvrtc.opcodes(nvrtc.compiled(source_of("cuda", "gemm_tn").text, "sm_90a")[1], tmp_path)
-    named = {name: sum(n for op, n in counts.items() if op.startswith(name)) for name in ("HGMMA.64x64x16.F16", "LDGSTS", "LDL", "STL")}
+    named = {
+        name: sum(n for op, n in counts.items() if op.startswith(name))
+        for name in ("HGMMA.64x64x16.F16", "LDGSTS", "LDL", "STL")
+    }
     assert named["HGMMA.64x64x16.F16"] == 2 * 16, "a loop for whole tiles, one for the others"
     assert named["LDGSTS"] == 16 * (2 + 2), "and two tiles before them"
     assert named["LDL"] == named["STL"] == 0
@@ -97,7 +103,13 @@ def test_cuda_compiles_to_the_instructions(tmp_path):
 #: An instruction, its types in numpy, how A and B lie, and the number of warpgroups.
 ONE = [
     ("SM90_64x32x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>", "float16", "float32", ("K_SW32", "MN_SW64"), 1),
-    ("SM90_64x32x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K,GMMA::ScaleIn::Neg>", "float16", "float32", ("K_SW32", "K_INTER"), 1),
+    (
+        "SM90_64x32x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K,GMMA::ScaleIn::Neg>",
+        "float16",
+        "float32",
+        ("K_SW32", "K_INTER"),
+        1,
+    ),
     ("SM90_64x16x16_F16F16F16_RS<GMMA::Major::K,GMMA::Major::K>", "float16", "float16", (None, "K_SW32"), 2),
     ("SM90_64x16x8_F32TF32TF32_SS_TN", "float32", "float32", ("K_SW32", "K_SW32"), 1),
     ("SM90_64x16x32_S32S8S8_SS_TN", "int8", "int32", ("K_SW32", "K_INTER"), 2),
@@ -179,14 +191,17 @@ def test_an_accumulator_that_is_not_added_to_is_refused():
 def test_what_a_newer_product_reads_is_still_under_way_when_an_older_one_has_ended(pending):
     """Two products of one tile; it is written when one group, or both, have ended. The second is of the other sign."""
     plain, other = (
-        make_tiled_mma(atom(f"SM90_64x16x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K{sign}>")) for sign in ("", ",GMMA::ScaleIn::Neg")
+        make_tiled_mma(atom(f"SM90_64x16x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K{sign}>"))
+        for sign in ("", ",GMMA::ScaleIn::Neg")
     )
     each = make_layout((Int[8](), Int[16]()), stride=(Int[16](), Int[1]()))
 
     @kernel(threads=128)
     def products(A, B, C):
         t, own = thread(), plain[thread()]
-        memory = [shared(np.float16, tile_to_shape(GMMA.K_SW32[plain.atom.val_A], (Int[n](), Int[16]()))) for n in (64, 16)]
+        memory = [
+            shared(np.float16, tile_to_shape(GMMA.K_SW32[plain.atom.val_A], (Int[n](), Int[16]()))) for n in (64, 16)
+        ]
         for x, to in zip((A, B), memory):
             copy(*(local_partition(y, each, t) for y in (x, to)))
         mine = own.partition_C(C)
@@ -214,6 +229,8 @@ def test_what_a_newer_product_reads_is_still_under_way_when_an_older_one_has_end
     assert (c == 0).all()
     if pending == 0:
         layouts = [make_layout((Int[m](), Int[n]()), stride=(Int[n](), Int[1]())) for m, n in shapes]
-        text = products.source("cuda", *(tensor(x.dtype, layout) for x, layout in zip((a, b, c), layouts)), arch="sm_90a").text
+        text = products.source(
+            "cuda", *(tensor(x.dtype, layout) for x, layout in zip((a, b, c), layouts)), arch="sm_90a"
+        ).text
         assert len({line for line in text.splitlines() if "asm volatile" in line and "wgmma.mma" in line}) == 2
         nvrtc.compiled(text, "sm_90a")

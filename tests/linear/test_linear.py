@@ -16,7 +16,8 @@ def random_layout(rng, ins=None, outs=None, largest=3):
     outs = outs or {f"o{k}": 1 << rng.randrange(largest + 1) for k in range(rng.randrange(1, 4))}
     names = ins or {f"i{k}": rng.randrange(largest + 1) for k in range(rng.randrange(1, 4))}
     return LinearLayout(
-        {name: [tuple(rng.randrange(n) for n in outs.values()) for _ in range(count)] for name, count in names.items()}, outs
+        {name: [tuple(rng.randrange(n) for n in outs.values()) for _ in range(count)] for name, count in names.items()},
+        outs,
     )
 
 
@@ -97,10 +98,13 @@ def test_the_product_is_the_layouts_side_by_side():
         product = a * b
         for p, q in itertools.islice(itertools.product(inputs(a), inputs(b)), 40):
             joined = {
-                name: p.get(name, 0) + (q.get(name, 0) * (a.get_in_dim_size(name) if a.has_in_dim(name) else 1)) for name in {**p, **q}
+                name: p.get(name, 0) + (q.get(name, 0) * (a.get_in_dim_size(name) if a.has_in_dim(name) else 1))
+                for name in {**p, **q}
             }
             x, y = a.apply(p), b.apply(q)
-            assert product.apply(joined) == {name: x.get(name, 0) + y.get(name, 0) * a.out_dims.get(name, 1) for name in product.out_dims}
+            assert product.apply(joined) == {
+                name: x.get(name, 0) + y.get(name, 0) * a.out_dims.get(name, 1) for name in product.out_dims
+            }
 
 
 def test_invert_and_compose_holds_what_it_says():
@@ -208,7 +212,11 @@ def test_layouts_of_no_dimensions_have_one_element():
     ]
     for layout, inputs in layouts:
         found = layout.linear([])
-        assert (found.get_in_dim_names(), found.get_total_in_dim_size_log2(), found.get_out_dim_names()) == (inputs, 0, []), layout
+        assert (found.get_in_dim_names(), found.get_total_in_dim_size_log2(), found.get_out_dim_names()) == (
+            inputs,
+            0,
+            [],
+        ), layout
     with pytest.raises(RangeError, match=r"a swizzle of rank 0\n  expected  rank 2 or more"):
         triton.NVMMASharedLayout(32, 16, 0).linear([])
 

@@ -31,7 +31,8 @@ def image(found, constant=0):
     flat = found.flatten_ins()
     columns = flat.columns
     return [
-        constant ^ functools.reduce(operator.xor, (c for k, c in enumerate(columns) if x >> k & 1), 0) for x in range(1 << len(columns))
+        constant ^ functools.reduce(operator.xor, (c for k, c in enumerate(columns) if x >> k & 1), 0)
+        for x in range(1 << len(columns))
     ]
 
 
@@ -71,11 +72,14 @@ def test_every_small_layout():
 
 
 def extended(values, count):
-    """The offsets of a linear layout with one mode more, of 2^count elements, for each stride of 0 to 64; and the same, xored."""
+    """The offsets of a linear layout with one mode more, of 2^count elements, for each stride of 0 to 64; and
+    the same, xored."""
     strides = np.arange(65)[:, None]
     summed = xored = np.broadcast_to(values, (65, len(values)))
     for k in range(count):
-        summed, xored = (np.concatenate([m, f(m, strides << k)], axis=1) for m, f in ((summed, np.add), (xored, np.bitwise_xor)))
+        summed, xored = (
+            np.concatenate([m, f(m, strides << k)], axis=1) for m, f in ((summed, np.add), (xored, np.bitwise_xor))
+        )
     return summed, (summed == xored).all(1)
 
 
@@ -87,7 +91,8 @@ def checked_as_linear(shape, stride, values):
 
 
 def every_extension(rng, counts, shape=(), stride=(), values=np.zeros(1, np.int64)):
-    """Go through all layouts of one mode more than a linear one, and through those of the linear ones, of up to 64 elements."""
+    """Go through all layouts of one mode more than a linear one, and through those of the linear ones, of up
+    to 64 elements."""
     if len(shape) < 3:
         cache_clear()  # a million layouts are not for the memos to keep
     for bits_ in range(1, 8 - len(values).bit_length()):
@@ -110,10 +115,12 @@ def every_extension(rng, counts, shape=(), stride=(), values=np.zeros(1, np.int6
 
 
 def test_every_layout_of_up_to_64_elements():
-    """Extents of powers of two, strides of 0 to 64, any rank: by day a sample, by night all 1,033,510 that are linear, both ways.
+    """Extents of powers of two, strides of 0 to 64, any rank: by day a sample, by night all 1,033,510 that
+    are linear, both ways.
 
-    Of those that are not, all of up to three modes and one of 65 strides of more whose modes before the last are linear. The others
-    are not linear for the same two indices as their first modes, whose offsets are theirs: the first mode is the fastest.
+    Of those that are not, all of up to three modes and one of 65 strides of more whose modes before the last are
+    linear. The others are not linear for the same two indices as their first modes, whose offsets are theirs: the first
+    mode is the fastest.
     """
     counts = collections.Counter()
     every_extension(random.Random(5), counts)
@@ -124,7 +131,8 @@ def test_every_layout_of_up_to_64_elements():
 
 
 def test_refused_first_modes_are_refused_in_every_layout():
-    """Layouts of any rank with modes that carry anywhere, the others linear or not: refused, with indices that show it."""
+    """Layouts of any rank with modes that carry anywhere, the others linear or not: refused, with indices
+    that show it."""
     rng = random.Random(6)
     for _ in range(amount(200, 20000)):
         shape = rng.choice([(2, 2, 2), (2, 4, 8), (4, 2, 2, 4), (2, 2, 2, 2, 4), (2,) * 6, (1, 8, 1, 8)])
@@ -139,10 +147,14 @@ def test_swizzles_and_constants():
         inner = MakeLayout(shape, tuple(rng.choice([1, 2, 4, 8, 16]) for _ in range(2)))
         count, base = rng.randrange(1, 3), rng.randrange(3)
         layout = ComposedLayout(
-            Swizzle[count, base, rng.choice([-1, 1]) * rng.randrange(count, 4)](), rng.choice([0, 0, 1, 2, 3, 8, 32]), inner
+            Swizzle[count, base, rng.choice([-1, 1]) * rng.randrange(count, 4)](),
+            rng.choice([0, 0, 1, 2, 3, 8, 32]),
+            inner,
         )
         if rng.random() < 0.3:
-            layout = ComposedLayout(MakeLayout((8, 8, 2), (rng.choice([8, 1, 3]), rng.choice([1, 8]), 64)), rng.choice([0, 1, 4]), layout)
+            layout = ComposedLayout(
+                MakeLayout((8, 8, 2), (rng.choice([8, 1, 3]), rng.choice([1, 8]), 64)), rng.choice([0, 1, 4]), layout
+            )
         values = [layout(x) for x in range(oracle.size(shape))]
         try:
             found, constant = affine(layout)

@@ -1,4 +1,5 @@
-"""Every public name of tla.linear and tla.access with arguments of every kind: an answer, or a TlaError; never a crash or a hang."""
+"""Every public name of tla.linear and tla.access with arguments of every kind: an answer, or a TlaError; never
+a crash or a hang."""
 
 import inspect
 import random
@@ -12,10 +13,24 @@ from tla.linear import LinearLayout, mosaic, radix, triton
 from night import amount
 
 COUNT = amount(2_500, 200_000)
-MMA = LinearLayout({"register": [(0, 1), (8, 0)], "lane": [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]}, {"dim0": 16, "dim1": 8})
-WIDE = LinearLayout({"register": [(1 << k,) for k in range(20)], "lane": [(1 << k,) for k in range(20, 60)]}, {"dim0": 1 << 60})
-LAYOUTS = [MMA, WIDE, LinearLayout.empty(), LinearLayout({"lane": [(1,)]}, {"dim0": 2}), LinearLayout({"offset": [(1,)]}, {"dim0": 2})]
-RADIX = [radix("lane=(4,3):(1,16), register=4:4 -> column=48"), radix("i=(2,6):(3,8) -> o=(2^3,12)"), radix("dim0=4:1 -> dim0=4")]
+MMA = LinearLayout(
+    {"register": [(0, 1), (8, 0)], "lane": [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]}, {"dim0": 16, "dim1": 8}
+)
+WIDE = LinearLayout(
+    {"register": [(1 << k,) for k in range(20)], "lane": [(1 << k,) for k in range(20, 60)]}, {"dim0": 1 << 60}
+)
+LAYOUTS = [
+    MMA,
+    WIDE,
+    LinearLayout.empty(),
+    LinearLayout({"lane": [(1,)]}, {"dim0": 2}),
+    LinearLayout({"offset": [(1,)]}, {"dim0": 2}),
+]
+RADIX = [
+    radix("lane=(4,3):(1,16), register=4:4 -> column=48"),
+    radix("i=(2,6):(3,8) -> o=(2^3,12)"),
+    radix("dim0=4:1 -> dim0=4"),
+]
 PARAMETERS = [
     triton.BlockedLayout([1, 4], [8, 4], [4, 1], [1, 0]),
     triton.SwizzledSharedLayout(8, 1, 8, [1, 0]),
@@ -27,9 +42,38 @@ PARAMETERS = [
     mosaic.NAMED_LAYOUTS["WGMMA_LAYOUT"],
 ]
 VALUES = [
-    *(None, True, 1.5, float("nan"), "", "x", "4:1", "#ttg.blocked<{}>", "register", "lane", "dim0", object(), lambda: 3),
+    *(
+        None,
+        True,
+        1.5,
+        float("nan"),
+        "",
+        "x",
+        "4:1",
+        "#ttg.blocked<{}>",
+        "register",
+        "lane",
+        "dim0",
+        object(),
+        lambda: 3,
+    ),
     *(-1, 0, 1, 2, 3, 5, 7, 16, 64, 2**31, 2**63, 2**70, -(2**70), np.int64(4), np.arange(4), np.zeros((2, 2))),
-    *((), [], {}, (1,), [1, 2], [3], [[1]], [[1, 0], [0, 1]], [[3, 5]], [0, 1], [1, 0], [64, 16], [0, 0], [2**40, 2**40]),
+    *(
+        (),
+        [],
+        {},
+        (1,),
+        [1, 2],
+        [3],
+        [[1]],
+        [[1, 0], [0, 1]],
+        [[3, 5]],
+        [0, 1],
+        [1, 0],
+        [64, 16],
+        [0, 0],
+        [2**40, 2**40],
+    ),
     *({"dim0": 4}, {"dim0": 3}, {"dim0": 2**70}, {"a": [(1,)]}, {"register": [(1,)], "lane": []}, {"x": None}),
     *(["register"], ["lane", "register"], parse("4:1"), parse("(32,8):(8,1)"), parse("6:1"), parse("(4,4):(1,3)")),
     *(parse("Sw<3,3,3> o 0 o (8,64):(64,1)"), MakeLayout((dim("N"), 4), (4, 1)), dim("N"), mosaic.Replicated(4)),
@@ -58,7 +102,11 @@ def targets():
 def wanted(f):
     """How many arguments it needs, and takes."""
     try:
-        named = [p for p in inspect.signature(f).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        named = [
+            p
+            for p in inspect.signature(f).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
     except (TypeError, ValueError):
         return 1, 2
     return sum(p.default is p.empty for p in named), len(named)

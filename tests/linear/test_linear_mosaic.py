@@ -1,4 +1,5 @@
-"""Mosaic GPU's layouts: its own arithmetic of tiles, as data, and the way back; XOR strides as PyCuTe has them, by definition."""
+"""Mosaic GPU's layouts: its own arithmetic of tiles, as data, and the way back; XOR strides as PyCuTe has them, by
+definition."""
 
 import itertools
 import json
@@ -9,7 +10,15 @@ import pytest
 
 from tla import TlaError
 from tla.linear import LinearLayout, from_xor_strides, layout_of, linear, mosaic, to_xor_strides
-from tla.linear.mosaic import NAMED_LAYOUTS, Replicated, TiledLayout, WGStridedFragLayout, from_text, tiled_layout, to_text
+from tla.linear.mosaic import (
+    NAMED_LAYOUTS,
+    Replicated,
+    TiledLayout,
+    WGStridedFragLayout,
+    from_text,
+    tiled_layout,
+    to_text,
+)
 
 from batches import in_batches
 from places import DATA
@@ -62,12 +71,16 @@ def test_the_way_back_finds_all_there_are():
         rng.shuffle(places)
         vectors = [tuple(1 << k if i == d else 0 for i in range(2)) for d, k in places]
         layout = LinearLayout(
-            {"register": vectors[7:], "lane": vectors[:5], "warp": vectors[5:7]}, {f"dim{d}": 1 << n for d, n in enumerate(sizes)}
+            {"register": vectors[7:], "lane": vectors[:5], "warp": vectors[5:7]},
+            {f"dim{d}": 1 << n for d, n in enumerate(sizes)},
         )
         above = [[k for e, k in places[7:] if e == d] for d in range(2)]
         upwards = all(ks == sorted(ks) for ks in above)
         lowest = places[7:]
-        runs = next((n for n in range(1, len(lowest) + 1) if n == len(lowest) or lowest[n] != (lowest[0][0], lowest[0][1] + n)), 0)
+        runs = next(
+            (n for n in range(1, len(lowest) + 1) if n == len(lowest) or lowest[n] != (lowest[0][0], lowest[0][1] + n)),
+            0,
+        )
         beside = [[k for e, k in places[7 + min(n, runs) :] if e == d] for n in range(runs + 1) for d in range(2)]
         some = upwards or any(a == sorted(a) and b == sorted(b) for a, b in zip(beside[::2], beside[1::2]))
         try:
@@ -106,8 +119,18 @@ def test_the_way_back_finds_all_there_are():
         (lambda: to_text(3), "a TiledLayout"),
         (lambda: tiled_layout(3), "a LinearLayout"),
         (lambda: tiled_layout(LinearLayout({"register": [(1,)]}, {"dim0": 2})), "of a warpgroup"),
-        (lambda: tiled_layout(LinearLayout({"lane": [(1 << k,) for k in range(6)], "warp": [(64,), (128,)]}, {"dim0": 256})), "64 lanes"),
-        (lambda: from_text(to_text(NAMED_LAYOUTS["WGMMA_LAYOUT"]).replace("-7", "#mosaic_gpu.Replicated<times = 3>")), "a power of two"),
+        (
+            lambda: tiled_layout(
+                LinearLayout({"lane": [(1 << k,) for k in range(6)], "warp": [(64,), (128,)]}, {"dim0": 256})
+            ),
+            "64 lanes",
+        ),
+        (
+            lambda: from_text(
+                to_text(NAMED_LAYOUTS["WGMMA_LAYOUT"]).replace("-7", "#mosaic_gpu.Replicated<times = 3>")
+            ),
+            "a power of two",
+        ),
     ],
 )
 def test_bad_input(f, says):
@@ -116,7 +139,10 @@ def test_bad_input(f, says):
 
 
 def test_unreduced_is_refused():
-    text = "TiledLayout(tiling=Tiling(tiles=((4,),)), warp_dims=(Replicated(times=4),), lane_dims=(Replicated(times=32),), vector_dim=-1, unreduced_operation={})"
+    text = (
+        "TiledLayout(tiling=Tiling(tiles=((4,),)), warp_dims=(Replicated(times=4),), "
+        "lane_dims=(Replicated(times=32),), vector_dim=-1, unreduced_operation={})"
+    )
     assert from_text(text.format("None")) == mosaic.NAMED_LAYOUTS["TMA_INDICES_4_LAYOUT"]
     assert Replicated(32) in from_text(text.format("None")).lane_dims
     with pytest.raises(TlaError):
@@ -137,7 +163,8 @@ def product(c, d):
 def evaluated(text, *coordinate):
     """PyCuTe's inner product, from the text of a layout of flat modes."""
     shape, stride = (
-        [[int(x) for x in re.findall(r"\d+", m)] for m in re.findall(r"\([\dF,]+\)|F?\d+", t.strip()[1:-1])] for t in text.split(":")
+        [[int(x) for x in re.findall(r"\d+", m)] for m in re.findall(r"\([\dF,]+\)|F?\d+", t.strip()[1:-1])]
+        for t in text.split(":")
     )
     total = 0
     for x, extents, strides in zip(coordinate, shape, stride):
@@ -162,7 +189,9 @@ def test_xor_strides_both_ways():
         n = rng.randrange(2, 9)
         columns = [rng.randrange(1 << n) for _ in range(n)]
         split = rng.randrange(1, n)
-        found = LinearLayout({"a": [(c,) for c in columns[:split]], "b": [(c,) for c in columns[split:]]}, {"offset": 1 << n})
+        found = LinearLayout(
+            {"a": [(c,) for c in columns[:split]], "b": [(c,) for c in columns[split:]]}, {"offset": 1 << n}
+        )
         text = to_xor_strides(found)
         assert from_xor_strides(text, ["a", "b"], {"offset": 1 << n}) == found
         for _ in range(20):

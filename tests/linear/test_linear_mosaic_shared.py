@@ -1,4 +1,5 @@
-"""Mosaic GPU's arrays in shared memory: its transforms by their definition, on whole blocks, and JAX's own where it is installed."""
+"""Mosaic GPU's arrays in shared memory: its transforms by their definition, on whole blocks, and JAX's own where
+it is installed."""
 
 import importlib.util
 import itertools
@@ -24,7 +25,11 @@ def placed(shape, transforms, bits, coordinate):
             first = len(dims) - len(given)
             dims, at = (
                 [*dims[:first], *(n // t for n, t in zip(dims[first:], given)), *given],
-                [*at[:first], *(x // t for x, t in zip(at[first:], given)), *(x % t for x, t in zip(at[first:], given))],
+                [
+                    *at[:first],
+                    *(x // t for x, t in zip(at[first:], given)),
+                    *(x % t for x, t in zip(at[first:], given)),
+                ],
             )
         elif kind == "transpose":
             dims, at = [dims[k] for k in given], [at[k] for k in given]
@@ -52,7 +57,11 @@ def written(transforms, rng):
             texts.append([f"TransposeTransform({given})", f"TransposeTransform(permutation={given})"][way])
         else:
             texts.append(
-                [f"plgpu.SwizzleTransform({given})", f"SwizzleTransform(swizzle={given})", f"#mosaic_gpu.swizzle<{given} : i32>"][way]
+                [
+                    f"plgpu.SwizzleTransform({given})",
+                    f"SwizzleTransform(swizzle={given})",
+                    f"#mosaic_gpu.swizzle<{given} : i32>",
+                ][way]
             )
     return [", ".join(texts), f"({', '.join(texts)},)", f"[{', '.join(texts)}]"][way]
 
@@ -84,7 +93,11 @@ def test_every_element_lies_where_the_definition_has_it():
         text = written(transforms, rng)
         layout = mosaic.shared_layout(shape, text, bits)
         places = [layout(*c) for c in itertools.product(*map(range, shape))]
-        assert places == [placed(shape, transforms, bits, c) for c in itertools.product(*map(range, shape))], (shape, text, bits)
+        assert places == [placed(shape, transforms, bits, c) for c in itertools.product(*map(range, shape))], (
+            shape,
+            text,
+            bits,
+        )
         assert sorted(places) == [*range(math.prod(shape))], (shape, text)
 
 
@@ -102,7 +115,9 @@ def test_what_is_written_for_pallas_is_read_back(element, mode):
     assert [[layout(i, j) * element.bits // 8 for j in range(shape[1])] for i in range(shape[0])] == place.tolist()
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None or importlib.util.find_spec("absl") is None, reason="needs jax and absl-py")
+@pytest.mark.skipif(
+    importlib.util.find_spec("jax") is None or importlib.util.find_spec("absl") is None, reason="needs jax and absl-py"
+)
 def test_shapes_and_texts_are_those_of_jax():
     gpu = pytest.importorskip("jax.experimental.mosaic.gpu")
     for shape, tile in (((64, 256), (8, 64)), ((8, 32), (4, 16)), ((3, 64, 64), (8, 32)), ((5, 128), (64,))):
@@ -142,14 +157,17 @@ def test_refusals(transforms, error, says):
 def test_a_fix_works():
     with pytest.raises(RangeError, match="tile the last dimension by 32"):
         mosaic.shared_layout((8, 64), "SwizzleTransform(64)", 16)
-    assert str(mosaic.shared_layout((8, 64), "TilingTransform((32,)), SwizzleTransform(64)", 16)).startswith("Sw<2,3,3>")
+    assert str(mosaic.shared_layout((8, 64), "TilingTransform((32,)), SwizzleTransform(64)", 16)).startswith(
+        "Sw<2,3,3>"
+    )
 
 
 def test_the_store_of_an_accumulator():
     """Rows of 128 bytes collide eight times, and the swizzle mends it."""
     owners = mosaic.from_text("WGMMA_LAYOUT").linear([64, 64])
     plain, swizzled = (
-        access(owners, mosaic.shared_layout((64, 64), f"TilingTransform((8, 64)), SwizzleTransform({n})", 16), 16) for n in (16, 128)
+        access(owners, mosaic.shared_layout((64, 64), f"TilingTransform((8, 64)), SwizzleTransform({n})", 16), 16)
+        for n in (16, 128)
     )
     assert plain.wavefronts == 8 * swizzled.wavefronts
     assert swizzled.wavefronts == swizzled.least

@@ -20,13 +20,18 @@ TEXTS = json.loads((DATA / "texts.json").read_text())
 def read(x):
     """A linear layout of the truth files; what is none stays."""
     if isinstance(x, dict) and {*x} == {"in", "out"}:
-        return LinearLayout({name: [tuple(v) for v in vectors] for name, vectors in x["in"]}, dict(map(tuple, x["out"])))
+        return LinearLayout(
+            {name: [tuple(v) for v in vectors] for name, vectors in x["in"]}, dict(map(tuple, x["out"]))
+        )
     return x
 
 
 def written(x):
     if isinstance(x, LinearLayout):
-        return {"in": [[name, [[*v] for v in vectors]] for name, vectors in x.bases.items()], "out": [[*p] for p in x.out_dims.items()]}
+        return {
+            "in": [[name, [[*v] for v in vectors]] for name, vectors in x.bases.items()],
+            "out": [[*p] for p in x.out_dims.items()],
+        }
     return x
 
 
@@ -88,7 +93,10 @@ def test_refused_layouts():
             assert error.reason.expected
             assert error.reason.fix
     assert answered == {
-        ("SwizzledSharedLayout", "AssertionError: SharedLi"): 2,  # of one element: Gluon's class has no layout without bases
+        (
+            "SwizzledSharedLayout",
+            "AssertionError: SharedLi",
+        ): 2,  # of one element: Gluon's class has no layout without bases
         ("PaddedSharedLayout", "LinearLayoutConversions."): 6,  # no linear layout there; ours is that before padding
         ("DistributedLinearLayout", "orderPerDim cannot deter"): 2,  # the shape is its own: no order is needed
         ("DistributedLinearLayout", "error: In a generic line"): 2,
@@ -106,7 +114,10 @@ def test_names_stand_for_layouts():
     mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>"
     operand = triton.from_text("#ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>", {"mma": mma})
     assert operand.parent == triton.NVMMADistributedLayout([2, 0], [4, 1], [16, 8])
-    old = "#triton_gpu.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0], CTAsPerCGA = [2, 1], CTASplitNum = [2, 1], CTAOrder = [1, 0]}>"
+    old = (
+        "#triton_gpu.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0], "
+        "CTAsPerCGA = [2, 1], CTASplitNum = [2, 1], CTAOrder = [1, 0]}>"
+    )
     assert triton.from_text(old).cga_layout == ((1, 0),)
 
 
@@ -117,7 +128,10 @@ def test_names_stand_for_layouts():
         ("#ttg.blocked", "is a name"),
         ("#ttg.nothing<{}>", "is not known"),
         ("#ttg.blocked<{order = [0]}>", "without sizePerThread"),
-        ("#ttg.blocked<{sizePerThread = 1, threadsPerWarp = [1], warpsPerCTA = [1], order = [0]}>", "a list of integers"),
+        (
+            "#ttg.blocked<{sizePerThread = 1, threadsPerWarp = [1], warpsPerCTA = [1], order = [0]}>",
+            "a list of integers",
+        ),
         ("#ttg.slice<{dim = 0, parent = 3}>", "distributed layout"),
         ("#ttg.linear<{register = [[1], [2]}>", "unexpected"),
         ("#ttg.linear<{register = [[1]]}> x", "unexpected 'x'"),
@@ -127,13 +141,22 @@ def test_names_stand_for_layouts():
         ("#ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1, fp4padded = true>", "write fp4Padded"),
         ("#ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 2, fp4Padded = true>", "col_stride 1"),
         ("#ttng.tensor_memory_scales_encoding<blockRepOrder = mnThen>", "unexpected 'mnThen'"),
-        ("#ttg.partitioned_shared<{numPartitions = 2, numGroups = 1, partitionDim = 0, partitionLayout = 3}>", "layout of shared memory"),
-        ("#ttg.amd_rotating_shared<{vec = 4, perPhase = 1, maxPhase = 16, order = [1, 0], bogus = 3}>", "attribute bogus is not known"),
+        (
+            "#ttg.partitioned_shared<{numPartitions = 2, numGroups = 1, partitionDim = 0, partitionLayout = 3}>",
+            "layout of shared memory",
+        ),
+        (
+            "#ttg.amd_rotating_shared<{vec = 4, perPhase = 1, maxPhase = 16, order = [1, 0], bogus = 3}>",
+            "attribute bogus is not known",
+        ),
         (
             "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4padded = true}>",
             "write fp4Padded",
         ),
-        ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], kPack = 2}>", "attribute kPack is not known"),
+        (
+            "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], kPack = 2}>",
+            "attribute kPack is not known",
+        ),
         ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, oder = [1, 0]}>", "write order for oder"),
         ("#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], vec = 4}>", "vec is given twice"),
     ],

@@ -1,4 +1,5 @@
-"""Layouts over digits of mixed radix, by brute force over whole domains: the definition, every operation, every refusal."""
+"""Layouts over digits of mixed radix, by brute force over whole domains: the definition, every
+operation, every refusal."""
 
 import functools
 import itertools
@@ -95,7 +96,9 @@ def test_the_definition():
     for extents, radices, steps in cases(3000):
         layout = RadixLayout({"i": [*zip(extents, steps)]}, {"o": radices})
         assert values(layout) == table([*zip(extents, steps)], radices)
-        assert eval(repr(layout), {"radix": radix}) == layout == pickle.loads(pickle.dumps(layout)) == radix(str(layout))
+        assert (
+            eval(repr(layout), {"radix": radix}) == layout == pickle.loads(pickle.dumps(layout)) == radix(str(layout))
+        )
 
 
 def test_equal_layouts_are_equal_maps():
@@ -112,7 +115,8 @@ def test_equal_layouts_are_equal_maps():
 
 
 def test_other_radices_exactly_or_refused():
-    """reshape_outs keeps every value; of layouts of shape and stride it refuses only what nothing makes linear over the radices."""
+    """reshape_outs keeps every value; of layouts of shape and stride it refuses only what nothing makes linear
+    over the radices."""
     refused = missed = 0
     for extents, radices, steps in cases(1500):
         layout = RadixLayout({"i": [*zip(extents, steps)]}, {"o": radices})
@@ -149,8 +153,14 @@ def test_compose_exactly_or_refused():
     count = refused = 0
     for _ in range(amount(1500, 40000)):
         size = rng.choice([4, 6, 8, 12, 16, 18])
-        middle, low, high = rng.choice(factorings(size)), rng.choice(factorings(size)), rng.choice(factorings(rng.choice([4, 6, 12])))
-        inner = RadixLayout({"i": random_digits(rng, rng.choice(factorings(rng.choice([4, 6, 12]))), middle)}, {"o": middle})
+        middle, low, high = (
+            rng.choice(factorings(size)),
+            rng.choice(factorings(size)),
+            rng.choice(factorings(rng.choice([4, 6, 12]))),
+        )
+        inner = RadixLayout(
+            {"i": random_digits(rng, rng.choice(factorings(rng.choice([4, 6, 12]))), middle)}, {"o": middle}
+        )
         outer = RadixLayout({"o": random_digits(rng, low, high)}, {"p": high})
         there = [values(outer)[x] for x in values(inner)]
         try:
@@ -171,7 +181,12 @@ def test_inverses():
     for _ in range(amount(2500, 60000)):
         size = rng.choice([4, 6, 8, 12, 16, 24])
         layout = RadixLayout(
-            {"i": random_digits(rng, rng.choice(factorings(rng.choice([4, 6, 12, size]))), m := rng.choice(factorings(size)))}, {"o": m}
+            {
+                "i": random_digits(
+                    rng, rng.choice(factorings(rng.choice([4, 6, 12, size]))), m := rng.choice(factorings(size))
+                )
+            },
+            {"o": m},
         )
         there = values(layout)
         onto, injective = {*there} == {*range(size)}, len({*there}) == len(there)
@@ -227,16 +242,21 @@ def way_back(layout):
 
 
 def test_layouts_of_coordinates():
-    """Every stride along one axis or two: where each coordinate is of one index only a way back is found, or counted as missed."""
+    """Every stride along one axis or two: where each coordinate is of one index only a way back is found, or
+    counted as missed."""
     found = missed = 0
     for shape in ((3,), (4, 2), (3, 2), (4, 3)):
         for at in itertools.product([(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 3), (0, 4)], repeat=len(shape)):
             strides = [[n * E[k] for k, n in enumerate(v) if n] for v in at]
-            layout = make_layout(shape, tuple(functools.reduce(operator.add, terms) if terms else 0 for terms in strides))
+            layout = make_layout(
+                shape, tuple(functools.reduce(operator.add, terms) if terms else 0 for terms in strides)
+            )
             axes = [k for k in (0, 1) if any(v[k] for v in at)]
             if not axes:
                 continue
-            points = [np.dot(c[::-1], np.array(at))[axes].tolist() for c in itertools.product(*map(range, reversed(shape)))]
+            points = [
+                np.dot(c[::-1], np.array(at))[axes].tolist() for c in itertools.product(*map(range, reversed(shape)))
+            ]
             there = radix(layout, ["index"])
             assert [[*there.apply({"index": k}).values()] for k in range(len(points))] == points
             back, refused = way_back(there)
@@ -252,11 +272,14 @@ def test_layouts_of_coordinates():
 
 
 def test_linear_layouts_are_a_case():
-    """Random linear layouts: applied, composed, inverted and multiplied as RadixLayouts they are what they are as themselves."""
+    """Random linear layouts: applied, composed, inverted and multiplied as RadixLayouts they are what they are as
+    themselves."""
     rng = random.Random(9)
 
     def some(ins, outs):
-        return LinearLayout({d: [tuple(rng.randrange(n) for n in outs.values()) for _ in range(k)] for d, k in ins.items()}, outs)
+        return LinearLayout(
+            {d: [tuple(rng.randrange(n) for n in outs.values()) for _ in range(k)] for d, k in ins.items()}, outs
+        )
 
     for _ in range(amount(150, 4000)):
         a = some({"r": 2, "l": 3}, {"x": 4, "y": 8})
@@ -312,7 +335,11 @@ def test_rotated_rows_are_sums_modulo_the_row():
 def test_symbols():
     t = dim("t", at_least=0, at_most=95)
     found = radix(parse("(12,8):(8,96)"), ["thread"]).resize_out("offset", 768).apply({"thread": t})["offset"]
-    assert all(found.subs({"t": x}) == 8 * (x % 12) + 96 * (x // 12) for x in range(96)) if hasattr(found, "subs") else "t" in str(found)
+    assert (
+        all(found.subs({"t": x}) == 8 * (x % 12) + 96 * (x // 12) for x in range(96))
+        if hasattr(found, "subs")
+        else "t" in str(found)
+    )
 
 
 ERRORS = {
@@ -324,7 +351,10 @@ ERRORS = {
     "a name": (lambda: RadixLayout({"a b": []}, {"o": 4}), "letters, digits and underscores"),
     "twice": (lambda: RadixLayout([("i", []), ("i", [])], {"o": 4}), "names that differ"),
     "too large": (lambda: RadixLayout({}, {"o": 2**62, "p": 3}), r"2\^62 in all"),
-    "names": (lambda: RadixLayout({"i": [(4, 1)]}, {"o": 4}).compose(RadixLayout({"p": [(4, 1)]}, {"q": 4})), "the same names"),
+    "names": (
+        lambda: RadixLayout({"i": [(4, 1)]}, {"o": 4}).compose(RadixLayout({"p": [(4, 1)]}, {"q": 4})),
+        "the same names",
+    ),
     "sizes": (
         lambda: RadixLayout({"i": [(4, 1)]}, {"o": 4}).compose(RadixLayout({"o": [(8, 1)]}, {"q": 8})),
         r"write resize_out\('o', 8\)",
@@ -335,7 +365,10 @@ ERRORS = {
     "not onto": (lambda: RadixLayout({"i": [(4, 2)]}, {"o": 8}).right_inverse(), "a layout that reaches every output"),
     "two": (lambda: RadixLayout({"i": [(4, 2)]}, {"o": 4}).invert(), "a layout that reaches every output"),
     "turns": (lambda: radix(parse("4:2")).left_inverse(), r"write resize_out\('offset', 8\)"),
-    "open": (lambda: radix(parse("M:1", symbols=SimpleNamespace(M=dim("M")).__dict__)), "give its symbols values first"),
+    "open": (
+        lambda: radix(parse("M:1", symbols=SimpleNamespace(M=dim("M")).__dict__)),
+        "give its symbols values first",
+    ),
     "bits": (lambda: linear(radix("i=3:1 -> o=4")), "powers of two"),
 }
 
@@ -348,6 +381,8 @@ def test_refusals(name):
 
 
 def test_the_fixes_work():
-    assert RadixLayout({"i": [(4, 1)]}, {"o": 4}).resize_out("o", 8).compose(RadixLayout({"o": [(8, 1)]}, {"q": 8})).in_sizes == {"i": 4}
+    assert RadixLayout({"i": [(4, 1)]}, {"o": 4}).resize_out("o", 8).compose(
+        RadixLayout({"o": [(8, 1)]}, {"q": 8})
+    ).in_sizes == {"i": 4}
     assert values(radix(parse("4:2"), ["i"]).resize_out("offset", 8).left_inverse()) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert RadixLayout({"i": [(4, 2)]}, {"o": 4}).is_injective() is False

@@ -70,7 +70,11 @@ def cga(rng, rank):
 
 def blocked(rng, rank):
     return BlockedLayout(
-        split(rng, rank, rng.randint(0, 4)), split(rng, rank, 5), split(rng, rank, rng.randint(0, 3)), order(rng, rank), cga(rng, rank)
+        split(rng, rank, rng.randint(0, 4)),
+        split(rng, rank, 5),
+        split(rng, rank, rng.randint(0, 3)),
+        order(rng, rank),
+        cga(rng, rank),
     )
 
 
@@ -79,7 +83,9 @@ def mma(rng, rank):
     warps = split(rng, rank, rng.randint(0, 3))
     if rng.random() < 0.5 or rank == 3:
         return NVMMADistributedLayout([2, 0], warps, [*batch, 16, 8], cga(rng, rank))
-    return NVMMADistributedLayout([3, 0], [4 * power(rng, 1), power(rng, 1)], [16, 8 * power(rng, 4), 16], cga(rng, rank))
+    return NVMMADistributedLayout(
+        [3, 0], [4 * power(rng, 1), power(rng, 1)], [16, 8 * power(rng, 4), 16], cga(rng, rank)
+    )
 
 
 def mfma(rng, rank):
@@ -87,7 +93,9 @@ def mfma(rng, rank):
     transposed = rng.random() < 0.5 or shape[:2] == [64, 4]
     bits = 64 if shape[0] == 16 and rng.random() < 0.3 else 32
     per_warp = [1] * (rank - 2) + [power(rng, 1), power(rng, 1)] if rng.random() < 0.3 else None
-    return AMDMFMALayout(rng.randint(1, 4), shape, transposed, split(rng, rank, rng.randint(0, 3)), bits, per_warp, cga(rng, rank))
+    return AMDMFMALayout(
+        rng.randint(1, 4), shape, transposed, split(rng, rank, rng.randint(0, 3)), bits, per_warp, cga(rng, rank)
+    )
 
 
 def wmma(rng, rank):
@@ -108,7 +116,9 @@ def operand(rng, rank):
     index = rng.randint(0, 1)
     if isinstance(parent, BlockedLayout):
         return DotOperandLayout(index, parent, 0)
-    widths = {1: (16,), 2: (8, 16), 3: (2, 4, 8, 16)}[parent.version] if isinstance(parent, AMDWMMALayout) else (1, 2, 4, 8)
+    widths = (
+        {1: (16,), 2: (8, 16), 3: (2, 4, 8, 16)}[parent.version] if isinstance(parent, AMDWMMALayout) else (1, 2, 4, 8)
+    )
     return DotOperandLayout(index, parent, rng.choice(widths))
 
 
@@ -122,7 +132,9 @@ def sliced(rng, rank):
 def linear(rng, rank):
     """Bases of a tensor of powers of two, in any order; some hold nothing of their own."""
     shape = [power(rng, 5) for _ in range(rank)]
-    vectors = [[1 << k if i == d else 0 for i in range(rank)] for d, n in enumerate(shape) for k in range(n.bit_length() - 1)]
+    vectors = [
+        [1 << k if i == d else 0 for i in range(rank)] for d, n in enumerate(shape) for k in range(n.bit_length() - 1)
+    ]
     rng.shuffle(vectors)
     zero = [0] * rank
     lanes = [vectors.pop() if vectors and rng.random() < 0.9 else zero for _ in range(5)]
@@ -142,7 +154,9 @@ def nvmma_shared(rng, rank):
 
 def shared_linear(rng, rank):
     shape = [power(rng, 5) for _ in range(rank)]
-    vectors = [[1 << k if i == d else 0 for i in range(rank)] for d, n in enumerate(shape) for k in range(n.bit_length() - 1)]
+    vectors = [
+        [1 << k if i == d else 0 for i in range(rank)] for d, n in enumerate(shape) for k in range(n.bit_length() - 1)
+    ]
     rng.shuffle(vectors)
     return SharedLinearLayout(vectors or [[1] + [0] * (rank - 1)], [], power(rng, 7))
 
@@ -158,22 +172,44 @@ def partitioned(rng, rank):
 
 def tensor_memory(rng, _rank):
     padded = rng.random() < 0.3
-    return TensorMemoryLayout([rng.choice([64, 128]), 8 * power(rng, 5)], 1 if padded else power(rng, 1), fp4_padded=padded)
+    return TensorMemoryLayout(
+        [rng.choice([64, 128]), 8 * power(rng, 5)], 1 if padded else power(rng, 1), fp4_padded=padded
+    )
 
 
 def scales(rng, _rank):
     return TensorMemoryScalesLayout([], rng.choice(["mnThenK", "kThenMn"]))
 
 
-KINDS = [blocked, mma, mfma, wmma, operand, sliced, linear, swizzled, nvmma_shared, shared_linear, partitioned, tensor_memory, scales]
+KINDS = [
+    blocked,
+    mma,
+    mfma,
+    wmma,
+    operand,
+    sliced,
+    linear,
+    swizzled,
+    nvmma_shared,
+    shared_linear,
+    partitioned,
+    tensor_memory,
+    scales,
+]
 
 
 def a_case(rng):
     """A layout, and a shape of a tensor that may be smaller or larger than what the layout tiles."""
     kind = rng.choice(KINDS)
-    rank = {mma: (2, 2, 3), mfma: (2, 2, 3), wmma: (2, 3), operand: (2, 2, 3), linear: (1, 2, 3), tensor_memory: (2,), scales: (2,)}.get(
-        kind
-    )
+    rank = {
+        mma: (2, 2, 3),
+        mfma: (2, 2, 3),
+        wmma: (2, 3),
+        operand: (2, 2, 3),
+        linear: (1, 2, 3),
+        tensor_memory: (2,),
+        scales: (2,),
+    }.get(kind)
     layout = kind(rng, rng.choice(rank or (1, 2, 2, 3)))
     if isinstance(layout, (SharedLinearLayout, DistributedLinearLayout)) and rng.random() < 0.7:
         return layout, [*layout.shape]
@@ -225,7 +261,9 @@ def test_random_layouts_are_tritons():
         assert eval(repr(layout)) == layout
         if answer is not None:
             answered += 1
-            if bases_of(linear) != {**bases_of(linear), **answer["bases"]} or texts_differ(layout, shape, answer["text"]):
+            if bases_of(linear) != {**bases_of(linear), **answer["bases"]} or texts_differ(
+                layout, shape, answer["text"]
+            ):
                 different.append((layout, shape, bases_of(linear), answer))
     assert not different, (len(different), different[:2])
     assert answered >= amount(40, 3000)
@@ -292,7 +330,7 @@ def test_registers_beyond_the_shape():
         layout.linear([16, 4], "3.7")
 
 
-# ------------------------------------------------------------------------------------------------- CuTe's thread-value layouts
+# ------------------------------------------------------------------------------------------ CuTe's thread-value layouts
 
 
 def test_accumulators_of_cute_are_tritons():
@@ -300,7 +338,11 @@ def test_accumulators_of_cute_are_tritons():
     ampere = g.make_tiled_mma(g.atom("SM80_16x8x16_F32F16F16F32_TN"), parse("(_2,_2,_1):(_2,_1,_0)"))
     for mma, tile, theirs in (
         (ampere, [32, 16], NVMMADistributedLayout([2, 0], [2, 2], [16, 8])),
-        (g.make_tiled_mma(g.atom("SM90_64x64x16_F32F16F16_SS")), [64, 64], NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])),
+        (
+            g.make_tiled_mma(g.atom("SM90_64x64x16_F32F16F16_SS")),
+            [64, 64],
+            NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]),
+        ),
     ):
         found = from_thread_values(mma.C_TV, tile)
         assert found.linear(tile) == theirs.linear(tile)
@@ -336,7 +378,10 @@ def test_thread_values_there_and_back():
         (lambda: from_thread_values(parse("(96,2):(1,96)"), (256,)), "extent 96"),
         (lambda: from_thread_values(parse("(32,2,2):(1,32,64)"), (128,)), "two modes"),
         (lambda: to_thread_values(BlockedLayout([1], [16], [1], [0]), [16]), "warps of 16 lanes"),
-        (lambda: to_thread_values(LinearLayout({"lane": [(1 << k,) for k in range(7)]}, {"dim0": 128}), [128]), "warps of 128 lanes"),
+        (
+            lambda: to_thread_values(LinearLayout({"lane": [(1 << k,) for k in range(7)]}, {"dim0": 128}), [128]),
+            "warps of 128 lanes",
+        ),
         (lambda: to_thread_values(BlockedLayout([1], [32], [1], [0], [[1]]), [64]), "a layout of 2 blocks"),
     ],
 )

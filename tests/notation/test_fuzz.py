@@ -1,4 +1,5 @@
-"""Thousands of broken texts, at night a million, from another seed in each run: a failure prints its seed. tests/support/fuzz.py takes as many as you say."""
+"""Thousands of broken texts, at night a million, from another seed in each run: a failure prints its seed.
+tests/support/fuzz.py takes as many as you say."""
 
 import random
 

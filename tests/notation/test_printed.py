@@ -86,7 +86,12 @@ def test_where_an_unknown_tile_starts():
 
 
 def test_what_our_own_tables_print_is_read(capsys):
-    for t in (tla.make_tensor(42, (4, 5)), tla.make_identity_tensor((3, 2)), tla.make_tensor(np.arange(24.0), (2, 3, 4)), np.arange(3)):
+    for t in (
+        tla.make_tensor(42, (4, 5)),
+        tla.make_identity_tensor((3, 2)),
+        tla.make_tensor(np.arange(24.0), (2, 3, 4)),
+        np.arange(3),
+    ):
         tla.print_tensor(t)
         found = parse(capsys.readouterr().out)
         layout = t.layout if isinstance(t, tla.Tensor) else tla.MakeTensor(t).layout
@@ -142,7 +147,7 @@ def test_refused(given):
     assert caught.value.reason.fix
 
 
-# ------------------------------------------------------------------------------------------------ tables as CuTe prints them
+# ------------------------------------------------------------------------------------------- tables as CuTe prints them
 
 
 @pytest.mark.parametrize(
@@ -159,7 +164,8 @@ def test_refused(given):
     ids=lambda x: getattr(x, "dtype", None) and str(x.dtype),
 )
 def test_elements_are_written_as_cute_does(values, row, capsys):
-    """pretty_print of print_tensor.hpp: %3d of bool, %5d of integers, %8.2f of half, %10.2e of float, %11.3e of double."""
+    """pretty_print of print_tensor.hpp: %3d of bool, %5d of integers, %8.2f of half, %10.2e of float,
+    %11.3e of double."""
     tla.print_tensor(values, print_type=False)
     assert capsys.readouterr().out == row + "\n"
 
@@ -177,13 +183,16 @@ def test_elements_are_written_as_cute_does(values, row, capsys):
     ],
 )
 def test_slices_of_a_tensor_are_apart_by_rules(shape, lines, capsys):
-    """print_tensor.hpp: a row for each index of mode 0; between slices of mode 2 a rule of - and of mode 3 one of =, 5 a column."""
+    """print_tensor.hpp: a row for each index of mode 0; between slices of mode 2 a rule of - and of mode 3 one of
+    =, 5 a column."""
     tla.print_tensor(tla.make_tensor(0, shape), print_type=False)
     assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_what_is_not_valid_is_a_dot(capsys):
-    tla.print_tensor(tla.GetTile(tla.MakeTensor(np.arange(6, dtype=np.int32), tla.MakeLayout((2, 3), (3, 1))), (0, 1), (2, 4)), False)
+    tla.print_tensor(
+        tla.GetTile(tla.MakeTensor(np.arange(6, dtype=np.int32), tla.MakeLayout((2, 3), (3, 1))), (0, 1), (2, 4)), False
+    )
     assert capsys.readouterr().out.splitlines() == ["    1    2    .    .", "    4    5    .    ."]
 
 

@@ -1,4 +1,5 @@
-"""The width of an element from whatever says it, against a list made by hand; and that nothing which counts bits drops it."""
+"""The width of an element from whatever says it, against a list made by hand; and that nothing which counts
+bits drops it."""
 
 import itertools
 
@@ -17,7 +18,8 @@ BLOCKED = "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsP
 NVMMA = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = %d}>"
 ATOM = Copy_Atom[UniversalCopy[uint128], half]
 
-#: A text -> the bits that it says: as CuTe, its DSL, C++ compilers, Triton, XLA and Ascend's and CuTe's sources write them.
+#: A text -> the bits that it says: as CuTe, its DSL, C++ compilers, Triton, XLA and Ascend's and CuTe's
+#: sources write them.
 TEXTS = {
     "Sw<3,4,3>_smem_ptr[16b](0x0) o (_8,_64):(_64,_1)": 16,
     "Sw<3,4,3> o smem_ptr[8b](unset) o (_8,_128):(_128,_1)": 8,
@@ -62,7 +64,13 @@ TEXTS = {
     "make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], (_16,_8):(_8,_1), (_1,_8):(_0,_1))": 16,
 }
 #: Texts that say none.
-SILENT = "(64,64):(64,1)", "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", "SM75_U32x4_LDSM_N", BLOCKED, "logical_divide(_8:_1, _4)"
+SILENT = (
+    "(64,64):(64,1)",
+    "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
+    "SM75_U32x4_LDSM_N",
+    BLOCKED,
+    "logical_divide(_8:_1, _4)",
+)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -152,7 +160,11 @@ def test_a_drawing_takes_the_type_of_its_tensor_or_of_who_accesses_it():
 
 
 #: The same tile of shared memory, as different systems say its type; and without one.
-K_SW128 = [text for text, bits in TEXTS.items() if (bits == 16 and "Sw<3,4,3>_" in text) or "f16, smem, align<1024>, S<3,4,3>" in text]
+K_SW128 = [
+    text
+    for text, bits in TEXTS.items()
+    if (bits == 16 and "Sw<3,4,3>_" in text) or "f16, smem, align<1024>, S<3,4,3>" in text
+]
 
 
 @pytest.mark.parametrize("text", K_SW128)
@@ -161,7 +173,9 @@ def test_the_page_counts_the_bits_that_a_print_names(text):
         found, same = answer(text, access=name), answer("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)", access=name, bits=16)
         assert {**found["access"], "width": ""} == {**same["access"], "width": ""}
         assert found["figures"][0]["grids"] == same["figures"][0]["grids"]
-    assert answer(text, access="down the rows, 16 bytes of each")["access"]["degree"] == 1  # it is the conflict-free atom
+    assert (
+        answer(text, access="down the rows, 16 bytes of each")["access"]["degree"] == 1
+    )  # it is the conflict-free atom
 
 
 def test_the_page_takes_the_width_of_who_accesses():

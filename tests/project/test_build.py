@@ -23,15 +23,20 @@ INTS = "tla/core/ints.py"
 @pytest.fixture
 def tree(tmp_path):
     """A copy of the package without what is compiled."""
-    shutil.copytree(ROOT / "tla", tmp_path / "tla", ignore=shutil.ignore_patterns("*.so", "*.pyd", "compiled.*", "__pycache__"))
+    shutil.copytree(
+        ROOT / "tla", tmp_path / "tla", ignore=shutil.ignore_patterns("*.so", "*.pyd", "compiled.*", "__pycache__")
+    )
     return tmp_path
 
 
 def imported(tree, **environment):
-    """What a process says of the build that it imports: its text, the file of ints, and what it writes to standard error."""
+    """What a process says of the build that it imports: its text, the file of ints, and what it writes
+    to standard error."""
     code = "import tla, tla.core.ints as m; print(tla.build_info(), m.__file__, tla.size((2, 3)), sep='\\n')"
     env = {k: v for k, v in os.environ.items() if k != "TLA_COMPILED"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tree, env={**env, **environment}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tree, env={**env, **environment}, capture_output=True, text=True, check=True
+    )
     *said, size = done.stdout.splitlines()
     assert size == "6"
     return *said, done.stderr
@@ -98,7 +103,9 @@ def build(monkeypatch):
     return build
 
 
-@pytest.mark.parametrize("error", [FileNotFoundError("no gcc"), ImportError("No module named 'Cython'"), ValueError("line 1\nline 2")])
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError("no gcc"), ImportError("No module named 'Cython'"), ValueError("line 1\nline 2")]
+)
 def test_what_cannot_be_compiled_is_pure_python_with_the_reason(tree, build, monkeypatch, capsys, error):
     def refused(*arguments):
         raise error
@@ -117,7 +124,10 @@ def test_the_record_is_of_the_sources(tree, build, monkeypatch):
     made = tree / "ints.so"
     made.write_bytes(bytes(70))
     monkeypatch.setattr(build, "compile_all", lambda patterns, root, folder: {INTS: made})
-    assert build.compiled([INTS], tree, tree) == {str(tree / build.RECORD): RECORD, str(made): INTS.removesuffix(".py") + SUFFIX}
+    assert build.compiled([INTS], tree, tree) == {
+        str(tree / build.RECORD): RECORD,
+        str(made): INTS.removesuffix(".py") + SUFFIX,
+    }
     hashed, size, source = (tree / build.RECORD).read_text().split()
     assert (hashed, size, source) == (importlib.util.source_hash((tree / INTS).read_bytes()).hex(), "70", INTS)
 
@@ -176,4 +186,10 @@ def test_the_finder_of_sources_finds_those_of_the_package_alone(here):
     find = build_module._Sources.find_spec
     folders = [str(here), str(here / "tla" / "core")]
     assert find("tla.core.ints", folders).origin == str(here / INTS)
-    assert find("tla.core.none", folders) is find("ints", folders) is find("tla.core.ints") is find("tla.core.ints", []) is None
+    assert (
+        find("tla.core.none", folders)
+        is find("ints", folders)
+        is find("tla.core.ints")
+        is find("tla.core.ints", [])
+        is None
+    )

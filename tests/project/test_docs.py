@@ -1,4 +1,5 @@
-"""The documentation: nothing public is missing, nothing is linked that is not there. Its examples are doctests of their own."""
+"""The documentation: nothing public is missing, nothing is linked that is not there. Its examples are doctests
+of their own."""
 
 import os
 import re
@@ -30,14 +31,19 @@ def public():
         "tla.ascend": {*ascend.__all__, "float"},
     }
     names |= {
-        module.__name__: {*module.__all__} for module in (xla, tla_jax, codegen, gpu, kernels, viz, linear, mosaic, triton, access, ttgir)
+        module.__name__: {*module.__all__}
+        for module in (xla, tla_jax, codegen, gpu, kernels, viz, linear, mosaic, triton, access, ttgir)
     }
-    names["tla.gpu"] -= {name for name in gpu.__all__ if isinstance(getattr(gpu, name), (Element, gpu.MMAAtom, gpu.CopyAtom, gpu.Family))}
+    names["tla.gpu"] -= {
+        name for name in gpu.__all__ if isinstance(getattr(gpu, name), (Element, gpu.MMAAtom, gpu.CopyAtom, gpu.Family))
+    }
     return {(module, name) for module, found in names.items() for name in found}
 
 
 def test_the_reference_has_every_public_name_once():
-    blocks = [block for page in PAGES for block in re.findall(r"```\{api\} (\S+)\n(.*?)```", page.read_text(), re.DOTALL)]
+    blocks = [
+        block for page in PAGES for block in re.findall(r"```\{api\} (\S+)\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
     listed = Counter((module, name) for module, names in blocks for name in names.split())
     assert {*listed} == public()
     assert {*listed.values()} == {1}
@@ -68,10 +74,16 @@ def test_links_lead_to_files_and_headings(page):
 SHELL = re.compile(r"```sh\n([^`]*)```\n(?:<!-- end -->\n)?\n```text\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize(("commands", "shown"), [found for page in PAGES for found in SHELL.findall(page.read_text(encoding="utf-8"))])
+@pytest.mark.parametrize(
+    ("commands", "shown"), [found for page in PAGES for found in SHELL.findall(page.read_text(encoding="utf-8"))]
+)
 def test_what_shell_blocks_show_is_what_the_commands_print(commands, shown, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
-    (words,) = (shlex.split(command) for command in re.split("&&|\n", commands) if command.strip().startswith(("tla ", "python ")))
+    (words,) = (
+        shlex.split(command)
+        for command in re.split("&&|\n", commands)
+        if command.strip().startswith(("tla ", "python "))
+    )
     if words[0] == "tla":
         main(words[1:])
     else:
@@ -96,7 +108,9 @@ def test_the_picture_of_the_packages_is_up_to_date():
 
 def test_the_picture_of_the_first_page_is_up_to_date_and_its_grids_are_what_they_are_called():
     front = runpy.run_path(str(ROOT / "docs/_sphinx/front.py"))
-    assert (ROOT / "docs/front.svg").read_text(encoding="utf-8") == front["picture"](), "run: python docs/_sphinx/front.py"
+    assert (ROOT / "docs/front.svg").read_text(encoding="utf-8") == front["picture"](), (
+        "run: python docs/_sphinx/front.py"
+    )
     cute, ascend, tpu = (tla.parse(text) for _title, text, _options in front["GRIDS"])
     assert sorted(cute(i, 0) % 8 for i in range(8)) == [*range(8)]  # a column has every bank once
     assert all(ascend(i, j) == ascend(i // 4 * 4, j // 4 * 4) + i % 4 * 4 + j % 4 for i in range(8) for j in range(8))
@@ -105,7 +119,9 @@ def test_the_picture_of_the_first_page_is_up_to_date_and_its_grids_are_what_they
 
 def test_the_picture_of_the_readme_is_up_to_date_and_says_what_is_counted():
     conflict = runpy.run_path(str(ROOT / "docs/_sphinx/conflict.py"))
-    assert (ROOT / "docs/conflict.svg").read_text(encoding="utf-8") == conflict["picture"](), "run: python docs/_sphinx/conflict.py"
+    assert (ROOT / "docs/conflict.svg").read_text(encoding="utf-8") == conflict["picture"](), (
+        "run: python docs/_sphinx/conflict.py"
+    )
     assert [conflict["degree"](text) for _title, text in conflict["GRIDS"]] == [8, 1]
     for tile, degree in (("(64,64):(64,1)", 8), ("Sw<3,3,3> o 0 o (64,64):(64,1)", 1)):  # of halves, as the titles say
         assert access.access("ldmatrix.x4", tla.parse(tile), 16).degree == degree
@@ -127,7 +143,14 @@ def test_the_readme_shows_on_a_package_index():
 def test_every_page_is_of_one_kind():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     kinds = dict(re.findall(r":caption: ([^\n]+)\n:hidden:\n\n(.*?)```", index, re.DOTALL))
-    assert list(dict.fromkeys(kind.partition(":")[0] for kind in kinds)) == ["Tutorial", "How to", "Reference", "Explanation"]
+    assert list(dict.fromkeys(kind.partition(":")[0] for kind in kinds)) == [
+        "Tutorial",
+        "How to",
+        "Reference",
+        "Explanation",
+    ]
     assert sum(kind.startswith("How to: ") for kind in kinds) == 6  # by role
     listed = Counter(name for names in kinds.values() for name in names.split())
-    assert listed == Counter([*(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "index"), "api/index"])
+    assert listed == Counter(
+        [*(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "index"), "api/index"]
+    )

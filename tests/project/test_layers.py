@@ -1,4 +1,5 @@
-"""Imports go down the list of packages only, and inside a package there is no circle; functions' inner imports included."""
+"""Imports go down the list of packages only, and inside a package there is no circle; functions'
+inner imports included."""
 
 import ast
 import functools
@@ -82,13 +83,22 @@ def test_imports_go_down(name):
     package = name.split(".")[1]
     for below in imports(name):
         if below == "tla":  # its version alone; the applications take the names as users do
-            names = [n for n in imported_modules(MODULES[name].read_text(), tuple(name.split(".")[:-1])) if module_of(n) == "tla"]
+            names = [
+                n
+                for n in imported_modules(MODULES[name].read_text(), tuple(name.split(".")[:-1]))
+                if module_of(n) == "tla"
+            ]
             assert package == "apps" or names == ["tla.__version__"], f"{name} imports {names} from tla"
         else:
             assert PACKAGES.index(below.split(".")[1]) <= PACKAGES.index(package), f"{name} imports {below}"
 
 
-@in_batches(sorted(name for name in MODULES if name.split(".")[1:2] in [[package] for package in ROOMS] and name.count(".") > 1), 100)
+@in_batches(
+    sorted(
+        name for name in MODULES if name.split(".")[1:2] in [[package] for package in ROOMS] and name.count(".") > 1
+    ),
+    100,
+)
 def test_imports_go_down_inside_a_package(name):
     _, package, room, *_ = name.split(".")
     for below in imports(name):
@@ -124,7 +134,9 @@ def test_only_optional_libraries_are_imported_inside_functions():
 
 
 def test_imports_inside_functions_are_seen():
-    source = "import numpy\ndef f():\n    import numpy as np\n    def g():\n        from . import viz\n    import json\n"
+    source = (
+        "import numpy\ndef f():\n    import numpy as np\n    def g():\n        from . import viz\n    import json\n"
+    )
     assert sorted({*own_imports_inside_functions(source)}) == [5, 6]
 
 
@@ -133,31 +145,53 @@ def test_no_circles():
 
 
 def test_no_module_imports_from_a_package_that_it_is_in():
-    """What a package takes from its modules on demand is in no graph: a name taken through it could close a circle unseen."""
-    assert not [(name, below) for name in MODULES for below in imports(name) if below != "tla" and name.startswith(f"{below}.")]
+    """What a package takes from its modules on demand is in no graph: a name taken through it could close
+    a circle unseen."""
+    assert not [
+        (name, below) for name in MODULES for below in imports(name) if below != "tla" and name.startswith(f"{below}.")
+    ]
 
 
 def imported_by_name(source):
-    """The lines that import a module by a name: not those of numpy, sympy and the other optional libraries, written out."""
+    """The lines that import a module by a name: not those of numpy, sympy and the other optional
+    libraries, written out."""
     for node in nodes(source):
         if isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             name = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             if name.split(".")[0] not in (*OPTIONAL, "ml_dtypes"):
                 yield node.lineno
-        elif isinstance(node, ast.ImportFrom) and any(a.name in ("import_module", "OnDemand") and a.asname for a in node.names):
+        elif isinstance(node, ast.ImportFrom) and any(
+            a.name in ("import_module", "OnDemand") and a.asname for a in node.names
+        ):
             yield node.lineno
 
 
 def test_modules_are_imported_by_name_in_few_places():
     assert {name for name, path in MODULES.items() if [*imported_by_name(path.read_text())]} == BY_NAME
-    source = "import importlib as i\ni.import_module('tla.viz')\n__import__(x)\nfrom .on_demand import OnDemand as O\n__import__('numpy')\n"
+    source = (
+        "import importlib as i\ni.import_module('tla.viz')\n__import__(x)\nfrom .on_demand import OnDemand as "
+        "O\n__import__('numpy')\n"
+    )
     assert sorted(imported_by_name(source)) == [2, 3, 4]
 
 
 def test_the_scan_sees_every_form():
-    source = "import tla.apps.cli\nfrom tla import layout\nfrom tla.xla import lower\ndef f():\n    from . import viz\n    from .core.ints import Int\nx = OnDemand('tla.gpu')\ny = o.OnDemand('tla.codegen')\nif TYPE_CHECKING:\n    import tla.ascend\n"
+    source = (
+        "import tla.apps.cli\nfrom tla import layout\nfrom tla.xla import lower\ndef f():\n    from . import viz\n    "
+        "from .core.ints import Int\nx = OnDemand('tla.gpu')\ny = o.OnDemand('tla.codegen')\nif TYPE_CHECKING:\n    "
+        "import tla.ascend\n"
+    )
     assert sorted(imported_modules(source)) == [
-        *("tla.apps.cli", "tla.ascend", "tla.codegen", "tla.core.ints.Int", "tla.gpu", "tla.layout", "tla.viz", "tla.xla.lower")
+        *(
+            "tla.apps.cli",
+            "tla.ascend",
+            "tla.codegen",
+            "tla.core.ints.Int",
+            "tla.gpu",
+            "tla.layout",
+            "tla.viz",
+            "tla.xla.lower",
+        )
     ]
     assert [*imported_modules("from ..core.ints import Int\nfrom .spec import BITS\n", ("tla", "xla"))] == [
         "tla.core.ints.Int",

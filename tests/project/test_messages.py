@@ -6,7 +6,20 @@ import re
 import pytest
 
 import tla
-from tla import DivisibilityError, Int, MakeLayout, MakeLayoutTile, RankError, Reason, TlaError, compose, composition, dim, parse, xla
+from tla import (
+    DivisibilityError,
+    Int,
+    MakeLayout,
+    MakeLayoutTile,
+    RankError,
+    Reason,
+    TlaError,
+    compose,
+    composition,
+    dim,
+    parse,
+    xla,
+)
 
 from messages import message
 
@@ -16,7 +29,8 @@ from messages import message
     [
         (
             lambda: MakeLayout((4, 2), (1,)),
-            "Layout: (4,2) has 2 modes and (1) has 1\n  expected  the same nesting\n  fix       give each mode its counterpart",
+            "Layout: (4,2) has 2 modes and (1) has 1\n  expected  the same nesting\n  fix       give each mode its "
+            "counterpart",
         ),
         (
             lambda: MakeLayout((-4, 2), (1, 4)),
@@ -24,25 +38,30 @@ from messages import message
         ),
         (
             lambda: MakeLayout((4, 2.0), (1, 4)),
-            "2.0 is of type float\n  expected  an integer: int, Int[N](), a numpy integer\n  fix       convert it with int() if that is meant",
+            "2.0 is of type float\n  expected  an integer: int, Int[N](), a numpy integer\n  fix       convert it with "
+            "int() if that is meant",
         ),
         (lambda: MakeLayout((4, True), (1, 4)), "True is a bool\n  expected  an integer\n  fix       write 1"),
         (lambda: MakeLayout((4, Int[2])), "Int[2] is a type\n  expected  its value\n  fix       write Int[2]()"),
         (
             lambda: parse("(4,2):(1,4)")(1, 2, 3),
-            "coordinate (1,2,3) has 3 modes and the shape (4,2) has 2\n  expected  2 of them, or one integer for all\n  fix       give one coordinate per mode",
+            "coordinate (1,2,3) has 3 modes and the shape (4,2) has 2\n  expected  2 of them, or one integer for all\n "
+            " fix       give one coordinate per mode",
         ),
         (
             lambda: MakeLayoutTile(parse("(4,2):(1,4)"), (4, 2, 1)),
-            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode\n  fix       give the size of the tile in each mode",
+            "tile (4,2,1) of (4,2):(1,4)\n  expected  extents like (4,2): one integer per top-level mode\n  fix       "
+            "give the size of the tile in each mode",
         ),
         (
             lambda: tla.shape_div(4, 6),
-            "shape_div: 4 and 6: neither divides the other\n  expected  4 % 6 == 0 or 6 % 4 == 0\n  fix       use 2 for 6",
+            "shape_div: 4 and 6: neither divides the other\n  expected  4 % 6 == 0 or 6 % 4 == 0\n  fix       use 2 "
+            "for 6",
         ),
         (
             lambda: parse("(_4,2:(1,4)"),
-            "unexpected ':', at position 5\n    (_4,2:(1,4)\n         ^\n  expected  ',' or ')'\n  fix       close the '(' at position 0",
+            "unexpected ':', at position 5\n    (_4,2:(1,4)\n         ^\n  expected  ',' or ')'\n  fix       close the "
+            "'(' at position 0",
         ),
         (
             lambda: xla.plan("f32[6,10]{1,0:T(3,5)(2,2)}"),
@@ -52,7 +71,8 @@ from messages import message
         ),
         (
             lambda: xla.parse_shape("float32[3]"),
-            "element type 'float32' is not known, at position 0\n    float32[3]\n    ^\n  expected  an XLA name such as f32, bf16, s8, pred\n  fix       write f32",
+            "element type 'float32' is not known, at position 0\n    float32[3]\n    ^\n  expected  an XLA name such "
+            "as f32, bf16, s8, pred\n  fix       write f32",
         ),
     ],
 )
@@ -66,7 +86,10 @@ def test_the_fixes_work():
     assert MakeLayout((4, Int[2]())).shape == (4, 2)
     assert tla.shape_div(4, 2) == 2
     assert xla.lower("f32[6,10]{1,0:T(3,5)(2,2)}")(5, 9) == 92
-    pieces = [xla.lower("f32[5,256]{1,0:T(8,128)}"), xla.lower("f32[5,44]{1,0:T(8,128)}")]  # of f32[5,300]{1,0:T(8,128)SC(1:256)}
+    pieces = [
+        xla.lower("f32[5,256]{1,0:T(8,128)}"),
+        xla.lower("f32[5,44]{1,0:T(8,128)}"),
+    ]  # of f32[5,300]{1,0:T(8,128)SC(1:256)}
     assert [p.origin_shape for p in pieces] == [(5, 256), (5, 44)]
 
 
@@ -85,7 +108,8 @@ def test_long_values_are_cut():
 
 
 def test_the_fixes_of_composition_work():
-    """Every stride and every extent that the error names, on all small pairs of an outer layout of two modes and an inner one of one."""
+    """Every stride and every extent that the error names, on all small pairs of an outer layout of two modes and an
+    inner one of one."""
     tried = 0
     for (m, n), d, (s, x) in itertools.product(
         itertools.product(range(1, 9), range(2, 5)), (7, 64), itertools.product(range(2, 5), range(1, 12))
@@ -115,7 +139,8 @@ def test_the_error_of_composition_names_stride_extent_and_numbers_that_do():
     with pytest.raises(DivisibilityError) as caught:
         composition(parse("(_6,_2):(_1,_7)"), parse("_4:_4"))
     assert str(caught.value) == (
-        "composition: (_6,_2):(_1,_7) o _4:_4: stride 4 does not step evenly through extent 6 (mode 0 of (_6,_2):(_1,_7))\n"
+        "composition: (_6,_2):(_1,_7) o _4:_4: stride 4 does not step evenly through extent 6 (mode 0 of "
+        "(_6,_2):(_1,_7))\n"
         "  expected  6 % 4 == 0 or 4 % 6 == 0\n"
         "  fix       use stride 3 or 6, or pad that mode to 8"
     )

@@ -1,5 +1,5 @@
-"""The Coq files: every main theorem is closed under the global context, and the checker that is extracted from them says what
-tla/algebra/checker.py says. Both need coqc (Debian: coq), and say so where it is missing."""
+"""The Coq files: every main theorem is closed under the global context, and the checker that is extracted from them
+says what tla/algebra/checker.py says. Both need coqc (Debian: coq), and say so where it is missing."""
 
 import random
 import shutil

@@ -21,7 +21,11 @@ from batches import in_batches
 from night import amount
 
 ROOT = Path(tla.__file__).parent
-MODULES = [".".join(["tla", *path.relative_to(ROOT).with_suffix("").parts]) for path in ROOT.rglob("*.py") if path.stem != "__init__"]
+MODULES = [
+    ".".join(["tla", *path.relative_to(ROOT).with_suffix("").parts])
+    for path in ROOT.rglob("*.py")
+    if path.stem != "__init__"
+]
 #: What needs more than the core's dependencies.
 OPTIONAL: set[str] = set()
 
@@ -63,7 +67,9 @@ def test_a_mistyped_name_is_an_attribute_error():
 
 def run(code, **environment):
     environment = {**os.environ, "PYTHONPATH": str(ROOT.parent), **environment}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout
 
 
 def test_import_loads_neither_numpy_nor_sympy():
@@ -72,9 +78,13 @@ def test_import_loads_neither_numpy_nor_sympy():
     assert not {m.split(".")[0] for m in loaded} & {"numpy", "sympy", "hypothesis"}
     loaded = json.loads(run("import tla.xla.jax, sys, json; print(json.dumps(sorted(sys.modules)))"))
     assert not {m.split(".")[0] for m in loaded} & {"numpy", "sympy", "jax", "jaxlib"}
-    algebra = "from tla import GetTile, MakeTensor, parse, xla; a = parse('(4,2):(1,4)'); xla.lower('f32[3,5]{1,0:T(2,2)}')"
+    algebra = (
+        "from tla import GetTile, MakeTensor, parse, xla; a = parse('(4,2):(1,4)'); xla.lower('f32[3,5]{1,0:T(2,2)}')"
+    )
     algebra += "; GetTile(MakeTensor(None, a), (1, 1), (2, 2))[0, 0]"
-    assert not {m.split(".")[0] for m in json.loads(run(f"{algebra}; import sys, json; print(json.dumps(sorted(sys.modules)))"))} & {
+    assert not {
+        m.split(".")[0] for m in json.loads(run(f"{algebra}; import sys, json; print(json.dumps(sorted(sys.modules)))"))
+    } & {
         "numpy",
         "sympy",
     }
@@ -127,12 +137,14 @@ FIRST_OF_ALL = sorted(set(MODULES) - OPTIONAL)[:: amount(6, 1)]
 
 @pytest.fixture(scope="module")
 def said_first():
-    """What each module's process says. A process is a fork of one that has imported tla alone. To import a module is to import its
-    package first: one process stands for all modules that this loads. By day every sixth module: test_layers.py has
-    that no imports are a circle."""
+    """What each module's process says. A process is a fork of one that has imported tla alone. To import a module is to
+    import its package first: one process stands for all modules that this loads. By day every sixth module:
+    test_layers.py has that no imports are a circle."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT.parent), "OPENBLAS_NUM_THREADS": "1"}
     modules = FIRST_OF_ALL
-    done = subprocess.run([sys.executable, "-c", FIRST, *modules], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST, *modules], capture_output=True, text=True, check=True, env=environment
+    )
     return json.loads(done.stdout)
 
 
@@ -140,12 +152,14 @@ def said_first():
 def test_each_module_may_be_the_first(said_first):
     """Whatever is imported first, the kinds of layouts, symbols and text are the same."""
     assert [*said_first] == FIRST_OF_ALL
-    assert not {module: said for module, said in said_first.items() if said != "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"}
+    assert not {
+        module: said for module, said in said_first.items() if said != "3 M:1 (M,2):(_1,M)\nSw<1,0,1> o _0 o _4:_1\n"
+    }
 
 
 def processor_times(*codes, **environment):
-    """Seconds of processor time of a fresh interpreter for each of some codes, in turn, the least until now, round after round: other
-    programs do not count."""
+    """Seconds of processor time of a fresh interpreter for each of some codes, in turn, the least until now, round
+    after round: other programs do not count."""
     least = [float("inf")] * len(codes)
     for _ in range(10):
         for k, code in enumerate(codes):
@@ -157,8 +171,9 @@ def processor_times(*codes, **environment):
 
 
 def test_import_is_light(tmp_path):
-    """At most 40 ms more than a bare interpreter, where that starts in 10 ms: modules of the standard library and all, with their bytecode,
-    and 10 ms more with the first name, with which the others come. Of the Python files: a compiled build may be one without optimisation."""
+    """At most 40 ms more than a bare interpreter, where that starts in 10 ms: modules of the standard library and all,
+    with their bytecode, and 10 ms more with the first name, with which the others come. Of the Python files: a compiled
+    build may be one without optimisation."""
     cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path), "TLA_COMPILED": "0"}
     run("from tla import MakeLayout", **cache)
     rounds = processor_times("pass", "import tla", "from tla import MakeLayout", **cache)

@@ -1,10 +1,26 @@
-"""What does not fit is refused where it is made: strides past 64 bits, values past their type, parts of the wrong kind."""
+"""What does not fit is refused where it is made: strides past 64 bits, values past their type, parts of
+the wrong kind."""
 
 import numpy as np
 import pytest
 
 import tla
-from tla import E, Int, LayoutRight, LeafTypeError, MakeTensor, RangeError, RankError, TlaError, copy, fill, gemm, parse, reduce, xla
+from tla import (
+    E,
+    Int,
+    LayoutRight,
+    LeafTypeError,
+    MakeTensor,
+    RangeError,
+    RankError,
+    TlaError,
+    copy,
+    fill,
+    gemm,
+    parse,
+    reduce,
+    xla,
+)
 from tla.ascend import GemmIdentityBlockSwizzle, fits, half
 from tla.viz import draw
 
@@ -35,7 +51,9 @@ def elements(dtype, n=2):
     return MakeTensor(np.zeros(n, dtype), tla.Layout(n, 1))
 
 
-@pytest.mark.parametrize(("dtype", "value"), [("int4", 9), ("int4", -9), ("uint4", -1), ("uint4", 16), ("int2", 2), ("uint2", 4)])
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("int4", 9), ("int4", -9), ("uint4", -1), ("uint4", 16), ("int2", 2), ("uint2", 4)]
+)
 def test_integers_of_few_bits(dtype, value):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x = elements(getattr(ml_dtypes, dtype))
@@ -142,9 +160,17 @@ HALF = MakeTensor(np.zeros(4, np.float16), parse("4:1"))
         (lambda: MakeTensor(), LeafTypeError, r"write MakeTensor\(buffer, layout\)"),
         (lambda: draw(parse("(4,8):(1,4)"), color_by=lambda x: 3), LeafTypeError, r"a function of \(coord, offset\)"),
         (lambda: copy(np.array([1, 65520, 3, 4], np.float32), HALF), RangeError, "65520.0 as float16"),
-        (lambda: copy(np.array([1e300, 0, 0, 0]), MakeTensor(np.zeros(4, np.complex64), parse("4:1"))), RangeError, "complex64"),
+        (
+            lambda: copy(np.array([1e300, 0, 0, 0]), MakeTensor(np.zeros(4, np.complex64), parse("4:1"))),
+            RangeError,
+            "complex64",
+        ),
         (lambda: fill(HALF, 1e9), RangeError, "1000000000.0 as float16"),
-        (lambda: gemm(np.full((2, 2), 300, "f4"), np.full((2, 2), 300, "f4"), np.zeros((2, 2), "f2")), RangeError, "180000.0 as float16"),
+        (
+            lambda: gemm(np.full((2, 2), 300, "f4"), np.full((2, 2), 300, "f4"), np.zeros((2, 2), "f2")),
+            RangeError,
+            "180000.0 as float16",
+        ),
     ],
 )
 def test_what_is_refused_where_it_is_given(make, error, text):

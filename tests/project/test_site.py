@@ -1,4 +1,5 @@
-"""The built documentation in headless Chromium: TLA_SITE is its folder, as sphinx-build wrote it. TLA_SCREENSHOTS=folder keeps pictures."""
+"""The built documentation in headless Chromium: TLA_SITE is its folder, as sphinx-build wrote it.
+TLA_SCREENSHOTS=folder keeps pictures."""
 
 import base64
 import os
@@ -20,9 +21,12 @@ WINDOWS = [("light", 1440), ("dark", 390)]
 
 pytestmark = [
     pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs a browser: apt-get install chromium chromium-driver"
+        not (shutil.which("chromium") and shutil.which("chromedriver")),
+        reason="needs a browser: apt-get install chromium chromium-driver",
     ),
-    pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="needs the site: sphinx-build docs site, and TLA_SITE=site"),
+    pytest.mark.skipif(
+        not (SITE / "index.html").is_file(), reason="needs the site: sphinx-build docs site, and TLA_SITE=site"
+    ),
 ]
 
 
@@ -52,7 +56,9 @@ def show(browser):
         WebDriverWait(browser, 60).until(lambda b: b.execute_script(SHOWN, address))
         if folder := os.environ.get("TLA_SCREENSHOTS"):
             shot = browser.execute_cdp_cmd("Page.captureScreenshot", {})
-            Path(folder, f"site_{page.replace('/', '_')}_{scheme}_{width}.png").write_bytes(base64.b64decode(shot["data"]))
+            Path(folder, f"site_{page.replace('/', '_')}_{scheme}_{width}.png").write_bytes(
+                base64.b64decode(shot["data"])
+            )
         return browser.execute_script
 
     return load
@@ -64,7 +70,9 @@ def show(browser):
 def test_axe_finds_nothing_serious(show, browser, page, scheme, width):
     show(page, scheme, width)
     browser.execute_script(AXE.read_text())
-    found = browser.execute_async_script("axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))")
+    found = browser.execute_async_script(
+        "axe.run({ resultTypes: ['violations'] }).then(found => arguments[0](found.violations))"
+    )
     serious = [x for x in found if x["impact"] in ("serious", "critical")]
     assert [(x["id"], [n["html"][:200] for n in x["nodes"]][:5]) for x in serious] == []
 
@@ -75,15 +83,20 @@ def test_nothing_is_larger_than_the_screen(show, page, scheme, width):
     run = show(page, scheme, width)
     assert run("return document.documentElement.scrollWidth - innerWidth") <= 0
     boxes = (
-        "return [...document.querySelectorAll('.drawing > div, .thumbnails, article img')].filter(x => !x.closest('.drawing > div > a'))"
+        "return [...document.querySelectorAll('.drawing > div, .thumbnails, article img')].filter(x => "
+        "!x.closest('.drawing > div > a'))"
     )
-    sizes = run(f"{boxes}.map(x => [x.getBoundingClientRect().width, x.matches('.thumbnails') ? 0 : x.getBoundingClientRect().height])")
+    sizes = run(
+        f"{boxes}.map(x => [x.getBoundingClientRect().width, x.matches('.thumbnails') ? 0 : "
+        "x.getBoundingClientRect().height])"
+    )
     assert all(w <= width and h <= 900 for w, h in sizes), sizes
     assert page != "gallery" or len(sizes) > 20
 
 
 def test_pictures_are_read_where_they_stand(show, browser):
-    """Their texts are no smaller than 7 tenths of what they are; each thumbnail leads to a picture, and each has words."""
+    """Their texts are no smaller than 7 tenths of what they are; each thumbnail leads to a picture, and
+    each has words."""
     run = show("gallery", "light", 390)
     small = "x => x.getBoundingClientRect().width < 0.69 * x.naturalWidth"
     run("for (const x of document.images) x.loading = 'eager'")
@@ -91,7 +104,10 @@ def test_pictures_are_read_where_they_stand(show, browser):
     browser.execute_async_script("Promise.all([...document.images].map(x => x.decode())).then(arguments[0])")
     assert run(f"return [...document.querySelectorAll('.drawing img')].filter({small}).map(x => x.src)") == []
     assert run("return [...document.querySelectorAll('.drawing img')].filter(x => x.alt.length < 40).length") == 0
-    ends = run("return [...document.querySelectorAll('.thumbnails a')].map(x => document.querySelector(x.getAttribute('href')) !== null)")
+    ends = run(
+        "return [...document.querySelectorAll('.thumbnails a')].map(x => "
+        "document.querySelector(x.getAttribute('href')) !== null)"
+    )
     assert len(ends) > 20
     assert all(ends)
 
@@ -99,7 +115,10 @@ def test_pictures_are_read_where_they_stand(show, browser):
 def test_grids_of_text_have_no_gaps(show):
     run = show("viz", "light", 1440)
     lines = run(
-        "return [...document.querySelectorAll('.text-grid pre')].map(x => getComputedStyle(x)).map(s => [s.lineHeight, s.fontSize])"
+        "return [...document.querySelectorAll('.text-grid pre')].map(x => getComputedStyle(x)).map(s => [s.lineHeight, "
+        "s.fontSize])"
     )
     assert len(lines) > 3
-    assert all(float(height.removesuffix("px")) <= 1.17 * float(size.removesuffix("px")) for height, size in lines), lines
+    assert all(float(height.removesuffix("px")) <= 1.17 * float(size.removesuffix("px")) for height, size in lines), (
+        lines
+    )

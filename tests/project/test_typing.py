@@ -17,7 +17,8 @@ MARKED = {n for n, line in enumerate((TYPING / "bad.py").read_text().splitlines(
 
 
 def run(module, *arguments):
-    """Output of a type checker: it is a tool of `dev`, and .ci/run has it; for users of `test` alone there is none to run."""
+    """Output of a type checker: it is a tool of `dev`, and .ci/run has it; for users of `test` alone there is
+    none to run."""
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
     command = [sys.executable, "-m", module, *arguments]
@@ -25,7 +26,13 @@ def run(module, *arguments):
 
 
 def test_mypy():
-    options = ("--strict", "--config-file=", "--no-error-summary", "--python-version=3.10", "--disable-error-code=unused-ignore")
+    options = (
+        "--strict",
+        "--config-file=",
+        "--no-error-summary",
+        "--python-version=3.10",
+        "--disable-error-code=unused-ignore",
+    )
     assert run("mypy", *options, str(TYPING / "good.py")) == ""
     found = run("mypy", *options, str(TYPING / "bad.py"))
     assert {int(n) for n in re.findall(r"bad\.py:(\d+): error", found)} == MARKED, found
@@ -33,6 +40,10 @@ def test_mypy():
 
 def test_pyright():
     report = json.loads(run("pyright", "--outputjson", str(TYPING / "good.py"), str(TYPING / "bad.py")))
-    errors = [(Path(d["file"]).name, d["range"]["start"]["line"] + 1) for d in report["generalDiagnostics"] if d["severity"] == "error"]
+    errors = [
+        (Path(d["file"]).name, d["range"]["start"]["line"] + 1)
+        for d in report["generalDiagnostics"]
+        if d["severity"] == "error"
+    ]
     assert {line for name, line in errors if name == "bad.py"} == MARKED, errors
     assert [line for name, line in errors if name == "good.py"] == []

@@ -1,4 +1,5 @@
-"""The swizzle between two layouts: found wherever there is one, by trying all of them; and it takes the one to the other."""
+"""The swizzle between two layouts: found wherever there is one, by trying all of them; and it takes the one
+to the other."""
 
 import itertools
 import random
@@ -81,13 +82,16 @@ def by_definition(values, bits, base, shift):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_tables_against_all_swizzles(seed):
-    """Of sums and of any integers, of odd sizes, swizzled or not, at times with one value that is wrong: the fewest bits, or refused."""
+    """Of sums and of any integers, of odd sizes, swizzled or not, at times with one value that is wrong: the fewest
+    bits, or refused."""
     rng = random.Random(seed)
     for _ in range(amount(150, 20_000)):
         shape = tuple(rng.choice((1, 2, 3, 5, 8, 24)) for _ in range(rng.randint(1, 3)))
         a = np.array([rng.randrange(1 << rng.choice((2, 6, 9))) for _ in range(np.prod(shape))]).reshape(shape)
         if rng.random() < 0.5:
-            a = sum(np.arange(n).reshape((-1,) + (1,) * k) * rng.choice((1, 3, 8, 40)) for k, n in enumerate(shape[::-1]))
+            a = sum(
+                np.arange(n).reshape((-1,) + (1,) * k) * rng.choice((1, 3, 8, 40)) for k, n in enumerate(shape[::-1])
+            )
         rows = max(int(a.max()).bit_length(), 2) + rng.choice((0, 1))
         every = [(s.bits, s.base, s.shift) for s in all_swizzles(rows)]
         b = by_definition(a, *rng.choice(every))

@@ -1,4 +1,5 @@
-"""What C computes in the types of names, literals and results, and statements: each table against that of a C++ compiler."""
+"""What C computes in the types of names, literals and results, and statements: each table against that of
+a C++ compiler."""
 
 import random
 import re
@@ -67,9 +68,17 @@ FUNCTIONS = [
     ("#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))\nint f(int i) { return CEIL_DIV(i, 3) * 3; }", "f"),
     ("typedef unsigned short u;\nint f(int i) { u x = i * 9000; return x; }", "f"),
     ("int f(int i) { int r = 0; if (i & 1) r += 1; if (i & 2) { r += 2; if (i & 4) r *= 3; } return r; }", "f"),
-    ("int f(int i) { if (i < 2) return 7; if (i < 4) { i += 1; return i; } else if (i == 5) return 0; i *= 2; return i; }", "f"),
+    (
+        "int f(int i) { if (i < 2) return 7; if (i < 4) { i += 1; return i; } else if (i == 5) return 0; i *= 2; "
+        "return i; }",
+        "f",
+    ),
     ("constexpr int LD = 9;\ninline int g(int LD) { return LD + 1; }\nint f(int i) { return g(i) * LD; }", "f"),
-    ("int g(int i) { if (i > 3) return 1; return 0; }\nint f(int i) { if (i < 2) return g(i + 3); return g(i) + 5; }", "f"),
+    (
+        "int g(int i) { if (i > 3) return 1; return 0; }\nint f(int i) { if (i < 2) return g(i + 3); return g(i) + 5; "
+        "}",
+        "f",
+    ),
 ]
 
 
@@ -106,7 +115,10 @@ def test_types_and_statements_as_a_compiler_has_them(tmp_path):
         ("float4* p = reinterpret_cast<float4*>(&smem[i * 4]); p[1]", "elements of two types"),
         ("float4* p = A; p = (float4*)(smem + i); p[1]", "elements of two types"),
         ("float4* f(half* p, int i) { return reinterpret_cast<float4*>(p + i); }\nf(A, i) + 1", "depends on data"),
-        ("float4 f(half* p, int i) { return reinterpret_cast<float4*>(p)[i]; }\nint g(int i) { return f(A, i); }", "depends on data"),
+        (
+            "float4 f(half* p, int i) { return reinterpret_cast<float4*>(p)[i]; }\nint g(int i) { return f(A, i); }",
+            "depends on data",
+        ),
         ("float4* f(half* p, int i) { float4* q = (float4*)p; return q + i; }\nf(A + 8, i)", "elements of two types"),
         ("int x = 3; x[i]", "which is no address"),
         ("#if A\ni\n#else\n2*i\n#endif\n", "give the branch that is compiled"),
@@ -169,7 +181,10 @@ def test_offsets_without_a_sign_wrap():
 
 
 TEMPLATES = [
-    ("template <int N, int step = 3>\nint g(int i) { return i * N + step; }", "g<2>(threadIdx.x) + g<1, 4>(threadIdx.x)"),
+    (
+        "template <int N, int step = 3>\nint g(int i) { return i * N + step; }",
+        "g<2>(threadIdx.x) + g<1, 4>(threadIdx.x)",
+    ),
     ("template <typename T, int N> int g(int i) { return i * N; }", "g<half, 5>(threadIdx.x)"),
     (
         "template <bool A>\nint g(int i) { if constexpr (A) { return i; } else { return 2 * i; } }",
@@ -185,7 +200,10 @@ TEMPLATES = [
         "threadIdx.x * (BK + PAD) + X + E::Q + P + R + (int)C::B",
     ),
     ("", "cute::Swizzle<2, 0, 3>{}(threadIdx.x * 5)"),
-    ("template <int N> int g(int i) { return i % N; }\ntemplate <int M> int h(int i) { return g<M + 1>(i) * M; }", "h<2>(threadIdx.x)"),
+    (
+        "template <int N> int g(int i) { return i % N; }\ntemplate <int M> int h(int i) { return g<M + 1>(i) * M; }",
+        "h<2>(threadIdx.x)",
+    ),
 ]
 
 
@@ -218,7 +236,24 @@ def test_what_is_refused_of_templates_and_maps(text, options, said):
     assert said in str(info.value)
 
 
-NAMES = ["i", "j", "threadIdx.x", "threadIdx.y", "1", "2", "3", "7u", "8", "16", "5ull", "0x10", "100L", "010", "0b11", "1'000"]
+NAMES = [
+    "i",
+    "j",
+    "threadIdx.x",
+    "threadIdx.y",
+    "1",
+    "2",
+    "3",
+    "7u",
+    "8",
+    "16",
+    "5ull",
+    "0x10",
+    "100L",
+    "010",
+    "0b11",
+    "1'000",
+]
 CASTS = ["int", "unsigned", "uint32_t", "int64_t", "size_t", "unsigned char", "uint16_t", "bool", "long long"]
 
 
@@ -246,7 +281,10 @@ def test_random_expressions_as_a_compiler_has_them(tmp_path):
     if not compiler():
         pytest.skip("no C++ compiler")
     rng, shape, read_back = random.Random(33), (3, 2, 3, 2), 0
-    rows = [{"text": random_expression(rng, 4), "coords": "i,j,threadIdx.x,threadIdx.y", "shape": shape} for _ in range(amount(80, 2000))]
+    rows = [
+        {"text": random_expression(rng, 4), "coords": "i,j,threadIdx.x,threadIdx.y", "shape": shape}
+        for _ in range(amount(80, 2000))
+    ]
     for row, truth in zip(rows, c_tables(rows, tmp_path)):
         try:
             found = table(row["text"], row["coords"], shape)

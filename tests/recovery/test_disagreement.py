@@ -1,4 +1,5 @@
-"""Where a writer and a reader disagree: the first coordinates by brute force, and each mend done to the writer's offsets, and to the reader's."""
+"""Where a writer and a reader disagree: the first coordinates by brute force, and each mend done to the writer's
+offsets, and to the reader's."""
 
 import itertools
 import random
@@ -28,7 +29,9 @@ def mended(mend, writer, reader):
     if mend.kind == "permutation":
         places = list(np.ndindex(writer.shape))
         moved = np.array([writer[tuple(c[a] for a in mend.value)] for c in places]).reshape(writer.shape)
-        back = np.array([reader[tuple(c[mend.value.index(a)] for a in range(writer.ndim))] for c in places]).reshape(writer.shape)
+        back = np.array([reader[tuple(c[mend.value.index(a)] for a in range(writer.ndim))] for c in places]).reshape(
+            writer.shape
+        )
         return moved, back
     assert mend.kind == "map"
     taken = np.array([int(mend.value(int(x))) for x in writer.flat]).reshape(writer.shape)
@@ -46,7 +49,9 @@ def changed(rng, table):
         x = table ^ (table >> bits & ((1 << bits) - 1) << base)
         return kind, x
     if kind == "permutation":
-        orders = [p for p in itertools.permutations(range(table.ndim)) if tuple(table.shape[a] for a in p) == table.shape]
+        orders = [
+            p for p in itertools.permutations(range(table.ndim)) if tuple(table.shape[a] for a in p) == table.shape
+        ]
         return kind, table.transpose(rng.choice(orders))
     return kind, table * rng.randint(2, 5)
 

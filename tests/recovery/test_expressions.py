@@ -72,9 +72,11 @@ def test_words_mean_what_they_mean_in_their_language(text, language, by_definiti
 def test_sympy_expressions():
     sympy = pytest.importorskip("sympy")
     i, j = sympy.symbols("i j", integer=True, nonnegative=True)
-    assert str(layout_of(sympy.floor(i / 8) * 512 + sympy.Mod(i, 8) * 8 + sympy.Mod(j, 8) + sympy.floor(j / 8) * 64, shape=(16, 16))) == (
-        "((_8,_2),(_8,_2)):((_8,_512),(_1,_64))"
-    )
+    assert str(
+        layout_of(
+            sympy.floor(i / 8) * 512 + sympy.Mod(i, 8) * 8 + sympy.Mod(j, 8) + sympy.floor(j / 8) * 64, shape=(16, 16)
+        )
+    ) == ("((_8,_2),(_8,_2)):((_8,_512),(_1,_64))")
 
 
 @pytest.mark.parametrize(
@@ -144,8 +146,21 @@ def test_the_fixes_work():
     assert str(layout_of("i*1000000000 + j", shape=(8, 8), integer="int64")) == "(_8,_8):(_1000000000,_1)"
 
 
-LONG = ["i+" * 400_000 + "i", "(" * 900_000, "i" * 1_000_000, "-" * 1_000_000 + "i", "i[" * 500_000, "(int)" * 200_000 + "i"]
-LONG += ["f(g(" * 200_000, "not " * 1000 + "i", "i?" * 300 + "i" + ":i" * 300, "i" + "[:, None]" * 100_000, "max(" + "i," * 300_000 + "i)"]
+LONG = [
+    "i+" * 400_000 + "i",
+    "(" * 900_000,
+    "i" * 1_000_000,
+    "-" * 1_000_000 + "i",
+    "i[" * 500_000,
+    "(int)" * 200_000 + "i",
+]
+LONG += [
+    "f(g(" * 200_000,
+    "not " * 1000 + "i",
+    "i?" * 300 + "i" + ":i" * 300,
+    "i" + "[:, None]" * 100_000,
+    "max(" + "i," * 300_000 + "i)",
+]
 LONG += [
     "i f " * 250_000,
     "(i, " * 250_000,
@@ -168,7 +183,11 @@ LONG += [
     "#define A 1\n" * 80_000 + "i",
     "__shared__ int a" + "[2]" * 300_000 + "; i",
     "int f(int a) { return a + a; } " * 30_000 + "f(i)",
-    "".join(f"int f{k + 1}(int a) {{ return f{k}(a) + f{k}(a); }} " if k else "int f1(int a) { return a; } " for k in range(99)) + "f99(i)",
+    "".join(
+        f"int f{k + 1}(int a) {{ return f{k}(a) + f{k}(a); }} " if k else "int f1(int a) { return a; } "
+        for k in range(99)
+    )
+    + "f99(i)",
     "a[0]" * 200_000,
     "reinterpret_cast<int*>(" * 40_000,
     "*" * 900_000 + "i",

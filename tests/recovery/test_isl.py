@@ -46,7 +46,9 @@ def test_expressions_are_what_isl_computes():
         isl.Map(text).wrap().foreach_point(keep)
         found = read_isl(text)
         assert found.shape == (4, 5)
-        computed = {(i, j): eval(found.expression, {"i": i, "j": j}) for i, j in itertools.product(range(4), range(5))}  # sums of two names
+        computed = {
+            (i, j): eval(found.expression, {"i": i, "j": j}) for i, j in itertools.product(range(4), range(5))
+        }  # sums of two names
         assert computed == points, (text, found.expression)
 
 
@@ -54,16 +56,23 @@ def test_what_source_writes_is_read_back():
     rng = random.Random(13)
     for _ in range(60):
         shape = tuple(
-            (rng.choice((2, 4)), rng.choice((2, 3))) if rng.random() < 0.5 else rng.choice((2, 3, 8)) for _ in range(rng.randrange(1, 4))
+            (rng.choice((2, 4)), rng.choice((2, 3))) if rng.random() < 0.5 else rng.choice((2, 3, 8))
+            for _ in range(rng.randrange(1, 4))
         )
-        stride = tuple(tuple(rng.choice((1, 2, 8, 24)) for _ in s) if isinstance(s, tuple) else rng.choice((1, 3, 16)) for s in shape)
+        stride = tuple(
+            tuple(rng.choice((1, 2, 8, 24)) for _ in s) if isinstance(s, tuple) else rng.choice((1, 3, 16))
+            for s in shape
+        )
         layout = tla.static(tla.Layout(shape, stride))
         back = layout_of(source(layout, "isl"))
         assert [back(i) for i in range(int(tla.size(layout)))] == [layout(i) for i in range(int(tla.size(layout)))]
 
 
 def test_a_map_has_its_box():
-    assert str(layout_of("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }")) == "(_4,_8):(_8,_1)"
+    assert (
+        str(layout_of("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }"))
+        == "(_4,_8):(_8,_1)"
+    )
     assert str(layout_of("{ [a] -> [2*a + 5] : a >= 0 and 4 > a }")) == str(parse("Sw<0,0,0> o _5 o _4:_2"))
 
 

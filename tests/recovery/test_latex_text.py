@@ -13,14 +13,18 @@ from tla.recovery.texts import coordinates_of, read
         (r"64 i + j", lambda i, j: 64 * i + j),
         (r"ij + i (j + 1)", lambda i, j: i * j + i * (j + 1)),
         (r"f(i, j) = i \cdot 8 - j \times 2", lambda i, j: 8 * i - 2 * j),
-        (r"$$\left\lfloor \frac{i}{4} \right\rfloor 32 + (i \bmod 4) 8 + j$$", lambda i, j: i // 4 * 32 + i % 4 * 8 + j),
+        (
+            r"$$\left\lfloor \frac{i}{4} \right\rfloor 32 + (i \bmod 4) 8 + j$$",
+            lambda i, j: i // 4 * 32 + i % 4 * 8 + j,
+        ),
         (r"\lfloor (i - 3) / 4 \rfloor + \lceil \frac{j - 3}{2} \rceil", lambda i, j: (i - 3) // 4 + -(-(j - 3) // 2)),
         (r"\lfloor \frac{i}{4} + \frac{j}{2} \rfloor", lambda i, j: (i + 2 * j) // 4),
         (r"8 i + (j \oplus i)", lambda i, j: 8 * i + (j ^ i)),
         (r"(8 i + j) \oplus 2 \, (i \bmod 4) \oplus 1", lambda i, j: (8 * i + j) ^ (2 * (i % 4)) ^ 1),
         (r"\min(i, j, 3) + \max\left(i, 2\right)", lambda i, j: min(i, j, 3) + max(i, 2)),
         (
-            "\\begin{aligned}\nr &= \\left\\lfloor\\frac{i}{2}\\right\\rfloor \\\\\nf(i, j) &= -r + 3 \\, j\n\\end{aligned}\n",
+            "\\begin{aligned}\nr &= \\left\\lfloor\\frac{i}{2}\\right\\rfloor \\\\\nf(i, j) &= -r + 3 \\, "
+            "j\n\\end{aligned}\n",
             lambda i, j: 3 * j - i // 2,
         ),
         (r"g(\mathrm{row}_{x}, c_0) = 8 \mathrm{row}_{x} + c_{0} % the column", lambda i, j: 8 * i + j),

@@ -17,7 +17,11 @@ HEADS = [
     ("for (int {v} = 0; {v} < {n}; ++{v})", "for {v} in range({n}):", lambda n: range(n)),
     ("for (unsigned {v} = 3; {v} != {n} + 3; {v}++)", "for {v} in range(3, {n} + 3):", lambda n: range(3, n + 3)),
     ("for (int {v} = 0; {n} * 4 > {v}; {v} += 4)", "for {v} in range(0, {n} * 4, 4):", lambda n: range(0, 4 * n, 4)),
-    ("for (int {v} = 1; {v} <= {n} * 2; {v} += 2)", "for {v} in range(1, {n} * 2, 2):", lambda n: range(1, 2 * n + 1, 2)),
+    (
+        "for (int {v} = 1; {v} <= {n} * 2; {v} += 2)",
+        "for {v} in range(1, {n} * 2, 2):",
+        lambda n: range(1, 2 * n + 1, 2),
+    ),
 ]
 
 
@@ -126,7 +130,11 @@ def test_loops(text, more, said):
         ("for (int i = 0; i < 8; ++i) s[t[i]] = 1;", "c", "an index that depends on data"),
         ("for (int i = 0; i < 8; ++i) { while (1) ; s[i] = 0; }", "c", "'while'"),
         ("for (int i = 0; i < 8; ++i) { continue; s[i] = 0; }", "c", "continue in every pass"),
-        ("for (int i = 0; i < 99999; ++i) for (int j = 0; j < 99999; ++j) s[i+j] = 0;", "c", "9,999,800,001 coordinates"),
+        (
+            "for (int i = 0; i < 99999; ++i) for (int j = 0; j < 99999; ++j) s[i+j] = 0;",
+            "c",
+            "9,999,800,001 coordinates",
+        ),
         ("int f(int n) { for (int i = 0; i < 8; i++) n++; return n; }", "c", "'for'"),
         ("if (t < 3) for (int i = 0; i < 8; i++) s[i] = 0;", "c", "'for'"),
         ("for (size_t i = 0; i < 4; i+=2", "c", "the text ends"),

@@ -1,4 +1,5 @@
-"""MLIR read back: operations against Python's own values, maps, functions, modules, what mlir-opt makes of them, and what is refused."""
+"""MLIR read back: operations against Python's own values, maps, functions, modules, what mlir-opt makes of them, and
+what is refused."""
 
 import itertools
 import math
@@ -74,8 +75,18 @@ func.func @f(%i: {kind}, %j: {kind}) -> {kind} {{
 
 @pytest.mark.parametrize("test", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 def test_comparisons_and_choices(test):
-    text = f"%c = arith.cmpi {test}, %i, %j : index\n%t = arith.constant true\n%d = arith.xori %c, %t : i1\n%r = arith.select %d, %i, %j : index"
-    operation = {"eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__}[test[-2:]]
+    text = (
+        f"%c = arith.cmpi {test}, %i, %j : index\n%t = arith.constant true\n%d = arith.xori %c, %t : i1\n%r = "
+        "arith.select %d, %i, %j : index"
+    )
+    operation = {
+        "eq": int.__eq__,
+        "ne": int.__ne__,
+        "lt": int.__lt__,
+        "le": int.__le__,
+        "gt": int.__gt__,
+        "ge": int.__ge__,
+    }[test[-2:]]
     assert values(text, (4, 4)) == [[j if operation(i, j) else i for j in range(4)] for i in range(4)]
 
 
@@ -85,19 +96,30 @@ def test_comparisons_and_choices(test):
         ("#m = affine_map<(i) -> (i floordiv 3 * 5 - i mod 3)>", lambda i: i // 3 * 5 - i % 3),
         ("(i) -> (-(i ceildiv 3))", lambda i: (-i) // 3),
         ("i * 8 - 3", lambda i: i * 8 - 3),
-        ("#m = affine_map<(d0)[s0] -> (d0 * s0)>\n%c = arith.constant 7 : index\n%r = affine.apply #m(%i)[%c]", lambda i: 7 * i),
+        (
+            "#m = affine_map<(d0)[s0] -> (d0 * s0)>\n%c = arith.constant 7 : index\n%r = affine.apply #m(%i)[%c]",
+            lambda i: 7 * i,
+        ),
         ("%r = affine.min affine_map<(d0) -> (d0 * 2, d0 + 5)>(%i)", lambda i: min(2 * i, i + 5)),
         ("%r = affine.max affine_map<(d0) -> (d0 * 2, d0 + 5)>(%i)", lambda i: max(2 * i, i + 5)),
         ("%c = index.constant -2\n%r = index.mul %i, %c", lambda i: -2 * i),
         ("%r = arith.index_cast %i : i32 to index", lambda i: i),
-        ("%c = arith.constant 4 : i64\n%t = arith.cmpi ult, %i, %c : i64\n%r = arith.extsi %t : i1 to i64", lambda i: -(i < 4)),
-        ("%c = arith.constant 4 : i64\n%t = arith.cmpi ult, %i, %c : i64\n%r = arith.extui %t : i1 to i64", lambda i: int(i < 4)),
+        (
+            "%c = arith.constant 4 : i64\n%t = arith.cmpi ult, %i, %c : i64\n%r = arith.extsi %t : i1 to i64",
+            lambda i: -(i < 4),
+        ),
+        (
+            "%c = arith.constant 4 : i64\n%t = arith.cmpi ult, %i, %c : i64\n%r = arith.extui %t : i1 to i64",
+            lambda i: int(i < 4),
+        ),
         ("%t = gpu.thread_id x\n%c = arith.constant 2 : index\n%r = arith.muli %t, %c : index", lambda i: 2 * i),
         (
-            "module attributes {a.b = 1 : i32} {\n  func.func private @half(%x: index) -> index {\n    %c = arith.constant 2 : index\n"
+            "module attributes {a.b = 1 : i32} {\n  func.func private @half(%x: index) -> index {\n    %c = "
+            "arith.constant 2 : index\n"
             "    %r = arith.divsi %x, %c : index loc(#loc1)\n    return %r : index\n  }\n"
             "  func.func @f(%x: index {tt.divisibility = 8 : i32}) -> (index) attributes {p = 1 : i32} {\n"
-            "    %0 = func.call @half(%x) : (index) -> index\n    %1 = func.call @half(%0) : (index) -> index\n    return %1 : index\n  }\n}",
+            "    %0 = func.call @half(%x) : (index) -> index\n    %1 = func.call @half(%0) : (index) -> index\n    "
+            "return %1 : index\n  }\n}",
             lambda i: i // 4,
         ),
     ],
@@ -107,7 +129,10 @@ def test_forms(text, by_definition):
 
 
 def test_maps_of_several_results_are_coordinates():
-    assert str(layout_of("affine_map<(d0, d1) -> (d1, d0 floordiv 4, d0 mod 4)>", shape=(8, 4), language="mlir")) == "(_8,_4):(_1,_8)"
+    assert (
+        str(layout_of("affine_map<(d0, d1) -> (d1, d0 floordiv 4, d0 mod 4)>", shape=(8, 4), language="mlir"))
+        == "(_8,_4):(_1,_8)"
+    )
     text = "func.func @f(%a: index, %b: index) -> (index, index) {\n  return %b, %a : index, index\n}"
     assert str(layout_of(text, shape=(8, 4), language="mlir")) == "(_8,_4):(_1,_8)"
 
@@ -128,7 +153,11 @@ def test_maps_of_several_results_are_coordinates():
         ("affine_map<(d0) -> (d0 + d1)>", 25, "d1, which is no parameter of the map"),
         ("affine_map<(d0) -> (d0, )>", 24, "a name or an integer"),
         ("%0 = arith.constant 99999999999 : i32", 5, "a cast of 99999999999"),
-        ("%0 = arith.muli %i, %i : i32\n%1 = arith.muli %0, %0 : i32\n%2 = arith.muli %1, %1 : i32", 34, "which int32 does not hold"),
+        (
+            "%0 = arith.muli %i, %i : i32\n%1 = arith.muli %0, %0 : i32\n%2 = arith.muli %1, %1 : i32",
+            34,
+            "which int32 does not hold",
+        ),
         ("%c = arith.constant 0 : i32\n%0 = arith.remui %i, %c : i32", 33, "a division by a value that may be 0"),
     ],
 )
@@ -142,9 +171,13 @@ def test_what_is_refused_with_its_place(text, at, said):
 @pytest.mark.skipif(not shutil.which("mlir-opt-19"), reason="needs mlir-opt of LLVM 19")
 def test_what_mlir_opt_makes_of_functions_is_the_same_layout():
     rng = random.Random(3)
-    passes = itertools.cycle([["--lower-affine", "--canonicalize"], ["--arith-expand", "--cse"], ["--mlir-print-debuginfo"]])
+    passes = itertools.cycle(
+        [["--lower-affine", "--canonicalize"], ["--arith-expand", "--cse"], ["--mlir-print-debuginfo"]]
+    )
     for _ in range(amount(12, 600)):
         layout = static(random_layout(rng, most=1 << 10))
-        run = subprocess.run(["mlir-opt-19", *next(passes)], input=emit(layout, "mlir"), capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            ["mlir-opt-19", *next(passes)], input=emit(layout, "mlir"), capture_output=True, text=True, check=True
+        )
         found = layout_of(run.stdout, shape=tuple(map(int, product_each(layout.shape))), language="mlir")
         assert (offsets(found).ravel("F") == offsets(layout).ravel("F")).all(), str(layout)

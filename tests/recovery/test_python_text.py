@@ -38,16 +38,21 @@ def test_statements_are_those_of_python(text):
 
 FUNCTIONS = [
     "def f(i, j):\n    return i * 8 + j",
-    "import math\n\ndef half(x):\n    y = x // 2\n    return y\n\ndef f(i, j):\n    y = half(j)\n    return half(i) * 8 + y + half(half(i + y))",
+    "import math\n\ndef half(x):\n    y = x // 2\n    return y\n\ndef f(i, j):\n    y = half(j)\n    return half(i) * "
+    "8 + y + half(half(i + y))",
     'def f(i: int, j: int) -> int:\n    """A table (of\n    8."""\n    assert i >= 0, "not ("\n    if j > 9:\n        raise ValueError(\'no\')\n    return (i\n            + j)',
     "f = lambda i, j: i * 2**j + 3**2",
     "g = lambda x: x**3\nh = lambda x, y: g(x) - g(y)\ndef f(i, j):\n    i, j = j, i\n    i += 1\n    return h(i, j)",
     "def f(i, j):\n    if i > 3:\n        return i\n    return j * 8",
-    "def f(i, j):\n    if i > 3: return i\n    elif j > 2: x = j\n    else:\n        x = 3\n        x += i\n    return x * 4",
-    "def f(i, j):\n    x = i\n    if j & 1:\n        if i & 1:\n            x = 7\n        x += j\n    else:\n        return 5\n    return x",
+    "def f(i, j):\n    if i > 3: return i\n    elif j > 2: x = j\n    else:\n        x = 3\n        x += i\n    return "
+    "x * 4",
+    "def f(i, j):\n    x = i\n    if j & 1:\n        if i & 1:\n            x = 7\n        x += j\n    else:\n        "
+    "return 5\n    return x",
     "def f(i, j):\n    if i:\n        q, r = divmod(j * 8, i)\n    else:\n        q, r = 1, 2\n    return q * 100 + r",
-    "def g(x, n=3, m=1 << 2):\n    row: int = x * n\n    return row + m\ndef f(i, j):\n    return g(i) + g(j, 5) + g(i, 1, 2)",
-    "def f(i, j):\n    # a remark\n    if i >= 4 \\\n            and j:  # another\n        return -1\n\n    return i * 8 + j",
+    "def g(x, n=3, m=1 << 2):\n    row: int = x * n\n    return row + m\ndef f(i, j):\n    return g(i) + g(j, 5) + "
+    "g(i, 1, 2)",
+    "def f(i, j):\n    # a remark\n    if i >= 4 \\\n            and j:  # another\n        return -1\n\n    return i "
+    "* 8 + j",
     "N = 5\ndef f(i, j):\n    i, j = i * N, \\\n        j + N\n    return i % 4, j",
 ]
 
@@ -59,12 +64,17 @@ def some_statements(rng, names, depth, indent):
     for _ in range(rng.randint(1, 3)):
         kind = rng.choice(("assign", "assign", "change", "if", "if")) if depth else "assign"
         if kind == "if":
-            lines.append(f"{indent}if {rng.choice(names)} % {rng.choice('235')} {rng.choice(('==', '<', '!='))} {rng.choice('012')}:")
+            lines.append(
+                f"{indent}if {rng.choice(names)} % {rng.choice('235')} {rng.choice(('==', '<', '!='))} "
+                f"{rng.choice('012')}:"
+            )
             lines += some_statements(rng, names, depth - 1, indent + "    ")
             for head in rng.choice(([], [], ["else:"], ["elif i < 3:"], ["elif j > i:", "else:"])):
                 lines += [indent + head, *some_statements(rng, names, depth - 1, indent + "    ")]
         else:
-            lines.append(f"{indent}{rng.choice(names)} {'=' if kind == 'assign' else rng.choice(('+=', '^='))} {value()}")
+            lines.append(
+                f"{indent}{rng.choice(names)} {'=' if kind == 'assign' else rng.choice(('+=', '^='))} {value()}"
+            )
     if rng.random() < 0.3 or indent == "    ":
         lines.append(f"{indent}return {value()}")
     return lines
@@ -89,7 +99,9 @@ def test_random_functions_are_those_of_python():
             found = table_of(code, coordinates_of(code, None, 2, {}), (5, 4), {}, "int64").ravel().tolist()
         except TlaError as error:
             assert (
-                wanted is None or None in wanted or re.search("has no range|no value|for 2 extents|return|a side effect: .= *", str(error))
+                wanted is None
+                or None in wanted
+                or re.search("has no range|no value|for 2 extents|return|a side effect: .= *", str(error))
             ), text
             continue
         answered += 1
@@ -103,7 +115,10 @@ def test_random_functions_are_those_of_python():
         ("T.index_map(lambda i, j: (i // 4, j, i % 4))", lambda i, j: (i // 4 * 8 + j) * 4 + i % 4),
         ("tvm.tir.IndexMap.from_func(lambda i, j: [j, i], ndim=None, index_dtype='int32')", lambda i, j: j * 8 + i),
         ("m = T.index_map(lambda i, j: i * 8 + (i ^ j), inverse_index_map=None)", lambda i, j: i * 8 + (i ^ j)),
-        ("tl.Layout([8, 8], lambda i, j: [i, (j // 2 ^ i % 4) * 2 + j % 2])", lambda i, j: i * 8 + (j // 2 ^ i % 4) * 2 + j % 2),
+        (
+            "tl.Layout([8, 8], lambda i, j: [i, (j // 2 ^ i % 4) * 2 + j % 2])",
+            lambda i, j: i * 8 + (j // 2 ^ i % 4) * 2 + j % 2,
+        ),
     ],
 )
 def test_index_maps_of_tvm_and_tilelang(text, by_definition):
@@ -142,7 +157,9 @@ def offset(i, j):
 
 
 def test_aranges_are_coordinates_in_the_order_of_their_axes():
-    text = "k = tl.arange(0, 8)\nm = tl.program_id(axis=0) * 16 + tl.arange(0, 16)\na_ptr + m[:, None] * 40 + k[None, :]"
+    text = (
+        "k = tl.arange(0, 8)\nm = tl.program_id(axis=0) * 16 + tl.arange(0, 16)\na_ptr + m[:, None] * 40 + k[None, :]"
+    )
     found = layout_of(text, shape=(16, 8), language="triton", values={"tl.program_id(0)": 3})
     wanted = [(48 + m) * 40 + k for m, k in itertools.product(range(16), range(8))]
     assert np.asarray(offsets(found)).reshape((16, 8), order="F").ravel().tolist() == wanted

@@ -1,4 +1,5 @@
-"""What every target of `emit` writes is read back by `layout_of`: random layouts of kernels, with their offsets by definition."""
+"""What every target of `emit` writes is read back by `layout_of`: random layouts of kernels, with their offsets by
+definition."""
 
 import math
 import random
@@ -32,7 +33,8 @@ def layout_of_made(made, names):
 
 
 def cannot_write(target, text):
-    """Whether a target has no words for a layout: affine maps no xor and no quotient by a name, pallas no integers of 64 bits."""
+    """Whether a target has no words for a layout: affine maps no xor and no quotient by a name, pallas no
+    integers of 64 bits."""
     return {"affine": "the operation ^" in text or "no number" in text, "pallas": "in int32" in text}.get(target, False)
 
 
@@ -52,10 +54,16 @@ def test_every_target_is_read_back(seed):
                 refused += 1
                 continue
             start = time.process_time()
-            found = layout_of(text, shape=shape, language=LANGUAGES.get(target, target), values=names if made.sizes else {})
+            found = layout_of(
+                text, shape=shape, language=LANGUAGES.get(target, target), values=names if made.sizes else {}
+            )
             times.append(time.process_time() - start)
             for sizes, table in wanted:
-                assert (offsets(at(found, sizes)).reshape(table.shape, order="F") == table).all(), (target, str(layout), str(found))
+                assert (offsets(at(found, sizes)).reshape(table.shape, order="F") == table).all(), (
+                    target,
+                    str(layout),
+                    str(found),
+                )
     assert refused < len(times) / 8
     if NIGHT:  # by day a machine does other things too; docs/recovery.md has the numbers
         assert sorted(times)[len(times) // 2] < 0.005

@@ -1,4 +1,5 @@
-"""Addresses written after real projects: each layout against what Python's own parser, or a C++ compiler, makes of the same text."""
+"""Addresses written after real projects: each layout against what Python's own parser, or a C++ compiler, makes
+of the same text."""
 
 import itertools
 import json
@@ -35,7 +36,11 @@ def by_python(row):
     if row["language"] in ("c", "cuda"):
         text = re.sub(r"^\w+\[(.*)\]$", r"\1", text)
     if row["language"] == "mlir":
-        text = re.sub(r"affine_map<|\(d0[^)]*\)(\[s0\])? -> |>\Z", "", text).replace(" floordiv ", "//").replace(" mod ", "%")
+        text = (
+            re.sub(r"affine_map<|\(d0[^)]*\)(\[s0\])? -> |>\Z", "", text)
+            .replace(" floordiv ", "//")
+            .replace(" mod ", "%")
+        )
     text = re.sub(r"\[:, None\]|\[None, :\]", "", text)
     if text.startswith("def"):
         exec(text, names)  # our own rows
@@ -51,7 +56,9 @@ def by_python(row):
 
 def answer(row):
     text = "\n".join(part for part in (row.get("before"), row["text"]) if part)
-    return layout_of(text, shape=tuple(row["shape"]), coords=row["coords"], language=row["language"], values=row.get("values"))
+    return layout_of(
+        text, shape=tuple(row["shape"]), coords=row["coords"], language=row["language"], values=row.get("values")
+    )
 
 
 def checksum(table):
@@ -95,6 +102,12 @@ def test_a_text_cut_off_or_mutilated_is_answered_or_refused():
             ["", "", text[cut + 1 :], rng.choice("()[]{};,<>*&#\"'?:=0a") + text[cut:], text[cut + 9 :] + text[:cut]]
         )
         try:
-            layout_of(text, shape=(2,) * len(row["shape"]), coords=row["coords"], language=row["language"], values=row.get("values"))
+            layout_of(
+                text,
+                shape=(2,) * len(row["shape"]),
+                coords=row["coords"],
+                language=row["language"],
+                values=row.get("values"),
+            )
         except TlaError as error:
             assert len(str(error)) < 3000

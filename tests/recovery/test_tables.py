@@ -1,4 +1,5 @@
-"""Tables and functions read back: against the definition, over whole domains; none that is a layout is refused, none that is not is taken."""
+"""Tables and functions read back: against the definition, over whole domains; none that is a layout is refused, none
+that is not is taken."""
 
 import contextlib
 import itertools
@@ -203,6 +204,8 @@ def test_a_layout_of_jax_is_that_of_its_array():
     given = tla.xla.jax.to_layout("bf16[5,300]{0,1:T(4,128)(2,1)}")
     wanted = str(tla.xla.lower("bf16[5,300]{0,1:T(4,128)(2,1)}"))
     assert str(layout_of(given, shape=(5, 300))) == wanted
-    assert str(layout_of(layouts.Format(given, jax.sharding.SingleDeviceSharding(jax.devices()[0])), (5, 300))) == wanted
+    assert (
+        str(layout_of(layouts.Format(given, jax.sharding.SingleDeviceSharding(jax.devices()[0])), (5, 300))) == wanted
+    )
     with pytest.raises(tla.RankError, match="without a shape"):
         layout_of(given)

@@ -1,4 +1,5 @@
-"""Index expressions and functions that are -1 past bounds that are names: the box and the offsets inside, at many sizes, against the condition itself."""
+"""Index expressions and functions that are -1 past bounds that are names: the box and the offsets inside, at many
+sizes, against the condition itself."""
 
 import itertools
 import operator
@@ -43,7 +44,12 @@ def test_the_box_is_where_the_condition_holds(text, language):
         N = dim("N", multiple_of=4)
         found = layout_of(written, shape=(N, "K"), coords="i,j", language=language, values={"M": "M", "L": "L"})
         for _ in range(amount(4, 60)):
-            sizes = {"N": 4 * rng.randint(1, 5), "K": rng.randint(1, 9), "M": rng.randint(1, 22), "L": rng.randint(1, 11)}
+            sizes = {
+                "N": 4 * rng.randint(1, 5),
+                "K": rng.randint(1, 9),
+                "M": rng.randint(1, 22),
+                "L": rng.randint(1, 11),
+            }
             layout = at(found, sizes)
             table = offsets(layout).reshape(sizes["N"], sizes["K"], order="F")
             box = layout.origin_shape
@@ -67,7 +73,9 @@ def condition(rng, depth):
     """A random condition as text, and its value of coordinates and sizes."""
     kind = rng.choice(("compare", "compare", "&&", "||", "!", "?")) if depth else "compare"
     if kind == "compare":
-        a, b = (size_of(x) for x in rng.sample((rng.choice("ij"), rng.choice(["M", "L", "N", "0", "3", "(M-1)", "j"])), 2))
+        a, b = (
+            size_of(x) for x in rng.sample((rng.choice("ij"), rng.choice(["M", "L", "N", "0", "3", "(M-1)", "j"])), 2)
+        )
         word = rng.choice([*COMPARED])
         return f"({a[0]} {word} {b[0]})", lambda given: COMPARED[word](a[1](given), b[1](given))
     a, b = condition(rng, depth - 1), condition(rng, depth - 1)
@@ -208,7 +216,10 @@ def test_bounds_of_names_and_of_numbers():
         ("min(i < M, 1) + j", "i < M: it depends on the coordinate"),
         ("(char)(i < M ? 1 : -1)", "i < M: it depends on the coordinate"),
         ("int f(int i, int j) { if (i < M) return i*K + j; }", "a function that may end without a value"),
-        ("int f(int i, int j) { if (i < M) return i*K + j; if (j < L) return -1; }", "i < M: it depends on the coordinate"),
+        (
+            "int f(int i, int j) { if (i < M) return i*K + j; if (j < L) return -1; }",
+            "i < M: it depends on the coordinate",
+        ),
     ],
 )
 def test_what_is_no_bound_is_refused(text, message):

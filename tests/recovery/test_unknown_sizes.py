@@ -6,7 +6,20 @@ import time
 
 import pytest
 
-from tla import LeafTypeError, ParseError, RangeError, RankError, Unproven, assuming, at, dim, dims, index, layout_of, parse
+from tla import (
+    LeafTypeError,
+    ParseError,
+    RangeError,
+    RankError,
+    Unproven,
+    assuming,
+    at,
+    dim,
+    dims,
+    index,
+    layout_of,
+    parse,
+)
 from tla.codegen import emit
 
 from night import amount
@@ -60,7 +73,9 @@ def test_random_expressions_are_equal_at_random_sizes():
     for _ in range(amount(60, 10_000)):
         c, python, shape = some_text(rng)
         began = time.perf_counter()
-        text, language = (c, rng.choice(["c", "cuda"])) if rng.random() < 0.5 else (python, rng.choice(["python", "triton"]))
+        text, language = (
+            (c, rng.choice(["c", "cuda"])) if rng.random() < 0.5 else (python, rng.choice(["python", "triton"]))
+        )
         found = layout_of(text, shape=shape, coords="i,j"[: 2 * len(shape) - 1], language=language, values=given)
         times.append(time.perf_counter() - began)
         program = compile(python, "an index expression", "eval")
@@ -70,7 +85,11 @@ def test_random_expressions_are_equal_at_random_sizes():
             extents = [eval(n, {}, sizes) for n in shape]
             for _ in range(8):
                 where = [rng.randrange(n) for n in extents]
-                assert value_of(numbers, *where) == eval(program, {}, {**sizes, **dict(zip("ij", where))}), (text, shape, str(found))
+                assert value_of(numbers, *where) == eval(program, {}, {**sizes, **dict(zip("ij", where))}), (
+                    text,
+                    shape,
+                    str(found),
+                )
     times.sort()
     assert times[len(times) // 2] < 0.05
     assert times[-1] < 5  # on a machine that does other things too; docs/recovery.md has its numbers
@@ -133,13 +152,17 @@ def test_facts_decide():
     assert str(layout_of("i / 8 * 8 * N + i % 8 * N + j", shape=("M", "N"))) == "(M,N):(N,_1)"
     K = dim("K", multiple_of=16)
     assert str(layout_of("(i*K + j) / 16 * 16 + j % 16", shape=("M", K))) == "(M,K):(K,_1)"
-    assert str(layout_of("((i*N + j) / N) * ld + (i*N + j) % N", shape=("M", "N"), values={"ld": "ld"})) == "(M,N):(ld,_1)"
+    assert (
+        str(layout_of("((i*N + j) / N) * ld + (i*N + j) % N", shape=("M", "N"), values={"ld": "ld"})) == "(M,N):(ld,_1)"
+    )
     assert str(layout_of("i < M && j < N ? i*N + j : -1", shape=("M", "N"))) == "(M,N):(N,_1)"
     assert str(layout_of("i == i + 1 ? 0 : i", shape="M")) == "M:_1"
     with pytest.raises(Unproven, match=r"8 divides M") as error:
         layout_of("i / 8 + i % 8 * N", shape=("M",), values={"N": "N"})
     assert 'dim("M", multiple_of=8)' in str(error.value)
-    assert str(layout_of("i / 8 + i % 8 * N", shape=(dim("M", multiple_of=8),), values={"N": "N"})) == "(_8,M//8):(N,_1)"
+    assert (
+        str(layout_of("i / 8 + i % 8 * N", shape=(dim("M", multiple_of=8),), values={"N": "N"})) == "(_8,M//8):(N,_1)"
+    )
     with assuming() as conditions:
         found = layout_of("i / 8 + i % 8 * N", shape=("M",), values={"N": "N"})
     assert [*map(str, conditions)] == ["8 divides M"]

@@ -30,7 +30,8 @@ HALF, COL = {"a": half, "b": half, "c": half}, (half, ColumnMajor)
 
 
 class Case(NamedTuple):
-    """An example: its architecture, the tiles of its main function, a smaller pair of tiles for many problems, and the rest."""
+    """An example: its architecture, the tiles of its main function, a smaller pair of tiles for many problems,
+    and the rest."""
 
     arch: object
     l1: tuple
@@ -47,24 +48,33 @@ A2_TILES, LONG = ((128, 256, 256), (128, 256, 64)), ((256, 128, 256), (256, 128,
 BYTES, WORDS = ((128, 256, 512), (128, 256, 128)), ((256, 256, 128), (256, 256, 32))
 SPLIT, FLOATS = {"c": float32, "splitkFactor": 3}, {"a": float32, "b": float32, "c": float32}
 INT8 = {"a": int8, "b": (int8, ColumnMajor), "c": int32}
-#: By number and name: the tiles, types, tags, swizzle and stages of an example's own main function. What its AIV does before or after is left out.
+#: By number and name: the tiles, types, tags, swizzle and stages of an example's own main function. What its AIV does
+#: before or after is left out.
 EXAMPLES = {
     "00_basic_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, cores=3),
     "01_batched_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1]),
     "02_grouped_matmul_slice_m": case(AtlasA2, *LONG, b=COL, swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2),
     "03_matmul_add": case(AtlasA2, *A2_TILES, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2),
     "04_padding_matmul": case(AtlasA2, *A2_TILES, b=COL, unit_flag=True),
-    "05_grouped_matmul_slice_k": case(AtlasA2, *A2_TILES, a=COL, stages={"L1": 2, "L0A": 4, "L0B": 2}, small=((32, 64, 64), (32, 64, 16))),
+    "05_grouped_matmul_slice_k": case(
+        AtlasA2, *A2_TILES, a=COL, stages={"L1": 2, "L0A": 4, "L0B": 2}, small=((32, 64, 64), (32, 64, 16))
+    ),
     "06_optimized_matmul": case(AtlasA2, *LONG, b=COL, unit_flag=True, cores=2),
     "08_grouped_matmul": case(AtlasA2, *A2_TILES, a=COL, swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2),
     "09_splitk_matmul": case(AtlasA2, *A2_TILES, b=COL, **SPLIT, swizzle=SplitkGemmIdentityBlockSwizzle[3, 0], cores=5),
     "12_quant_matmul": case(AtlasA2, *BYTES, **INT8),
     "13_basic_matmul_tla": case(AtlasA2, *A2_TILES, unit_flag=True),
-    "13_basic_matmul_tla_float": case(AtlasA2, (128, 128, 256), (128, 128, 64), **{**FLOATS, "a": (float32, ColumnMajor)}),
-    "14_optimized_matmul_tla": case(AtlasA2, *LONG, stages={"L1": 2, "L0A": 2, "L0B": 2}, cores=2, swizzle=GemmIdentityBlockSwizzle[4, 0]),
+    "13_basic_matmul_tla_float": case(
+        AtlasA2, (128, 128, 256), (128, 128, 64), **{**FLOATS, "a": (float32, ColumnMajor)}
+    ),
+    "14_optimized_matmul_tla": case(
+        AtlasA2, *LONG, stages={"L1": 2, "L0A": 2, "L0B": 2}, cores=2, swizzle=GemmIdentityBlockSwizzle[4, 0]
+    ),
     "20_matmul_bias": case(AtlasA2, *A2_TILES, unit_flag=True, bias=True),
     "21_basic_matmul_preload_zN": case(AtlasA2, *A2_TILES, b=(half, zN)),
-    "22_padding_splitk_matmul": case(AtlasA2, *A2_TILES, b=COL, **SPLIT, swizzle=SplitkGemmIdentityBlockSwizzle[3, 1], cores=4),
+    "22_padding_splitk_matmul": case(
+        AtlasA2, *A2_TILES, b=COL, **SPLIT, swizzle=SplitkGemmIdentityBlockSwizzle[3, 1], cores=4
+    ),
     "25_matmul_full_loadA": case(AtlasA2, *A2_TILES, swizzle=GemmIdentityBlockSwizzleL1FullLoad[1, 0], cores=3),
     "26_matmul_relu": case(AtlasA2, *LONG, b=COL, unit_flag=True, relu=True),
     "27_matmul_gelu": case(AtlasA2, *A2_TILES, unit_flag=True, cores=4),
@@ -76,15 +86,29 @@ EXAMPLES = {
     ),
     "37_streamk_matmul": case(AtlasA2, *A2_TILES, c=float32, swizzle=StreamkGemmIdentityBlockSwizzle[3, 0], cores=3),
     "42_quant_optimized_matmul_tla": case(AtlasA2, *BYTES, a=int8, b=int8, c=int32, unit_flag=True),
-    "44_quant_matmul_full_loadA_tla": case(AtlasA2, *BYTES, **INT8, swizzle=GemmIdentityBlockSwizzleL1FullLoad[1, 0], cores=2),
-    "45_strided_batched_matmul_tla": case(AtlasA2, *A2_TILES, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2),
+    "44_quant_matmul_full_loadA_tla": case(
+        AtlasA2, *BYTES, **INT8, swizzle=GemmIdentityBlockSwizzleL1FullLoad[1, 0], cores=2
+    ),
+    "45_strided_batched_matmul_tla": case(
+        AtlasA2, *A2_TILES, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2
+    ),
     "52_quant_multi_core_splitk_matmul_tla": case(
         AtlasA2, *BYTES, **INT8, splitkFactor=3, swizzle=SplitkGemmIdentityBlockSwizzle[3, 0], cores=4
     ),
     "43_ascend950_basic_matmul": case(Ascend950, (256, 256, 128), (256, 256, 64), unit_flag=True),
-    "43_ascend950_basic_matmul_int8": case(Ascend950, (256, 256, 128), (256, 256, 64), a=(int8, ColumnMajor), b=int8, c=int32),
+    "43_ascend950_basic_matmul_int8": case(
+        Ascend950, (256, 256, 128), (256, 256, 64), a=(int8, ColumnMajor), b=int8, c=int32
+    ),
     "43_ascend950_quant": case(
-        Ascend950, (256, 256, 128), (256, 256, 64), a=int8, b=(int8, nZ), quant="PER_TENSOR", scale=0.5, relu=True, stages={"L0C": 1}
+        Ascend950,
+        (256, 256, 128),
+        (256, 256, 64),
+        a=int8,
+        b=(int8, nZ),
+        quant="PER_TENSOR",
+        scale=0.5,
+        relu=True,
+        stages={"L0C": 1},
     ),
     "43_ascend950_zN": case(Ascend950, (256, 256, 128), (256, 256, 64), b=(half, nZ), c=(half, zN)),
     "57_ascend950_matmul_full_dequant": case(
@@ -94,11 +118,22 @@ EXAMPLES = {
         Ascend950, (256, 256, 256), (256, 256, 64), swizzle=GemmIdentityBlockSwizzle[3, 1], cores=2
     ),
     "62_ascend950_broadcast_matmul_perblock_quant": case(
-        Ascend950, (128, 128, 128), (128, 128, 128), a=bf16, b=bf16, c=float32, swizzle=GemmIdentityBlockSwizzle[3, 1], stages={"L0C": 2}
+        Ascend950,
+        (128, 128, 128),
+        (128, 128, 128),
+        a=bf16,
+        b=bf16,
+        c=float32,
+        swizzle=GemmIdentityBlockSwizzle[3, 1],
+        stages={"L0C": 2},
     ),
     "64_ascend950_matmul_evg": case(Ascend950, *WORDS, **FLOATS, unit_flag=True, cores=2),
-    "66_ascend950_streamk_matmul": case(Ascend950, *WORDS, **FLOATS, swizzle=StreamkGemmIdentityBlockSwizzle[3, 0], cores=3),
-    "67_ascend950_batched_matmul": case(Ascend950, *WORDS, **FLOATS, stages={"L0C": 1}, swizzle=GemmIdentityBlockSwizzle[3, 1]),
+    "66_ascend950_streamk_matmul": case(
+        Ascend950, *WORDS, **FLOATS, swizzle=StreamkGemmIdentityBlockSwizzle[3, 0], cores=3
+    ),
+    "67_ascend950_batched_matmul": case(
+        Ascend950, *WORDS, **FLOATS, stages={"L0C": 1}, swizzle=GemmIdentityBlockSwizzle[3, 1]
+    ),
     "68_ascend950_multi_core_splitk_matmul": case(
         Ascend950, *WORDS, **{**FLOATS, **SPLIT}, swizzle=SplitkGemmIdentityBlockSwizzle[3, 0], cores=5
     ),

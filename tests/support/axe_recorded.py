@@ -1,6 +1,8 @@
-"""What TVM says of Axe's layouts, as lines of JSON: [text, [[index, {axis: value}], ...], the text of its canonical form].
+"""What TVM says of Axe's layouts, as lines of JSON: [text, [[index, {axis: value}], ...], the text of
+its canonical form].
 
-A plugin of pytest: of all layouts that tests make, in the file that TLA_RECORDED names. A program: of the texts of its input.
+A plugin of pytest: of all layouts that tests make, in the file that TLA_RECORDED names. A program: of the texts
+of its input.
 """
 
 import functools
@@ -9,9 +11,7 @@ import os
 import sys
 
 #: What takes and gives layouts.
-OPERATIONS = (
-    "canonicalize tile slice direct_sum is_tile_inner is_tile_outer tile_to broadcast pack unpack group permute_dims storage".split()
-)
+OPERATIONS = "canonicalize tile slice direct_sum is_tile_inner is_tile_outer tile_to broadcast pack unpack group permute_dims storage".split()
 FOUND = {}
 
 
@@ -63,4 +63,8 @@ if __name__ == "__main__":
 
     for line in sys.stdin:
         made = eval(line, Names(vars(layout)))  # what tla wrote for a program of TVM
-        print(json.dumps(said(made if isinstance(made, layout.Layout) else layout.TileLayout(made), layout.Layout.canonicalize)))
+        print(
+            json.dumps(
+                said(made if isinstance(made, layout.Layout) else layout.TileLayout(made), layout.Layout.canonicalize)
+            )
+        )

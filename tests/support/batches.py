@@ -7,8 +7,8 @@ import pytest
 
 
 def in_batches(rows, size=50):
-    """Parametrize a test of one row by batches of `rows`. It is called once for each row, so that a failure shows the row among the
-    arguments of the frame that failed."""
+    """Parametrize a test of one row by batches of `rows`. It is called once for each row, so that a failure shows the
+    row among the arguments of the frame that failed."""
     rows = [*rows]
     batches = {f"{start}-{start + size - 1}": rows[start : start + size] for start in range(0, len(rows), size)}
 

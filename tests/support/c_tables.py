@@ -1,4 +1,5 @@
-"""Tables of index expressions in C, by a compiler of the machine: every value is what C++ computes. Imports nothing from tla."""
+"""Tables of index expressions in C, by a compiler of the machine: every value is what C++ computes.
+Imports nothing from tla."""
 
 import ctypes
 import re
@@ -74,11 +75,16 @@ def c_tables(rows, folder):
         given = "".join(f"const int {c} = c{n}; (void){c}; " for c, n in plain.items())
         fixed = {k: v for k, v in row.get("values", {}).items() if "." in k}
         given += "".join(
-            f"dim3 {c} = {{0, 0, 0}}; (void){c}; " for c in sorted({c.partition(".")[0] for c in (*coords, *fixed) if "." in c})
+            f"dim3 {c} = {{0, 0, 0}}; (void){c}; "
+            for c in sorted({c.partition(".")[0] for c in (*coords, *fixed) if "." in c})
         )
         given += "".join(f"{c} = c{n}; " for n, c in enumerate(coords) if "." in c)
         given += "".join(f"{name} = {value}; " for name, value in fixed.items())
-        given += "".join(f"const int {name} = {value}; (void){name}; " for name, value in row.get("values", {}).items() if "." not in name)
+        given += "".join(
+            f"const int {name} = {value}; (void){name}; "
+            for name, value in row.get("values", {}).items()
+            if "." not in name
+        )
         body = row.get("text", "")
         if "call" in row:
             body = f"{row['call']}({', '.join(coords)})"

@@ -1,7 +1,8 @@
 """Kernels of CATLASS's examples, run on a host by a stand-in for AscendC: what each core issues, as lines of JSON.
 
-CATLASS_INCLUDE names the folder `include` of CATLASS; the host stubs of its unit tests lie beside it. clang++ compiles, as the kernels specialise
-members inside of classes. What is compiled here is written from the documents: the types that an example names, and its arguments.
+CATLASS_INCLUDE names the folder `include` of CATLASS; the host stubs of its unit tests lie beside it. clang++ compiles,
+as the kernels specialise members inside of classes. What is compiled here is written from the documents: the types that
+an example names, and its arguments.
 """
 
 import os
@@ -12,7 +13,15 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 #: Where the tensors of a kernel lie.
-ADDRESSES = {"A": 0x1 << 40, "B": 0x2 << 40, "C": 0x3 << 40, "Bias": 0x4 << 40, "W": 0x5 << 40, "ScaleA": 0x6 << 40, "ScaleB": 0x7 << 40}
+ADDRESSES = {
+    "A": 0x1 << 40,
+    "B": 0x2 << 40,
+    "C": 0x3 << 40,
+    "Bias": 0x4 << 40,
+    "W": 0x5 << 40,
+    "ScaleA": 0x6 << 40,
+    "ScaleB": 0x7 << 40,
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,10 @@ def types(e):
 
 def shapes(e, kind):
     if kind == "tla":
-        return "".join(f" using {n} = tla::Shape<{', '.join(f'tla::Int<{x}>' for x in s)}>;" for n, s in (("L1", e.l1), ("L0", e.l0)))
+        return "".join(
+            f" using {n} = tla::Shape<{', '.join(f'tla::Int<{x}>' for x in s)}>;"
+            for n, s in (("L1", e.l1), ("L0", e.l0))
+        )
     return "".join(f" using {n} = GemmShape<{', '.join(map(str, s))}>;" for n, s in (("L1", e.l1), ("L0", e.l0)))
 
 
@@ -68,7 +80,10 @@ using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, EA, LA, EB, LB, EC, LC%(
 using BlockMmad = Gemm::Block::BlockMmadTla<%(policy)s, L1, L0, EA, EB, EC, %(element_bias)s, TileCopy>;
 using Kernel = Gemm::Kernel::%(kernel)s<BlockMmad, void, %(scheduler)s%(last)s>;
 """
-RUN = "Kernel::Arguments arguments{%s}; auto params = Kernel::ToUnderlyingArguments(arguments, W); Kernel kernel; run(kernel, params);"
+RUN = (
+    "Kernel::Arguments arguments{%s}; auto params = Kernel::ToUnderlyingArguments(arguments, W); Kernel kernel; "
+    "run(kernel, params);"
+)
 RUN_PARAMS = "Kernel::Params params{%s}; Kernel kernel; run(kernel, params);"
 
 
@@ -77,8 +92,24 @@ def old(policy, kernel, arguments, scheduler="Gemm::Block::GemmIdentityBlockSwiz
     return made + run % arguments
 
 
-def new(policy, kernel, arguments, scheduler="Gemm::Block::GemmIdentityBlockSwizzle<3, 0>", bias="", element_bias="void", last="", run=RUN):
-    made = NEW % {"policy": policy, "kernel": kernel, "scheduler": scheduler, "bias": bias, "element_bias": element_bias, "last": last}
+def new(
+    policy,
+    kernel,
+    arguments,
+    scheduler="Gemm::Block::GemmIdentityBlockSwizzle<3, 0>",
+    bias="",
+    element_bias="void",
+    last="",
+    run=RUN,
+):
+    made = NEW % {
+        "policy": policy,
+        "kernel": kernel,
+        "scheduler": scheduler,
+        "bias": bias,
+        "element_bias": element_bias,
+        "last": last,
+    }
     return made + run % arguments
 
 
@@ -190,7 +221,9 @@ def built(text, arch, folder, name):
     ]
     paths = ["-I", str(include), "-I", str(include.parent / "tests" / "unittest" / "stub")]
     made = subprocess.run(
-        [compiler(), *flags, *paths, str(folder / f"{name}.cpp"), "-o", str(folder / name)], capture_output=True, text=True
+        [compiler(), *flags, *paths, str(folder / f"{name}.cpp"), "-o", str(folder / name)],
+        capture_output=True,
+        text=True,
     )
     if made.returncode:
         errors = "\\n".join(line for line in made.stderr.splitlines() if "error" in line)

@@ -103,8 +103,8 @@ def layout(rng, most=3, strides=(-3, -1, 0, 1, 2, 3, 4, 6, 8, 12)):
 
 
 def chain(rng, most=3):
-    """Modes in the order of their strides, each stride a multiple of where the one before ends; the gaps, and both woven
-    without extents of 1."""
+    """Modes in the order of their strides, each stride a multiple of where the one before ends; the gaps, and both
+    woven without extents of 1."""
     modes, gaps, woven, period = [], [], [], 1
     for _ in range(rng.randint(1, most)):
         gap, n = rng.choice((1, 1, 2, 3)), rng.choice((2, 3, 4))
@@ -210,7 +210,15 @@ def _divide(rng):
     modes, gaps, woven, end = chain(rng, 2)
     a, b = layout(rng), rng.sample(modes, len(modes))
     pieces, _witness = composed(a, [*b, *gaps])
-    return pieces and {"by_bounds": linear(a, pieces), "a": a, "b": b, "r": gaps, "woven": woven, "covered": end, "cut": pieces}
+    return pieces and {
+        "by_bounds": linear(a, pieces),
+        "a": a,
+        "b": b,
+        "r": gaps,
+        "woven": woven,
+        "covered": end,
+        "cut": pieces,
+    }
 
 
 def _product(rng):
@@ -223,7 +231,17 @@ def _product(rng):
 MAKERS = dict(
     zip(
         ORDER,
-        (_coalesce, _composition, _no_composition, _complement, _right_inverse, _left_inverse, _divide, _product, _no_mode),
+        (
+            _coalesce,
+            _composition,
+            _no_composition,
+            _complement,
+            _right_inverse,
+            _left_inverse,
+            _divide,
+            _product,
+            _no_mode,
+        ),
     )
 )
 

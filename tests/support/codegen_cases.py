@@ -16,7 +16,9 @@ PROFILES = [0, (0,), (0, 0), (0, (0, 0)), ((0, 0), 0), ((0, 0), (0, 0)), (0, 0, 
 
 def numbers(x, values):
     """Shapes and strides with values for their symbols."""
-    return tuple(numbers(y, values) for y in x) if isinstance(x, tuple) else int(x.at(values) if hasattr(x, "at") else x)
+    return (
+        tuple(numbers(y, values) for y in x) if isinstance(x, tuple) else int(x.at(values) if hasattr(x, "at") else x)
+    )
 
 
 def brute(layout, values=None):

@@ -19,7 +19,10 @@ def identity(x):
 
 
 CUTE = {
-    **{name: getattr(pycute, name) for name in "Layout complement composition logical_divide logical_product size".split()},
+    **{
+        name: getattr(pycute, name)
+        for name in "Layout complement composition logical_divide logical_product size".split()
+    },
     "make_layout": make_layout,
     "coalesce": coalesce,
     "rank": len,

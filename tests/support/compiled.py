@@ -1,4 +1,5 @@
-"""Emitted text, compiled and called: C by gcc, C++ by g++, and kernels of CUDA and OpenCL as C++, thread after thread."""
+"""Emitted text, compiled and called: C by gcc, C++ by g++, and kernels of CUDA and OpenCL as C++,
+thread after thread."""
 
 import ctypes
 import hashlib
@@ -50,7 +51,20 @@ def build(folder, text, *flags, language="c"):
     source.write_text(text)
     standard = ["-std=c11", "-Dstatic=", "-Dinline="] if language == "c" else ["-std=c++17"]
     done = subprocess.run(
-        [tool, *standard, "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *flags, str(source), "-o", str(library)],
+        [
+            tool,
+            *standard,
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            *flags,
+            str(source),
+            "-o",
+            str(library),
+        ],
         capture_output=True,
         text=True,
         check=False,

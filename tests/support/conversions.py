@@ -32,7 +32,11 @@ def held(layout):
     columns = {d: [layout.pack(v) for v in layout.bases.get(d, ())] for d in names}
     out = np.zeros(sizes, int)
     for at in np.ndindex(*sizes):
-        out[at] = bits.apply(columns["warp"], at[0]) ^ bits.apply(columns["lane"], at[1]) ^ bits.apply(columns["register"], at[2])
+        out[at] = (
+            bits.apply(columns["warp"], at[0])
+            ^ bits.apply(columns["lane"], at[1])
+            ^ bits.apply(columns["register"], at[2])
+        )
     return out
 
 
@@ -58,7 +62,10 @@ def pair(rng, spread, most_lanes=5):
 
 def usual(rng, wave=32):
     """Two layouts of Triton's of one tile: blocks, accumulators, operands; some values have several owners."""
-    shape, warps = rng.choice([(16, 16), (32, 32), (64, 16), (16, 64), (64, 64), (32, 128), (128, 32)]), rng.choice([1, 2, 4])
+    shape, warps = (
+        rng.choice([(16, 16), (32, 32), (64, 16), (16, 64), (64, 64), (32, 128), (128, 32)]),
+        rng.choice([1, 2, 4]),
+    )
     return tuple(_usual(rng, shape, warps, wave) for _ in range(2))
 
 
@@ -75,7 +82,9 @@ def _usual(rng, shape, warps, wave):
         accumulator = triton.AMDMFMALayout(3, rng.choice([[16, 16, 16], [32, 32, 8]]), rng.random() < 0.5, split)
     if kind == 2:
         return accumulator.linear(shape)
-    return triton.DotOperandLayout(rng.randrange(2), accumulator, rng.choice([1, 2, 4] if wave == 32 else [4, 8])).linear(shape)
+    return triton.DotOperandLayout(
+        rng.randrange(2), accumulator, rng.choice([1, 2, 4] if wave == 32 else [4, 8])
+    ).linear(shape)
 
 
 def lanes_turned(mask):
@@ -98,7 +107,10 @@ def moved_plan(rng, arch, wave):
         except RangeError:
             continue
         known = MACHINES[arch].lane_moves
-        rounds = [s._replace(move=lane_move(s.source, known)) if isinstance(s, Shuffle) and s.crosses else s for s in plan.steps]
+        rounds = [
+            s._replace(move=lane_move(s.source, known)) if isinstance(s, Shuffle) and s.crosses else s
+            for s in plan.steps
+        ]
         count = sum(isinstance(s, Shuffle) and s.move is not None for s in rounds)
         words = -(-plan.element_bits // 32)
         if count and (registers(src) + registers(dst)) * words < 256:  # more than threads have are spilled
@@ -117,7 +129,8 @@ TYPES = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned
 
 
 def kernel(plan, text):
-    """A kernel of CUDA or HIP that loads each thread's registers, converts them by the function `f`, and stores what it has then."""
+    """A kernel of CUDA or HIP that loads each thread's registers, converts them by the function `f`, and stores
+    what it has then."""
     kind, given, wanted, n = TYPES[plan.element_bits], registers(plan.src), registers(plan.dst), threads(plan)
     memory = f"__shared__ __align__(16) {kind} smem[{plan.bytes * 8 // plan.element_bits}];" if plan.bytes else ""
     return f"""struct alignas(16) Wide {{ unsigned x, y, z, w; }};

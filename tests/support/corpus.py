@@ -28,7 +28,9 @@ def small_shapes():
 
 
 def profiles(depth=3):
-    return st.recursive(st.just(0), lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple), max_leaves=2**depth)
+    return st.recursive(
+        st.just(0), lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple), max_leaves=2**depth
+    )
 
 
 @st.composite
@@ -62,7 +64,8 @@ def random_profile(rng, leaves):
 
 
 def random_extents(rng, profile, extent, most):
-    """An extent for each leaf: extent(left) is no more than is left of `most` elements, and less where they are used up."""
+    """An extent for each leaf: extent(left) is no more than is left of `most` elements, and less where they
+    are used up."""
     out = []
     for _leaf in range(count(profile)):
         out.append(extent(most))
@@ -113,8 +116,8 @@ ODD = (3, 5, 6, 7, 9, 12, 20, 24, 28, 40, 48, 56, 96, 112)
 
 
 def kernel_sized(rng, low=10, high=14, broadcasts=True):
-    """A static layout of 2**low to 2**high elements as kernels have them, as a pair: a matrix or a batch of them, plain or in
-    blocks, in any order of its modes, with padding, odd extents and broadcasts now and then."""
+    """A static layout of 2**low to 2**high elements as kernels have them, as a pair: a matrix or a batch of them, plain
+    or in blocks, in any order of its modes, with padding, odd extents and broadcasts now and then."""
     while True:
         modes = [_kernel_mode(rng) for _ in range(rng.choice((1, 2, 2, 2, 3)))]
         if 2**low <= oracle.size(tuple(modes)) <= 2**high:

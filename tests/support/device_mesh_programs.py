@@ -1,4 +1,5 @@
-"""Random programs over torch's DeviceMesh, and what each of their steps gives: `python device_mesh_programs.py SEED COUNT [exchanged]`."""
+"""Random programs over torch's DeviceMesh, and what each of their steps gives:
+`python device_mesh_programs.py SEED COUNT [exchanged]`."""
 
 import random
 import sys
@@ -14,7 +15,19 @@ if __name__ == "__main__":  # doctests are looked for in every file: read so, it
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
 RANKS = 24
-FACTORS = [(24,), (2, 12), (4, 6), (3, 8), (2, 3, 4), (4, 3, 2), (2, 2, 6), (2, 2, 2, 3), (3, 2, 2, 2), (1, 24), (2, 1, 12)]
+FACTORS = [
+    (24,),
+    (2, 12),
+    (4, 6),
+    (3, 8),
+    (2, 3, 4),
+    (4, 3, 2),
+    (2, 2, 6),
+    (2, 2, 2, 3),
+    (3, 2, 2, 2),
+    (1, 24),
+    (2, 1, 12),
+]
 
 
 def shown(make):
@@ -26,7 +39,11 @@ def shown(make):
     layout = mesh._layout
     ranks = [axis.all_ranks_from_zero() for axis in layout]
     rest = [axis.complement(RANKS).all_ranks_from_zero() for axis in layout]
-    return f"{mesh.mesh.tolist()} {mesh.mesh_dim_names} {mesh.get_coordinate()} {ranks} {rest} {layout.collapse()} {layout.cosize()}", mesh
+    return (
+        f"{mesh.mesh.tolist()} {mesh.mesh_dim_names} {mesh.get_coordinate()} {ranks} {rest} {layout.collapse()} "
+        f"{layout.cosize()}",
+        mesh,
+    )
 
 
 def steps(rng, mesh):

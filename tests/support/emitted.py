@@ -1,4 +1,5 @@
-"""What the targets of emit() are tried on: layouts and expressions with their values over whole domains; and what runs texts."""
+"""What the targets of emit() are tried on: layouts and expressions with their values over whole domains; and
+what runs texts."""
 
 import importlib.util
 from typing import Any, NamedTuple
@@ -35,13 +36,18 @@ class Case(NamedTuple):
 
 
 def of_layout(name, layout, numbers=None, coords=None, **sizes):
-    """A layout at all of its coordinates. numbers: it, where it has sizes that are not known; coords: "x" for one of all modes."""
+    """A layout at all of its coordinates. numbers: it, where it has sizes that are not known; coords: "x" for
+    one of all modes."""
     numbers = layout if numbers is None else numbers
     truth = offsets(numbers)
     grid = [np.arange(truth.size)] if coords else [a.ravel() for a in np.indices(truth.shape)]
     names = coords or "ijklmn"[: truth.ndim]
     return Case(
-        name, layout, coords, {**dict(zip(names, grid)), **sizes, **values(layout, coords)}, truth.ravel(order="F" if coords else "C")[None]
+        name,
+        layout,
+        coords,
+        {**dict(zip(names, grid)), **sizes, **values(layout, coords)},
+        truth.ravel(order="F" if coords else "C")[None],
     )
 
 
@@ -96,7 +102,12 @@ SYMBOLIC = [
     ("columns", lambda M, N: MakeLayout((M, N), (N, Int[1]())), {}, [(6, 4)]),
     ("zN", lambda M, N: MakeLayout[half, zN](M, N), {"multiple_of": 16}, [(32, 48), (16, 16)]),
     ("nZ", lambda M, N: MakeLayout[half, nZ](M, N), {"multiple_of": 16}, [(48, 32)]),
-    ("nested", lambda M, N: Layout(((M, Int[4]()), (Int[2](), N)), ((N * 8, Int[2]()), (Int[1](), Int[8]()))), {}, [(3, 5), (4, 2)]),
+    (
+        "nested",
+        lambda M, N: Layout(((M, Int[4]()), (Int[2](), N)), ((N * 8, Int[2]()), (Int[1](), Int[8]()))),
+        {},
+        [(3, 5), (4, 2)],
+    ),
     ("down", lambda M, N: Layout((M, N), (-N, Int[-1]())), {}, [(5, 3)]),
     ("tiles", lambda M, N: xla.lower("bf16[M,N]{1,0:T(8,128)(2,1)}", M=M, N=N), {"at_most": 4096}, [(20, 130)]),
     ("small", lambda M, N: MakeLayout(((M, Int[3]()), N)), {"at_most": 1024}, [(5, 7)]),
@@ -118,21 +129,32 @@ def cases():
     a, b, m = np.arange(100)[:, None], np.arange(0, 100, 7), 9
     yield of_expression("down", (i - 50) // 7, lambda i: (i - 50) // 7, i=np.arange(100))
     yield of_expression("rest", (i - 50) % 7, lambda i: (i - 50) % 7, i=np.arange(100))
-    yield of_expression("by a size", (i - j) // M + (i - 2 * j) % M, lambda i, j, M: (i - j) // M + (i - 2 * j) % M, i=a, j=b, M=m)
-    yield of_expression("powers", (i - j) // 8 * 8 + (j - i) % 16, lambda i, j: (i - j) // 8 * 8 + (j - i) % 16, i=a, j=b)
+    yield of_expression(
+        "by a size", (i - j) // M + (i - 2 * j) % M, lambda i, j, M: (i - j) // M + (i - 2 * j) % M, i=a, j=b, M=m
+    )
+    yield of_expression(
+        "powers", (i - j) // 8 * 8 + (j - i) % 16, lambda i, j: (i - j) // 8 * 8 + (j - i) % 16, i=a, j=b
+    )
     yield of_expression("a number divided", 100 // M + (i ^ 5), lambda i, M: 100 // M + (i ^ 5), i=np.arange(100), M=m)
     by_less = (i // -7 + j % -5, (i - 50) // -M + (j - 50) % (-M))
-    yield of_expression("by less than 0", by_less, lambda i, j, M: (i // -7 + j % -5, (i - 50) // -M + (j - 50) % -M), i=a, j=b, M=m)
+    yield of_expression(
+        "by less than 0", by_less, lambda i, j, M: (i // -7 + j % -5, (i - 50) // -M + (j - 50) % -M), i=a, j=b, M=m
+    )
     pair = (tla.min(i, M), tla.max(i - 50, j % 5))
     yield of_expression("two", pair, lambda i, j, M: (min(i, M), max(i - 50, j % 5)), i=a, j=b, M=m)
     three = (tla.max(tla.max(M - i, j), i - 7), (i ^ 5) ^ (j ^ M))
     yield of_expression("of three", three, lambda i, j, M: (max(M - i, j, i - 7), i ^ 5 ^ j ^ M), i=a, j=b, M=m)
     yield of_expression(
-        "what cancels", ((i + j) // 3 * 0 + (i + j * 7) % 7, i // 3 + (j + 3) - j), lambda i: (i % 7, i // 3 + 3), i=np.arange(100)
+        "what cancels",
+        ((i + j) // 3 * 0 + (i + j * 7) % 7, i // 3 + (j + 3) - j),
+        lambda i: (i % 7, i // 3 + 3),
+        i=np.arange(100),
     )
     yield of_expression("conditions", (i < M, i <= j), lambda i, j, M: (i < M, i <= j), i=a, j=b, M=m)
     wide = index("i", below=2**40)
-    yield of_expression("wide", (wide - 2**39) // 1000, lambda i: (i - 2**39) // 1000, i=np.arange(0, 2**40, 2**33 + 12345))
+    yield of_expression(
+        "wide", (wide - 2**39) // 1000, lambda i: (i - 2**39) // 1000, i=np.arange(0, 2**40, 2**33 + 12345)
+    )
     tensor = MakeTensor(None, parse("((_3,_2),(_4,_5)):((_1,_-12),(_3,_7))"), (1, 4))
     at = np.indices((5, 16)).reshape(2, -1)
     yield Case(

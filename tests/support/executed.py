@@ -56,7 +56,9 @@ def run(cases: list[Case], folder: Any, target: str = "c", flags: tuple[str, ...
     texts = dict.fromkeys(c.text for c in cases)
     parts = [HEAD, *texts, *(_driver(k, c, target) for k, c in enumerate(cases))]
     calls = " ".join(f"write_{k}(driver_file);" for k in range(len(cases)))
-    parts.append(f'int main(void) {{ FILE *driver_file = fopen("{out}", "wb"); {calls} return fclose(driver_file); }}\n')
+    parts.append(
+        f'int main(void) {{ FILE *driver_file = fopen("{out}", "wb"); {calls} return fclose(driver_file); }}\n'
+    )
     source.write_text("\n".join(parts))
     warnings = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-function")
     compile_and_run([*FLAGS[target], *warnings, *flags, "-o", str(program), str(source)], [str(program)])
@@ -86,7 +88,9 @@ def _driver(k: int, c: Case, target: str) -> str:
     else:
         body = f"put(driver_file, (int64_t){c.name}({', '.join(arguments)}));"
     extents = c.extents or (1,)
-    return DRIVER.format(k=k, rank=len(extents), extents=", ".join(map(str, extents)), count=math.prod(extents), body=body)
+    return DRIVER.format(
+        k=k, rank=len(extents), extents=", ".join(map(str, extents)), count=math.prod(extents), body=body
+    )
 
 
 def literal(n: int) -> str:

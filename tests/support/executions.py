@@ -1,7 +1,8 @@
 """Random copies and products for tla.gpu, with what the PTX manual's rules (ptx_rules.py) say of them.
 
-Addresses come from coordinates by the formula that a tensor was made by, not from its layout. Each function of a seed returns what it
-was, whether tla ran it, and the rule that is broken; that both agree is the test. What ran has the bytes that the machine would have.
+Addresses come from coordinates by the formula that a tensor was made by, not from its layout. Each function of a seed
+returns what it was, whether tla ran it, and the rule that is broken; that both agree is the test. What ran has the
+bytes that the machine would have.
 """
 
 import itertools
@@ -61,7 +62,8 @@ def verdict(case, run, rule, cpp=""):
 
 
 def in_cpp(text, element=None):
-    """The text of a layout of numbers as C++ that makes it, of constants; with an element's bytes a swizzle is that of its pointer."""
+    """The text of a layout of numbers as C++ that makes it, of constants; with an element's bytes a swizzle is that of
+    its pointer."""
     swizzle, _, inner = text.rpartition(" o _0 o ")
     shape, stride = (re.sub(r"_?(\d+)", r"Int<\1>{}", x).replace("(", "make_tuple(") for x in inner.split(":"))
     if not swizzle:
@@ -73,7 +75,8 @@ def in_cpp(text, element=None):
 
 
 class Place(NamedTuple):
-    """A matrix in a buffer: offset + swizzle(row * strides[0] + column * strides[1]) [elements], and the buffer's address."""
+    """A matrix in a buffer: offset + swizzle(row * strides[0] + column * strides[1]) [elements], and
+    the buffer's address."""
 
     shape: tuple[int, int]
     strides: tuple[int, int]
@@ -94,7 +97,8 @@ class Place(NamedTuple):
         return MakeTensor(array[self.begin :], parse(self.text), alignment=self.alignment, **options)
 
     def rule(self, count):
-        """CuTe's rule that the type of a swizzle breaks: it may not move what is inside of an access of `count` elements."""
+        """CuTe's rule that the type of a swizzle breaks: it may not move what is inside of an access
+        of `count` elements."""
         return "a swizzle of whole accesses" if ((1 << self.bits) - 1 << self.base) & (count - 1) else None
 
     def bytes(self, places, element):
@@ -105,7 +109,8 @@ class Place(NamedTuple):
 
 
 def place(rng, shape, unit, major):
-    """A random matrix: padded, strided or swizzled, at any start. unit: the elements of an access; major: whether columns are contiguous."""
+    """A random matrix: padded, strided or swizzled, at any start. unit: the elements of an access; major: whether
+    columns are contiguous."""
     rows, columns = shape
     fast = rows if major else columns
     pad = -fast % unit + rng.choice((0,) * 6 + (unit, unit, 2 * unit, unit // 2, 1))
@@ -147,7 +152,8 @@ def coordinates(part):
 
 
 def predicate(rng, rows, columns, bounds, count):
-    """None, elements below bounds, or chosen at random: for a whole access, or each. Where none would be, there is no predicate."""
+    """None, elements below bounds, or chosen at random: for a whole access, or each. Where none would be, there
+    is no predicate."""
     kind = rng.choice(("none",) * 3 + ("bounds",) * 4 + ("access",) * 2 + ("value",))
     inside = (rows < bounds[0]) & (columns < bounds[1])
     chosen = np.random.default_rng(rng.randrange(1 << 30)).random(rows.shape) < 0.7
@@ -204,7 +210,10 @@ def copy_of_threads(seed):
     parts = [own.partition_S(tensors[0]), own.partition_D(tensors[1])]
     seen = coordinates(own.partition_S(identity)), coordinates(own.partition_D(identity))
     mask = predicate(rng, *seen[0], shape, count)
-    case = f"{seed}: {name} of {element} bytes by {layouts}, {[p.text for p in sides]} at {[p.begin for p in sides]} aligned "
+    case = (
+        f"{seed}: {name} of {element} bytes by {layouts}, {[p.text for p in sides]} at {[p.begin for p in sides]} "
+        "aligned "
+    )
     case += f"{[p.alignment for p in sides]}, in {positions}, tile {at}, {'no predicate' if mask is None else f'{mask.mean():.2f} of it'}"
     places = [grouped(p.at(*c), count) for p, c in zip(sides, seen)]
     inside = grouped((seen[0][0] < shape[0]) & (seen[0][1] < shape[1]), count)
@@ -216,14 +225,24 @@ def copy_of_threads(seed):
         rule = rule or ptx_rules.vector_copy(width, source, target, inside, executed, kind, fill and mask is not None)
     before = out.copy()
     spaces = ("gmem", "smem") if asynchronous else ("gmem", "gmem")
-    cpp = f"using T = uint{8 * element}_t; auto tiled = make_tiled_copy(Copy_Atom<{name}, T>{{}}, {', '.join(map(in_cpp, layouts))});"
-    cpp += "".join(f" auto x{i} = make_tensor(make_{q}_ptr((T*)nullptr), {in_cpp(p.text)});" for i, (p, q) in enumerate(zip(sides, spaces)))
+    cpp = (
+        f"using T = uint{8 * element}_t; auto tiled = make_tiled_copy(Copy_Atom<{name}, T>{{}}, "
+        f"{', '.join(map(in_cpp, layouts))});"
+    )
+    cpp += "".join(
+        f" auto x{i} = make_tensor(make_{q}_ptr((T*)nullptr), {in_cpp(p.text)});"
+        for i, (p, q) in enumerate(zip(sides, spaces))
+    )
     cpp += " copy(tiled, tiled.get_slice(0).partition_S(x0), tiled.get_slice(0).partition_D(x1));"
-    result = verdict(case, (lambda: copy(tiled, *parts)) if mask is None else (lambda: copy_if(tiled, mask, *parts)), rule, cpp)
+    result = verdict(
+        case, (lambda: copy(tiled, *parts)) if mask is None else (lambda: copy_if(tiled, mask, *parts)), rule, cpp
+    )
     if result.refusal is None and rule is None:
         runs = np.ones(places[0][:, 0].shape, bool) if executed is None else executed.all(1)
         first = [x[:, 0] * element for x in places]
-        wanted = ptx_rules.vectors_moved(width, *first, data.view(np.uint8), before.view(np.uint8), runs, ~runs if fill else None)
+        wanted = ptx_rules.vectors_moved(
+            width, *first, data.view(np.uint8), before.view(np.uint8), runs, ~runs if fill else None
+        )
         assert (out.view(np.uint8) == wanted).all(), case
     assert result.refusal is None or (out == before).all(), case
     return result
@@ -254,7 +273,8 @@ def warps(x):
 
 
 def places_in_registers(fragment, threads, count):
-    """The places of a fragment's values in its buffer, (warp, lane, value of an access, access), by the definition of a layout."""
+    """The places of a fragment's values in its buffer, (warp, lane, value of an access, access), by the definition
+    of a layout."""
     shape, stride = map(oracle.plain, (fragment.layout.shape, fragment.layout.stride))
     inner = np.reshape(oracle.offsets(shape, stride), [oracle.size(n) for n in shape], order="F")
     starts = np.arange(threads) * (fragment.data.size // threads)
@@ -262,26 +282,43 @@ def places_in_registers(fragment, threads, count):
 
 
 def copy_of_a_warp(seed):
-    """ldmatrix of an operand to its fragment, or stmatrix of an accumulator's: shared memory of either major, padded, swizzled, shifted."""
+    """ldmatrix of an operand to its fragment, or stmatrix of an accumulator's: shared memory of either major, padded,
+    swizzled, shifted."""
     rng = random.Random(seed)
     name = rng.choice([*OF_A_WARP])
     matrices, transposed, stores = OF_A_WARP[name]
     mma = make_tiled_mma(SM80_16x8x16_F16F16F16F16_TN, (rng.choice((1, 2)), rng.choice((1, 2))), (32, 32, 16))
     side = "C" if stores else rng.choice("AB")
-    shape = tuple(int(mma.tile_size["MNK".index(i)]) * rng.choice((1, 2)) for i in {"A": "MK", "B": "NK", "C": "MN"}[side])
+    shape = tuple(
+        int(mma.tile_size["MNK".index(i)]) * rng.choice((1, 2)) for i in {"A": "MK", "B": "NK", "C": "MN"}[side]
+    )
     tiled = {"A": make_tiled_copy_A, "B": make_tiled_copy_B, "C": make_tiled_copy_C}[side](Copy_Atom[name, half], mma)
-    where, position = place(rng, shape, 8, transposed ^ (rng.random() < 0.1)), rng.choice((None,) * 5 + ("smem",) * 4 + ("gmem",))
-    data, t, own = (np.arange(1 << 15) * 7 % 2048).astype(np.float16), np.arange(tiled.threads), tiled[np.arange(tiled.threads)]
+    where, position = (
+        place(rng, shape, 8, transposed ^ (rng.random() < 0.1)),
+        rng.choice((None,) * 5 + ("smem",) * 4 + ("gmem",)),
+    )
+    data, t, own = (
+        (np.arange(1 << 15) * 7 % 2048).astype(np.float16),
+        np.arange(tiled.threads),
+        tiled[np.arange(tiled.threads)],
+    )
     fragment = getattr(mma[t], f"partition_fragment_{side}")(where.tensor(data))
     fragment.data[:] = np.arange(fragment.data.size) % 2039
     memory, registers = where.tensor(data, position=position), (own.retile_S if stores else own.retile_D)(fragment)
     rows, columns = coordinates((own.partition_D if stores else own.partition_S)(make_identity_tensor(shape)))
     parts = (registers, own.partition_D(memory)) if stores else (own.partition_S(memory), registers)
     mask = mask_of_warps(rng, (len(t), 1, *rows.shape[2:])) if rng.random() < 0.3 else None
-    case = f"{seed}: {name} of {side}, {mma.thr_layout_vmnk}, {where.text} at {where.begin} aligned {where.alignment}, in {position}"
+    case = (
+        f"{seed}: {name} of {side}, {mma.thr_layout_vmnk}, {where.text} at {where.begin} aligned {where.alignment}, in "
+        f"{position}"
+    )
     case += f", {'no predicate' if mask is None else 'a predicate'}"
     places, held = warps(grouped(where.at(rows, columns), 8)), places_in_registers(registers, len(t), 2 * matrices)
-    executed = np.ones(places[:, :, 0].shape, bool) if mask is None else warps(grouped(np.broadcast_to(mask, rows.shape), 8)[:, 0])
+    executed = (
+        np.ones(places[:, :, 0].shape, bool)
+        if mask is None
+        else warps(grouped(np.broadcast_to(mask, rows.shape), 8)[:, 0])
+    )
     rule = "its memory" if position == "gmem" else where.rule(8)
     for address in where.bytes(places, 2):
         rule = rule or ptx_rules.matrix_copy(matrices, address, held * 2, executed, stores)
@@ -290,12 +327,21 @@ def copy_of_a_warp(seed):
     cpp = f"auto mma = make_tiled_mma(SM80_16x8x16_F16F16F16F16_TN{{}}, {atoms}, Tile<_32, _32, _16>{{}});"
     cpp += f" auto x = make_tensor(make_smem_ptr((half_t*)nullptr), {in_cpp(where.text)}); auto f = mma.get_slice(0).partition_fragment_{side}(x);"
     cpp += f" auto tiled = make_tiled_copy_{side}(Copy_Atom<{name}, half_t>{{}}, mma); auto own = tiled.get_slice(0);"
-    cpp += " copy(tiled, own.retile_S(f), own.partition_D(x));" if stores else " copy(tiled, own.partition_S(x), own.retile_D(f));"
-    result = verdict(case, (lambda: copy(tiled, *parts)) if mask is None else (lambda: copy_if(tiled, mask, *parts)), rule, cpp)
+    cpp += (
+        " copy(tiled, own.retile_S(f), own.partition_D(x));"
+        if stores
+        else " copy(tiled, own.partition_S(x), own.retile_D(f));"
+    )
+    result = verdict(
+        case, (lambda: copy(tiled, *parts)) if mask is None else (lambda: copy_if(tiled, mask, *parts)), rule, cpp
+    )
     if result.refusal is None and rule is None:
         first = places[:, :, :1] + np.arange(8).reshape(1, 1, 8, 1)
         if stores:
-            starts, wanted = first[:, : 8 * matrices], ptx_rules.matrix_stored(matrices, transposed, fragment.data[held])
+            starts, wanted = (
+                first[:, : 8 * matrices],
+                ptx_rules.matrix_stored(matrices, transposed, fragment.data[held]),
+            )
             lanes = np.broadcast_to(executed[:, : 8 * matrices, None], starts.shape)
             before[0][starts[lanes]] = wanted[lanes]
         else:
@@ -329,7 +375,8 @@ TYPES = {1: np.int8, 2: np.float16, 4: np.float32, 8: np.float64}
 
 
 def product_of_registers(seed):
-    """mma.sync of parts of matrices as they lie: in registers narrow elements have to lie side by side, along K, from whole registers on."""
+    """mma.sync of parts of matrices as they lie: in registers narrow elements have to lie side by side, along K, from
+    whole registers on."""
     rng = random.Random(seed)
     name = rng.choice([*OF_REGISTERS])
     element, mma = OF_REGISTERS[name], make_tiled_mma(atom(name), (rng.choice((1, 2)), rng.choice((1, 2))))
@@ -340,7 +387,10 @@ def product_of_registers(seed):
     case = f"{seed}: {name}, {mma.thr_layout_vmnk}"
     for side, shape in (("A", (m, k)), ("B", (n, k))):
         count = max(4 // element, 1)
-        where, position = place(rng, shape, count, rng.random() < 0.15), rng.choice(("registers",) * 8 + (None, "smem", "gmem"))
+        where, position = (
+            place(rng, shape, count, rng.random() < 0.15),
+            rng.choice(("registers",) * 8 + (None, "smem", "gmem")),
+        )
         data = np.random.default_rng(seed).integers(-3, 4, 1 << 14).astype(dtype)
         parts.append(own.partition(side, where.tensor(data, position=position)))
         rows, columns = coordinates(own.partition(side, make_identity_tensor(shape)))
@@ -357,7 +407,8 @@ def product_of_registers(seed):
 
 
 class Shared(NamedTuple):
-    """A matrix of an operand in shared memory: where each element (row, column) is in its array, and the layout that says so."""
+    """A matrix of an operand in shared memory: where each element (row, column) is in its array, and the
+    layout that says so."""
 
     places: np.ndarray
     mode: str | None  # the swizzle mode that the layout names
@@ -382,7 +433,11 @@ def shared(rng, rows, columns, element, major):
         gap = rng.choice((0, 0, 0, 8, 64)) * unit
         first, second = (width, rows // width), (8, columns // 8)
         inner = 8 * width + gap
-        strides = [1, inner, width, inner * (rows // width)] if rng.random() < 0.5 else [1, inner * (columns // 8), width, inner]
+        strides = (
+            [1, inner, width, inner * (rows // width)]
+            if rng.random() < 0.5
+            else [1, inner * (columns // 8), width, inner]
+        )
     base, shift, begin = 5 - element.bit_length(), 3, rng.choice((0,) * 10 + (width * 8, unit, 1, unit // 2))
     wrong = rng.choice((None,) * 6 + ("stride", "stride", "swizzle"))
     if wrong == "stride":
@@ -403,7 +458,11 @@ def shared(rng, rows, columns, element, major):
 def product_of_descriptors(seed):
     """wgmma of shared memory: what descriptors say of each tile, in either major, or refused."""
     rng = random.Random(seed)
-    majors, n, form = rng.choice(("KK", "KK", "KM", "MK", "MM")), rng.choice((8, 16, 64)), rng.choice(("SS", "SS", "RS"))
+    majors, n, form = (
+        rng.choice(("KK", "KK", "KM", "MK", "MM")),
+        rng.choice((8, 16, 64)),
+        rng.choice(("SS", "SS", "RS")),
+    )
     tf32 = rng.random() < 0.2
     majors = "KK" if tf32 else "K" + majors[1] if form == "RS" else majors
     text = ",".join(f"GMMA::Major::{'K' if x == 'K' else 'MN'}" for x in majors)
@@ -425,7 +484,11 @@ def product_of_descriptors(seed):
         case += f", {side} {where.text} at {where.begin} aligned {where.alignment} in {position}"
         cpp += f" auto {side} = make_tensor(make_smem_ptr(({'half_t' if element == 2 else 'tfloat32_t'}*)nullptr), {in_cpp(where.text, element)});"
         cpp += f" own.partition_fragment_{side}({side});"
-        rule = rule or ("its memory" if position == "gmem" else rule_of_tiles(where, mma.atom.shape_mnk["AB".index(side)], element, major))
+        rule = rule or (
+            "its memory"
+            if position == "gmem"
+            else rule_of_tiles(where, mma.atom.shape_mnk["AB".index(side)], element, major)
+        )
     c = np.zeros((m, n), np.float32)
 
     def run():

@@ -36,7 +36,8 @@ def value(text, values):
 
 
 def count(text):
-    """(operations, divisions and modulos among them) of an expression as it is written; a minus is a sum's own, or one more."""
+    """(operations, divisions and modulos among them) of an expression as it is written; a minus is a sum's own,
+    or one more."""
     tree = ast.parse(text, mode="eval")
     operations = [n for n in ast.walk(tree) if isinstance(n, (ast.BinOp, ast.UnaryOp))]
     calls = sum(len(n.args) - 1 for n in ast.walk(tree) if isinstance(n, ast.Call))
@@ -60,7 +61,8 @@ def samples(case, count, seed=1):
 
 
 def random_text(r, depth, sizes=(), bits=False):
-    """A random nest of + - * // % and constants over x, y, z; sizes multiply and divide too; with `bits`, ^ min max as well."""
+    """A random nest of + - * // % and constants over x, y, z; sizes multiply and divide too; with `bits`, ^ min
+    max as well."""
     if depth == 0 or r.random() < 0.12:
         return r.choice("xyzx") if r.random() < 0.85 else str(r.randint(0, 9))
     a = random_text(r, depth - 1, sizes, bits)

@@ -1,4 +1,5 @@
-"""Texts that real systems wrote, broken at random: each is read or refused by a ParseError, and what is read prints back.
+"""Texts that real systems wrote, broken at random: each is read or refused by a ParseError, and what is
+read prints back.
 
 `python tests/support/fuzz.py CASES` breaks so many; tests/notation/test_fuzz.py some thousands in every run.
 """
@@ -11,7 +12,23 @@ from tla import ParseError, TlaError, xla
 
 from truth import DATA, rows
 
-TOKENS = [*'[](){}<>,:*#?="\\/%~@ \t\0é', "T(", "L(", "E(", "S(", "M(", "SC(", "D(C)", "/*", "*/", "<=", "--", "0", "-1", "128"]
+TOKENS = [
+    *'[](){}<>,:*#?="\\/%~@ \t\0é',
+    "T(",
+    "L(",
+    "E(",
+    "S(",
+    "M(",
+    "SC(",
+    "D(C)",
+    "/*",
+    "*/",
+    "<=",
+    "--",
+    "0",
+    "-1",
+    "128",
+]
 TOKENS += [
     "9223372036854775807",
     "9223372036854775808",
@@ -50,7 +67,14 @@ def broken(text, rng):
         a = rng.randrange(len(text) + 1)
         b = min(len(text), a + rng.choice((0, 1, 2, 8, 60)))
         middle = rng.choice(
-            ("", text[a:b] * 2, text[a:b] * 300, rng.choice(TOKENS), text[a:b] + rng.choice(TOKENS), chr(rng.randrange(1, 768)))
+            (
+                "",
+                text[a:b] * 2,
+                text[a:b] * 300,
+                rng.choice(TOKENS),
+                text[a:b] + rng.choice(TOKENS),
+                chr(rng.randrange(1, 768)),
+            )
         )
         text = text[:a] + middle + text[b:]
     return text

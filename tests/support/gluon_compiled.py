@@ -1,6 +1,7 @@
 """Conversions as Gluon's text, compiled by Triton for a GPU that is not there: what the machine's text has.
 
-Triton's C++ asserts abort the process, so that each one is compiled in a process of its own, which is a copy of this one.
+Triton's C++ asserts abort the process, so that each one is compiled in a process of its own, which is a copy
+of this one.
 """
 
 import functools
@@ -44,13 +45,15 @@ def require():
 
 
 def compiled(plan, arch, folder):
-    """The PTX, or AMD's assembler text, of a kernel that loads, converts by `plan.gluon()` and stores a tile, row by row."""
+    """The PTX, or AMD's assembler text, of a kernel that loads, converts by `plan.gluon()` and stores a tile,
+    row by row."""
     wave, warps = (plan.src.get_in_dim_size(name) for name in ("lane", "warp"))
     return assembled(_kernel(plan), dict.fromkeys("pq", KINDS[plan.element_bits]), arch, wave, warps, folder)
 
 
 def assembled(source, signature, arch, wave, warps, folder, aligned=False):
-    """The PTX, or AMD's assembler text, of a module whose kernel is called `kernel`; an AssertionError with what Triton said.
+    """The PTX, or AMD's assembler text, of a module whose kernel is called `kernel`; an AssertionError with
+    what Triton said.
 
     aligned   whether all pointers are multiples of 16 bytes
     """
@@ -90,7 +93,9 @@ def _asm(path, signature, arch, wave, warps, aligned):
     target = GPUTarget("cuda", int(arch[3:]), wave) if cuda else GPUTarget("hip", arch, wave)
     pointers = [k for k, kind in enumerate(signature.values()) if kind.startswith("*") and aligned]
     aligned = {(k,): [["tt.divisibility", 16]] for k in pointers}
-    made = triton.compile(GluonASTSource(module.kernel, signature, attrs=aligned), target=target, options={"num_warps": warps})
+    made = triton.compile(
+        GluonASTSource(module.kernel, signature, attrs=aligned), target=target, options={"num_warps": warps}
+    )
     return made.asm["ptx" if cuda else "amdgcn"]
 
 
@@ -98,7 +103,9 @@ def _kernel(plan):
     names = sorted(plan.src.out_dims)
     shape = [plan.src.out_dims[name] for name in names]
     given, wanted = (_layout(x, names, shape) for x in (plan.src, plan.dst))
-    return KERNEL.format(function=plan.gluon("f"), given=given, wanted=wanted, begin_a=index(shape, "a"), begin_b=index(shape, "b"))
+    return KERNEL.format(
+        function=plan.gluon("f"), given=given, wanted=wanted, begin_a=index(shape, "a"), begin_b=index(shape, "b")
+    )
 
 
 def _layout(layout, names, shape):

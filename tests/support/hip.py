@@ -45,11 +45,15 @@ __device__ inline float __shfl_xor(float x, int mask) {
 
 @functools.cache
 def compiler(arch):
-    """A clang that compiles for the GPU (Debian's plain clang is older than most of them); the test is skipped without one."""
+    """A clang that compiles for the GPU (Debian's plain clang is older than most of them); the test is
+    skipped without one."""
     for name in ("clang++-20", "clang++-19", "clang++-18", "clang++"):
         if (
             shutil.which(name)
-            and subprocess.run([name, *words(arch), "-"], input="", text=True, capture_output=True, check=False).returncode == 0
+            and subprocess.run(
+                [name, *words(arch), "-"], input="", text=True, capture_output=True, check=False
+            ).returncode
+            == 0
         ):
             return name
     pytest.skip(f"needs a clang that compiles for {arch}")
@@ -57,7 +61,18 @@ def compiler(arch):
 
 def words(arch):
     """What clang is told: one GPU's assembly, without the headers and libraries of ROCm."""
-    return ["-x", "hip", "--offload-device-only", f"--offload-arch={arch}", "-nogpuinc", "-nogpulib", "-O3", "-S", "-o", "-"]
+    return [
+        "-x",
+        "hip",
+        "--offload-device-only",
+        f"--offload-arch={arch}",
+        "-nogpuinc",
+        "-nogpulib",
+        "-O3",
+        "-S",
+        "-o",
+        "-",
+    ]
 
 
 def without_headers(text):

@@ -1,6 +1,8 @@
-"""What a matrix instruction computes, read from the vendor's name of it and from nothing else: an oracle that imports nothing of tla.
+"""What a matrix instruction computes, read from the vendor's name of it and from nothing else: an oracle that imports
+nothing of tla.
 
-Source: the PTX manual ("mma", "wgmma.mma_async", "tcgen05.mma"), the ISA manuals of CDNA and RDNA, Intel's AMX and DPAS; OCP's MX formats.
+Source: the PTX manual ("mma", "wgmma.mma_async", "tcgen05.mma"), the ISA manuals of CDNA and RDNA, Intel's AMX and
+DPAS; OCP's MX formats.
 """
 
 import itertools
@@ -11,7 +13,8 @@ import numpy as np
 
 
 class Meaning(NamedTuple):
-    """The parts of a name. shape: M, N, K; a, b, c, d: types; group: of sparse A, neighbours of which half are kept, `unit` together."""
+    """The parts of a name. shape: M, N, K; a, b, c, d: types; group: of sparse A, neighbours of which half are kept,
+    `unit` together."""
 
     shape: tuple
     a: str
@@ -27,7 +30,8 @@ class Meaning(NamedTuple):
     vector: int = 0
 
 
-#: A type's numbers: sign, bits of the exponent, its bias, bits behind the point, how many of the largest codes are no numbers.
+#: A type's numbers: sign, bits of the exponent, its bias, bits behind the point, how many of the largest codes
+#: are no numbers.
 FLOATS = {
     "f16": (1, 5, 15, 10, 1 << 10),
     "bf16": (1, 8, 127, 7, 1 << 7),
@@ -59,12 +63,53 @@ def numbers(kind):
     return np.unique(np.concatenate([found, -found])) if signed else found
 
 
-CODES = {"F16": "f16", "BF16": "bf16", "TF32": "tf32", "F32": "f32", "F64": "f64", "C64": "c64", "GC64": "c64", "S32": "s32", "S16": "s16"}
-CODES |= {"S8": "s8", "U8": "u8", "S4": "s4", "U4": "u4", "U1": "b1", **{x: x.lower() for x in ("E4M3", "E5M2", "E3M2", "E2M3", "E2M1")}}
-CPP = {"half_t": "f16", "bfloat16_t": "bf16", "tfloat32_t": "tf32", "float": "f32", "double": "f64", "int8_t": "s8", "uint8_t": "u8"}
-CPP |= {"int32_t": "s32", "uint32_t": "u32", "int4_t": "s4", "uint4_t": "u4", "float_ue8m0_t": "ue8m0", "float_ue4m3_t": "ue4m3"}
+CODES = {
+    "F16": "f16",
+    "BF16": "bf16",
+    "TF32": "tf32",
+    "F32": "f32",
+    "F64": "f64",
+    "C64": "c64",
+    "GC64": "c64",
+    "S32": "s32",
+    "S16": "s16",
+}
+CODES |= {
+    "S8": "s8",
+    "U8": "u8",
+    "S4": "s4",
+    "U4": "u4",
+    "U1": "b1",
+    **{x: x.lower() for x in ("E4M3", "E5M2", "E3M2", "E2M3", "E2M1")},
+}
+CPP = {
+    "half_t": "f16",
+    "bfloat16_t": "bf16",
+    "tfloat32_t": "tf32",
+    "float": "f32",
+    "double": "f64",
+    "int8_t": "s8",
+    "uint8_t": "u8",
+}
+CPP |= {
+    "int32_t": "s32",
+    "uint32_t": "u32",
+    "int4_t": "s4",
+    "uint4_t": "u4",
+    "float_ue8m0_t": "ue8m0",
+    "float_ue4m3_t": "ue4m3",
+}
 CPP |= {f"float_{x}_t": x for x in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")}
-AMD = {"f32": "f32", "f16": "f16", "bf16": "bf16", "bf16_1k": "bf16", "f64": "f64", "xf32": "tf32", "i8": "s8", "i32": "s32"}
+AMD = {
+    "f32": "f32",
+    "f16": "f16",
+    "bf16": "bf16",
+    "bf16_1k": "bf16",
+    "f64": "f64",
+    "xf32": "tf32",
+    "i8": "s8",
+    "i32": "s32",
+}
 NARROW = ["e4m3", "e5m2", "e2m3", "e3m2", "e2m1"]
 POPC = {"XORPOPC": "xor", "ANDPOPC": "and"}
 
@@ -127,7 +172,9 @@ def _template(name, _arch):
     types = [CPP[x] for x in given if x in CPP]
     extents = [int(x) for x in given if x.isdigit()]
     if base == "UniversalFMA":
-        d, a, b, c = {1: types * 4, 2: [types[0], types[-1], types[-1], types[0]], 3: [*types, types[0]], 4: types}[len(types)]
+        d, a, b, c = {1: types * 4, 2: [types[0], types[-1], types[-1], types[0]], 3: [*types, types[0]], 4: types}[
+            len(types)
+        ]
         return Meaning((1, 1, 1), a, b, c, d)
     if base.startswith("XE_DPAS"):
         d, a, b = (types + types[-1:])[:3]
@@ -136,7 +183,9 @@ def _template(name, _arch):
         return Meaning((extents[0], 16, k) if base.endswith("TT") else (16, extents[0], k), a, b, c, d)
     if shape := re.match(r"SM120_(?:SPARSE_)?(\d+)x(\d+)x(\d+)", base):
         a, b, c = types[:3]
-        return Meaning(tuple(map(int, shape.groups())), a, b, c, c, sparse="SPARSE" in base, vector=extents[0] if extents else 0)
+        return Meaning(
+            tuple(map(int, shape.groups())), a, b, c, c, sparse="SPARSE" in base, vector=extents[0] if extents else 0
+        )
     return _tcgen05(base, given, types, extents)
 
 
@@ -163,7 +212,11 @@ def _tcgen05(base, given, types, extents):
 def _warp(name, _arch):
     """An instruction of registers or of a warpgroup."""
     if name.startswith("SM61"):
-        return Meaning((1, 1, 4), "s8", "s8", "s32", "s32") if "4A" in name else Meaning((1, 1, 2), "s16", "s8", "s32", "s32")
+        return (
+            Meaning((1, 1, 4), "s8", "s8", "s32", "s32")
+            if "4A" in name
+            else Meaning((1, 1, 2), "s16", "s8", "s32", "s32")
+        )
     found = re.fullmatch(r"(?:\w+::)*(?:SM\d+|GMMA)_(\d+)x(\d+)x(\d+)_([A-Z0-9]+)_?(\w*?)(?:<(.*)>)?", name)
     types = codes(found[4])
     d, a, b, c = types if len(types) == 4 else [*types, types[0]]
@@ -187,7 +240,8 @@ def pruned(m, a, rng):
 
 
 def expanded(m, stored, metadata):
-    """A of what is stored of it and its metadata, row after row: four bits for each group, the first in the low bits of a byte.
+    """A of what is stored of it and its metadata, row after row: four bits for each group, the first in the low
+    bits of a byte.
 
     Two bits name the place of each unit that is kept, in quarters of the group: of tf32 an element is two of them.
     """
@@ -205,12 +259,15 @@ def expanded(m, stored, metadata):
 
 
 def multiplied(m, a, b, c):
-    """D of A (M,K,...), B (N,K,...) and C (M,N,...): exact, scale factors multiplied in, then what the type of D makes of it."""
+    """D of A (M,K,...), B (N,K,...) and C (M,N,...): exact, scale factors multiplied in, then what the type of
+    D makes of it."""
     if m.combine in ("and", "xor"):
         both = {"and": np.bitwise_and, "xor": np.bitwise_xor}[m.combine](a[:, None], b[None])
         product = both.sum(2).astype(object)
     elif m.d in INTEGERS:
-        product = np.einsum("mk...,nk...->mn...", a.astype(np.int64), b.astype(np.int64)).astype(object)  # of 16 bits at most
+        product = np.einsum("mk...,nk...->mn...", a.astype(np.int64), b.astype(np.int64)).astype(
+            object
+        )  # of 16 bits at most
     else:
         a, b = ((-x if negated else x) for x, negated in ((a, m.negate_a), (b, m.negate_b)))
         if m.combine == "parts":

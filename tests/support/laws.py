@@ -1,4 +1,5 @@
-"""What the operations promise, checked by the oracle over whole domains. A layout is a pair (shape, stride) of plain ints here."""
+"""What the operations promise, checked by the oracle over whole domains. A layout is a pair (shape, stride)
+of plain ints here."""
 
 import functools
 import itertools
@@ -22,7 +23,8 @@ def function(layout):
 
 
 def coalesces(a, r):
-    """The same function of every integer, past the size too where the last mode is kept; flat; no neighbours that merge."""
+    """The same function of every integer, past the size too where the last mode is kept; flat; no
+    neighbours that merge."""
     (a_shape, _), (shape, stride) = a, r
     assert oracle.size(shape) == oracle.size(a_shape)
     assert function(r) == function(a)
@@ -32,13 +34,15 @@ def coalesces(a, r):
 
 
 def composes(a, b, r):
-    """r(c) == a(b(c)) for every coordinate of b, and b's shape is compatible with r's: then the order of their indices is one."""
+    """r(c) == a(b(c)) for every coordinate of b, and b's shape is compatible with r's: then the order of
+    their indices is one."""
     assert tla.compatible(b[0], r[0]) is True
     assert function(r) == [oracle.offset(x, *a) for x in function(b)]
 
 
 def complements(a, r, n):
-    """No offset twice in (a, r); r ordered; if a's strides divide each other, [0, n) is covered, by no more than that takes."""
+    """No offset twice in (a, r); r ordered; if a's strides divide each other, [0, n) is covered, by no more
+    than that takes."""
     modes = sorted((d, s) for s, d in zip(oracle.leaves(a[0]), oracle.leaves(a[1])) if d != 0 and s != 1)
     inside = sum_of(modes)
     image = function(r)

@@ -17,7 +17,9 @@ INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?([\w.]+)",
 
 def installed(*patterns):
     """The files of packages, wherever Python looks for these: a virtual environment may stand over another one."""
-    return sorted(path for folder in dict.fromkeys(sys.path) for pattern in patterns for path in Path(folder).glob(pattern))
+    return sorted(
+        path for folder in dict.fromkeys(sys.path) for pattern in patterns for path in Path(folder).glob(pattern)
+    )
 
 
 @functools.cache
@@ -37,7 +39,9 @@ def compiled(source, arch="sm_90"):
     nvrtc, program = library(), ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None)
     words = [f"--gpu-architecture={arch}", "--std=c++17", *headers]
-    failed = nvrtc.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*(w.encode() for w in words)))
+    failed = nvrtc.nvrtcCompileProgram(
+        program, len(words), (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
+    )
 
     def read(size, get):
         n = ctypes.c_size_t()
@@ -72,7 +76,8 @@ def opcodes(cubin, folder):
 
 
 def main_loop(cubin, folder):
-    """The number of instructions of the loop that has the most multiplications, without branches; and the registers of a thread.
+    """The number of instructions of the loop that has the most multiplications, without branches; and the
+    registers of a thread.
 
     A loop is what lies between a label and a branch back to it; of two the shorter one.
     """
@@ -96,7 +101,8 @@ def main_loop(cubin, folder):
 
 
 def registers(cubin):
-    """The registers of a thread: the highest byte of what the section of the machine code says of itself (ELF's sh_info)."""
+    """The registers of a thread: the highest byte of what the section of the machine code says of
+    itself (ELF's sh_info)."""
     (start,), (each, count) = struct.unpack_from("<Q", cubin, 0x28), struct.unpack_from("<HH", cubin, 0x3A)
     sections = [struct.unpack_from("<IIQQQQII", cubin, start + each * k) for k in range(count)]
     return max(info >> 24 for _name, kind, flags, *_rest, info in sections if kind == 1 and flags & 4)

@@ -1,4 +1,5 @@
-"""The page of tla explore in headless Chromium, as someone with a keyboard and a mouse has it: of the server, or of the static site."""
+"""The page of tla explore in headless Chromium, as someone with a keyboard and a mouse has it: of the server, or of the
+static site."""
 
 import base64
 import functools
@@ -37,7 +38,9 @@ def chromium(folder=None):
     """Chromium; what it saves goes into a folder."""
     options = webdriver.ChromeOptions()
     if folder:
-        options.add_experimental_option("prefs", {"download.default_directory": str(folder), "download.prompt_for_download": False})
+        options.add_experimental_option(
+            "prefs", {"download.default_directory": str(folder), "download.prompt_for_download": False}
+        )
     options.binary_location = shutil.which("chromium")
     for flag in FLAGS.split():
         options.add_argument(flag.replace("\u00a0", " "))
@@ -48,13 +51,18 @@ def chromium(folder=None):
 
 
 class _Firefox(webdriver.Firefox):
-    """Firefox, whose scripts run beside a page: they see nothing that it declares by const. Those of the tests are evaluated in the page."""
+    """Firefox, whose scripts run beside a page: they see nothing that it declares by const. Those of the tests are
+    evaluated in the page."""
 
     def execute_script(self, script, *given):
-        return super().execute_script(f"return window.eval({json.dumps(f'(function () {{ {script} }})')}).apply(null, arguments)", *given)
+        return super().execute_script(
+            f"return window.eval({json.dumps(f'(function () {{ {script} }})')}).apply(null, arguments)", *given
+        )
 
     def execute_async_script(self, script, *given):
-        return super().execute_async_script(f"window.eval({json.dumps(f'(function () {{ {script} }})')}).apply(null, arguments)", *given)
+        return super().execute_async_script(
+            f"window.eval({json.dumps(f'(function () {{ {script} }})')}).apply(null, arguments)", *given
+        )
 
 
 def firefox(folder):
@@ -62,8 +70,15 @@ def firefox(folder):
     options = webdriver.FirefoxOptions()
     options.binary_location = shutil.which("firefox-esr") or shutil.which("firefox") or ""
     options.add_argument("-headless")
-    kept = {"browser.download.folderList": 2, "browser.download.dir": str(folder), "browser.download.useDownloadDir": True}
-    for name, value in {**kept, "browser.helperApps.neverAsk.saveToDisk": "image/svg+xml,text/csv,text/html,text/plain,image/png"}.items():
+    kept = {
+        "browser.download.folderList": 2,
+        "browser.download.dir": str(folder),
+        "browser.download.useDownloadDir": True,
+    }
+    for name, value in {
+        **kept,
+        "browser.helperApps.neverAsk.saveToDisk": "image/svg+xml,text/csv,text/html,text/plain,image/png",
+    }.items():
         options.set_preference(name, value)
     driver = _Firefox(options=options, service=webdriver.FirefoxService(shutil.which("geckodriver")))
     driver.set_window_size(1440, 900)
@@ -148,7 +163,9 @@ class Page:
 
     def paste(self, text):
         """Take a text as if it were pasted in place of what is there."""
-        self.run("at('text').focus(); at('text').select(); document.execCommand('insertText', false, arguments[0])", text)
+        self.run(
+            "at('text').focus(); at('text').select(); document.execCommand('insertText', false, arguments[0])", text
+        )
         self.settle()
 
     def look(self, sheet, row, column):
@@ -201,7 +218,9 @@ class Page:
     def steps(self):
         """The outline: of each step that is seen its line, and whether it is open."""
         found = self.at("steps").find_elements(By.TAG_NAME, "details")
-        return [(x.find_element(By.TAG_NAME, "summary").text, x.get_property("open")) for x in found if x.is_displayed()]
+        return [
+            (x.find_element(By.TAG_NAME, "summary").text, x.get_property("open")) for x in found if x.is_displayed()
+        ]
 
     def shot(self, name):
         """A picture of the page as wide and as high as it is, in the folder TLA_SCREENSHOTS if there is one."""
@@ -211,6 +230,8 @@ class Page:
 
     def emulate(self, scheme, width):
         self.scheme = scheme
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)

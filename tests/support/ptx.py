@@ -1,7 +1,9 @@
-"""A block of threads that executes straight-line PTX, all threads at once, and counts what its accesses of shared memory cost.
+"""A block of threads that executes straight-line PTX, all threads at once, and counts what its accesses
+of shared memory cost.
 
-Written from the PTX ISA manual for the few instructions that copies are compiled to; imports nothing from tla. Any other instruction is
-an error. What ldmatrix and stmatrix hand out is in ptx_rules. Shared memory has 32 banks of 4 bytes; 32, 16 or 8 lanes go together at up to 32, 64 and 128 bits.
+Written from the PTX ISA manual for the few instructions that copies are compiled to; imports nothing from tla. Any
+other instruction is an error. What ldmatrix and stmatrix hand out is in ptx_rules. Shared memory has 32 banks of 4
+bytes; 32, 16 or 8 lanes go together at up to 32, 64 and 128 bits.
 """
 
 import collections
@@ -30,7 +32,12 @@ class Block:
     def run(self, ptx):
         self.symbols = dict.fromkeys(re.findall(r"^\.extern \.shared .*?(\w+)\[", ptx, re.M), 0)
         body = ptx[ptx.index(".entry") :]
-        body = re.sub(r"//[^\n]*|^\s*\.loc.*$|^\S+:\s*$", "", body[body.index("{") + 1 : re.search(r"^}$", body, re.M).start()], flags=re.M)
+        body = re.sub(
+            r"//[^\n]*|^\s*\.loc.*$|^\S+:\s*$",
+            "",
+            body[body.index("{") + 1 : re.search(r"^}$", body, re.M).start()],
+            flags=re.M,
+        )
         for statement in body.split(";"):
             text = " ".join(statement.split())
             if text.startswith(".shared"):
@@ -90,7 +97,9 @@ class Block:
         memory, at, size = self._access(kind, operands[1])
         for k, name in enumerate(operands[0].strip("{}").split(",")):
             raw = np.stack([memory[at + k * size + b] for b in range(size)], -1)
-            self.values[name.strip()] = (raw.astype(np.uint64) << (8 * np.arange(size, dtype=np.uint64))).sum(-1, dtype=np.uint64)
+            self.values[name.strip()] = (raw.astype(np.uint64) << (8 * np.arange(size, dtype=np.uint64))).sum(
+                -1, dtype=np.uint64
+            )
 
     def do_st(self, kind, operands):
         memory, at, size = self._access(kind, operands[0])
@@ -145,7 +154,11 @@ class Block:
     def do_cvt(self, kind, operands):
         to, source = kind[-2:]
         assert {to[0], source[0]} <= {"u", "s"}, kind
-        value = self._signed(source, operands[1]) if source[0] == "s" else self.get(operands[1]) & np.uint64((1 << int(source[1:])) - 1)
+        value = (
+            self._signed(source, operands[1])
+            if source[0] == "s"
+            else self.get(operands[1]) & np.uint64((1 << int(source[1:])) - 1)
+        )
         self.put(operands[0], value, [to])
 
     def _signed(self, kind, operand):
@@ -193,7 +206,9 @@ class Block:
         self.put(operands[0], np.uint64(0) - self.get(operands[1]), kind)
 
     def do_mul(self, kind, operands):
-        low = np.uint64(0xFFFFFFFF if kind[-1] == "u32" else 2**64 - 1)  # of wide products a constant is printed as a signed one
+        low = np.uint64(
+            0xFFFFFFFF if kind[-1] == "u32" else 2**64 - 1
+        )  # of wide products a constant is printed as a signed one
         product = (self.get(operands[1]) & low) * (self.get(operands[2]) & low)
         self.put(operands[0], product, ["u64"] if "wide" in kind else kind)
 
@@ -241,7 +256,8 @@ class Block:
         pass  # all threads go step by step
 
     def do_shfl(self, kind, operands):
-        """idx, and bfly: the lane, or what it is xored with, within the segment that the clamp operand masks: the manual's pseudocode."""
+        """idx, and bfly: the lane, or what it is xored with, within the segment that the clamp operand masks: the
+        manual's pseudocode."""
         assert kind[:2] in (["sync", "idx"], ["sync", "bfly"]), kind
         value, lane, clamp = map(self.get, operands[1:4])
         segment, limit = clamp >> np.uint64(8) & np.uint64(31), clamp & np.uint64(31)
@@ -252,7 +268,8 @@ class Block:
 
 
 def wavefronts(at, size, active=None):
-    """The wavefronts of one access by all warps: for lanes that go together, the most words of one bank; without those not active."""
+    """The wavefronts of one access by all warps: for lanes that go together, the most words of one bank; without those
+    not active."""
     total, active = 0, np.full(len(at), True) if active is None else active
     for start in range(0, len(at), TOGETHER[size]):
         together = slice(start, start + TOGETHER[size])

@@ -23,7 +23,8 @@ _COMPARE = {
 
 
 def run(text, grid, threads, arguments):
-    """Execute PTX for every block of a grid, writing the arrays among the arguments in place; the wavefronts of shared memory."""
+    """Execute PTX for every block of a grid, writing the arrays among the arguments in place; the wavefronts
+    of shared memory."""
     (statements, labels, shared), wavefronts = _parsed(text), 0
     for at in np.indices(grid).reshape(len(grid), -1).T:
         block = Kernel(threads, arguments, at, shared)
@@ -299,7 +300,8 @@ class Kernel(ptx.Block):
         """What threads wrote is seen at once."""
 
     def do_wgmma(self, kind, operands):
-        """wgmma of halves, whose operands of 128 bytes' swizzle are read at once; the manual's tables of descriptors and of D."""
+        """wgmma of halves, whose operands of 128 bytes' swizzle are read at once; the manual's tables
+        of descriptors and of D."""
         if kind[0] in ("fence", "commit_group", "wait_group"):
             return
         found = re.fullmatch(r"m64n(\d+)k16", kind[3])

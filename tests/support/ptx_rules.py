@@ -1,12 +1,13 @@
 """The PTX manual's rules of copies and matrix instructions, asked of addresses. Imports nothing from tla.
 
-What a layout means is given as addresses: where the source has each value of each thread, and where the target is to have it. What an
-instruction does is here: which bytes it reads at the addresses that it is given, and where it puts them. A rule is broken where these
-are not the same, or where the manual says that the behaviour is not defined. A function that asks for rules returns the name of one that
-is broken, or None; one that executes returns what the machine has then.
+What a layout means is given as addresses: where the source has each value of each thread, and where the target is to
+have it. What an instruction does is here: which bytes it reads at the addresses that it is given, and where it puts
+them. A rule is broken where these are not the same, or where the manual says that the behaviour is not defined. A
+function that asks for rules returns the name of one that is broken, or None; one that executes returns what
+the machine has then.
 
-Source: the PTX manual: "Addresses as operands", "ld", "st", "cp.async", "ldmatrix", "stmatrix", "wgmma", "tcgen05", their "Matrix
-descriptor" and "Canonical layouts".
+Source: the PTX manual: "Addresses as operands", "ld", "st", "cp.async", "ldmatrix", "stmatrix", "wgmma", "tcgen05",
+their "Matrix descriptor" and "Canonical layouts".
 """
 
 import numpy as np
@@ -43,7 +44,9 @@ def vector_copy(width, source, target, inside=True, executed=None, kind="ld", fi
         if (runs[:, 0] & (places[:, 0] % width != 0)).any():
             return "a multiple of its size"
         whole = np.arange(0, width, width // places.shape[1]).reshape(1, -1, 1)
-        if (np.sort(steps, 1) != whole).any() or (steps != source - source[:, :1]).any():  # whether it runs or not: the code is one
+        if (np.sort(steps, 1) != whole).any() or (
+            steps != source - source[:, :1]
+        ).any():  # whether it runs or not: the code is one
             return "bytes that lie together"
     return one_place(target[written], np.where(executed, source, -1)[written])
 
@@ -55,7 +58,8 @@ def one_place(target, source):
 
 
 def vectors_moved(width, source, target, data, out, runs, zeros=None):
-    """The bytes of the target after accesses from source to target addresses, (access), of those that run; zeros where others fill them."""
+    """The bytes of the target after accesses from source to target addresses, (access), of those that run; zeros where
+    others fill them."""
     out, byte = out.copy(), np.arange(width)
     out[target[runs][:, None] + byte] = data[source[runs][:, None] + byte]
     if zeros is not None:
@@ -85,8 +89,8 @@ def matrix_copy(matrices, memory, registers, executed=None, stores=False):
 
 
 def matrix_loaded(matrices, transposed, rows):
-    """The values of each lane, (warp, lane, value, access), after ldmatrix of rows (warp, lane, 8, access): row t//4 of matrix r has in
-    register r of lane t its elements 2*(t%4) and on; with .trans column t//4 has."""
+    """The values of each lane, (warp, lane, value, access), after ldmatrix of rows (warp, lane, 8, access): row t//4 of
+    matrix r has in register r of lane t its elements 2*(t%4) and on; with .trans column t//4 has."""
     t, v = np.arange(32)[:, None], np.arange(2 * matrices)
     along, across = 2 * (t % 4) + v % 2, t // 4 + 0 * v
     row, column = (along, across) if transposed else (across, along)
@@ -104,7 +108,8 @@ def matrix_stored(matrices, transposed, values):
 
 
 def packed_registers(places, element, register=4):
-    """The rule that narrow elements of a thread's registers, (thread, ..., value) [bytes], break: side by side, from a register's start on."""
+    """The rule that narrow elements of a thread's registers, (thread, ..., value) [bytes], break: side by side, from a
+    register's start on."""
     count = min(max(register // element, 1), places.shape[-1])
     groups = places.reshape(*places.shape[:-1], -1, count)
     if (groups != groups[..., :1] + element * np.arange(count)).any():
@@ -119,7 +124,8 @@ def swizzled(address, bits):
 
 
 def described(address, element, major, mode, bases=(0,)):
-    """The start of a descriptor that says where a tile is, from that of the buffer, LBO and SBO; a text, the rule, where none does.
+    """The start of a descriptor that says where a tile is, from that of the buffer, LBO and SBO; a text, the rule,
+    where none does.
 
     address   of each element (row along M or N, column along K), from the start of the buffer [bytes]
     mode      the swizzle mode, a name of MODES
@@ -136,11 +142,12 @@ def described(address, element, major, mode, bases=(0,)):
 
 
 def _strides(logical, element, major, mode, width):
-    """LBO and SBO of one mode, or None: the first address past a group says a step, and then all have to be where they say.
+    """LBO and SBO of one mode, or None: the first address past a group says a step, and then all have to be
+    where they say.
 
-    K-major: 8 rows of the mode's width; SBO from these to the next 8, and LBO between the two 16 bytes of K where nothing is swizzled.
-    MN-major: 8 lines along K, of the mode's width along M; LBO from these to the next along M, SBO to the next 8 along K, the other way
-    round where nothing is swizzled.
+    K-major: 8 rows of the mode's width; SBO from these to the next 8, and LBO between the two 16 bytes of K where
+    nothing is swizzled. MN-major: 8 lines along K, of the mode's width along M; LBO from these to the next along M, SBO
+    to the next 8 along K, the other way round where nothing is swizzled.
     """
     m, k = np.indices(logical.shape)
     if major == "K":

@@ -10,7 +10,8 @@ EXTENTS = (2, 2, 2, 3, 4, 4, 5, 6, 7, 8, 8, 16, 16, 32, 64, 128)
 
 
 class Made(NamedTuple):
-    """A layout: nested extents and strides, and swizzles (bits, base, shift, offset in front of what it takes), the outermost first.
+    """A layout: nested extents and strides, and swizzles (bits, base, shift, offset in front of what it takes), the
+    outermost first.
 
     A size is an integer, or a name. `sizes` are some numbers of the names.
     """
@@ -59,12 +60,16 @@ def table(made, sizes=None):
 def nested(rng, values, cuts):
     """Values as modes, cut at these places; a mode of three values may be nested once more."""
     groups = [values[a:b] for a, b in itertools.pairwise((0, *cuts, len(values)))]
-    modes = [g[0] if len(g) == 1 else (g[0], tuple(g[1:])) if len(g) == 3 and rng.random() < 0.5 else tuple(g) for g in groups]
+    modes = [
+        g[0] if len(g) == 1 else (g[0], tuple(g[1:])) if len(g) == 3 and rng.random() < 0.5 else tuple(g)
+        for g in groups
+    ]
     return tuple(modes)
 
 
 def plain(rng, most, powers=False):
-    """Extents and strides of a layout of at most so many elements: a compact one in any order, padded or with strides of 0 at times."""
+    """Extents and strides of a layout of at most so many elements: a compact one in any order, padded or with strides
+    of 0 at times."""
     choices = [n for n in EXTENTS if n & (n - 1) == 0] if powers else EXTENTS
     while True:
         shape = [rng.choice(choices) for _ in range(rng.randint(1, 6))]
@@ -91,7 +96,8 @@ def some_swizzle(rng, rows):
 
 
 def with_names(rng):
-    """A layout of unknown sizes: tiles of known ones, K and N of them; or rows of a leading dimension; swizzled inside a tile at times."""
+    """A layout of unknown sizes: tiles of known ones, K and N of them; or rows of a leading dimension; swizzled inside
+    a tile at times."""
     tile, steps, size = plain(rng, 1 << 9, powers=True)
     size = 1 << (size - 1).bit_length()
     names = ("K", "N", "M")[: len(tile)]
@@ -114,7 +120,8 @@ def with_names(rng):
 
 
 def made(rng, most=1 << 13):
-    """A random layout, of one of five kinds: plain, with one swizzle, with a chain of them, with an offset, with sizes that are names."""
+    """A random layout, of one of five kinds: plain, with one swizzle, with a chain of them, with an offset, with sizes
+    that are names."""
     kind = rng.choice(("nested", "swizzled", "chain", "offset", "names"))
     if kind == "names":
         return with_names(rng)

@@ -1,4 +1,5 @@
-"""The readers of text from outside: how each is called, and texts that it reads. Whoever asks something of all readers takes this table."""
+"""The readers of text from outside: how each is called, and texts that it reads. Whoever asks something of all readers
+takes this table."""
 
 import io
 import json
@@ -13,8 +14,10 @@ from truth import DATA, rows
 
 M, N = tla.dims("M N")
 HEADER = (
-    "HloModule jit_f, is_scheduled=true, input_output_alias={ {1}: (1, {}, may-alias), {0}: (0, {2}, must-alias) }, buffer_donor={ (2, {}) }, "
-    "entry_computation_layout={(bf16[256,128]{1,0:T(8,128)(2,1)}, f32[3]{0}, f32[3]{0})->(bf16[32,1024]{1,0:T(8,128)(2,1)}, f32[3]{0})}, "
+    "HloModule jit_f, is_scheduled=true, input_output_alias={ {1}: (1, {}, may-alias), {0}: (0, {2}, must-alias) }, "
+    "buffer_donor={ (2, {}) }, "
+    "entry_computation_layout={(bf16[256,128]{1,0:T(8,128)(2,1)}, f32[3]{0}, "
+    "f32[3]{0})->(bf16[32,1024]{1,0:T(8,128)(2,1)}, f32[3]{0})}, "
     'num_partitions=16, frontend_attributes={arg_layout_modes="default;{0};auto",arg_memory_spaces="0;0;5"}'
 )
 PROGRAM = """HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, must-alias) }, entry_computation_layout={(f32[8,128]{1,0}, s32[])->f32[8,128]{1,0}}
@@ -88,7 +91,9 @@ READERS = {
             "torch.arange(32).view(4, 8).unflatten(1, (2, 4)).permute(2, 0, 1)",
         ),
     ),
-    "isl": Reader(tla.layout_of, ("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }",)),
+    "isl": Reader(
+        tla.layout_of, ("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }",)
+    ),
     "flydsl": Reader(
         tla.parse,
         (
@@ -97,9 +102,13 @@ READERS = {
             "(4,8):(1@0+2@1,3@2)",
         ),
     ),
-    "layout": Reader(tla.parse, ("((_2,4),8):((1,_16),2)", "Sw<3,4,3> o _0 o (8,_3):(24,_1)", "(4,(6,2)):(1@0,(2@1@0,1@1))", "(_4,-5,0)")),
+    "layout": Reader(
+        tla.parse,
+        ("((_2,4),8):((1,_16),2)", "Sw<3,4,3> o _0 o (8,_3):(24,_1)", "(4,(6,2)):(1@0,(2@1@0,1@1))", "(_4,-5,0)"),
+    ),
     "sizes": Reader(
-        lambda text: tla.parse(text, symbols=[M, N]), ("(M,ceil(N/4)):(_1,16*M)", "((M+1)//2%8^3,min(M,N-1)):(N@1,_1)", "max(M,2)")
+        lambda text: tla.parse(text, symbols=[M, N]),
+        ("(M,ceil(N/4)):(_1,16*M)", "((M+1)//2%8^3,min(M,N-1)):(N@1,_1)", "max(M,2)"),
     ),
     "print": Reader(
         tla.parse,
@@ -109,13 +118,15 @@ READERS = {
             "gmem_ptr[32b](0x7f42efc00000) o (_8,16):(_1,_8)",
             "ArithTuple(0,(4,8)) o (4,5):(_1@0,_1@1)",
             "counting_iter(42) o (4,5):(_1,4)",
-            "tensor(raw_ptr(0x00007ffd51463d00: f32, rmem, align<32>) o (2,3):(1,2), data=\n       [[ 1.500000, nan, ]])",
+            "tensor(raw_ptr(0x00007ffd51463d00: f32, rmem, align<32>) o (2,3):(1,2), data=\n       [[ 1.500000, nan, "
+            "]])",
             "tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>",
             "tensor<(?{div=2},0) o (2,?):(1@0,1@1)>",
             "(?,?{div=16}):(?{i64 div=8},1)",
             '!cute.memref<f16, smem, align<1024>, S<3,4,3>, "(8,64):(64,1)">',
             '!cute.layout<"(8,(2,4)):(8,(1,2))">',
-            "(2,(2,2)):(4,(2,1))\n      0   1   2   3\n    +---+---+---+---+\n 0  | 0 | 2 | 1 | 3 |\n    +---+---+---+---+",
+            "(2,(2,2)):(4,(2,1))\n      0   1   2   3\n    +---+---+---+---+\n 0  | 0 | 2 | 1 | 3 |\n    "
+            "+---+---+---+---+",
         ),
     ),
     "C++ type": Reader(
@@ -123,7 +134,8 @@ READERS = {
         (
             "cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4> > >",
             "const cute::Layout<cute::C<8>, cute::constant<int, 1>>&",
-            "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::smem_ptr_flag_bits<16>, cute::Layout<cute::_8, cute::_1>>",
+            "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::smem_ptr_flag_bits<16>, cute::Layout<cute::_8, "
+            "cute::_1>>",
             "cute::Layout<cute::_8, cute::ScaledBasis<cute::_1, 0, 1>>",
         ),
     ),
@@ -149,9 +161,11 @@ READERS = {
         mosaic.from_text,
         (
             *(mosaic.to_text(layout) for layout in mosaic.NAMED_LAYOUTS.values()),
-            "TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)",
+            "TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), "
+            "vector_dim=-1)",
             "#mosaic_gpu.WGStridedFragLayout<[64, 16], 4>",
-            "#mosaic_gpu.TiledLayout<[[4]], warp_dims = [#mosaic_gpu.Replicated<times = 4>], lane_dims = [#mosaic_gpu.Replicated<times = 32 : i32>], vector_dim = -1>",
+            "#mosaic_gpu.TiledLayout<[[4]], warp_dims = [#mosaic_gpu.Replicated<times = 4>], lane_dims = "
+            "[#mosaic_gpu.Replicated<times = 32 : i32>], vector_dim = -1>",
         ),
     ),
     "shape": Reader(
@@ -215,7 +229,9 @@ READERS = {
             "memref<8x?xf32, strided<[128, 1], offset: 4>, #tpu.memory_space<smem, tc>>",
         ),
     ),
-    "register layout": Reader(xla.parse_register_layout, ('#mosaic_tc.vpad<"32,{0,0},(1,128),-2">', "16,{*,0},(8,128)")),
+    "register layout": Reader(
+        xla.parse_register_layout, ('#mosaic_tc.vpad<"32,{0,0},(1,128),-2">', "16,{*,0},(8,128)")
+    ),
     "atom": Reader(
         gpu.atom,
         (
@@ -235,5 +251,7 @@ READERS = {
             f"#shared = {SHARED}\n!ttg.memdesc<64x64xf16, #shared, #ttg.shared_memory>",
         ),
     ),
-    "coordinates": Reader(lambda text: tla.codegen.emit(tla.parse("((_4,_2),_8):((_1,_32),_4)"), "c", coords=text), ("(t, j), i", "i, 3")),
+    "coordinates": Reader(
+        lambda text: tla.codegen.emit(tla.parse("((_4,_2),_8):((_1,_32),_4)"), "c", coords=text), ("(t, j), i", "i, 3")
+    ),
 }

@@ -1,10 +1,12 @@
-"""Faults seeded into small programs of TTGIR, each with the program that is mended: after issues of GitHub, and of their kinds."""
+"""Faults seeded into small programs of TTGIR, each with the program that is mended: after issues of GitHub, and of
+their kinds."""
 
 from typing import NamedTuple
 
 
 class Seeded(NamedTuple):
-    """A fault: its name, what it is after, by which advice, fault or refusal it is found ("": it is not), and both programs."""
+    """A fault: its name, what it is after, by which advice, fault or refusal it is found ("": it is not),
+    and both programs."""
 
     name: str
     after: str
@@ -78,7 +80,8 @@ def global_tile(
     for d in (0, 1):
         lines += [
             f"%r{d} = tt.make_range {{end = {sizes[d]} : i32, start = 0 : i32}} : tensor<{sizes[d]}xi32, {slices[d]}>",
-            f"%e{d} = tt.expand_dims %r{d} {{axis = {1 - d} : i32}} : tensor<{sizes[d]}xi32, {slices[d]}> -> tensor<{thin[d]}xi32, {layout}>",
+            f"%e{d} = tt.expand_dims %r{d} {{axis = {1 - d} : i32}} : tensor<{sizes[d]}xi32, {slices[d]}> -> "
+            f"tensor<{thin[d]}xi32, {layout}>",
             f"%b{d} = tt.broadcast %e{d} : tensor<{thin[d]}xi32, {layout}> -> {int_}",
         ]
     lines += [
@@ -120,13 +123,18 @@ def dot(a, b, c, kind="f16"):
 
 def warp_group_dot(a, b, kind="f16", mma=None):
     there = [memdesc("64x64", kind, layout) for layout in (a, b)]
-    return module(f"  %d = ttng.warp_group_dot %a, %b, %c : {there[0]} * {there[1]} -> tensor<64x64xf32, {mma or WGMMA}>", "cuda:90")
+    return module(
+        f"  %d = ttng.warp_group_dot %a, %b, %c : {there[0]} * {there[1]} -> tensor<64x64xf32, {mma or WGMMA}>",
+        "cuda:90",
+    )
 
 
 def tma(shape, kind, layout, store=False):
     there = memdesc(shape, kind, layout)
     if store:
-        return module(f"  ttng.async_tma_copy_local_to_global %d[%m, %n] %x : !tt.tensordesc<{shape}x{kind}>, {there}", "cuda:90")
+        return module(
+            f"  ttng.async_tma_copy_local_to_global %d[%m, %n] %x : !tt.tensordesc<{shape}x{kind}>, {there}", "cuda:90"
+        )
     rest = f"!tt.tensordesc<{shape}x{kind}>, !ttg.memdesc<1xi64, #s, #smem> -> {there}"
     return module(f"  ttng.async_tma_copy_global_to_local %d[%m, %n] %x, %b, %t : {rest}", "cuda:90")
 
@@ -170,7 +178,11 @@ SEEDED = [
         through("64x64", "f16", swizzled(8, 1, 8), ROWS, A2),
     ),
     Seeded(
-        "a TMA box narrower than its swizzle", "tilelang#2630", "refused", tma("64x32", "f16", nvmma(128)), tma("64x32", "f16", nvmma(64))
+        "a TMA box narrower than its swizzle",
+        "tilelang#2630",
+        "refused",
+        tma("64x32", "f16", nvmma(128)),
+        tma("64x32", "f16", nvmma(64)),
     ),
     Seeded(
         "rows of 32 bytes under a swizzle of 64",
@@ -183,7 +195,13 @@ SEEDED = [
         "conflicts of a layout that swizzles another dimension",
         "triton#9661",
         "swizzle",
-        through("32x32", "f64", swizzled(1, 1, 1), blocked((1, 2), (2, 16), (4, 1)), blocked((2, 1), (16, 2), (1, 4), (0, 1))),
+        through(
+            "32x32",
+            "f64",
+            swizzled(1, 1, 1),
+            blocked((1, 2), (2, 16), (4, 1)),
+            blocked((2, 1), (16, 2), (1, 4), (0, 1)),
+        ),
         through("32x32", "f64", swizzled(2, 1, 16), blocked((1, 2), (2, 16), (4, 1)), blocked((1, 2), (2, 16), (4, 1))),
     ),
     Seeded(
@@ -195,14 +213,16 @@ SEEDED = [
             "f32",
             swizzled(1, 1, 1),
             blocked((1, 4), (4, 8), (4, 1)),
-            "#ttg.linear<{register = [[0, 8], [0, 16], [0, 4]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[0, 1], [0, 2]], block = []}>",
+            "#ttg.linear<{register = [[0, 8], [0, 16], [0, 4]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp "
+            "= [[0, 1], [0, 2]], block = []}>",
         ),
         through(
             "32x32",
             "f32",
             swizzled(1, 1, 1),
             blocked((1, 4), (4, 8), (4, 1)),
-            "#ttg.linear<{register = [[0, 1], [0, 2], [16, 0]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], block = []}>",
+            "#ttg.linear<{register = [[0, 1], [0, 2], [16, 0]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp "
+            "= [[4, 0], [8, 0]], block = []}>",
         ),
     ),
     Seeded(
@@ -287,14 +307,33 @@ SEEDED = [
         "transpose through plain shared memory",
         "",
         "swizzle",
-        through("32x32", "f32", swizzled(1, 1, 1), blocked((1, 1), (1, 32), (4, 1)), blocked((1, 1), (32, 1), (1, 4), (0, 1))),
-        through("32x32", "f32", swizzled(1, 1, 32), blocked((1, 1), (1, 32), (4, 1)), blocked((1, 1), (32, 1), (1, 4), (0, 1))),
+        through(
+            "32x32",
+            "f32",
+            swizzled(1, 1, 1),
+            blocked((1, 1), (1, 32), (4, 1)),
+            blocked((1, 1), (32, 1), (1, 4), (0, 1)),
+        ),
+        through(
+            "32x32",
+            "f32",
+            swizzled(1, 1, 32),
+            blocked((1, 1), (1, 32), (4, 1)),
+            blocked((1, 1), (32, 1), (1, 4), (0, 1)),
+        ),
     ),
     Seeded(
         "padding of whole rows of banks",
         "",
         "swizzle",
-        through("64x64", "f16", "#ttg.padded_shared<[64:+64] {order = [1, 0], shape = [64, 64]}>", WIDE, operand(0, MFMA, 4), "hip:gfx942"),
+        through(
+            "64x64",
+            "f16",
+            "#ttg.padded_shared<[64:+64] {order = [1, 0], shape = [64, 64]}>",
+            WIDE,
+            operand(0, MFMA, 4),
+            "hip:gfx942",
+        ),
         through("64x64", "f16", swizzled(4, 1, 16), WIDE, operand(0, MFMA, 4), "hip:gfx942"),
     ),
     Seeded(
@@ -311,22 +350,50 @@ SEEDED = [
         "swizzle",
         copied(ROWS, swizzled(1, 1, 1)).replace(
             "  tt.return",
-            f"  %y = ttg.local_load %m : {memdesc('64x64', 'f16', swizzled(1, 1, 1))} -> tensor<64x64xf16, {A2}>\n  tt.return",
+            f"  %y = ttg.local_load %m : {memdesc('64x64', 'f16', swizzled(1, 1, 1))} -> tensor<64x64xf16, {A2}>\n  "
+            "tt.return",
         ),
         copied(ROWS, swizzled(8, 1, 8)).replace(
             "  tt.return",
-            f"  %y = ttg.local_load %m : {memdesc('64x64', 'f16', swizzled(8, 1, 8))} -> tensor<64x64xf16, {A2}>\n  tt.return",
+            f"  %y = ttg.local_load %m : {memdesc('64x64', 'f16', swizzled(8, 1, 8))} -> tensor<64x64xf16, {A2}>\n  "
+            "tt.return",
         ),
     ),
-    Seeded("cp.async of 2 bytes", "", "copy", copied(blocked((1, 1), (1, 32), (4, 1)), swizzled(8, 1, 8)), copied(ROWS, swizzled(8, 1, 8))),
-    Seeded("cp.async that the swizzle cuts to 2 bytes", "", "copy", copied(ROWS, swizzled(1, 1, 8)), copied(ROWS, swizzled(8, 1, 8))),
+    Seeded(
+        "cp.async of 2 bytes",
+        "",
+        "copy",
+        copied(blocked((1, 1), (1, 32), (4, 1)), swizzled(8, 1, 8)),
+        copied(ROWS, swizzled(8, 1, 8)),
+    ),
+    Seeded(
+        "cp.async that the swizzle cuts to 2 bytes",
+        "",
+        "copy",
+        copied(ROWS, swizzled(1, 1, 8)),
+        copied(ROWS, swizzled(8, 1, 8)),
+    ),
     # ------------------------------------------------------------------------------------------ global memory
     Seeded("a load down the columns of rows", "", "order", global_tile(COLUMNS), global_tile(ROWS)),
-    Seeded("a store down the columns of rows", "", "order", global_tile(COLUMNS, store=True), global_tile(ROWS, store=True)),
+    Seeded(
+        "a store down the columns of rows", "", "order", global_tile(COLUMNS, store=True), global_tile(ROWS, store=True)
+    ),
     Seeded("a load along the rows of columns", "", "order", global_tile(ROWS, along=0), global_tile(COLUMNS, along=0)),
-    Seeded("threads down a column, vectors along rows", "", "order", global_tile(blocked((1, 4), (32, 1), (1, 4))), global_tile(ROWS)),
+    Seeded(
+        "threads down a column, vectors along rows",
+        "",
+        "order",
+        global_tile(blocked((1, 4), (32, 1), (1, 4))),
+        global_tile(ROWS),
+    ),
     Seeded("loads of single elements", "", "vectors", global_tile(blocked((1, 1), (1, 32), (4, 1))), global_tile(ROWS)),
-    Seeded("stores of 4 bytes", "", "vectors", global_tile(blocked((1, 2), (1, 32), (4, 1)), store=True), global_tile(ROWS, store=True)),
+    Seeded(
+        "stores of 4 bytes",
+        "",
+        "vectors",
+        global_tile(blocked((1, 2), (1, 32), (4, 1)), store=True),
+        global_tile(ROWS, store=True),
+    ),
     Seeded(
         "f32 loads of 8 bytes",
         "",
@@ -335,7 +402,13 @@ SEEDED = [
         global_tile(blocked((1, 4), (2, 16), (4, 1)), kind="f32"),
     ),
     Seeded("a stride of which nothing is known", "", "divisibility", global_tile(ROWS, stride=""), global_tile(ROWS)),
-    Seeded("a pointer that is not known to be aligned", "", "divisibility", global_tile(ROWS, pointer=""), global_tile(ROWS)),
+    Seeded(
+        "a pointer that is not known to be aligned",
+        "",
+        "divisibility",
+        global_tile(ROWS, pointer=""),
+        global_tile(ROWS),
+    ),
     Seeded(
         "a mask of a size of which nothing is known",
         "",
@@ -355,7 +428,10 @@ SEEDED = [
         "a conversion there and back in a loop",
         "",
         "repeat",
-        looped(f"      %y = {CONVERT.replace('%w', '%acc')}\n      %v = ttg.convert_layout %y : {TURNED} -> tensor<64x64xf16, {ROWS}>"),
+        looped(
+            f"      %y = {CONVERT.replace('%w', '%acc')}\n      %v = ttg.convert_layout %y : {TURNED} -> "
+            f"tensor<64x64xf16, {ROWS}>"
+        ),
         looped(f"      %y = {CONVERT.replace('%w', '%acc')}"),
     ),
     Seeded(
@@ -369,11 +445,20 @@ SEEDED = [
         "a conversion of a constant",
         "",
         "repeat",
-        looped("", before=f"    %w0 = arith.constant dense<0.0> : tensor<64x64xf16, {ROWS}>\n    %y = {CONVERT.replace('%w', '%w0')}"),
+        looped(
+            "",
+            before=f"    %w0 = arith.constant dense<0.0> : tensor<64x64xf16, {ROWS}>\n    %y = {CONVERT.replace('%w', '%w0')}",
+        ),
         looped("", before=f"    %y = arith.constant dense<0.0> : {TURNED}"),
     ),
     # ---------------------------------------------------------------------------------------------- products
-    Seeded("kWidth of a and of b that differ", "", "dot", dot(operand(0, MMA, 2), operand(1, MMA, 4), MMA), dot(A2, B2, MMA)),
+    Seeded(
+        "kWidth of a and of b that differ",
+        "",
+        "dot",
+        dot(operand(0, MMA, 2), operand(1, MMA, 4), MMA),
+        dot(A2, B2, MMA),
+    ),
     Seeded(
         "wgmma of fp8 whose b is not contiguous along k",
         "",

@@ -1,4 +1,5 @@
-"""The examples' kernels, and their text compiled and called: C by gcc, CUDA as C++ where each thread of a block is a thread of the CPU."""
+"""The examples' kernels, and their text compiled and called: C by gcc, CUDA as C++ where each thread of a block is a
+thread of the CPU."""
 
 import ctypes
 import re
@@ -8,8 +9,8 @@ import sys
 import compiled
 from places import EXAMPLES
 
-#: CUDA's words for a C++ compiler. Threads of a block, and the blocks of a cluster, run at once and wait for each other; other blocks
-#: run one after the other, so that shared memory is a static array, of clusters one of each block.
+#: CUDA's words for a C++ compiler. Threads of a block, and the blocks of a cluster, run at once and wait for each
+#: other; other blocks run one after the other, so that shared memory is a static array, of clusters one of each block.
 ON_CPU = """
 #include <cmath>
 #include <cstdint>
@@ -44,8 +45,8 @@ template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
     return other;
 }
 """
-#: Elements of 16 bits, and the instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each other; a copy is
-#: under way until its thread waits for it.
+#: Elements of 16 bits, and the instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each
+#: other; a copy is under way until its thread waits for it.
 WARPS = """
 #include <cstring>
 #include <memory>
@@ -138,8 +139,8 @@ static unsigned long long matrix_descriptor(const void *start, unsigned long lon
     return bits | (unsigned long long)((const char *)start - shared_memory) >> 4;
 }
 """
-#: Products of warpgroups, by the PTX manual's tables of descriptors and of canonical layouts with 128 bytes' swizzle. A product is under
-#: way until its thread waits for it: what it reads is read then.
+#: Products of warpgroups, by the PTX manual's tables of descriptors and of canonical layouts with 128 bytes' swizzle. A
+#: product is under way until its thread waits for it: what it reads is read then.
 WARPGROUPS = """
 struct Warpgroup { std::barrier<> wait{128}; };
 static std::unique_ptr<Warpgroup[]> warpgroups{new Warpgroup[8]};
@@ -177,8 +178,9 @@ static void warpgroup_wait_0() {
 WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_0_0, false)
 WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_1_1, true)
 """
-#: Mbarriers and loads by TMA, by the PTX manual: a load is a thread of its own, which comes some time later. A map is what the launch
-#: gives to the driver's function; of a box that is loaded an element past the end of the tensor is zero.
+#: Mbarriers and loads by TMA, by the PTX manual: a load is a thread of its own, which comes some time later. A map is
+#: what the launch gives to the driver's function; of a box that is loaded an element past the end of the
+#: tensor is zero.
 LOADS = """
 #include <chrono>
 #include <condition_variable>
@@ -264,8 +266,9 @@ static void load_tile_3d(void *to, const CUtensorMap &m, unsigned long long *b, 
     load_tile((char *)to, *m.of, b, {x, y, z});
 }
 """
-#: Tensor memory, by the PTX manual's addresses and its tables of descriptors, with 128 bytes' swizzle. Products are under way until some
-#: time after they were told to arrive at an mbarrier; loads until their thread waits. What a block allocates begins where it ends.
+#: Tensor memory, by the PTX manual's addresses and its tables of descriptors, with 128 bytes' swizzle. Products are
+#: under way until some time after they were told to arrive at an mbarrier; loads until their thread waits. What a block
+#: allocates begins where it ends.
 TENSOR_MEMORY = """
 static uint32_t tensor_memory_of[CTAS][128][512]; static unsigned columns_of[CTAS]; static bool released_of[CTAS];
 #define tensor_memory tensor_memory_of[cta]
@@ -334,7 +337,8 @@ static void read_cells(std::vector<float *> d, unsigned address) {
 """
 for count in (32, 64):
     TENSOR_MEMORY += (
-        f"static void tcgen05_ld_sync_aligned_32x32b_x{count}_b32({', '.join(f'float &d{i}' for i in range(count))}, unsigned address) "
+        f"static void tcgen05_ld_sync_aligned_32x32b_x{count}_b32({', '.join(f'float &d{i}' for i in range(count))}, "
+        "unsigned address) "
         f"{{ read_cells({{{', '.join(f'&d{i}' for i in range(count))}}}, address); }}\n"
     )
 #: Loads and arrivals of several blocks of a cluster, each at the same place of its shared memory.
@@ -392,7 +396,9 @@ def kernel_examples():
         }
     finally:
         sys.path.remove(folder)
-    return {k: v for values in found.values() for k, v in values.items()} | {f"variants of {name}": v for name, v in found.items()}
+    return {k: v for values in found.values() for k, v in values.items()} | {
+        f"variants of {name}": v for name, v in found.items()
+    }
 
 
 def c_function(folder, source):
@@ -401,13 +407,15 @@ def c_function(folder, source):
 
 
 def _on_cpu(source):
-    """The text of a Source without what is done by WARPS, WARPGROUPS and LOADS, and without shared memory that the launch would give."""
+    """The text of a Source without what is done by WARPS, WARPGROUPS and LOADS, and without shared memory that the
+    launch would give."""
     text = re.sub(r"#ifdef __CUDACC_RTC__\n.*?\n#endif\n", "", source.text, flags=re.DOTALL)
     kept, inside = [], False
     for line in text.splitlines():
         starts = (
             re.match(
-                r"static __device__ __forceinline__ .*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|cluster_sync|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
+                r"static __device__ __forceinline__ "
+                r".*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|cluster_sync|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
                 line,
             )
             is not None
@@ -433,14 +441,19 @@ class _Placed:
 
 
 def cuda_function(folder, source, parameters, grid):
-    """A function of the kernel's arguments that launches a Source in CUDA on the CPU. grid: a function of the same arguments."""
+    """A function of the kernel's arguments that launches a Source in CUDA on the CPU. grid: a function of
+    the same arguments."""
     named = "".join(f", {p}" for p in parameters)
     encoders = "".join(re.findall(r"static inline CUresult .*?\n}\n", source.text, re.DOTALL))
-    maps = "".join(re.findall(r" +CUtensorMap map\d;\n.*\n", source.text)).replace("return cudaErrorInvalidValue", "std::abort()")
+    maps = "".join(re.findall(r" +CUtensorMap map\d;\n.*\n", source.text)).replace(
+        "return cudaErrorInvalidValue", "std::abort()"
+    )
     counts = maps or "_barrier(" in source.text
     loaded = "        for (auto &l : loading) l.join();\n        loading.clear();\n" if counts else ""
     c0, c1, *_one = (*source.cluster, 1, 1)
-    launch = encoders + LAUNCH.format(parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded, c0=c0, c1=c1)
+    launch = encoders + LAUNCH.format(
+        parameters=named, names=", ".join(source.parameters), maps=maps, loaded=loaded, c0=c0, c1=c1
+    )
     warps = f"#define CTAS {c0 * c1}\n"
     if "shared_memory[]" in source.text or source.cluster:
         warps += f"alignas(1024) static char shared_memory_of[CTAS][{-(-source.shared_bytes // 1024) * 1024}];\n"

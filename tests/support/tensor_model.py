@@ -12,13 +12,15 @@ import oracle
 
 
 def swizzled(bits, base, shift, n):
-    """The definition of a swizzle: bits [base+shift, base+shift+bits) xored into [base, base+bits); the other way for shift < 0."""
+    """The definition of a swizzle: bits [base+shift, base+shift+bits) xored into [base, base+bits); the other
+    way for shift < 0."""
     mask = ((1 << bits) - 1) << base
     return n ^ ((n >> shift) & mask if shift >= 0 else (n & mask) << -shift)
 
 
 class Model:
-    """What a tensor is, slowly: a list, an offset, a function from absolute top-level coordinates, a start, valid extents."""
+    """What a tensor is, slowly: a list, an offset, a function from absolute top-level coordinates, a
+    start, valid extents."""
 
     def __init__(self, buffer, function, start, valid):
         self.buffer, self.function, self.start, self.valid = buffer, function, start, valid
@@ -70,7 +72,9 @@ def check(t):
     try:
         nested = t.numpy(nested=True)
     except TlaError:
-        assert isinstance(t.layout, ComposedLayout) or any(isinstance(s, tuple) for s in tla.core.int_tuple.modes_of(t.shape))
+        assert isinstance(t.layout, ComposedLayout) or any(
+            isinstance(s, tuple) for s in tla.core.int_tuple.modes_of(t.shape)
+        )
     else:
         assert nested.ndim == len([*tla.core.int_tuple.leaves(t.shape)])
         assert np.array_equal(nested.reshape(truth.shape), truth)

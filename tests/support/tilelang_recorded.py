@@ -1,12 +1,15 @@
-"""A plugin of pytest: the calls of `tilelang.layout.cute`, with their results, as lines of JSON in the file that TLA_RECORDED names."""
+"""A plugin of pytest: the calls of `tilelang.layout.cute`, with their results, as lines of JSON in the file that
+TLA_RECORDED names."""
 
 import functools
 import json
 import os
 
 OPERATIONS = (
-    "flatten size coalesce right_inverse left_inverse composition filter congruent compatible coshape cosize complement logical_divide "
-    "logical_product tiled_product blocked_product make_layout make_column_major_layout make_row_major_layout make_identity_layout product rank"
+    "flatten size coalesce right_inverse left_inverse composition filter congruent compatible coshape cosize "
+    "complement logical_divide "
+    "logical_product tiled_product blocked_product make_layout make_column_major_layout make_row_major_layout "
+    "make_identity_layout product rank"
 ).split()
 
 
@@ -17,7 +20,11 @@ def recorded(name, f):
     @functools.wraps(f)
     def call(*arguments, **more):
         found = f(*arguments, **more)
-        LINES.add(json.dumps([name, [*map(str, arguments)], {key: str(x) for key, x in more.items() if x is not None}, str(found)]))
+        LINES.add(
+            json.dumps(
+                [name, [*map(str, arguments)], {key: str(x) for key, x in more.items() if x is not None}, str(found)]
+            )
+        )
         return found
 
     return call

@@ -15,7 +15,12 @@ def include_folders():
     spec = importlib.util.find_spec("cutlass_library")
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("needs CuTe's headers: pip install --no-deps nvidia-cutlass")
-    cuda = [p for p in Path("/usr/local").glob("cuda*/include*") for p in (p, p / "cccl") if (p / "cuda/std/utility").exists()]
+    cuda = [
+        p
+        for p in Path("/usr/local").glob("cuda*/include*")
+        for p in (p, p / "cccl")
+        if (p / "cuda/std/utility").exists()
+    ]
     if not cuda or not shutil.which("g++"):
         pytest.skip("needs g++ and the headers of CUDA in /usr/local")
     return [Path(spec.submodule_search_locations[0]) / "source/include", cuda[0], cuda[0].parent]

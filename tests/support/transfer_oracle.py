@@ -22,7 +22,10 @@ def dn2nz(p, c0, _form):
 def pairs(p, c0, n_step, d_step):
     half = c0 // 2
     for n, d, e in itertools.product(range(p["nValue"]), range(p["dValue"]), range(2)):
-        yield n * p["dstNzNStride"] * c0 + d // half * p["dstNzC0Stride"] * c0 + d % half * 2 + e, (n * n_step + d * d_step) * 2 + e
+        yield (
+            n * p["dstNzNStride"] * c0 + d // half * p["dstNzC0Stride"] * c0 + d % half * 2 + e,
+            (n * n_step + d * d_step) * 2 + e,
+        )
 
 
 def data_copy(p, c0, form):
@@ -87,7 +90,10 @@ def window(p, c0, _form):
         w = point % places * p["strideW"] + j * p["dilationFilterW"] - p["padLeft"]
         inside = 0 <= h < height and 0 <= w < width
         down = column // c0 * p["dstStride"] + point // 16 if "dstStride" in p else point // 16 * across + column // c0
-        yield down * 16 * c0 + point % 16 * c0 + column % c0, ((block * height + h) * width + w) * c0 + channel if inside else None
+        yield (
+            down * 16 * c0 + point % 16 * c0 + column % c0,
+            ((block * height + h) * width + w) * c0 + channel if inside else None,
+        )
 
 
 def load_3d(p, c0, form):
@@ -101,7 +107,10 @@ def load_3d(p, c0, form):
                 row, column, rows, columns = column, row, columns, rows
             down, across = -(-rows // 16), -(-columns // c0)
             place = column // c0 * down + row // 16 if p["fMatrixCtrl"] else row // 16 * across + column // c0
-            yield place * 16 * c0 + row % 16 * c0 + column % c0, channel // c0 * p["l1W"] * c0 + point * c0 + channel % c0
+            yield (
+                place * 16 * c0 + row % 16 * c0 + column % c0,
+                channel // c0 * p["l1W"] * c0 + point * c0 + channel % c0,
+            )
 
 
 def fixpipe(p, c0, form):

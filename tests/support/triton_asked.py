@@ -1,6 +1,8 @@
-"""Triton 3.9 itself, asked in another process: its linear layout and its text of layouts that are given as Gluon's Python.
+"""Triton 3.9 itself, asked in another process: its linear layout and its text of layouts that are given
+as Gluon's Python.
 
-Its C++ asserts abort the process, so that one is begun anew behind each layout that does so. Run as a script it is that process.
+Its C++ asserts abort the process, so that one is begun anew behind each layout that does so. Run as a script it
+is that process.
 """
 
 import json

@@ -8,7 +8,16 @@ import pytest
 
 from tla import LeafTypeError, dim, dims, make_layout
 
-NUMBERS = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.pow, operator.lshift, operator.and_]
+NUMBERS = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+    operator.lshift,
+    operator.and_,
+]
 
 
 @pytest.mark.parametrize("compute", NUMBERS, ids=lambda f: f.__name__)

@@ -31,7 +31,9 @@ def test_the_width_is_exact_at_its_limit():
         offsets(parse("(2,2):(9223372036854775807,1)"))
 
 
-@pytest.mark.parametrize(("step", "dtype"), [(2**31 - 1, np.int32), (2**31, np.int64), (-(2**31), np.int32), (-(2**31) - 1, np.int64)])
+@pytest.mark.parametrize(
+    ("step", "dtype"), [(2**31 - 1, np.int32), (2**31, np.int64), (-(2**31), np.int32), (-(2**31) - 1, np.int64)]
+)
 def test_the_width_is_exact_for_composed_layouts(step, dtype):
     for inner, shape in ((tla.Layout(2, 1), (2,)), (tla.Layout((2, 1), (1, 5)), (2, 1)), (tla.Layout((), ()), ())):
         layout = tla.ComposedLayout(tla.Layout(8, step), Int[0](), inner)

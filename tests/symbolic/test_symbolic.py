@@ -48,7 +48,16 @@ i, j = index("i", M), index("j", N)
 
 # ------------------------------------------------------------------------------------------------------- operators
 
-OPERATORS = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.xor, operator.and_, operator.or_]
+OPERATORS = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.floordiv,
+    operator.mod,
+    operator.xor,
+    operator.and_,
+    operator.or_,
+]
 
 
 @pytest.mark.parametrize("op", OPERATORS)
@@ -88,7 +97,15 @@ def test_powers_of_0_to_64_and_absolute_values():
     for n in (65, -1):
         with pytest.raises(RangeError, match="an exponent from 0 to 64"):
             M**n
-    for x, form in ((M, "M"), (i, "i"), (-M, "M"), (-i, "i"), (i - M, "M-i"), (M - N, "max(N-M,M-N)"), (3 - M, "max(3-M,M-3)")):
+    for x, form in (
+        (M, "M"),
+        (i, "i"),
+        (-M, "M"),
+        (-i, "i"),
+        (i - M, "M-i"),
+        (M - N, "max(N-M,M-N)"),
+        (3 - M, "max(3-M,M-3)"),
+    ):
         assert str(abs(x)) == form
     for d in (-7, -2, -1, 1, 3, 8):
         assert at(divmod(17 * M, d), {"M": 5}) == divmod(85, d)
@@ -144,7 +161,14 @@ def test_comparisons_are_conditions():
     assert (K + 8).is_multiple_of(16).holds is False
     assert M.is_multiple_of(16).holds is None
     assert (M * N).is_multiple_of(N).holds is True
-    for question in (lambda: bool(M < N), lambda: bool(i), lambda: int(M), lambda: [1, 2][M], lambda: float(M), lambda: range(M)):
+    for question in (
+        lambda: bool(M < N),
+        lambda: bool(i),
+        lambda: int(M),
+        lambda: [1, 2][M],
+        lambda: float(M),
+        lambda: range(M),
+    ):
         with pytest.raises(Unproven):
             question()
     assert bool(M)
@@ -208,7 +232,11 @@ def test_pickle_copy_and_repr():
         (lambda: dim(3), LeafTypeError, "the name 3"),
         (lambda: dims(["M"]), LeafTypeError, "dims(['M'])"),
         (lambda: SymInt("N"), LeafTypeError, "a name with its facts"),
-        (lambda: dim("N", multiple_of=16) + N, RangeError, "two sets of facts for N: dim('N') and dim('N', multiple_of=16)"),
+        (
+            lambda: dim("N", multiple_of=16) + N,
+            RangeError,
+            "two sets of facts for N: dim('N') and dim('N', multiple_of=16)",
+        ),
         (lambda: dim("N", at_least=0) < i * N, RangeError, "two sets of facts for N"),
         (lambda: j + dim("N", at_least=2), RangeError, "two sets of facts for N"),
         (lambda: index("i", index("i", 4) + 4), RangeError, "two sets of facts for i"),
@@ -382,12 +410,15 @@ def test_proofs_and_counterexamples(condition, answer):
 
 
 def test_a_proof_is_a_proof():
-    """Whatever is proved of random expressions holds at every value of a small domain, and what is refuted fails at one."""
+    """Whatever is proved of random expressions holds at every value of a small domain, and what is refuted
+    fails at one."""
     from expressions import random_text
 
     r = random.Random(3)
     sizes = dim("N", at_most=4)
-    domain = [dict(zip("Nxyz", v)) for v in itertools.product(range(1, 5), range(4), range(5), range(-2, 3)) if v[1] < v[0]]
+    domain = [
+        dict(zip("Nxyz", v)) for v in itertools.product(range(1, 5), range(4), range(5), range(-2, 3)) if v[1] < v[0]
+    ]
     names = {"N": sizes, "x": index("x", sizes), "y": index("y", 5), "z": index("z", 3, at_least=-2)}
     answers = {True: 0, False: 0, None: 0}
     for _ in range(amount(120, 2000)):
@@ -408,7 +439,8 @@ def test_a_proof_is_a_proof():
 
 
 def test_text_reads_as_the_same_integer():
-    """parse(str(x)) == x also where equal expressions have two normal forms, of which the shortest text reads as the other."""
+    """parse(str(x)) == x also where equal expressions have two normal forms, of which the shortest text reads
+    as the other."""
     from expressions import random_text
 
     x, y, z = dim("x"), dim("y"), dim("z", multiple_of=16)
@@ -469,7 +501,12 @@ def test_nothing_of_a_divisor_that_is_taken_to_be_positive():
 
 def test_one_name_of_two_sizes_is_refused_by_questions_as_well():
     other = dim("N", multiple_of=16)
-    for ask in (lambda: N.equals(other), lambda: N.is_multiple_of(other), lambda: at_most(N, other), lambda: divides(N, other)):
+    for ask in (
+        lambda: N.equals(other),
+        lambda: N.is_multiple_of(other),
+        lambda: at_most(N, other),
+        lambda: divides(N, other),
+    ):
         with pytest.raises(RangeError, match="two sets of facts for N"):
             ask()
     with pytest.raises(RangeError, match="two sets of facts for N"):
@@ -601,13 +638,15 @@ def test_masks_as_they_are_written():
     for mask in (*range(1, 65), 96, 112, 120, 160, 248):
         masked = x & mask
         for t in (masked.written, masked.form):
-            assert [value(text.python(t), {"x": v}) for v in range(0, 200, 3)] == [v & mask for v in range(0, 200, 3)], mask
+            assert [value(text.python(t), {"x": v}) for v in range(0, 200, 3)] == [
+                v & mask for v in range(0, 200, 3)
+            ], mask
         low = mask & -mask
         run = f"(x%{mask + 1})" if low == 1 else f"((x//{low}) % {mask // low + 1})*{low}"
         if not mask & (mask + low) and mask < 128:
-            assert text.python(masked.written).replace(" ", "") == run.replace(" ", "").removeprefix("(" if low == 1 else "").removesuffix(
-                ")" if low == 1 else ""
-            )
+            assert text.python(masked.written).replace(" ", "") == run.replace(" ", "").removeprefix(
+                "(" if low == 1 else ""
+            ).removesuffix(")" if low == 1 else "")
 
 
 def test_sizes_that_a_print_does_not_tell():
@@ -635,7 +674,9 @@ def test_sizes_of_a_bound_that_do_not_show():
 
 def test_latex():
     layout = MakeLayout((M, K // 32), (N % 7 - M, 1))
-    assert latex(layout) == (r"\left(M, \left\lfloor \frac{K}{32} \right\rfloor\right) : \left(\left(N \bmod 7\right) - M, 1\right)")
+    assert latex(layout) == (
+        r"\left(M, \left\lfloor \frac{K}{32} \right\rfloor\right) : \left(\left(N \bmod 7\right) - M, 1\right)"
+    )
     assert latex(-(-N // 4) * 3) == r"3 \, \left\lceil \frac{N}{4} \right\rceil"
     assert (M * dim("n_k")).latex() == r"M \, n_{k}"
 
@@ -645,7 +686,22 @@ def test_latex():
 
 @pytest.mark.parametrize(
     "text",
-    ["M", "16*M", "ceil(N/128)", "N//16", "(N//16)*8", "N%16", "M*N", "M-1", "-M", "M*N+N", "min(M,N,3)", "M^3", "(M+N)%7", "-(M//3)"],
+    [
+        "M",
+        "16*M",
+        "ceil(N/128)",
+        "N//16",
+        "(N//16)*8",
+        "N%16",
+        "M*N",
+        "M-1",
+        "-M",
+        "M*N+N",
+        "min(M,N,3)",
+        "M^3",
+        "(M+N)%7",
+        "-(M//3)",
+    ],
 )
 def test_what_prints_reads_back(text):
     value = parse(text, symbols=[M, N])
@@ -700,7 +756,9 @@ def test_numbers_up_to_64_bits_are_read_however_many_zeros_they_begin_with(n):
             parse(str(-digits - 1))
 
 
-@pytest.mark.parametrize("text", ["-M//N", "-M%N", "-7//N*M", "N+-M//3", "-M*N//4", "3-M//N", "-7//2", "-7%4", "-(M)//N%3", "N--M//2"])
+@pytest.mark.parametrize(
+    "text", ["-M//N", "-M%N", "-7//N*M", "N+-M//3", "-M*N//4", "3-M//N", "-7//2", "-7%4", "-(M)//N%3", "N--M//2"]
+)
 def test_a_minus_binds_as_in_python(text):
     """-M//N is (-M)//N: what one text means does not depend on who reads it."""
     read = parse(text, symbols=[M, N])
@@ -725,7 +783,12 @@ def test_sizes_are_limited():
         for _ in range(100_000):
             x = step(x)
 
-    for step in (lambda x: x + x // 3, lambda x: x * (x + N), lambda x: (x + 1) // 2 % 7 * x + N % 5, lambda x: (x ^ 5) * 3):
+    for step in (
+        lambda x: x + x // 3,
+        lambda x: x * (x + N),
+        lambda x: (x + 1) // 2 % 7 * x + N % 5,
+        lambda x: (x ^ 5) * 3,
+    ):
         with pytest.raises(RangeError, match="at most"):
             grown(step)
     with pytest.raises(RangeError, match="nodes"):
@@ -747,7 +810,9 @@ def test_up_to_the_limits_all_is_computed():
     assert (x * x).at(M=1, N=1) == 10_000
     with pytest.raises(RangeError, match="an expression of 10100 nodes"):
         x * (x + K)
-    long = Poly({tuple([n.poly.atoms[0]] * 9): 1 for n in sizes[:998]} | {(sizes[999].poly.atoms[0],) * 17: 1})  # 9,998 nodes
+    long = Poly(
+        {tuple([n.poly.atoms[0]] * 9): 1 for n in sizes[:998]} | {(sizes[999].poly.atoms[0],) * 17: 1}
+    )  # 9,998 nodes
     assert poly.atom("//", long, poly.number(7)).size == 10_000
     with pytest.raises(RangeError, match="an expression of 10001 nodes"):
         poly.atom("//", long + poly.number(1), poly.number(7))
@@ -760,7 +825,8 @@ def test_up_to_the_limits_all_is_computed():
 
 
 def test_exact_quotients_of_polynomials():
-    """p * d // d is p, by one term and by sums; of p * d + 1 there is none; nor one of more terms than p has and one."""
+    """p * d // d is p, by one term and by sums; of p * d + 1 there is none; nor one of more terms than p
+    has and one."""
     factors = [x.poly for x in (M, 3 * M, -2 * N, M - 1, M + N, 2 * M - 3 * N + 1, M * N + 4, M * M - N, K // 32 + M)]
     for p, d in itertools.product(factors, factors):
         assert poly.exact(p * d, d) == p
@@ -877,7 +943,8 @@ def test_a_multiple_of_nothing_is_refused(declare, unit):
 
 
 def test_declarations_are_read_as_what_they_declare():
-    """Of each lower and upper end, with a unit and without: the text makes the same size, and is dim() of what that takes."""
+    """Of each lower and upper end, with a unit and without: the text makes the same size, and is dim() of
+    what that takes."""
     for unit, low, high in itertools.product((1, 4), (-8, 0, 1, 4, 5, M, M + 1), (None, 8, 9, M + 40)):
         if low == -8:
             size = index("W", 40 if high is None else high + 1, at_least=low, multiple_of=unit)

@@ -1,6 +1,8 @@
-"""The algebra of sizes that are not known: at sizes that meet the facts and the conditions, each law holds, and the numbers agree.
+"""The algebra of sizes that are not known: at sizes that meet the facts and the conditions, each law holds, and the
+numbers agree.
 
-Layouts, facts and sizes are drawn at random. What is refused is counted; what is answered is compared everywhere, by the definition.
+Layouts, facts and sizes are drawn at random. What is refused is counted; what is answered is compared everywhere, by
+the definition.
 """
 
 import os
@@ -40,7 +42,10 @@ class Drawn:
         return Int[self.rng.choice((2, 2, 3, 4, 8))]() if kind < 0.95 else self.rng.choice((2, 4))
 
     def shape(self, depth=2):
-        modes = [self.shape(depth - 1) if depth and self.rng.random() < 0.25 else self.leaf() for _ in range(self.rng.randint(1, 3))]
+        modes = [
+            self.shape(depth - 1) if depth and self.rng.random() < 0.25 else self.leaf()
+            for _ in range(self.rng.randint(1, 3))
+        ]
         return tuple(modes)
 
     def layout(self):
@@ -78,7 +83,8 @@ def coordinates(layout, limit=24):
 
 
 def checked(seed, operation, law):
-    """How many layouts an operation answered, with and without conditions, and refused; its law is tried at SIZES sizes."""
+    """How many layouts an operation answered, with and without conditions, and refused; its law is tried
+    at SIZES sizes."""
     seen = Counter()
     for d in drawn(seed):
         arguments = operation.draw(d)
@@ -226,13 +232,17 @@ def law_of_common(a, b, r):
 
 def law_of_downcast(a, r):
     if tla.size(a) <= 128:
-        assert sorted(map(r, range(int(tla.size(r))))) == sorted(4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4))
+        assert sorted(map(r, range(int(tla.size(r))))) == sorted(
+            4 * a(i) + k for i in range(int(tla.size(a))) for k in range(4)
+        )
 
 
 def block_and_shape(d):
-    return tla.MakeLayout((Int[d.rng.choice((2, 4))](), Int[d.rng.choice((1, 2, 8))]())), (d.leaf(), d.leaf(), d.leaf())[
-        : d.rng.choice((2, 3))
-    ]
+    return tla.MakeLayout((Int[d.rng.choice((2, 4))](), Int[d.rng.choice((1, 2, 8))]())), (
+        d.leaf(),
+        d.leaf(),
+        d.leaf(),
+    )[: d.rng.choice((2, 3))]
 
 
 CASES = {
@@ -256,7 +266,14 @@ CASES = {
     },
     **{
         form: (Operation(getattr(tla, form), small), law_of_product(form), 0.4)
-        for form in ("logical_product", "blocked_product", "raked_product", "zipped_product", "tiled_product", "flat_product")
+        for form in (
+            "logical_product",
+            "blocked_product",
+            "raked_product",
+            "zipped_product",
+            "tiled_product",
+            "flat_product",
+        )
     },
     "nullspace": (Operation(tla.nullspace, lambda d: (d.layout(),)), law_of_nullspace, 0.9),
     "max_common_layout": (Operation(tla.max_common_layout, lambda d: (d.layout(), d.layout())), law_of_common, 0.6),
@@ -334,7 +351,14 @@ def test_composed_layouts_of_sizes_that_may_be_equal():
     grid = tla.MakeLayout((M, N), tla.LayoutRight)
     a, b = (tla.ComposedLayout(grid, Int[0](), Layout((Int[2](), Int[2]()), strides)) for strides in ((M, N), (N, M)))
     assert tla.is_injective(at(a, M=3, N=3)) is False
-    assert tla.is_injective(a) is tla.is_surjective(a) is tla.is_bijective(a) is tla.is_compact(a) is tla.same_map(a, b) is None
+    assert (
+        tla.is_injective(a)
+        is tla.is_surjective(a)
+        is tla.is_bijective(a)
+        is tla.is_compact(a)
+        is tla.same_map(a, b)
+        is None
+    )
     swizzled = [tla.ComposedLayout(tla.Swizzle[1, 0, 1](), Int[0](), tla.MakeLayout(n)) for n in (M, N)]
     assert (tla.same_map(*swizzled), tla.same_map(swizzled[0], swizzled[0])) == (None, True)
     with pytest.raises(tla.Unproven, match="left_inverse"):
@@ -352,7 +376,9 @@ def test_a_digit_of_nothing():
             met += 1
             numbers = at(r, M=m)
             a = at(Layout((4, M, M // 16), (Int[1](), 4, 4 * M)), M=m)
-            assert {int(numbers(i)) for i in range(int(tla.size(numbers)))} >= {int(a(i)) for i in range(int(tla.size(a)))}
+            assert {int(numbers(i)) for i in range(int(tla.size(numbers)))} >= {
+                int(a(i)) for i in range(int(tla.size(a)))
+            }
     assert met == 1
 
 

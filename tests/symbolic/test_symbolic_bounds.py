@@ -19,9 +19,24 @@ PARTS = [
     *("min(a, b)", "max(a, b)", "min(a, b, c)", "max(a, c - 1)", "min(a, j)"),
 ]
 FORMS = [
-    *(lambda x, y, c: x, lambda x, y, c: x - y, lambda x, y, c: 2 * x + y, lambda x, y, c: x + y - 3, lambda x, y, c: -x - y),
-    *(lambda x, y, c: x - 2 * y + 1, lambda x, y, c: c * x - y, lambda x, y, c: 3 - 2 * x, lambda x, y, c: (x + y) // c),
-    *(lambda x, y, c: (c - 2) * x + y, lambda x, y, c: y - (c - 2) * x, lambda x, y, c: (c - 3) * x + c * y),  # of either sign
+    *(
+        lambda x, y, c: x,
+        lambda x, y, c: x - y,
+        lambda x, y, c: 2 * x + y,
+        lambda x, y, c: x + y - 3,
+        lambda x, y, c: -x - y,
+    ),
+    *(
+        lambda x, y, c: x - 2 * y + 1,
+        lambda x, y, c: c * x - y,
+        lambda x, y, c: 3 - 2 * x,
+        lambda x, y, c: (x + y) // c,
+    ),
+    *(
+        lambda x, y, c: (c - 2) * x + y,
+        lambda x, y, c: y - (c - 2) * x,
+        lambda x, y, c: (c - 3) * x + c * y,
+    ),  # of either sign
 ]
 
 
@@ -60,7 +75,8 @@ def test_bounds(cases):
     assert tight["greatest"] >= 206
 
 
-#: M and N are 1 or more, i < M, j < N, -8 <= s < 8, t < 16: (an expression, what it never falls below, what it never exceeds).
+#: M and N are 1 or more, i < M, j < N, -8 <= s < 8, t < 16: (an expression, what it never falls below, what
+#: it never exceeds).
 WITHOUT_END = [
     *(
         ("M*N", 1, None),
@@ -71,19 +87,53 @@ WITHOUT_END = [
         ("i*i", 0, None),
         ("-M*N", None, -1),
     ),
-    *(("i//M", 0, 0), ("s//M", -8, 7), ("-M//N", None, -1), ("M//N", 0, None), ("-i//N", None, 0), ("t//M", 0, 15), ("M//4", 0, None)),
+    *(
+        ("i//M", 0, 0),
+        ("s//M", -8, 7),
+        ("-M//N", None, -1),
+        ("M//N", 0, None),
+        ("-i//N", None, 0),
+        ("t//M", 0, 15),
+        ("M//4", 0, None),
+    ),
     *(("(t + M)//M", 1, 16), ("(s + M)//M", -7, 8), ("(M*N)//M - N", 0, 0), ("-3//M", -3, -1)),
     *(("M%8", 0, 7), ("M%N", 0, None), ("t%N", 0, 15), ("s%N", 0, None)),
-    *(("M*N - i*N - j", 1, None), ("i*N + j - M*N", None, -1), ("M - N", None, None), ("M - 2*i", None, None), ("M*t - s", -7, None)),
-    *(("min(M, 5)", 1, 5), ("max(M, 5)", 5, None), ("max(-M, s)", -8, 7), ("min(-M, s)", None, -1), ("min(i, t) - M", None, -1)),
-    *(("max(i, t)", 0, None), ("max(s, 0)", 0, 7), ("M ^ N", 0, None), ("s ^ M", None, None), ("t ^ M", 0, None), ("t ^ 5", 0, 15)),
+    *(
+        ("M*N - i*N - j", 1, None),
+        ("i*N + j - M*N", None, -1),
+        ("M - N", None, None),
+        ("M - 2*i", None, None),
+        ("M*t - s", -7, None),
+    ),
+    *(
+        ("min(M, 5)", 1, 5),
+        ("max(M, 5)", 5, None),
+        ("max(-M, s)", -8, 7),
+        ("min(-M, s)", None, -1),
+        ("min(i, t) - M", None, -1),
+    ),
+    *(
+        ("max(i, t)", 0, None),
+        ("max(s, 0)", 0, 7),
+        ("M ^ N", 0, None),
+        ("s ^ M", None, None),
+        ("t ^ M", 0, None),
+        ("t ^ 5", 0, 15),
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "low", "high"), WITHOUT_END)
 def test_bounds_of_sizes_without_end(text, low, high):
     m, n = dims("M N")
-    names = {"M": m, "N": n, "i": index("i", m), "j": index("j", n), "s": index("s", 8, at_least=-8), "t": index("t", 16)}
+    names = {
+        "M": m,
+        "N": n,
+        "i": index("i", m),
+        "j": index("j", n),
+        "s": index("s", 8, at_least=-8),
+        "t": index("t", 16),
+    }
     p = poly_of(parse(text, symbols=names))
     assert (least(p), greatest(p)) == (low, high)
     for at in itertools.product((1, 2, 7, 40), (1, 3, 40), (0, 1, 39), (0, 2, 39), (-8, -1, 0, 7), (0, 5, 15)):
@@ -94,14 +144,17 @@ def test_bounds_of_sizes_without_end(text, low, high):
 
 
 def test_proofs(cases):
-    """True where it holds for all values, False where it does not; "not known" is as rare as it has been found to be."""
+    """True where it holds for all values, False where it does not; "not known" is as rare as it has been
+    found to be."""
     unknown = Counter()
     for what, x, values in cases[::5]:
         for n in {0, min(values), max(values)}:
             at_most_n, equals, even = prove(x <= n), equal(x, n), divides(2, x + n)
             everywhere = max(values) <= n, values == {n}, {(v + n) % 2 for v in values} == {0}
             somewhere = min(values) <= n, n in values, 0 in {(v + n) % 2 for v in values}
-            for question, answer, always, sometimes in zip(("<=", "==", "2 divides"), (at_most_n, equals, even), everywhere, somewhere):
+            for question, answer, always, sometimes in zip(
+                ("<=", "==", "2 divides"), (at_most_n, equals, even), everywhere, somewhere
+            ):
                 false = not always if question == "<=" else not sometimes  # a proof, or an answer for every value
                 assert answer is None or answer is (True if always else False if false else None), (what, question, n)
                 unknown[question] += answer is None and (always or not sometimes)
@@ -111,7 +164,8 @@ def test_proofs(cases):
 
 
 def test_where_counterexamples_are_looked_for():
-    """At small values and at both ends of a range, of sizes with a unit as well: what is false at one value alone shows it."""
+    """At small values and at both ends of a range, of sizes with a unit as well: what is false at one value
+    alone shows it."""
     for i, domain, tried in (
         (index("i", 20), range(20), {0, 1, 2, 18, 19}),
         (index("i", 3), range(3), {0, 1, 2}),

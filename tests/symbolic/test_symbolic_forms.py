@@ -1,4 +1,5 @@
-"""Expressions in their simplest form: rules that are equations, the cases of the peers' survey, random nests by value."""
+"""Expressions in their simplest form: rules that are equations, the cases of the peers' survey, random
+nests by value."""
 
 import functools
 import itertools
@@ -20,7 +21,9 @@ from night import amount
 from symbolic_cases import CASES, built
 
 
-@pytest.mark.parametrize("rule", [*(rule for table in rules.RULES.values() for rule in table), *MOVES], ids=lambda rule: rule.name)
+@pytest.mark.parametrize(
+    "rule", [*(rule for table in rules.RULES.values() for rule in table), *MOVES], ids=lambda rule: rule.name
+)
 def test_each_rule_holds_on_small_integers(rule):
     left, right, when = rule.check
     domain = range(-9, 10) if left.__code__.co_argcount < 4 else range(-5, 7)
@@ -35,7 +38,9 @@ def test_each_rule_holds_on_small_integers(rule):
 def test_a_numerator_that_stays_negative_when_it_is_turned_is_not_turned_again():
     k = dim("K", at_most=3)
     one, other = -k // (10 - 3 * k), (2 - k) // (10 - 3 * k)
-    assert [(one.at(K=n), other.at(K=n)) for n in (1, 2, 3)] == [(-n // (10 - 3 * n), (2 - n) // (10 - 3 * n)) for n in (1, 2, 3)]
+    assert [(one.at(K=n), other.at(K=n)) for n in (1, 2, 3)] == [
+        (-n // (10 - 3 * n), (2 - n) // (10 - 3 * n)) for n in (1, 2, 3)
+    ]
 
 
 def test_rules_that_lead_back_to_where_they_began_end():
@@ -59,7 +64,8 @@ def test_the_cases_together():
     assert (sum(n for n, _ in counts), sum(d for _, d in counts)) <= (67, 13)
 
 
-#: Expressions of XLA's tests of its indexing maps, in the style of its simplifier's corpus: the form, and what it costs there.
+#: Expressions of XLA's tests of its indexing maps, in the style of its simplifier's corpus: the form, and what
+#: it costs there.
 XLA = [
     ("(s0*2 + s1//64)//3", {"s0": 10, "s1": 128}, "(128*s0+s1)//192", 4),
     ("d0//2 + d0%2", {"d0": 10}, None, 3),
@@ -205,7 +211,9 @@ def test_a_sample_is_the_value_at_a_place_that_meets_the_facts():
         expression = eval(text, {"min": tla.min, "max": tla.max}, names)
         values = {name: size.symbols[0].poly for name, size in names.items()}
         values = {name: sample(p) for name, p in values.items()}
-        assert all(size.at(values) == values[name] for name, size in names.items())  # or RangeError, for a fact that it breaks
+        assert all(
+            size.at(values) == values[name] for name, size in names.items()
+        )  # or RangeError, for a fact that it breaks
         assert sample(symint.poly_of(expression)) == value(text, values), (text, values)
 
 
@@ -243,7 +251,13 @@ def test_explain_names_the_rules():
 
 # ----------------------------------------------------------------------------------------- what a rewrite really makes
 
-NODES = {"//": operator.floordiv, "%": operator.mod, "min": min, "max": max, "^": lambda *xs: functools.reduce(operator.xor, xs)}
+NODES = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+    "^": lambda *xs: functools.reduce(operator.xor, xs),
+}
 
 
 def number_of(p, sizes):
@@ -256,15 +270,23 @@ def poly_of(x):
 
 
 def drawn(rng):
-    """A random expression of sizes and indices, with divisions and numbers as index expressions have them; and a divisor."""
-    M, N, i, j = dim("M", at_most=12), dim("N", multiple_of=4, at_most=48), index("i", 64), index("j", dim("M", at_most=12))
+    """A random expression of sizes and indices, with divisions and numbers as index expressions have them;
+    and a divisor."""
+    M, N, i, j = (
+        dim("M", at_most=12),
+        dim("N", multiple_of=4, at_most=48),
+        index("i", 64),
+        index("j", dim("M", at_most=12)),
+    )
     leaf = lambda: rng.choice([M, N, i, j, i, j, rng.randint(-9, 17)])  # noqa: E731
     divisor = rng.choice([2, 3, 4, 8, 12, M, N, 4 * M, M * N, M + 1])
     x = leaf() * rng.choice([1, 1, 2, 4, 12, -1, M, N]) + leaf()
     for _k in range(rng.randint(0, 2)):
         y = rng.choice([leaf(), x])
         d = rng.choice([divisor, 2, 4, 8])
-        x = rng.choice([x * divisor + y, x + y // d, x - d * (y // d), x + (y % d) * rng.choice([1, 2, 4]), (x + y) // d])
+        x = rng.choice(
+            [x * divisor + y, x + y // d, x - d * (y // d), x + (y % d) * rng.choice([1, 2, 4]), (x + y) // d]
+        )
     return poly_of(x), poly_of(divisor)
 
 
@@ -285,7 +307,10 @@ def test_what_each_rule_makes_has_the_value_of_the_node():
             if found:  # a rule may rest on that those before it do not apply
                 applied[found[0]] += 1
                 for sizes in at:
-                    assert number_of(found[1], sizes) == NODES[kind](*(number_of(y, sizes) for y in arguments)), (found, arguments)
+                    assert number_of(found[1], sizes) == NODES[kind](*(number_of(y, sizes) for y in arguments)), (
+                        found,
+                        arguments,
+                    )
     assert {rule.name for table in rules.RULES.values() for rule in table} - set(applied) == set()
 
 
@@ -301,9 +326,19 @@ def test_what_each_move_makes_has_the_value_of_what_it_moves():
     assert {move.name for move in MOVES} == set(applied)
 
 
-# ------------------------------------------------------------------------------------------ forms of families of expressions
+# ------------------------------------------------------------------------------------- forms of families of expressions
 
-DIGITS = ["t % 3", "(t + 1) % 7", "i % N", "j % 5", "t // 8 % 3", "(t * 5) % 7", "i * N % (M * N)", "s % 5", "(i + j) % N"]
+DIGITS = [
+    "t % 3",
+    "(t + 1) % 7",
+    "i % N",
+    "j % 5",
+    "t // 8 % 3",
+    "(t * 5) % 7",
+    "i * N % (M * N)",
+    "s % 5",
+    "(i + j) % N",
+]
 
 
 def families(rng):
@@ -315,35 +350,63 @@ def families(rng):
     for _k in range(70):
         d = pick(("(M + 1)", "(M + N)", "(N - 1)", "(M * N + 1)", "(K + M)", "(2 * M + 1)"))
         whole, rest = pick(("i", "j * u", "2 * i", "u", "M * i")), pick(("i", "j", "u", "t", "i * u", "(i - j)"))
-        yield "a sum as a divisor", f"({whole} * {d} + {rest} + {pick(('0', '1', 't', 'M * i'))}) {pick(('//', '%'))} {d}"
+        yield (
+            "a sum as a divisor",
+            f"({whole} * {d} + {rest} + {pick(('0', '1', 't', 'M * i'))}) {pick(('//', '%'))} {d}",
+        )
     for _k in range(40):
         x = pick(("M", "N", "i", "M * N", "N * i", "t", "K", "N // 4"))
         up = pick(("15", "7", "3", "1", "31", "M - 1", "N - 1"))
-        yield "rounded up", f"({x} * {pick((1, 1, 2, 3))} + {pick('ij0t')} + {up}) // {pick((16, 8, 4, 2, 32, 'M', 'N'))}"
+        yield (
+            "rounded up",
+            f"({x} * {pick((1, 1, 2, 3))} + {pick('ij0t')} + {up}) // {pick((16, 8, 4, 2, 32, 'M', 'N'))}",
+        )
     for _k in range(60):
-        inner = f"({pick(('i', 't', 'i * N + j', 'i * 4 + s', 'M * N'))} + {pick((0, 1, 'u'))}) // {pick((2, 4, 3, 'M', 'N'))}"
-        yield "divided twice", f"({pick(('', '', '2 * ', '0 - ', '3 * '))}({inner}) + {pick('tujM')}) // {pick((2, 3, 8, 'M', 'N'))}"
+        inner = (
+            f"({pick(('i', 't', 'i * N + j', 'i * 4 + s', 'M * N'))} + {pick((0, 1, 'u'))}) // "
+            f"{pick((2, 4, 3, 'M', 'N'))}"
+        )
+        yield (
+            "divided twice",
+            f"({pick(('', '', '2 * ', '0 - ', '3 * '))}({inner}) + {pick('tujM')}) // {pick((2, 3, 8, 'M', 'N'))}",
+        )
     for _k in range(50):
         less = pick(("i", "t", "s", "u", "j", "t % 5", "t // 4"))
         d = pick((2, 4, 5, "M", "N", "(M * N)"))
-        yield "counted from the end", f"({pick(('M', 'N', '63', '8', 'u', '1'))} - ({less}) * {pick((1, 2, 3))}) {pick(('//', '%'))} {d}"
+        yield (
+            "counted from the end",
+            f"({pick(('M', 'N', '63', '8', 'u', '1'))} - ({less}) * {pick((1, 2, 3))}) {pick(('//', '%'))} {d}",
+        )
     for _k in range(50):
         g = pick(("M", "2", "N", "6", "K", "M * N"))
         x, y = pick(("i", "j", "t * 3", "(t % 4)", "s")), pick(("0", g, f"{g} * j", "t", f"{g} * u"))
-        yield "a common factor", f"({g} * {x} * {pick((1, 2, 5))} + {y}) {pick(('//', '%'))} ({g} * {pick(('M', '3', 'N', '4'))})"
+        yield (
+            "a common factor",
+            f"({g} * {x} * {pick((1, 2, 5))} + {y}) {pick(('//', '%'))} ({g} * {pick(('M', '3', 'N', '4'))})",
+        )
     for _k in range(60):
         a, b = (
             pick(("t", "i", "t // 4", "u + 3", "j % 8", "N", "t * 4")),
             pick(("t", "7", "i", "t % 8", "16", "u", "M", "8", "t + u", "i - u")),
         )
         x = pick((f"min({a}, {b})", f"max({a}, {b})", f"(({a}) ^ ({b}))"))
-        yield "ends and bits", f"({x}{pick(('', ' * 4', ' + 1', ' - i'))}){pick(('', ' // 4', ' % 8', ' // M', ' % 16'))}"
+        yield (
+            "ends and bits",
+            f"({x}{pick(('', ' * 4', ' + 1', ' - i'))}){pick(('', ' // 4', ' % 8', ' // M', ' % 16'))}",
+        )
 
 
 def test_the_forms_of_families(golden):
-    """Review a change of these lines: no form should take more operations than before. Each has the value of what was written."""
+    """Review a change of these lines: no form should take more operations than before. Each has the value of
+    what was written."""
     rng, lines, title = random.Random(15), [], ""
-    sizes = {"M": dim("M"), "N": dim("N", multiple_of=4), "K": dim("K", at_most=12), "t": index("t", 64), "s": index("s", 8, at_least=-8)}
+    sizes = {
+        "M": dim("M"),
+        "N": dim("N", multiple_of=4),
+        "K": dim("K", at_most=12),
+        "t": index("t", 64),
+        "s": index("s", 8, at_least=-8),
+    }
     names = {**sizes, "i": index("i", sizes["M"]), "j": index("j", sizes["N"]), "u": index("u", sizes["K"])}
     for kind, text in families(rng):
         form = to_python(parse(f"0 + {text}", symbols=names))
@@ -354,5 +417,7 @@ def test_the_forms_of_families(golden):
             assert value(form, at) == value(text, at), (text, form, at)
         lines += [] if kind == title else [f"\n{kind}"]
         title = kind
-        lines.append("{0} operations, {1} of them divisions: {text}  ->  {form}".format(*count(form), text=text, form=form))
+        lines.append(
+            "{0} operations, {1} of them divisions: {text}  ->  {form}".format(*count(form), text=text, form=form)
+        )
     golden("symbolic/forms.txt", "\n".join(lines).lstrip() + "\n")

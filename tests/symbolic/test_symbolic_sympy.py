@@ -17,7 +17,12 @@ M, N = dims("M N")
 
 @pytest.mark.parametrize(
     ("node", "meaning"),
-    [(FloorDiv, lambda a, b: a // b), (Mod, lambda a, b: a % b), (CeilDiv, lambda a, b: -(-a // b)), (Xor, lambda a, b: a ^ b)],
+    [
+        (FloorDiv, lambda a, b: a // b),
+        (Mod, lambda a, b: a % b),
+        (CeilDiv, lambda a, b: -(-a // b)),
+        (Xor, lambda a, b: a ^ b),
+    ],
 )
 def test_nodes_keep_the_conventions_of_sympy(node, meaning):
     e = node(x + 1, n)
@@ -65,12 +70,16 @@ def test_nodes_are_not_evaluated_wrongly():
     ids=lambda e: e if isinstance(e, str) and "\\" not in e else "",
 )
 def test_how_nodes_are_written(node, text, latex):
-    """As in Python, with what stands in them in parentheses where it is no product on the left, and no name on the right."""
+    """As in Python, with what stands in them in parentheses where it is no product on the left, and no name
+    on the right."""
     assert str(node) == text
     assert sympy.latex(node) == latex
     assert sympy.latex(node**2) == rf"{{{latex}}}^{{2}}"
     own = text.startswith("ceil")
-    assert (str(3 * node), str(node + 1)) == (f"3*{text if own else f'({text})'}", f"({text}) + 1" if "^" in text else f"{text} + 1")
+    assert (str(3 * node), str(node + 1)) == (
+        f"3*{text if own else f'({text})'}",
+        f"({text}) + 1" if "^" in text else f"{text} + 1",
+    )
 
 
 def test_facts_that_sympy_knows():

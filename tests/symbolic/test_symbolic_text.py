@@ -16,7 +16,10 @@ X, Y, Z = map(tree.name, "xyz")
 LEAVES = (X, tree.number(7), tree.number(-7))
 PARTS = [
     *LEAVES,
-    *(tree.total([a, b]) for a, b in ((X, Y), (X, tree.product(-1, [Y])), (tree.product(-1, [X]), Y), (X, tree.number(-3)))),
+    *(
+        tree.total([a, b])
+        for a, b in ((X, Y), (X, tree.product(-1, [Y])), (tree.product(-1, [X]), Y), (X, tree.number(-3)))
+    ),
     *(tree.product(c, [X, Y]) for c in (1, 5, -1, -5)),
     *(tree.product(c, [X]) for c in (5, -1, -5)),
     *(tree.operation(op, a, b) for op in ("//", "%", "^", "min", "max") for a, b in ((X, Y), (X, tree.number(8)))),
@@ -26,13 +29,17 @@ MEANS = {"//": lambda a, b: a // b, "%": lambda a, b: a % b, "^": lambda a, b: a
 
 
 def made(parts):
-    """(tree, its value) of each operation on a part and one that stands by itself, on both sides, and of three at once."""
+    """(tree, its value) of each operation on a part and one that stands by itself, on both sides, and of
+    three at once."""
     alone = [p for p in LEAVES if p in parts]
     for a, b in {*itertools.product(parts, alone), *itertools.product(alone, parts)}:
         for op in ("//", "%", "^", "min", "max"):
             yield tree.operation(op, a, b), lambda at, a=a, b=b, op=op: MEANS[op](number_of(a, at), number_of(b, at))
         yield tree.total([a, b]), lambda at, a=a, b=b: number_of(a, at) + number_of(b, at)
-        yield tree.total([Z, tree.product(-1, [a]), b]), lambda at, a=a, b=b: at["z"] - number_of(a, at) + number_of(b, at)
+        yield (
+            tree.total([Z, tree.product(-1, [a]), b]),
+            lambda at, a=a, b=b: at["z"] - number_of(a, at) + number_of(b, at),
+        )
         yield tree.product(1, [a, b]), lambda at, a=a, b=b: number_of(a, at) * number_of(b, at)
         yield tree.product(-3, [a, b]), lambda at, a=a, b=b: -3 * number_of(a, at) * number_of(b, at)
 
@@ -65,8 +72,8 @@ def pairs(written):
 
 
 def is_needed(written, begin, end):
-    """Whether a text without these parentheses is another; around a division that a product begins with, a minus in one and ^ in ^ they
-    are for readers."""
+    """Whether a text without these parentheses is another; around a division that a product begins with, a minus in one
+    and ^ in ^ they are for readers."""
     bare = f"{written[:begin]} {written[begin + 1 : end]} {written[end + 1 :]}".lstrip()
     inside = ast.parse(written[begin + 1 : end], mode="eval").body
     divides = isinstance(inside, ast.BinOp) and isinstance(inside.op, (ast.FloorDiv, ast.Mod))
@@ -94,7 +101,11 @@ def test_what_a_tree_costs_is_what_stands_in_its_text():
     for t, _meant in made([p for p in PARTS if p != tree.number(-7)]):  # whose sign is no operation
         written = text.python(t)
         operations, divisions = count(written)
-        divided = [n for n in ast.walk(ast.parse(written)) if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.FloorDiv, ast.Mod))]
+        divided = [
+            n
+            for n in ast.walk(ast.parse(written))
+            if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.FloorDiv, ast.Mod))
+        ]
         by_numbers = sum(isinstance(n.right, ast.Constant) for n in divided)
         operations -= t.op == "n" and written.startswith("-")
         assert t.cost == (operations + by_numbers + 8 * (divisions - by_numbers), divisions, operations), written
@@ -169,7 +180,10 @@ def f(a, b):
         (tree.operation("^", tree.total([X, Y]), Z), r"\left(x + y\right) \oplus z"),
         (tree.operation("//", tree.total([X, Y]), tree.product(2, [Z])), f("x + y", r"2 \, z")),
         (tree.operation("//", tree.operation("%", X, Y), Z), f(r"x \bmod y", "z")),
-        (tree.operation("//", tree.total([X, tree.number(7)]), tree.number(8)), r"\left\lceil \frac{x}{8} \right\rceil"),
+        (
+            tree.operation("//", tree.total([X, tree.number(7)]), tree.number(8)),
+            r"\left\lceil \frac{x}{8} \right\rceil",
+        ),
         (tree.operation("min", X, tree.total([Y, Z])), r"\min(x, y + z)"),
         (tree.operation("max", X, tree.operation("%", Y, Z)), r"\max(x, y \bmod z)"),
     ],

@@ -71,7 +71,11 @@ def test_proxies_of_torch_fx(text):
 
 def test_few_operations_in_a_graph():
     def counted(text):
-        return dict(collections.Counter(n.target.__name__ for n in graph_of(layout_of(text)).graph.nodes if n.op == "call_function"))
+        return dict(
+            collections.Counter(
+                n.target.__name__ for n in graph_of(layout_of(text)).graph.nodes if n.op == "call_function"
+            )
+        )
 
     assert counted("(_128,_64):(_1,_128)") == {"mul": 1, "add": 1}
     assert counted("((_16,_2),(_16,_4)):((_16,_1024),(_1,_256))") == {"mod": 2, "floordiv": 2, "mul": 3, "add": 3}
@@ -82,7 +86,9 @@ def test_few_operations_in_a_graph():
 def test_sizes_that_torch_does_not_know():
     torch, proxy_tensor = needs("torch"), needs("torch.fx.experimental.proxy_tensor")
     layout = parse("((_3,_2),_4):((_1,_12),_3)")
-    traced = proxy_tensor.make_fx(lambda x: x + layout(x.shape[0], x.shape[1]), tracing_mode="symbolic")(torch.zeros(5, 3))
+    traced = proxy_tensor.make_fx(lambda x: x + layout(x.shape[0], x.shape[1]), tracing_mode="symbolic")(
+        torch.zeros(5, 3)
+    )
     assert traced(torch.zeros(4, 2))[0, 0] == layout(4, 2)
 
 

@@ -39,7 +39,12 @@ def known_with_origin(layout):
 
 
 def test_layouts_over_unknown_sizes_are_the_same_functions():
-    for layout in (MakeLayout((M, N)), MakeLayout((M, N), tla.LayoutRight), MakeLayout(((4, M), (N, Int[2]()))), Layout((M, 4), (N, M))):
+    for layout in (
+        MakeLayout((M, N)),
+        MakeLayout((M, N), tla.LayoutRight),
+        MakeLayout(((4, M), (N, Int[2]()))),
+        Layout((M, 4), (N, M)),
+    ):
         numbers = known(layout)
         for coord in (0, 7, 55, (3, 2)):
             assert value(layout(coord)) == numbers(coord)
@@ -79,7 +84,10 @@ def test_tiles_of_unknown_layouts():
     assert value(tile.origin_shape) == (32, 10)
     whole = Layout(((16, M), (16, N)), ((16, 256), (1, M)), (180, N))
     for start in ((0, 0), (160, 0), (176, 16), (M, N), ((4, M), (0, N))):
-        mine, numbers = tla.GetTileLayout(whole, (Int[16](), N), start), tla.GetTileLayout(known_with_origin(whole), (16, 10), value(start))
+        mine, numbers = (
+            tla.GetTileLayout(whole, (Int[16](), N), start),
+            tla.GetTileLayout(known_with_origin(whole), (16, 10), value(start)),
+        )
         assert (value(mine.shape), value(mine.origin_shape)) == (numbers.shape, numbers.origin_shape)
     assert tla.is_on_block(whole, (M, 16)) is None
     assert tla.is_on_block(whole, (M, 3)) is False
@@ -126,7 +134,9 @@ def test_recognition_has_three_answers():
     assert ascend.iszN[16](fractal) is True
     assert ascend.iszN[32](fractal) is False
     assert ascend.isnZ[16](fractal) is False
-    assert ascend.iszN[16](MakeLayout[16, ascend.zN](M, N)) is None  # does 16 divide what this kind of unknown makes of M?
+    assert (
+        ascend.iszN[16](MakeLayout[16, ascend.zN](M, N)) is None
+    )  # does 16 divide what this kind of unknown makes of M?
     found = ascend.recognize(fractal, 16)
     assert (found.tag, value(found.sizes), found.ld) == (ascend.zN, (32, 10), 32)  # what is valid of each mode
     assert ascend.recognize(rows, 16).ld is N

@@ -58,7 +58,10 @@ def strided(rows, columns):
 
 
 KINDS = {
-    **{str(tag): (lambda m, n, tag=tag: MakeLayout[16, tag](m, n)) for tag in (RowMajor, ColumnMajor, zN, nZ, zZ, nN, L0C)},
+    **{
+        str(tag): (lambda m, n, tag=tag: MakeLayout[16, tag](m, n))
+        for tag in (RowMajor, ColumnMajor, zN, nZ, zZ, nN, L0C)
+    },
     "padded": lambda m, n: MakeLayout[16, PaddingRowMajor](m, n, 16, 32),
     "pitch": strided,
     "swizzled": swizzled,
@@ -70,7 +73,9 @@ KINDS = {
 
 def room(layout):
     """How many elements a buffer for a layout needs: of a swizzled one, whole rows of its pattern."""
-    return 1 << int(cosize(layout.inner) - 1).bit_length() if isinstance(layout, ComposedLayout) else int(cosize(layout))
+    return (
+        1 << int(cosize(layout.inner) - 1).bit_length() if isinstance(layout, ComposedLayout) else int(cosize(layout))
+    )
 
 
 def empty(layout, dtype, mark=0):
@@ -116,7 +121,10 @@ def test_copy_of_random_tiles(seed):
     rng = random.Random(seed)
     a, b = random_tensor(rng, ranks=(2,)), random_tensor(rng, ranks=(2,))
     starts = [tuple(rng.randint(0, n) for n in oracle.plain(t.origin_shape)) for t in (a, b)]
-    extents = [min(n - s, o - r) for n, s, o, r in zip(oracle.plain(a.origin_shape), starts[0], oracle.plain(b.origin_shape), starts[1])]
+    extents = [
+        min(n - s, o - r)
+        for n, s, o, r in zip(oracle.plain(a.origin_shape), starts[0], oracle.plain(b.origin_shape), starts[1])
+    ]
     if 0 in extents:
         return
     x, y = (GetTile(t, start, tuple(extents)) for t, start in zip((a, b), starts))
@@ -180,7 +188,9 @@ def test_every_tail_of_the_matrix_multiply(sizes, tile):
     rng = np.random.default_rng(1)
     x, y = rng.integers(-50, 50, (m, k)), rng.integers(-50, 50, (k, n))
     turn = SIZES.index(sizes) + TILES.index(tile)
-    for left, right in [("zN", "nZ"), ("RowMajor", "ColumnMajor"), ("swizzled", "padded")][amount(turn % 3, 0) :: amount(3, 1)]:
+    for left, right in [("zN", "nZ"), ("RowMajor", "ColumnMajor"), ("swizzled", "padded")][
+        amount(turn % 3, 0) :: amount(3, 1)
+    ]:
         out = empty(KINDS["L0C"](m, n), np.int64)
         gemm(holding(x, KINDS[left](m, k)), holding(y, KINDS[right](k, n)), out, tile)
         assert np.array_equal(np.asarray(out), x @ y)
@@ -237,11 +247,15 @@ def test_im2col_and_a_convolution(kernel, stride, dilation):
         gemm(matrix, weights, out, tile=(16, 4, 8))
         assert np.array_equal(np.asarray(out), truth @ weights)
     inner = GetTile(holding(x, nhwc), (1, 1, 2, 1), (1, 7, 7, 4))
-    assert np.array_equal(np.asarray(im2col(inner, kernel, stride, dilation)), windows(x[1:2, 1:8, 2:9, 1:5], kernel, stride, dilation))
+    assert np.array_equal(
+        np.asarray(im2col(inner, kernel, stride, dilation)), windows(x[1:2, 1:8, 2:9, 1:5], kernel, stride, dilation)
+    )
 
 
 @pytest.mark.parametrize("border", [0, 1, ((1, 0), (0, 2)), ((0, 3), (2, 1))])
-@pytest.mark.parametrize(("kernel", "stride", "dilation"), [((3, 3), (1, 1), (1, 1)), ((2, 3), (2, 1), (2, 1)), ((5, 1), (1, 3), (1, 2))])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "dilation"), [((3, 3), (1, 1), (1, 1)), ((2, 3), (2, 1), (2, 1)), ((5, 1), (1, 3), (1, 2))]
+)
 def test_im2col_with_a_border(kernel, stride, dilation, border):
     """The zeros are around what the tensor has: of a tile they take the place of its neighbours."""
     (top, bottom), (left, right) = border if isinstance(border, tuple) else ((border, border),) * 2
@@ -271,7 +285,9 @@ def test_im2col_of_blocks_of_channels():
 
 
 def test_a_copy_within_one_buffer_reads_first():
-    for (a, b), size in itertools.product(itertools.product(("RowMajor", "ColumnMajor", "zN", "T(8,128)"), repeat=2), ((16, 16), (33, 20))):
+    for (a, b), size in itertools.product(
+        itertools.product(("RowMajor", "ColumnMajor", "zN", "T(8,128)"), repeat=2), ((16, 16), (33, 20))
+    ):
         one, other = KINDS[a](*size), KINDS[b](*size)
         data = np.arange(max(room(one), room(other)))
         source, target = MakeTensor(data, one), MakeTensor(data, other)
@@ -284,7 +300,9 @@ def test_large_copies_are_unrolled_and_blocked_alike():
     """Sizes at which moves are cut into loops of their own, tails included."""
     for m, n in ((513, 700), (256, 2048), (1030, 130)):
         values = np.arange(m * n, dtype=np.int32).reshape(m, n)
-        for one, other in itertools.product(("RowMajor", "ColumnMajor", "zN", "nZ", "T(8,128)(2,1)", "pitch"), repeat=2):
+        for one, other in itertools.product(
+            ("RowMajor", "ColumnMajor", "zN", "nZ", "T(8,128)(2,1)", "pitch"), repeat=2
+        ):
             a, b = holding(values, KINDS[one](m, n)), empty(KINDS[other](m, n), np.int32)
             copy(a, b)
             assert np.array_equal(np.asarray(b), values), (one, other)
@@ -323,7 +341,8 @@ def test_copies_in_loops_of_their_own_move_the_same(m, n):
     ([(9, (2000, 3000)), (4, (1, 2))], True, (1, 1, 2, 0)),
     ([(1, (1, 1))], True, (1, 1, 0, 0)),
     ([], True, (1, 1, 0, 0)),
-    # The target's smallest step is the last axis, whatever its sign; shorter than 8 it is unrolled, from 8192 elements on.
+    # The target's smallest step is the last axis, whatever its sign; shorter than 8 it is unrolled, from
+    # 8192 elements on.
     ([(4096, (16, 100)), (7, (2, 3))], False, (1, 7, 1, 0)),
     ([(7, (-2, 3)), (4096, (16, 100))], False, (1, 7, 1, 0)),
     ([(4096, (16, 100)), (8, (2, 3))], False, (1, 1, 2, 0)),
@@ -357,7 +376,9 @@ def _moves(c):
     """From where to where each element of a strided copy moves, both in one number."""
     axes = [*c.axes, (c.unit, (1, 1))]
     grid = np.ogrid[tuple(slice(n) for n, _steps in axes)]
-    to, begin = (first + sum(i * steps[side] for i, (_n, steps) in zip(grid, axes)) for side, first in enumerate(c.begins))
+    to, begin = (
+        first + sum(i * steps[side] for i, (_n, steps) in zip(grid, axes)) for side, first in enumerate(c.begins)
+    )
     return (to * 2**32 + begin).ravel()
 
 
@@ -461,7 +482,11 @@ def test_what_im2col_refuses(more, says):
 
 def test_a_window_as_large_as_the_map_has_one_place():
     x = np.arange(15).reshape(1, 3, 5, 1)
-    for kernel, dilation, taken in (((3, 5), 1, x[0, :, :, 0]), ((3, 3), (1, 2), x[0, :, ::2, 0]), ((2, 5), (2, 1), x[0, ::2, :, 0])):
+    for kernel, dilation, taken in (
+        ((3, 5), 1, x[0, :, :, 0]),
+        ((3, 3), (1, 2), x[0, :, ::2, 0]),
+        ((2, 5), (2, 1), x[0, ::2, :, 0]),
+    ):
         assert np.asarray(im2col(MakeTensor(x), kernel, dilation=dilation)).tolist() == [taken.ravel().tolist()]
 
 
@@ -495,7 +520,12 @@ def test_runs_that_a_swizzle_keeps_move_as_one(seed):
     whole = MakeTensor[np.int32](layout)
     dtype = rng.choice((np.int32, np.int64))
     whole = MakeTensor(np.arange(whole.data.size + 1 + 16, dtype=dtype), layout, offset=rng.choice((0, 16, 1)))
-    at, extents = zip(*((rng.choice((0, 0, 8, n // 2, n - 1)), rng.choice((8, 16, n, n - 1, 5))) for n in map(int, whole.origin_shape)))
+    at, extents = zip(
+        *(
+            (rng.choice((0, 0, 8, n // 2, n - 1)), rng.choice((8, 16, n, n - 1, 5)))
+            for n in map(int, whole.origin_shape)
+        )
+    )
     tile = GetTile(whole, at, extents)
     truth = Model.of(tile).dense()
     assert np.array_equal(np.asarray(tile), truth)

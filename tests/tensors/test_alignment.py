@@ -1,4 +1,5 @@
-"""What is known of where a buffer begins: arrays stand for allocations, views begin where they do in them, alignment= says it else."""
+"""What is known of where a buffer begins: arrays stand for allocations, views begin where they do in them, alignment=
+says it else."""
 
 import array
 import pickle
@@ -58,7 +59,8 @@ def test_an_alignment_that_is_given_goes_with_every_view():
 
 
 @pytest.mark.parametrize(
-    ("given", "error"), [(12, RangeError), (0, RangeError), (-16, RangeError), ("a", LeafTypeError), (1.5, LeafTypeError)]
+    ("given", "error"),
+    [(12, RangeError), (0, RangeError), (-16, RangeError), ("a", LeafTypeError), (1.5, LeafTypeError)],
 )
 def test_an_alignment_is_a_power_of_two(given, error):
     with pytest.raises(error, match="write alignment=16"):

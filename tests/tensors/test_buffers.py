@@ -19,7 +19,11 @@ def owners():
     yield "array.array", array.array("h", range(24)), True
     yield "memoryview", memoryview(bytearray(range(24))), True
     yield "bytes", bytes(range(24)), False
-    yield "interface", type("Owner", (), {"__array_interface__": rows.copy().__array_interface__, "_keep": rows})(), True
+    yield (
+        "interface",
+        type("Owner", (), {"__array_interface__": rows.copy().__array_interface__, "_keep": rows})(),
+        True,
+    )
 
 
 @pytest.mark.parametrize(("name", "buffer", "writable"), [*owners()], ids=lambda x: x if isinstance(x, str) else "")
@@ -40,7 +44,13 @@ def test_buffers_are_shared(name, buffer, writable):
 
 
 def test_an_array_alone_has_its_own_layout():
-    for a in (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.arange(5), np.zeros((2, 0, 3)), np.array(5)):
+    for a in (
+        np.arange(6).reshape(2, 3),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.arange(5),
+        np.zeros((2, 0, 3)),
+        np.array(5),
+    ):
         assert np.array_equal(np.asarray(MakeTensor(a)), a)
         assert np.array_equal(MakeTensor(a).numpy(), a)
 
@@ -55,7 +65,9 @@ def test_other_frameworks_share_their_memory(module):
         assert t[1, 2] == 8
         with pytest.raises(TlaError, match="read-only"):
             t[1, 2] = 1
-        narrow = MakeTensor(jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)"))  # which numpy's DLPack does not know
+        narrow = MakeTensor(
+            jnp.arange(24, dtype=jnp.bfloat16), parse("(4,6):(6,_1)")
+        )  # which numpy's DLPack does not know
         assert np.array_equal(np.asarray(narrow), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
         b = MakeTensor(np.asarray(jnp.arange(24, dtype=jnp.bfloat16)), parse("(4,6):(6,_1)"))
         assert np.array_equal(np.asarray(b), np.asarray(jnp.arange(24, dtype=jnp.bfloat16)).reshape(4, 6))
@@ -150,7 +162,8 @@ NUMBERS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"
 
 @pytest.mark.parametrize("given", NUMBERS)
 def test_integers_go_where_each_of_them_fits_and_floats_are_rounded(given):
-    """Between all types of numbers of numpy: an integer type into one that has its ends, any real number into floats."""
+    """Between all types of numbers of numpy: an integer type into one that has its ends, any real
+    number into floats."""
     given = np.dtype(given)
     for wanted in map(np.dtype, NUMBERS):
         if wanted.kind == "b" or given.kind == "b":
@@ -245,7 +258,11 @@ def test_an_integer_is_an_element_if_its_value_fits():
 
 def test_a_mask_is_not_lost():
     masked = np.ma.masked_array(np.arange(4), [0, 1, 0, 0])
-    for make in (lambda: MakeTensor(masked), lambda: MakeTensor(masked, parse("4:1")), lambda: tla.copy(masked, np.zeros(4, int))):
+    for make in (
+        lambda: MakeTensor(masked),
+        lambda: MakeTensor(masked, parse("4:1")),
+        lambda: tla.copy(masked, np.zeros(4, int)),
+    ):
         with pytest.raises(TlaError, match="a masked array"):
             make()
     assert MakeTensor(masked.filled(0))[1] == 0

@@ -52,7 +52,9 @@ def test_it_says_what_is_below_origin_shape(layout, target):
         values = {"M": m, "N": n, **{f"valid_{k}": int(v) for k, v in enumerate(known.origin_shape)}}
         sizes = [values[name] for name in inspect.signature(valid).parameters if name in values]
         extents = [int(s) for s in product_each(known.shape)]
-        for c in itertools.product(*(sorted({0, 1, v - 1, v, e - 1} & {*range(e)}) for v, e in zip(map(int, known.origin_shape), extents))):
+        for c in itertools.product(
+            *(sorted({0, 1, v - 1, v, e - 1} & {*range(e)}) for v, e in zip(map(int, known.origin_shape), extents))
+        ):
             assert bool(valid(*c, *sizes)) == all(i < v for i, v in zip(c, known.origin_shape)), (str(known), c)
 
 
@@ -103,7 +105,9 @@ def test_steps_back_past_the_first_element(shape, static):
         view = composition(MakeTensor(None, parse("_8:_1")), b)
         text = emit_guard(view, "python")
         valid = compiled(text)
-        values = {name: stride[int(name[-1])] for name in inspect.signature(valid).parameters if name.startswith("place")}
+        values = {
+            name: stride[int(name[-1])] for name in inspect.signature(valid).parameters if name.startswith("place")
+        }
         values |= {name: 8 for name in inspect.signature(valid).parameters if name.startswith("valid")}
         for c in itertools.product(*map(range, shape)):
             assert valid(*c, **values) == (0 <= sum(map(int.__mul__, c, stride)) < 8), (text, c)

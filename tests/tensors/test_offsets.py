@@ -38,7 +38,8 @@ def agree(swizzle, start, shape, stride):
 
 
 def test_swizzled_layouts_at_random():
-    """Parts that share bits and such that do not, negative strides, starts, extents of 1, masks and sums past 32 bits."""
+    """Parts that share bits and such that do not, negative strides, starts, extents of 1, masks and sums
+    past 32 bits."""
     rng = random.Random(28)
     steps = [0, 1, 2, 3, 8, 12, 64, 72, -1, -8, 1 << 29, 1 << 31, -(1 << 31), 1 << 40]
     for _ in range(1500):

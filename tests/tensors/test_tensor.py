@@ -151,9 +151,13 @@ def whole():
 REFUSED = {
     "short buffer": (
         lambda: MakeTensor(np.zeros(31), R),
-        "its offsets go from 0 to 31, padding included\n  expected  0 to 31 - 1\n  fix       give a buffer of 32 elements",
+        "its offsets go from 0 to 31, padding included\n  expected  0 to 31 - 1\n  fix       give a buffer of 32 "
+        "elements",
     ),
-    "before the buffer": (lambda: MakeTensor(np.zeros(9), parse("(4):(-2)")), "give a buffer of 7 elements, and offset=6"),
+    "before the buffer": (
+        lambda: MakeTensor(np.zeros(9), parse("(4):(-2)")),
+        "give a buffer of 7 elements, and offset=6",
+    ),
     "start past the end": (lambda: MakeTensor(np.zeros(32), R, (1, 0)), "its offsets go from 8 to 39"),
     "negative start": (lambda: MakeTensor(np.zeros(32), R, (-1, 0)), "is before the layout"),
     "negative tile start": (lambda: GetTile(whole(), (0, -8), (4, 4)), "is before the layout"),
@@ -165,12 +169,21 @@ REFUSED = {
     "an index past all": (lambda: whole()[32], "index 8 of mode 1"),
     "an index past": (lambda: whole()[4, 0], "index 4 of mode 0"),
     "a negative index": (lambda: whole()[0, -1], "index -1 of mode 1"),
-    "a padding index": (lambda: MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8)))[3, 0], "where 3 are valid"),
+    "a padding index": (
+        lambda: MakeTensor(np.zeros(32), MakeLayout((4, 8), tla.LayoutRight, (3, 8)))[3, 0],
+        "where 3 are valid",
+    ),
     "a tail index": (lambda: GetTile(whole(), (2, 0), (4, 4))[2, 0], "index 2 of mode 0"),
     "past the end": (lambda: GetTile(whole(), (9, 0), (4, 4))[0, 0], "where 0 are valid"),
-    "a digit past its extent": (lambda: MakeTensor(None, parse("((4,2),2):((1,4),8)"))[(4, 0), 0], "4 of 4 in a coordinate"),
+    "a digit past its extent": (
+        lambda: MakeTensor(None, parse("((4,2),2):((1,4),8)"))[(4, 0), 0],
+        "4 of 4 in a coordinate",
+    ),
     "a float index": (lambda: whole()[1.0, 0], "1.0 is of type float"),
-    "a slice of python": (lambda: whole()[0:2, 0], "write _ for the whole of a mode, GetTile(t, start, extents) for a part"),
+    "a slice of python": (
+        lambda: whole()[0:2, 0],
+        "write _ for the whole of a mode, GetTile(t, start, extents) for a part",
+    ),
     "no layout": (lambda: MakeTensor(np.zeros(4), (4, 1)), "MakeTensor of a tuple"),
     "no buffer": (lambda: MakeTensor([1, 2, 3], R), "write numpy.array(x), or None for no buffer"),
     "not contiguous": (lambda: MakeTensor(np.zeros((4, 8))[:, ::2], R), "not contiguous"),
@@ -182,7 +195,10 @@ REFUSED = {
         lambda: MakeTensor(np.zeros(64), ComposedLayout(Swizzle[3, 0, 3](), tla.Int[0](), MakeLayout((8, 8)))).numpy(),
         "its layout is composed",
     ),
-    "several strides": (lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")).numpy(), "a mode has several strides"),
+    "several strides": (
+        lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")).numpy(),
+        "a mode has several strides",
+    ),
     "a tail in digits": (
         lambda: MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)", origin_shape=(3, 2))).numpy(nested=True),
         "inside of a block",
@@ -195,7 +211,9 @@ REFUSED = {
         "offsets go from",
     ),
     "local_tile of a start in a block": (
-        lambda: local_tile(GetTile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")), (1, 0), (2, 2)), (2, 2), (0, 0)),
+        lambda: local_tile(
+            GetTile(MakeTensor(np.zeros(8), parse("((2,2),2):((1,4),2)")), (1, 0), (2, 2)), (2, 2), (0, 0)
+        ),
         "starts inside of a block",
     ),
     "an open tail": (lambda: local_tile(whole(), (3, 4), (_, 0))[2, 0, 1], "of which (4,8) are valid"),
@@ -207,9 +225,15 @@ REFUSED = {
     "transpose": (lambda: transpose(whole(), (0, 0)), "name each mode once"),
     "recast": (lambda: recast(whole()), "write recast[numpy.int8](t)"),
     "recast of nothing": (lambda: recast[np.int8](MakeTensor(None, R)), "which has no buffer"),
-    "no element type": (lambda: MakeTensor[tla.ascend.hif8](R), "MakeTensor[hif8]\n  expected  an element type that numpy"),
+    "no element type": (
+        lambda: MakeTensor[tla.ascend.hif8](R),
+        "MakeTensor[hif8]\n  expected  an element type that numpy",
+    ),
     "recast to no element type": (lambda: recast[tla.ascend.hif8](whole()), "recast[hif8]"),
-    "more than memory": (lambda: MakeTensor[np.int8](MakeLayout(2**62)), "a new buffer of 4,611,686,018,427,387,904 elements"),
+    "more than memory": (
+        lambda: MakeTensor[np.int8](MakeLayout(2**62)),
+        "a new buffer of 4,611,686,018,427,387,904 elements",
+    ),
     "more than an array": (lambda: MakeTensor[np.int8](Layout((2**40, 2**40), (2**40, 1))), "what memory holds"),
     "a position for a start": (lambda: MakeTensor(np.zeros(32), R, "L1", "GM"), "a coordinate before the position"),
     "a tensor for a layout": (lambda: MakeTensor(np.zeros(32), whole()), "give its .layout"),
@@ -222,7 +246,10 @@ REFUSED = {
     "a layout for a buffer": (lambda: tla.make_tensor(R, (4,)), "make_tensor of a layout alone"),
     "an integer and no layout": (lambda: tla.make_tensor(5), "make_tensor of a layout alone"),
     "a coordinate and no layout": (lambda: tla.make_tensor((2, 3)), "make_tensor of a layout alone"),
-    "like of no type": (lambda: tla.MakeTensorLike[tla.ascend.zN](None, MakeTensor(None, R)), "write MakeTensorLike[zN, half](...)"),
+    "like of no type": (
+        lambda: tla.MakeTensorLike[tla.ascend.zN](None, MakeTensor(None, R)),
+        "write MakeTensorLike[zN, half](...)",
+    ),
 }
 
 
@@ -243,7 +270,8 @@ def test_an_element_is_static_where_all_that_makes_it_is():
 
 
 def test_a_layout_of_a_layout_is_read_and_written():
-    """Two layouts that are no one, and no swizzle: the offset of each element is what the outer one makes of the inner one's."""
+    """Two layouts that are no one, and no swizzle: the offset of each element is what the outer one makes of
+    the inner one's."""
     layout = tla.ComposedLayout(tla.Layout((8, 5), (1, 10)), tla.Int[3](), tla.Layout((6, 4), (1, 6)))
     truth = np.array([[(3 + i + 6 * j) % 8 + (3 + i + 6 * j) // 8 * 10 for j in range(4)] for i in range(6)])
     t = MakeTensor(np.arange(60), layout)
@@ -275,12 +303,27 @@ WRITES = {
     "copy of a list": (lambda t: tla.copy([1], t), "a tensor, or a numpy array"),
     "reduce": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 3), "modes 0 to 2, each once"),
     "reduce to others": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 0), "equal extents"),
-    "the largest of nothing": (lambda t: tla.reduce(np.zeros((4, 8, 0), np.int32), t, 2, np.maximum), "elements to reduce"),
-    "gemm": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((4, 8), np.int32), t), "(m,k) by (k,n) into (m,n)"),
+    "the largest of nothing": (
+        lambda t: tla.reduce(np.zeros((4, 8, 0), np.int32), t, 2, np.maximum),
+        "elements to reduce",
+    ),
+    "gemm": (
+        lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((4, 8), np.int32), t),
+        "(m,k) by (k,n) into (m,n)",
+    ),
     "gemm of wider": (lambda t: tla.gemm(np.zeros((4, 3)), np.zeros((3, 8)), t), "elements of float64 into int32"),
-    "gemm of a tile of two": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 4)), "give m, n and k"),
-    "reduce by a function": (lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 2, max), "a numpy ufunc of two arguments"),
-    "gemm of no tile": (lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 0, 4)), "0 is not positive"),
+    "gemm of a tile of two": (
+        lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 4)),
+        "give m, n and k",
+    ),
+    "reduce by a function": (
+        lambda t: tla.reduce(np.zeros((4, 8, 3), np.int32), t, 2, max),
+        "a numpy ufunc of two arguments",
+    ),
+    "gemm of no tile": (
+        lambda t: tla.gemm(np.zeros((4, 3), np.int32), np.zeros((3, 8), np.int32), t, (4, 0, 4)),
+        "0 is not positive",
+    ),
 }
 
 
@@ -308,7 +351,10 @@ def test_what_may_not_be_written_to(write):
     read_only.flags.writeable = False
     for t, text in (
         (MakeTensor(read_only, R), "its buffer is read-only"),
-        (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,(4,2)):(1,(0,3))")), "two of its elements are one in the buffer"),
+        (
+            MakeTensor(np.arange(32, dtype=np.int32), parse("(4,(4,2)):(1,(0,3))")),
+            "two of its elements are one in the buffer",
+        ),
         (MakeTensor(np.arange(32, dtype=np.int32), parse("(4,8):(2,3)")), "two of its elements are one in the buffer"),
         (MakeTensor(None, R), "which has no buffer"),
     ):
@@ -377,7 +423,10 @@ def test_extremes():
         np.asarray(wide)
     assert wide[(0,) * 70] == 0
     many = MakeTensor(
-        np.arange(2**16), Layout(((2,) * 8, (2,) * 8), (tuple(2 ** (2 * k) for k in range(8)), tuple(2 ** (2 * k + 1) for k in range(8))))
+        np.arange(2**16),
+        Layout(
+            ((2,) * 8, (2,) * 8), (tuple(2 ** (2 * k) for k in range(8)), tuple(2 ** (2 * k + 1) for k in range(8)))
+        ),
     )
     check(many)
 
@@ -420,22 +469,30 @@ def test_nested_axes_are_the_integers_of_the_shape():
     t = MakeTensor(np.arange(7 * 16 * 4 * 16), tla.MakeLayout[16, tla.ascend.zN](100, 60))
     assert padded(t).numpy(nested=True).shape == (7, 16, 4, 16)
     assert GetTile(t, (32, 16), (32, 32)).numpy(nested=True).shape == (2, 16, 2, 16)
-    assert np.array_equal(GetTile(t, (32, 16), (32, 32)).numpy(nested=True).reshape(32, 32), np.asarray(t)[32:64, 16:48])
+    assert np.array_equal(
+        GetTile(t, (32, 16), (32, 32)).numpy(nested=True).reshape(32, 32), np.asarray(t)[32:64, 16:48]
+    )
     zero = MakeTensor(np.zeros(0), parse("((0,2),2):((1,1),1)"))
     assert zero.numpy(nested=True).shape == (0, 0, 2)
 
 
 def test_a_slice_past_the_end_of_a_threads_part_is_empty():
-    """sgemm_1 over a tail: the last tile along K has nothing for some threads, and their copy under a predicate passes it by."""
+    """sgemm_1 over a tail: the last tile along K has nothing for some threads, and their copy under a
+    predicate passes it by."""
     m, k = 37, 13
     a, seen = np.arange(1.0, m * k + 1).reshape(k, m), np.zeros((k, m))
     source, target, places = (
         tla.local_tile(t, (32, 8), (1, tla._))
-        for t in (tla.make_tensor(a, (m, k), (1, m)), tla.make_tensor(seen, (m, k), (1, m)), tla.make_identity_tensor((m, k)))
+        for t in (
+            tla.make_tensor(a, (m, k), (1, m)),
+            tla.make_tensor(seen, (m, k), (1, m)),
+            tla.make_identity_tensor((m, k)),
+        )
     )
     for thread, tile in np.ndindex(64, 2):
         here, there, coords = (
-            tla.local_partition(t, tla.make_layout((8, 8)), int(thread))[tla._, tla._, int(tile)] for t in (source, target, places)
+            tla.local_partition(t, tla.make_layout((8, 8)), int(thread))[tla._, tla._, int(tile)]
+            for t in (source, target, places)
         )
         tla.copy_if(tla.elem_less(coords, (m, k)), here, there)
     assert np.array_equal(seen[:, 32:], a[:, 32:])

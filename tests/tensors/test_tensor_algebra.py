@@ -1,4 +1,5 @@
-"""The algebra on tensors: every element is where numpy, and a walk over coordinates, have it; what is past the end is refused."""
+"""The algebra on tensors: every element is where numpy, and a walk over coordinates, have it; what is past the
+end is refused."""
 
 import itertools
 import random
@@ -71,7 +72,11 @@ def test_random_views_of_views():
     rng = random.Random(5)
     for _try in range(amount(60, 600)):
         shape = tuple(rng.randrange(1, 8) for _m in range(2))
-        whole = MakeTensor(np.arange(100), tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight])), offset=rng.randrange(9))
+        whole = MakeTensor(
+            np.arange(100),
+            tla.MakeLayout(shape, rng.choice([tla.LayoutLeft, tla.LayoutRight])),
+            offset=rng.randrange(9),
+        )
         start = tuple(rng.randrange(n) for n in shape)
         t = GetTile(whole, start, tuple(rng.randrange(1, 5) for _m in range(2)))
         array = np.asarray(t)
@@ -192,7 +197,8 @@ def test_symbolic_sizes():
 
 @pytest.mark.parametrize(("shape", "tile"), [((41, 55), (4, 8)), ((5, 7), (2, 3)), ((8, 6), (4, 2)), ((1000,), (128,))])
 def test_copy_if_with_cutes_predicates(shape, tile):
-    """CuTe's documentation, 0y_predication.md: tiles that do not fit, copied under the predicate of an identity tensor."""
+    """CuTe's documentation, 0y_predication.md: tiles that do not fit, copied under the predicate of
+    an identity tensor."""
     array = np.arange(int(np.prod(shape))).reshape(shape)
     data, places = MakeTensor(array), tla.make_identity_tensor(shape)
     tiles, where = tla.zipped_divide(data, tile), tla.zipped_divide(places, tile)
@@ -226,7 +232,11 @@ def test_copy_if_refuses():
 
 
 def test_lexicographic_orders():
-    small = [c for n in range(3) for c in itertools.product(range(3), repeat=n)] + [(1, (0, 2)), (1, (0, 1)), (2, (0, 0))]
+    small = [c for n in range(3) for c in itertools.product(range(3), repeat=n)] + [
+        (1, (0, 2)),
+        (1, (0, 1)),
+        (2, (0, 0)),
+    ]
     flat = [c for c in small if not any(isinstance(x, tuple) for x in c)]
     for a, b in itertools.product(flat, flat):
         assert tla.lex_less(a, b) == (a < b)
@@ -239,7 +249,11 @@ def test_lexicographic_orders():
         if row["op"] != "make_fragment_like":
             assert str(getattr(tla, row["op"])(*map(parse, row["args"]))).lower() == row["result"].lstrip("_"), row
     m = tla.dim("M", at_least=4)
-    assert (tla.lex_less((3, m), (m, 0)), tla.lex_less((4, 1), (m, 0)), tla.colex_less((9, 3), (0, m))) == (True, None, True)
+    assert (tla.lex_less((3, m), (m, 0)), tla.lex_less((4, 1), (m, 0)), tla.colex_less((9, 3), (0, m))) == (
+        True,
+        None,
+        True,
+    )
     with pytest.raises(tla.RankError):
         tla.lex_less(1, (1, 2))
 
@@ -281,7 +295,9 @@ def test_a_view_is_written_where_its_elements_are_apart(view, apart):
             tla.copy(np.ones([*map(int, t.origin_shape)]), t)
 
 
-@pytest.mark.parametrize(("n", "text"), [(1, "[3]"), (8, "[3 4 5 6 7 8 9 10]"), (9, "[3 4 5 ... 11]"), (32, "[3 4 5 ... 34]")])
+@pytest.mark.parametrize(
+    ("n", "text"), [(1, "[3]"), (8, "[3 4 5 6 7 8 9 10]"), (9, "[3 4 5 ... 11]"), (32, "[3 4 5 ... 34]")]
+)
 def test_starts_of_threads_are_told_up_to_eight(n, text):
     layout = parse("2:1")
     for start, told in ((np.arange(3, n + 3), text), ((np.arange(3, n + 3), 7), f"({text},7)")):
@@ -290,7 +306,8 @@ def test_starts_of_threads_are_told_up_to_eight(n, text):
 
 
 def test_steps_back_past_the_first_element_do_not_wrap():
-    """A composition with steps below 0: its elements are those of the whole where there is one, and refused elsewhere, on both sides."""
+    """A composition with steps below 0: its elements are those of the whole where there is one, and refused elsewhere,
+    on both sides."""
     t, seen = MakeTensor(np.arange(100, 108)), 0
     for shape in itertools.product(range(1, 4), repeat=2):
         for stride in itertools.product((-4, -1, 0, 1, 3), repeat=2):
@@ -314,13 +331,21 @@ def test_steps_back_past_the_first_element_do_not_wrap():
 
 def test_a_row_that_may_be_padding_has_no_extents():
     """Row 3 of a tensor of which M rows are valid: whether it is one of them decides what is valid of a part of it."""
-    for m, extents in ((tla.dim("M", at_most=8), None), (tla.dim("M", at_least=4, at_most=8), (4,)), (3, (0,)), (4, (4,))):
+    for m, extents in (
+        (tla.dim("M", at_most=8), None),
+        (tla.dim("M", at_least=4, at_most=8), (4,)),
+        (3, (0,)),
+        (4, (4,)),
+    ):
         t = MakeTensor(None, tla.Layout((8, 8), (8, 1), (m, 8)))
         view = tla.zipped_divide(t, (2, 4))[(1, _), (1, 1)]
         assert view.origin_shape == extents
         assert view.shape == (4,)
     tiles = tla.zipped_divide(MakeTensor(None, tla.Layout((2 * tla.dim("K"), 8), (8, 1), (3, 6))), (2, 4))
-    assert [tiles[(i, _), (j, 1)].origin_shape for i, j in ((0, 0), (0, 1))] == [(2,), None]  # row 2 is valid, but is it the layout's own?
+    assert [tiles[(i, _), (j, 1)].origin_shape for i, j in ((0, 0), (0, 1))] == [
+        (2,),
+        None,
+    ]  # row 2 is valid, but is it the layout's own?
 
 
 def test_steps_across_the_rows_of_a_tail_are_guarded():
@@ -400,7 +425,9 @@ def test_nested_coordinates_count_from_the_start_of_a_tile():
         assert tile[(i, 0), j] == whole[4 + i, 2 + j]
 
 
-@pytest.mark.parametrize("c", [(-1, 0), (-1, 1), (0, -1), (0, 4), (1, 0), (0,), (0, 0, 0), (), ((0, 0), 0), (_, 0), (0, _)])
+@pytest.mark.parametrize(
+    "c", [(-1, 0), (-1, 1), (0, -1), (0, 4), (1, 0), (0,), (0, 0, 0), (), ((0, 0), 0), (_, 0), (0, _)]
+)
 def test_nested_coordinates_of_tiles_are_in_their_modes(c):
     t = MakeTensor(np.arange(64), parse("((2,4),8):((1,2),8)"))
     with pytest.raises(TlaError, match=r"of a mode of \(1,4\)\n +expected  a coordinate in it, nested alike"):

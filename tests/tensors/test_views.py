@@ -43,7 +43,9 @@ def test_local_tile_and_partition(seed):
     coord = tuple(rng.randrange(math.ceil(n / size)) for n, size in zip(shape, sizes))
     rest = tuple(rng.choice((_, rng.randrange(n))) if n else _ for n in truth.shape[len(tiler) :])
     got = local_tile(t, tiler, (*coord, *rest))
-    cut = truth[(*(slice(c * n, c * n + n) for c, n in zip(coord, sizes)), *(slice(None) if c is _ else c for c in rest))]
+    cut = truth[
+        (*(slice(c * n, c * n + n) for c, n in zip(coord, sizes)), *(slice(None) if c is _ else c for c in rest))
+    ]
     assert np.array_equal(check(got), cut)
 
     threads = MakeLayout(tuple(rng.randint(1, 4) for _n in shape), rng.choice((tla.LayoutLeft, tla.LayoutRight)))
@@ -60,7 +62,9 @@ def test_local_tile_and_partition(seed):
 def test_recast_is_the_same_bytes(seed):
     rng = random.Random(seed)
     t = random_tensor(rng, ranks=(1, 2))
-    old, new = rng.choice([(np.int16, np.int8), (np.int8, np.int16), (np.int8, np.int32), (np.int32, np.int16), (np.int16, np.int16)])
+    old, new = rng.choice(
+        [(np.int16, np.int8), (np.int8, np.int16), (np.int8, np.int32), (np.int32, np.int16), (np.int16, np.int16)]
+    )
     data = np.random.default_rng(seed).integers(-100, 100, -(-t.data.size // 4) * 4).astype(old)
     t = MakeTensor(data, t.layout)
     if rng.random() < 0.5:
@@ -72,7 +76,9 @@ def test_recast_is_the_same_bytes(seed):
     assert other.data.base is not None
     check(other)
     ratio = (np.dtype(old).itemsize, np.dtype(new).itemsize)
-    places = [{place * w + k for place in Model.of(x).offsets().values() for k in range(w)} for x, w in zip((t, other), ratio)]
+    places = [
+        {place * w + k for place in Model.of(x).offsets().values() for k in range(w)} for x, w in zip((t, other), ratio)
+    ]
     assert places[0] == places[1]
 
 
@@ -84,7 +90,9 @@ def test_recast_of_tails_and_fractals():
     assert np.array_equal(np.asarray(words), bytes_.view(np.uint32).reshape(4, 4)[:3, :3])
     assert np.array_equal(np.asarray(recast[np.uint8](words)), np.asarray(t))
     blocks = MakeTensor(np.arange(128, dtype=np.uint8), parse("((_4,_2),(_8,_2)):((_8,_64),(_1,_32))"))
-    assert np.array_equal(np.asarray(recast[np.uint16](blocks)), np.ascontiguousarray(np.asarray(blocks)).view(np.uint16))
+    assert np.array_equal(
+        np.asarray(recast[np.uint16](blocks)), np.ascontiguousarray(np.asarray(blocks)).view(np.uint16)
+    )
     for bad in (
         GetTile(t, (0, 0), (3, 10)),
         GetTile(t, (0, 1), (3, 4)),
@@ -106,7 +114,9 @@ def test_an_array_stands_for_the_tensor_over_it():
 
 
 def test_like():
-    tile = GetTile(MakeTensor(np.arange(6000, dtype=np.float32), MakeLayout((100, 60), tla.LayoutRight)), (90, 40), (16, 32))
+    tile = GetTile(
+        MakeTensor(np.arange(6000, dtype=np.float32), MakeLayout((100, 60), tla.LayoutRight)), (90, 40), (16, 32)
+    )
     like = tla.MakeTensorLike(tile)
     assert (like.layout.stride, like.origin_shape, like.dtype) == ((32, 1), (10, 20), np.float32)
     base = tla.MakeLayout[32, tla.ascend.zN](16, 32)
@@ -159,7 +169,9 @@ def test_what_is_at_the_limit_is_taken():
     assert np.array_equal(np.asarray(local_tile(t, (2,), (1, 7))), [23, 31])
     assert np.array_equal(np.asarray(tla.outer_partition(t, (2, 4), (1, 3))), [[11, 15], [27, 31]])
     assert np.array_equal(np.asarray(local_partition(t, parse("(2,2):(1,2)"), 3)), [[9, 11, 13, 15], [25, 27, 29, 31]])
-    assert np.array_equal(recast[np.int16](MakeTensor(np.arange(4, dtype=np.int8), parse("_2:_1"), offset=2)).numpy(), [2 + 3 * 256])
+    assert np.array_equal(
+        recast[np.int16](MakeTensor(np.arange(4, dtype=np.int8), parse("_2:_1"), offset=2)).numpy(), [2 + 3 * 256]
+    )
     blocks, out = MakeTensor(np.arange(32), parse("((2,2),8):((8,16),1)")), np.zeros((2, 8), int)
     tla.reduce(blocks, out, ((0, 1),))
     assert np.array_equal(out, np.arange(32).reshape(2, 2, 8).sum(0))

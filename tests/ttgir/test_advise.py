@@ -1,4 +1,5 @@
-"""Advice: each change is made in the text, and what it saves is counted again; the page of the terminal; two compiles compared."""
+"""Advice: each change is made in the text, and what it saves is counted again; the page of the terminal;
+two compiles compared."""
 
 import gzip
 import json
@@ -15,7 +16,10 @@ from tla.ttgir import advise, costs, difference, dots, program_of
 from night import NIGHT, amount
 from places import DATA, ROOT
 
-TEXTS = {p.name.removesuffix(".ttgir.gz"): gzip.decompress(p.read_bytes()).decode() for p in sorted((DATA / "ttgir").glob("*.ttgir.gz"))}
+TEXTS = {
+    p.name.removesuffix(".ttgir.gz"): gzip.decompress(p.read_bytes()).decode()
+    for p in sorted((DATA / "ttgir").glob("*.ttgir.gz"))
+}
 SHARED = r"#ttg\.swizzled_shared<\{vec = \d+, perPhase = \d+, maxPhase = \d+, (order = \[\d, \d\])\}>"
 
 
@@ -36,7 +40,14 @@ def sizes_of(found):
 
 
 #: Programs with the swizzles that Triton gave them taken away.
-PLAIN = ["matmul_f16_sm80", "matmul_f16_nt_sm80", "attention_f16_sm80", "matmul_tf32_sm80", "matmul_i8_sm80", "matmul_f16_gfx942"]
+PLAIN = [
+    "matmul_f16_sm80",
+    "matmul_f16_nt_sm80",
+    "attention_f16_sm80",
+    "matmul_tf32_sm80",
+    "matmul_i8_sm80",
+    "matmul_f16_gfx942",
+]
 
 
 @pytest.mark.parametrize("name", PLAIN[:: amount(3, 1)])
@@ -56,7 +67,8 @@ def test_a_swizzle_that_is_taken_away_is_advised_again(name):
 
 @pytest.mark.parametrize("name", [*TEXTS][:: amount(2, 1)])
 def test_the_gain_is_what_is_counted_with_the_change(name):
-    """Each swizzle is written into the text, where its memory alone has that layout: the program costs as much less as was said."""
+    """Each swizzle is written into the text, where its memory alone has that layout: the program costs as much
+    less as was said."""
     found = costs(program_of(TEXTS[name]))
     sizes = sizes_of(found)
     for change in advise(found):
@@ -66,7 +78,9 @@ def test_the_gain_is_what_is_counted_with_the_change(name):
         after = costs(program_of(followed(TEXTS[name], change)))
         lines = {row.op.line for row in change.rows}
         rows = [row for row in after.rows if row.op.line in lines]
-        assert at(change.after, sizes) == sum(at(row.times, sizes) * p.cost for row in rows for p in row.parts if p.unit == "wavefronts")
+        assert at(change.after, sizes) == sum(
+            at(row.times, sizes) * p.cost for row in rows for p in row.parts if p.unit == "wavefronts"
+        )
 
 
 def test_attention_on_mi300_reads_k_through_one_bank():
@@ -119,11 +133,16 @@ def test_triton_compiles_what_is_advised(tmp_path):
     done = subprocess.run([sys.executable, "-c", RECOMPILE, bench, *paths], capture_output=True, text=True, check=True)
     for line, count in zip(done.stdout.splitlines(), predicted):
         found = json.loads(line)
-        assert count == sum(n for name, n in found.items() if name.startswith(("ld.shared", "st.shared", "ldmatrix", "stmatrix")))
+        assert count == sum(
+            n for name, n in found.items() if name.startswith(("ld.shared", "st.shared", "ldmatrix", "stmatrix"))
+        )
 
 
 def test_where_operands_of_dots_come_from():
-    found = {name: dots(costs(program_of(TEXTS[name]))) for name in ("matmul_f16_sm80", "matmul_tma_sm90", "matmul_f16_sm100")}
+    found = {
+        name: dots(costs(program_of(TEXTS[name])))
+        for name in ("matmul_f16_sm80", "matmul_tma_sm90", "matmul_f16_sm100")
+    }
     assert [(d.shape, d.operands, str(d.times)) for d in found["matmul_f16_sm80"]] == [
         ((64, 64, 16), ("registers, kWidth 2",) * 2, "ceil(K/32)")
     ] * 2

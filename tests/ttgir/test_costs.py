@@ -1,4 +1,5 @@
-"""The instructions of operations, against those that Triton's own compile of the same program has in its PTX or assembler text."""
+"""The instructions of operations, against those that Triton's own compile of the same program has in its PTX or
+assembler text."""
 
 import functools
 import gzip
@@ -21,7 +22,10 @@ from places import DATA, ROOT
 PROGRAMS = {path.name.removesuffix(".ttgir.gz"): path for path in sorted((DATA / "ttgir").glob("*.ttgir.gz"))}
 TRUTH = json.loads(gzip.decompress((DATA / "ttgir" / "instructions.json.gz").read_bytes()))
 #: The class of an instruction, by how its name begins. An AMD instruction of two addresses is two.
-CLASSES = {name: name for name in "ld.shared st.shared ldmatrix stmatrix shfl ld.global st.global cp.async.bulk cp.async".split()}
+CLASSES = {
+    name: name
+    for name in "ld.shared st.shared ldmatrix stmatrix shfl ld.global st.global cp.async.bulk cp.async".split()
+}
 CLASSES |= {"ds_read": "ds_read", "ds_load": "ds_read", "ds_write": "ds_write", "ds_store": "ds_write"}
 CLASSES |= {"buffer_load": "buffer_load", "buffer_store": "buffer_store", "global_load_lds": "load to LDS"}
 CLASSES |= {"global_load": "ld.global", "global_store": "st.global", "atom": "atom", "redux": "redux"}
@@ -56,12 +60,16 @@ LEFT_OUT = {"cuda": ("ttng.tensormap_create",), "hip": ("tt.reduce",)}
 def emitted(name, found):
     """What Triton's text has of each class, without barriers and what is left out."""
     operations = LEFT_OUT[found.target.partition(":")[0]]
-    left_out = {f"{op.sources[0].line}:{op.sources[0].column}" for op in found.ops if op.name in operations and op.sources}
+    left_out = {
+        f"{op.sources[0].line}:{op.sources[0].column}" for op in found.ops if op.name in operations and op.sources
+    }
     counted = Counter()
     for place, instructions in TRUTH[name].items():
         for instruction, count in instructions.items() if place not in left_out else ():
             beginning = next((b for b in sorted(CLASSES, key=len, reverse=True) if instruction.startswith(b)), None)
-            counted[CLASSES.get(beginning, instruction)] += count * (2 if re.search("read2|write2|2addr", instruction) else 1)
+            counted[CLASSES.get(beginning, instruction)] += count * (
+                2 if re.search("read2|write2|2addr", instruction) else 1
+            )
     return counted
 
 
@@ -116,7 +124,8 @@ CONVERSIONS = json.loads(gzip.decompress((DATA / "ttgir" / "conversions.json.gz"
 
 
 def test_conversions_are_tritons():
-    """Random pairs of layouts, compiled by Triton 3.9: its stores, loads, matrix instructions and shuffles, each as often.
+    """Random pairs of layouts, compiled by Triton 3.9: its stores, loads, matrix instructions and shuffles,
+    each as often.
 
     Of 150 the warps of the source hold all that those of the destination need.
     """
@@ -142,7 +151,13 @@ def test_conversions_cost_what_tritons_do():
     cases = [
         (mma([2, 0], [2, 4], [16, 8]), blocked([1, 4], [4, 8], [4, 2], [1, 0]), (32, 128), 16, 128),
         (blocked([2, 8], [16, 2], [2, 2], [1, 0]), blocked([2, 1], [16, 2], [1, 4], [1, 0]), (128, 32), 16, 128),
-        (blocked([2, 1], [8, 4], [2, 2], [0, 1]), DotOperandLayout(1, mma([2, 0], [1, 4], [16, 8]), 1), (32, 32), 32, 64),
+        (
+            blocked([2, 1], [8, 4], [2, 2], [0, 1]),
+            DotOperandLayout(1, mma([2, 0], [1, 4], [16, 8]), 1),
+            (32, 32),
+            32,
+            64,
+        ),
         (blocked([2, 1], [16, 2], [4, 2], [0, 1]), blocked([4, 1], [4, 8], [4, 2], [0, 1]), (64, 16), 16, 48),
     ]
     for a, b, shape, width, wavefronts in cases:
@@ -174,7 +189,8 @@ def test_reductions_scans_gathers_histograms_and_atomics_are_tritons():
 
 
 def test_redux_is_of_words():
-    """Of integers from sm_80 on, of f32 on sm_100: not of halves, and not where four groups of lanes are more than three shuffles."""
+    """Of integers from sm_80 on, of f32 on sm_100: not of halves, and not where four groups of lanes are more than
+    three shuffles."""
     layout = BlockedLayout([1, 1], [1, 32], [1, 1], [1, 0]).linear([1, 32])
     groups = BlockedLayout([1, 1], [4, 8], [1, 1], [1, 0]).linear([4, 8])
     for owners, kind, operation, target, redux in (
@@ -190,7 +206,8 @@ def test_redux_is_of_words():
 
 
 def test_a_reduction_by_the_definition():
-    """Each element of a tile goes once into the sum of its row, whatever the order: lanes and warps are exchanged, none is lost."""
+    """Each element of a tile goes once into the sum of its row, whatever the order: lanes and warps are
+    exchanged, none is lost."""
     owners = BlockedLayout([1, 4], [4, 8], [2, 2], [1, 0]).linear([16, 64])
     found = reduction(owners, 1, None, [Width(32, "f32")], machine("cuda:80"), ["arith.addf"])
     registers, lanes, warps = (owners.bases[name] for name in ("register", "lane", "warp"))
@@ -199,11 +216,12 @@ def test_a_reduction_by_the_definition():
     assert len(found.conversions) == 1
 
 
-# ----------------------------------------------------------------------------------------- wavefronts, by the definition
+# ---------------------------------------------------------------------------------------- wavefronts, by the definition
 
 
 def banks(addresses, width):
-    """Wavefronts of one access of a warp, of byte addresses: the lanes of a phase, and the words that each bank has to give them."""
+    """Wavefronts of one access of a warp, of byte addresses: the lanes of a phase, and the words that each bank
+    has to give them."""
     lanes = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
     total = 0
     for start in range(0, len(addresses), lanes):
@@ -218,16 +236,22 @@ COUNTED_AGAIN = ["matmul_f16_unpipelined_sm80"] if not NIGHT else [name for name
 
 @pytest.mark.parametrize("name", COUNTED_AGAIN)
 def test_wavefronts_by_the_definition(name):
-    """Every vector load and store of shared memory, address by address: the offset of each register of each lane by the layouts' bases."""
+    """Every vector load and store of shared memory, address by address: the offset of each register of each lane by the
+    layouts' bases."""
     found = program(name)
     for row in costs(found).rows:
-        if row.op.name not in ("ttg.local_load", "ttg.local_store", "ttg.local_alloc") or "matrix" in row.parts[0].instruction:
+        if (
+            row.op.name not in ("ttg.local_load", "ttg.local_store", "ttg.local_alloc")
+            or "matrix" in row.parts[0].instruction
+        ):
             continue
         register = row.op.result_types[0] if row.op.name == "ttg.local_load" else row.op.operand_types[0]
         typed, part = found.typed(register), row.parts[0]
         there = row.shared.linear.invert()
         owners, element = typed.linear, typed.bits // 8
-        assert part.cost == sum(banks(a, part.vector // 8) for a in accesses(owners, there, element, part.vector // typed.bits))
+        assert part.cost == sum(
+            banks(a, part.vector // 8) for a in accesses(owners, there, element, part.vector // typed.bits)
+        )
 
 
 def accesses(owners, there, element, count):

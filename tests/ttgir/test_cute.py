@@ -1,4 +1,5 @@
-"""The IR of CuTe's DSL: the instructions of its tiled copies against those of the PTX, and their wavefronts by the definition."""
+"""The IR of CuTe's DSL: the instructions of its tiled copies against those of the PTX, and their wavefronts by the
+definition."""
 
 import gzip
 import json
@@ -31,16 +32,24 @@ def test_instructions_are_those_of_the_ptx(name):
             here[CLASSES.get(part.instruction, part.instruction)] += part.instructions
     assert +here == there
     assert not [row.refused for row in found(name).rows if row.refused]
-    assert (None in {part.cost for row in found(name).rows for part in row.parts}) == name.startswith(("product", "sum"))
+    assert (None in {part.cost for row in found(name).rows for part in row.parts}) == name.startswith(
+        ("product", "sum")
+    )
 
 
 def wavefronts(name, instruction):
-    parts = [p for row in found(name).rows for p in row.parts if p.unit == "wavefronts" and p.instruction.startswith(instruction)]
+    parts = [
+        p
+        for row in found(name).rows
+        for p in row.parts
+        if p.unit == "wavefronts" and p.instruction.startswith(instruction)
+    ]
     return sum(p.cost for p in parts), sum(p.least for p in parts)
 
 
 def conflict(row_bytes, mask):
-    """The lanes that want one bank, of 8 rows of 16 bytes: the row's number, as far as the mask keeps it, is added to that of its vector."""
+    """The lanes that want one bank, of 8 rows of 16 bytes: the row's number, as far as the mask keeps it, is added to
+    that of its vector."""
     groups = Counter((row * row_bytes // 16 ^ (row * row_bytes // 128 & mask)) % 8 for row in range(8))
     return max(groups.values())
 
@@ -55,13 +64,15 @@ def test_conflicts_of_ldmatrix_by_the_definition(name, row_bytes, mask):
 
 
 def test_a_transpose_by_the_definition():
-    """64 x 64 of f32: 128 reads of a warp down a column, 32 words of one bank, or of 32 where rows have one word more."""
+    """64 x 64 of f32: 128 reads of a warp down a column, 32 words of one bank, or of 32 where rows have
+    one word more."""
     assert wavefronts("transpose_plain", "ld.shared") == (128 * 32, 128)
     assert wavefronts("transpose_padded", "ld.shared") == (128, 128)
 
 
 @pytest.mark.parametrize(
-    ("name", "mended"), [("product_plain", "product"), ("product_k64_short_swizzle", "product_k64"), ("transpose_plain", None)]
+    ("name", "mended"),
+    [("product_plain", "product"), ("product_k64_short_swizzle", "product_k64"), ("transpose_plain", None)],
 )
 def test_the_swizzle_that_is_advised(name, mended):
     """The advice is the swizzle of the kernel that has it, and costs what is counted there."""
@@ -79,8 +90,13 @@ def test_memory_whose_address_is_used_keeps_its_layout():
     """As a descriptor of wgmma's would: the iterator of the tensor goes elsewhere."""
     text = KERNELS["transpose_plain"]["ir"]
     lines = text.splitlines()
-    at, view = next((k, line.split(" = ")[0].strip()) for k, line in enumerate(lines) if "cute.make_view" in line and "smem" in line)
-    lines[at + 1 : at + 1] = [f"%it = cute.get_iter({view}) : !memref_smem_f32", "%d = cute_nvgpu.descriptor(%it) : !cute.ptr<f32, smem>"]
+    at, view = next(
+        (k, line.split(" = ")[0].strip()) for k, line in enumerate(lines) if "cute.make_view" in line and "smem" in line
+    )
+    lines[at + 1 : at + 1] = [
+        f"%it = cute.get_iter({view}) : !memref_smem_f32",
+        "%d = cute_nvgpu.descriptor(%it) : !cute.ptr<f32, smem>",
+    ]
     assert advise(costs(program_of("\n".join(lines)), target="cuda:80")) == ()
     assert advise(found("transpose_plain")) != ()
 

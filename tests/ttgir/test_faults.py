@@ -1,4 +1,5 @@
-"""Forty seeded faults: what the report or the advice says of each, and that it says nothing of the programs that are mended."""
+"""Forty seeded faults: what the report or the advice says of each, and that it says nothing of the programs
+that are mended."""
 
 import json
 import re
@@ -16,7 +17,11 @@ from seeded import ROWS, SEEDED, looped, module, operand, swizzled, tma, viewed
 def said(text):
     """The kinds of what is said of a program: of advice, faults, and what is refused."""
     found = costs(program_of(text))
-    return {a.kind for a in advise(found)} | {f.kind for f in faults(found)} | {"refused" for row in found.rows if row.refused}
+    return (
+        {a.kind for a in advise(found)}
+        | {f.kind for f in faults(found)}
+        | {"refused" for row in found.rows if row.refused}
+    )
 
 
 @pytest.mark.parametrize("seeded", SEEDED, ids=lambda s: s.name)
@@ -37,7 +42,10 @@ def test_there_are_forty_and_the_page_lists_them():
 
 
 def test_the_issues_are_among_them():
-    issues = "tilelang#2630 tilelang#2642 tilelang#2578 triton#9661 triton#8521 iree#24428 iree#23778 vllm#50084 rocm-libraries#10845 cutlass#3172"
+    issues = (
+        "tilelang#2630 tilelang#2642 tilelang#2578 triton#9661 triton#8521 iree#24428 iree#23778 vllm#50084 "
+        "rocm-libraries#10845 cutlass#3172"
+    )
     assert {s.after for s in SEEDED if s.after} == {*issues.split()}
 
 
@@ -52,7 +60,9 @@ def test_the_place_where_writer_and_reader_differ():
 
     at = next(n for n in range(64 * 64) if element(n, 8) != element(n, 4))
     (row, first, rest), (_, other, _) = element(at, 8), element(at, 4)
-    assert f"at offset {at} the one has ({row}, {first * 8 + rest}), the other ({row}, {other * 8 + rest})" in fault.what
+    assert (
+        f"at offset {at} the one has ({row}, {first * 8 + rest}), the other ({row}, {other * 8 + rest})" in fault.what
+    )
 
 
 def test_a_view_that_is_written_anew_is_no_fault():
@@ -91,7 +101,10 @@ def test_a_size_that_is_1_is_a_constant():
     """A stride that the caller has as 1, and the kernel as an argument."""
     seeded = next(s for s in SEEDED if s.name.startswith("a load down"))
     text = seeded.mended.replace("arith.addi %u, %b1", "arith.addi %u, %b2").replace(
-        "  %o =", "  %s2 = tt.splat %N : i32 -> T\n  %b2 = arith.muli %b1, %s2 : T\n  %o =".replace("T", f"tensor<64x64xi32, {ROWS}>")
+        "  %o =",
+        "  %s2 = tt.splat %N : i32 -> T\n  %b2 = arith.muli %b1, %s2 : T\n  %o =".replace(
+            "T", f"tensor<64x64xi32, {ROWS}>"
+        ),
     )
     (advice,) = (a for a in advise(costs(program_of(text), {"N": 1})) if a.kind == "constant")
     assert advice.change == "N: tl.constexpr"
@@ -107,7 +120,9 @@ def test_the_shell_says_what_is_wrong(capsys, tmp_path):
     assert "fix: read %m as it was written" in out
     assert main(["ttgir", str(path), "--json"]) == 0
     assert [f["kind"] for f in json.loads(capsys.readouterr().out)["faults"]] == ["layouts"]
-    path.write_text(tma("64x32", "f16", "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>"))
+    path.write_text(
+        tma("64x32", "f16", "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>")
+    )
     assert main(["ttgir", str(path)]) == 0
     assert "rows of 64 bytes under a swizzle of 128" in " ".join(capsys.readouterr().out.split())
 
@@ -115,8 +130,13 @@ def test_the_shell_says_what_is_wrong(capsys, tmp_path):
 def test_operands_of_another_parent():
     mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
     other = mma.replace("[2, 2]", "[4, 1]")
-    for a, b, what in ((operand(1, mma, 2), operand(0, mma, 2), "opIdx 1 and 0"), (operand(0, other, 2), operand(1, mma, 2), "parent")):
-        text = module(f"  %d = tt.dot %a, %b, %c : tensor<64x64xf16, {a}> * tensor<64x64xf16, {b}> -> tensor<64x64xf32, {mma}>")
+    for a, b, what in (
+        (operand(1, mma, 2), operand(0, mma, 2), "opIdx 1 and 0"),
+        (operand(0, other, 2), operand(1, mma, 2), "parent"),
+    ):
+        text = module(
+            f"  %d = tt.dot %a, %b, %c : tensor<64x64xf16, {a}> * tensor<64x64xf16, {b}> -> tensor<64x64xf32, {mma}>"
+        )
         (fault,) = faults(costs(program_of(text)))
         assert what in fault.what
 

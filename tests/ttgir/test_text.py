@@ -16,18 +16,28 @@ from tla.ttgir.loops import Loops
 from night import amount
 from places import DATA
 
-TEXTS = {p.name.removesuffix(".ttgir.gz"): gzip.decompress(p.read_bytes()).decode() for p in (DATA / "ttgir").glob("*.ttgir.gz")}
+TEXTS = {
+    p.name.removesuffix(".ttgir.gz"): gzip.decompress(p.read_bytes()).decode()
+    for p in (DATA / "ttgir").glob("*.ttgir.gz")
+}
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_programs_are_read_whole(name):
-    """Every operation of the text is in the table, with a type for each result that has one, and every layout is known."""
+    """Every operation of the text is in the table, with a type for each result that has one, and every
+    layout is known."""
     found, text = program_of(TEXTS[name]), TEXTS[name]
     lines = [line.strip() for line in text.splitlines()]
-    operations = [line for line in lines if line[:1] in ("%", '"') or (line.split(" ")[0].count(".") and line[:1].isalpha())]
+    operations = [
+        line for line in lines if line[:1] in ("%", '"') or (line.split(" ")[0].count(".") and line[:1].isalpha())
+    ]
     assert len(found.ops) == len([line for line in operations if not line.startswith("tt.func")])
     for op in found.ops:
-        assert not op.results or len(op.results) == len(op.result_types) or op.name.startswith(("ttg.async", "arith.constant"))
+        assert (
+            not op.results
+            or len(op.results) == len(op.result_types)
+            or op.name.startswith(("ttg.async", "arith.constant"))
+        )
         for type_ in (*op.operand_types, *op.result_types):
             if type_.startswith(("tensor<", "!ttg.memdesc")) and "#" in type_:
                 assert found.typed(type_).linear
@@ -43,7 +53,8 @@ def test_names_of_other_regions_are_other_values():
     names = [name for op in found.ops for name in op.results]
     assert len(names) == len({*names})
     assert all(
-        name in {*names, *(a.name for a in found.arguments), *(b for op in found.ops for b in op.begins)} or "%" in name for name in names
+        name in {*names, *(a.name for a in found.arguments), *(b for op in found.ops for b in op.begins)} or "%" in name
+        for name in names
     )
 
 
@@ -68,7 +79,9 @@ def test_totals_are_of_all_times():
     totals = costs(found).totals()
     for K in (32, 64, 4096):
         rows = costs(found, {"K": K}).rows
-        assert at(totals["wavefronts"], {"K": K}) == sum(r.times * p.cost for r in rows for p in r.parts if p.unit == "wavefronts")
+        assert at(totals["wavefronts"], {"K": K}) == sum(
+            r.times * p.cost for r in rows for p in r.parts if p.unit == "wavefronts"
+        )
 
 
 # ----------------------------------------------------------------------------------------------------- bad input
@@ -119,7 +132,9 @@ def test_mutants_are_read_or_refused():
     """Texts with characters changed end in an answer or in an error of ours, soon."""
     choose = random.Random(33)
     for _ in range(amount(60, 20_000)):
-        text = list(TEXTS[choose.choice(["transpose_f16_sm80", "softmax_1024_sm80", "matmul_tma_sm90", "matmul_f16_sm80"])])
+        text = list(
+            TEXTS[choose.choice(["transpose_f16_sm80", "softmax_1024_sm80", "matmul_tma_sm90", "matmul_f16_sm80"])]
+        )
         for _ in range(choose.randrange(1, 8)):
             text[choose.randrange(len(text))] = choose.choice('%#<>(){}[]:=,-> 0x9\n"at')
         try:
@@ -144,7 +159,10 @@ def test_mutants_of_threads_together_are_read_or_refused():
             continue
 
 
-TILE = "tensor<4x64xf32, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [1, 4], order = [1, 0]}>>"
+TILE = (
+    "tensor<4x64xf32, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [1, 4], order = "
+    "[1, 0]}>>"
+)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +174,10 @@ TILE = "tensor<4x64xf32, #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = 
         ('%x = "tt.reduce"() : () -> ()', "fewer operands"),
         (f"%x = tt.gather %a[%b] {{axis = 5 : i32}} : ({TILE}, {TILE}) -> {TILE}", "fewer operands"),
         ("%x = tt.gather %a", "fewer operands"),
-        (f'%x = "tt.reduce"(%v) <{{axis = 1 : i32}}> : ({TILE.replace("[1, 32]", "[1, 1]")}) -> f32', "warps of no lanes"),
+        (
+            f'%x = "tt.reduce"(%v) <{{axis = 1 : i32}}> : ({TILE.replace("[1, 32]", "[1, 1]")}) -> f32',
+            "warps of no lanes",
+        ),
         ("%x = tt.histogram %a : f32 -> f32", "unexpected 'f32'"),
         ("%r = tt.atomic_rmw", "fewer operands"),
         ("%r = tt.atomic_rmw fadd, acq_rel, gpu, %a, %b : (tensor<8x!tt.ptr<f32>, #no>) -> f32", "#no is a name"),
@@ -184,13 +205,29 @@ def test_operations_that_are_not_known_are_kept():
     assert [op.name for op in found.program.ops][:3] == ["my.thing", "other.region", "tt.reduce"]
     assert found.program.ops[0].results == ("%a#0", "%a#1")
     (row,) = found.rows
-    assert {p.instruction for p in row.parts} == {"shfl"} | {p.instruction for p in row.parts if "shared" in p.instruction}
+    assert {p.instruction for p in row.parts} == {"shfl"} | {
+        p.instruction for p in row.parts if "shared" in p.instruction
+    }
     assert not row.refused
 
 
 @pytest.mark.parametrize(
     "unit",
-    ["(", "%a = ", "{a = ", "<", '"', "%x, ", "a.b ", "loc(", "#a = loc(", "- > ", "\\", "%a = a.b %b : tensor<4x", "!x = !cute.memref<"],
+    [
+        "(",
+        "%a = ",
+        "{a = ",
+        "<",
+        '"',
+        "%x, ",
+        "a.b ",
+        "loc(",
+        "#a = loc(",
+        "- > ",
+        "\\",
+        "%a = a.b %b : tensor<4x",
+        "!x = !cute.memref<",
+    ],
 )
 def test_a_megabyte_is_answered_soon(unit):
     for text in (unit * (2**20 // len(unit)), "\n".join([unit] * (2**20 // (len(unit) + 1)))):
@@ -206,7 +243,8 @@ HEAD = "#rows = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], w
 
 
 def test_functions_have_names_of_their_own():
-    """As in Triton's own tests: several functions of a module, each with its %arg0, and operations over several lines."""
+    """As in Triton's own tests: several functions of a module, each with its %arg0, and operations
+    over several lines."""
     text = f"""{HEAD}
     // RUN: triton-opt
     module attributes {{"ttg.num-warps" = 4 : i32}} {{
@@ -253,9 +291,13 @@ def test_texts_of_several_modules_are_refused(text, said):
 
 
 def test_a_row_that_the_tma_does_not_take():
-    memory = "!ttg.memdesc<64x4xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>, #ttg.shared_memory, mutable>"
+    memory = (
+        "!ttg.memdesc<64x4xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>, "
+        "#ttg.shared_memory, mutable>"
+    )
     text = (
-        f"ttng.async_tma_copy_global_to_local %d[%m, %n] %x, %b, %t : !tt.tensordesc<64x4xf16>, !ttg.memdesc<1xi64, #s, #smem> -> {memory}"
+        "ttng.async_tma_copy_global_to_local %d[%m, %n] %x, %b, %t : !tt.tensordesc<64x4xf16>, !ttg.memdesc<1xi64, "
+        f"#s, #smem> -> {memory}"
     )
     (row,) = costs(program_of(text), target="cuda:90").rows
     assert "rows of a multiple of 16 bytes, not 8" in row.refused

@@ -73,7 +73,12 @@ assert_type(TileView(tensor, MakeCoord(1, 0), MakeShape(2, _4)), Tensor)
 assert_type(padded(transpose(tensor)), Tensor)
 assert_type(MakeTensorLike(tensor), Tensor)
 assert_type(tensor.coord, Coord)
-made: list[Tensor] = [MakeTensorLike[zN](None, tensor, "L1"), MakeTensor["f4"](MakeLayout(4)), recast["i2"](tensor), tensor[_, 1]]
+made: list[Tensor] = [
+    MakeTensorLike[zN](None, tensor, "L1"),
+    MakeTensor["f4"](MakeLayout(4)),
+    recast["i2"](tensor),
+    tensor[_, 1],
+]
 tensor[1, 0] = 7
 copy(tensor, transpose(tensor))
 gemm(tensor, tensor, tensor, tile=(16, 16, 16), accumulate=True)

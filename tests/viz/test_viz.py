@@ -1,4 +1,5 @@
-"""Drawings: golden files of 32 layouts, each number where the definition has it, nothing that overlaps or is cut off."""
+"""Drawings: golden files of 32 layouts, each number where the definition has it, nothing that overlaps or
+is cut off."""
 
 import functools
 import importlib
@@ -68,13 +69,24 @@ MOVE = xla.relayout("f32[8,12]{1,0}", "f32[8,12]{1,0:T(4,4)}")
 
 
 def by_hand():
-    """What no layout has at once: headers wider than cells, names in columns, levels 0 to 3, a table with a gap, a legend of many."""
-    cells = ((Cell("0"), Cell("1", tint(1)), Cell("", None, True)), (Cell("T0\nV1\n+3", tint(1)), Cell("3", tint(1)), Cell("", None, True)))
-    wide = Grid(Axis((("0", "up"), ("1", "down")), (0, 3)), Axis((("0",), ("100000",), ("2",)), (0, 1, 2)), cells, "(_,_,0) of a grid")
+    """What no layout has at once: headers wider than cells, names in columns, levels 0 to 3, a table with a gap, a
+    legend of many."""
+    cells = (
+        (Cell("0"), Cell("1", tint(1)), Cell("", None, True)),
+        (Cell("T0\nV1\n+3", tint(1)), Cell("3", tint(1)), Cell("", None, True)),
+    )
+    wide = Grid(
+        Axis((("0", "up"), ("1", "down")), (0, 3)),
+        Axis((("0",), ("100000",), ("2",)), (0, 1, 2)),
+        cells,
+        "(_,_,0) of a grid",
+    )
     plain_ = Grid(Axis((("",), ("",)), (2, 0)), Axis((("",),) * 3, (3, 0, 1)), cells)
     table = Figure("a table", (), (wide, plain_, wide), 2)
     empty = Figure(
-        "no elements, and a title that is longer than all that is below it", ("a note",), (Grid(Axis((), ()), Axis((), ()), ()),)
+        "no elements, and a title that is longer than all that is below it",
+        ("a note",),
+        (Grid(Axis((), ()), Axis((), ()), ()),),
     )
     beside = Figure("side by side", ("a note", "and another"), (wide,) * 6)
     legend = tuple((tint(k), f"the tile of number {k}") for k in range(24))
@@ -95,9 +107,15 @@ SCENES = {
     "xla_by_lane": lambda: draw(xla.parse_shape("f32[3,5]{1,0:T(2,2)}"), color_by="lane"),
     "xla_rank_3": lambda: draw(xla.parse_shape("bf16[2,5,12]{2,1,0:T(4,8)(2,1)}")),
     "xla_composed": lambda: draw(xla.parse_shape("f32[6,10]{1,0:T(3,5)(2,2)}")),
-    "xla_relayout": lambda: draw(xla.parse_shape("f32[8,12]{1,0}"), xla.parse_shape("f32[8,12]{1,0:T(4,4)}"), tile=(4, 4)),
-    "relayout_in_memory": lambda: draw(MOVE.source, MakeLayout(take[2, 4](MOVE.layout), take[0, 2](MOVE.layout)), tile=(4, 4)),
-    "swizzle": lambda: draw(parse("(_8,_8):(_8,_1)"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), color_by="bank", bits=128),
+    "xla_relayout": lambda: draw(
+        xla.parse_shape("f32[8,12]{1,0}"), xla.parse_shape("f32[8,12]{1,0:T(4,4)}"), tile=(4, 4)
+    ),
+    "relayout_in_memory": lambda: draw(
+        MOVE.source, MakeLayout(take[2, 4](MOVE.layout), take[0, 2](MOVE.layout)), tile=(4, 4)
+    ),
+    "swizzle": lambda: draw(
+        parse("(_8,_8):(_8,_1)"), parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)"), color_by="bank", bits=128
+    ),
     "swizzle_128_bytes": lambda: draw(parse(SMEM), color_by="bank", bits=16),
     "divide": lambda: draw(ROWS, logical_divide(ROWS, (4, 3)), tile=(4, 3)),
     "divide_of_blocks": lambda: draw(ROWS, zipped_divide(ROWS, (4, 3)), tile=(4, 3), titles=["rows", "tiles across"]),
@@ -158,7 +176,15 @@ def test_golden_of_what_terminals_show(golden, name, form):
 
 @pytest.mark.parametrize(
     "layout",
-    [SEED, "(3,4):(4,1)", "((2,2),(2,(3,2))):((1,16),(2,(-4,8)))", "(2,3,(2,2)):(1,2,(6,12))", "7:3", "((2,3)):((3,1))", "(1,1):(0,0)"],
+    [
+        SEED,
+        "(3,4):(4,1)",
+        "((2,2),(2,(3,2))):((1,16),(2,(-4,8)))",
+        "(2,3,(2,2)):(1,2,(6,12))",
+        "7:3",
+        "((2,3)):((3,1))",
+        "(1,1):(0,0)",
+    ],
 )
 def test_every_cell_is_what_the_definition_says(layout):
     """The offsets in order of the index: down, then across, then from grid to grid."""
@@ -176,10 +202,16 @@ def test_text_and_svg_say_the_same_as_the_scene():
         drawn = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text") if e.get("font-size") is None]
         assert sorted(drawn) == sorted(line for c in cells if not c.padding for line in c.text.split("\n"))
         if any(f.columns for f in scene.figures):  # grids stand beside each other
-            assert sorted(re.findall(r"(?<= )[TV]\d\S*", text(scene))) == sorted(c.text.replace("\n", "") for c in cells)
+            assert sorted(re.findall(r"(?<= )[TV]\d\S*", text(scene))) == sorted(
+                c.text.replace("\n", "") for c in cells
+            )
             continue
         lines = [line for line in text(scene).splitlines() if "│" in line or "┃" in line]
-        words = [word for line in lines for word in re.split("[│┃┆]", line, maxsplit=1)[1].translate(str.maketrans("│┃┆", "   ")).split()]
+        words = [
+            word
+            for line in lines
+            for word in re.split("[│┃┆]", line, maxsplit=1)[1].translate(str.maketrans("│┃┆", "   ")).split()
+        ]
         assert words == ["." if c.padding else c.text.replace("\n", "") for c in cells]
 
 
@@ -225,7 +257,12 @@ def test_modes_that_are_folded():
 def test_tensors_are_drawn_where_they_start():
     """The blocks of a tile are those of the whole, wherever it starts; its numbers are places in the buffer."""
     whole = MakeTensor(None, parse(SEED), offset=1000)
-    for tensor in (whole, GetTile(whole, (4, 8), (4, 4)), GetTile(whole, (2, 6), (4, 8)), GetTile(whole, (3, 1), (5, 3))):
+    for tensor in (
+        whole,
+        GetTile(whole, (4, 8), (4, 4)),
+        GetTile(whole, (2, 6), (4, 8)),
+        GetTile(whole, (3, 1), (5, 3)),
+    ):
         (figure,) = draw(tensor).figures
         (grid,) = figure.grids
         start = oracle.plain(tuple(tensor.coord))
@@ -261,7 +298,9 @@ def test_tiles_that_come_again_have_their_colours_again():
         ((2,), (1,), [0, 1, 1, 0, 0, 1, 1, 0]),
         ((), (3,), [0, 1, 1, 2, 2, 3, 3, 4]),
     ):
-        (figure,) = draw(Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts)), color_by="tile").figures
+        (figure,) = draw(
+            Subject(parse("(8):(1)"), "", start=start, tiling=Tiling((2,), counts)), color_by="tile"
+        ).figures
         assert [cell.fill for cell in figure.grids[0].cells[0]] == [tint(n) for n in numbers]
     for tiling in (Tiling((8,)), Tiling((1,), (1,))):  # one tile is all of it
         (figure,) = draw(Subject(parse("(8):(1)"), "", tiling=tiling), color_by="tile").figures
@@ -286,12 +325,18 @@ def test_a_layout_beside_its_divide_has_its_tiles():
     assert draw(ROWS, parse("(_8,_12):(_1,_8)"), divided).figures[0] == given.figures[0]
     assert draw(MOVE.source, MOVE.destination) == draw(MOVE.source, MOVE.destination, tile=(4, 4))
     assert draw(divided, ROWS).figures[0] == given.figures[1]
-    for beside in (zipped_divide(ROWS, (4, 3)), parse("(_8,_12):(_1,_8)"), MakeIdentityLayout((8, 12))):  # other extents, or no blocks
+    for beside in (
+        zipped_divide(ROWS, (4, 3)),
+        parse("(_8,_12):(_1,_8)"),
+        MakeIdentityLayout((8, 12)),
+    ):  # other extents, or no blocks
         assert draw(ROWS, beside, color_by="tile").figures[0] == draw(ROWS, color_by="tile").figures[0]
 
 
 def test_banks_by_their_definition():
-    for bits, (rule, width, count) in itertools.product((4, 8, 16, 24, 128, 2000, 2**70 + 8), (("bank", 32, 32), ("ub_bank", 256, 16))):
+    for bits, (rule, width, count) in itertools.product(
+        (4, 8, 16, 24, 128, 2000, 2**70 + 8), (("bank", 32, 32), ("ub_bank", 256, 16))
+    ):
         for layout in (parse("(64,64):(1,64)"), parse("(2,3):(-70000000000,4611686018427387)")):
             (figure,) = draw(layout, color_by=rule, bits=bits).figures
             for i, row in enumerate(figure.grids[0].cells):
@@ -342,7 +387,9 @@ def test_an_array_is_drawn_by_its_own_tiles(text):
                 if not cell.padding:
                     at = (*before, i, j)
                     colours.setdefault(tuple(c // t for c, t in zip(at, tile)), set()).add(cell.fill)
-        assert all((b > 0) >= (j % tile[-1] == 0 and 1 < tile[-1] < len(row)) for j, b in enumerate(grid.columns.borders))
+        assert all(
+            (b > 0) >= (j % tile[-1] == 0 and 1 < tile[-1] < len(row)) for j, b in enumerate(grid.columns.borders)
+        )
     assert all(len(found) == 1 for found in colours.values())
     assert len(set.union(*colours.values())) == min(len(colours), TINTS)
 
@@ -374,12 +421,19 @@ def marks(figure):
 
 
 def test_more_than_eight_colours_have_numbers():
-    """Of what the number is of: the tile in order, the bank, the lane; what has eight colours, or is a scale, has none."""
+    """Of what the number is of: the tile in order, the bank, the lane; what has eight colours, or is a
+    scale, has none."""
     tiles = draw(parse("(16,12):(12,1)"), logical_divide(parse("(16,12):(12,1)"), (4, 4)), tile=(4, 4))
-    assert marks(tiles.figures[0]) == marks(tiles.figures[1]) == [[str(i // 4 + 4 * (j // 4)) for j in range(12)] for i in range(16)]
+    assert (
+        marks(tiles.figures[0])
+        == marks(tiles.figures[1])
+        == [[str(i // 4 + 4 * (j // 4)) for j in range(12)] for i in range(16)]
+    )
     assert tiles.caption == "colours: tiles of 4 x 4, each with its number"
     banks = draw(parse(SMEM), color_by="bank", bits=16)
-    assert marks(banks.figures[0]) == [[str(int(c.text) // 2 % 32) for c in row] for row in banks.figures[0].grids[0].cells]
+    assert marks(banks.figures[0]) == [
+        [str(int(c.text) // 2 % 32) for c in row] for row in banks.figures[0].grids[0].cells
+    ]
     assert [name for _fill, name in banks.legend] == [*map(str, range(32))]
     lanes = draw(xla.parse_shape("f32[8,256]{1,0:T(8,128)}"), color_by="lane")
     assert marks(lanes.figures[0]) == [[str(j % 128) for j in range(256)]] * 8
@@ -396,7 +450,9 @@ def test_more_than_eight_colours_have_numbers():
         assert {row[0] for row in marks(draw(parse("(4097,1):(1,0)"), color_by=rule).figures[0])} == {""}
         assert len({row[0] for row in marks(draw(parse("(4096,1):(1,0)"), color_by=rule).figures[0])}) == 4096
     drawn = ET.fromstring(svg(banks)).iter("{http://www.w3.org/2000/svg}text")
-    assert sorted(x.text for x in drawn if x.get("font-size") == "8") == sorted(itertools.chain(*marks(banks.figures[0])))
+    assert sorted(x.text for x in drawn if x.get("font-size") == "8") == sorted(
+        itertools.chain(*marks(banks.figures[0]))
+    )
     plain_text, raised = text(banks), text(banks, color=16)
     assert "72⁴" in raised
     assert "72^4" in text(banks, color=16, ascii=True)
@@ -433,7 +489,11 @@ def test_cells_beside_each_other_begin_at_one_height():
 
 def test_roles_of_an_xla_array():
     shape = "bf16[16,256]{1,0:T(8,128)(2,1)}"
-    for role, at in (("packing", lambda i, j: i % 2), ("sublane", lambda i, j: i // 2 % 4), ("lane", lambda i, j: j % 128)):
+    for role, at in (
+        ("packing", lambda i, j: i % 2),
+        ("sublane", lambda i, j: i // 2 % 4),
+        ("lane", lambda i, j: j % 128),
+    ):
         (figure,) = draw(xla.parse_shape(shape), color_by=role).figures
         for i, row in enumerate(figure.grids[0].cells):
             assert [c.fill for c in row] == [tint(at(i, j)) for j in range(256)]
@@ -443,7 +503,9 @@ def test_roles_of_an_xla_array():
 
 
 def test_functions_choose_colours():
-    (figure,) = draw(parse("(2,3):(3,1)"), color_by=lambda c, o: [None, 1, "sky", "#00fF00"][o % 4] if c[0] == 0 else o).figures
+    (figure,) = draw(
+        parse("(2,3):(3,1)"), color_by=lambda c, o: [None, 1, "sky", "#00fF00"][o % 4] if c[0] == 0 else o
+    ).figures
     assert [c.fill for c in figure.grids[0].cells[0]] == [None, tint(1), tint(0)]
     assert [c.fill for c in figure.grids[0].cells[1]] == [tint(3), tint(4), tint(5)]
     seen = []
@@ -469,7 +531,11 @@ def linear(fill):
 
 def lab(light):
     """CIELAB of linear sRGB."""
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ light / (0.9505, 1, 1.089)
+    xyz = (
+        np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+        @ light
+        / (0.9505, 1, 1.089)
+    )
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
@@ -482,7 +548,9 @@ def test_the_hues_are_told_apart(sight):
 
 def test_the_colours_are_these(golden):
     """Okabe and Ito's hues in their strengths, and the ramp: a change of one is to be seen beside the others."""
-    lines = [f"{k:>2} {tint(k)} {ink(tint(k))}" for k in range(TINTS)] + [f"ramp {k:>2} {ramp(k)} {ink(ramp(k))}" for k in range(RAMP)]
+    lines = [f"{k:>2} {tint(k)} {ink(tint(k))}" for k in range(TINTS)] + [
+        f"ramp {k:>2} {ramp(k)} {ink(ramp(k))}" for k in range(RAMP)
+    ]
     golden("viz/colours.txt", "\n".join([*lines, *(f"{name} {colour(name)}" for name in HUES)]) + "\n")
     assert [tint(k) for k in (32, 63)] == [tint(0), tint(31)]
     assert [colour(x) for x in (None, "#ABCDEF", 33)] == [None, "#abcdef", tint(1)]
@@ -492,7 +560,8 @@ def test_the_colours_are_these(golden):
 
 
 def test_ink_is_black_or_white_whichever_is_read_better():
-    """WCAG 2: the contrast of two colours is (lighter + 0.05) / (darker + 0.05), of relative luminances; of gamma 2 here."""
+    """WCAG 2: the contrast of two colours is (lighter + 0.05) / (darker + 0.05), of relative luminances; of
+    gamma 2 here."""
     for fill in [(k, k, k) for k in range(256)] + [(k, 255 - k, 7 * k % 256) for k in range(256)]:
         own = sum(weight * (level / 255) ** 2 for weight, level in zip((0.2126, 0.7152, 0.0722), fill))
         black, white = (own + 0.05) / 0.05, 1.05 / (own + 0.05)
@@ -509,7 +578,7 @@ def test_text_is_read_on_every_colour():
     assert len({tint(n) for n in range(TINTS)}) == TINTS
 
 
-# ------------------------------------------------------------------------------------------------- nothing overlaps, nothing is cut off
+# --------------------------------------------------------------------------------- nothing overlaps, nothing is cut off
 
 
 def box_of(label):
@@ -527,7 +596,9 @@ def test_no_text_meets_another_or_leaves_the_picture(name):
         assert top >= 0, words
         assert right <= canvas.width, words
         assert bottom <= canvas.height, words
-        for (_left, top2, _right, bottom2), words2 in itertools.takewhile(lambda b, right=right: b[0][0] < right - 0.01, boxes[k + 1 :]):
+        for (_left, top2, _right, bottom2), words2 in itertools.takewhile(
+            lambda b, right=right: b[0][0] < right - 0.01, boxes[k + 1 :]
+        ):
             assert top2 >= bottom - 0.01 or bottom2 <= top + 0.01, (words, words2)
     for line in itertools.chain(*canvas.lines.values()):
         assert 2 <= min(line) <= max(line.x1, line.x2) <= canvas.width - 2
@@ -587,7 +658,10 @@ def test_latex_gets_what_pdflatex_reads():
 
 def test_titles_are_broken_between_numbers():
     canvas = place(SCENES["deep"]())
-    assert [x.text for x in canvas.labels if x.size == 13] == ["((_2,_2,_2,_2),(_2,_2,_2,_2)):", "((_1,_4,_16,_64),(_2,_8,_32,_128))"]
+    assert [x.text for x in canvas.labels if x.size == 13] == [
+        "((_2,_2,_2,_2),(_2,_2,_2,_2)):",
+        "((_1,_4,_16,_64),(_2,_8,_32,_128))",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -632,7 +706,10 @@ def test_titles_that_are_long_or_wide_are_broken():
         (lambda: draw(ROWS, axes=(0, True)), "the axes (0,True) of"),
         (lambda: draw(ROWS, tile=(0, 4)), "tile (0,4) of"),
         (lambda: draw(ROWS, tile=(4,)), "tile (4) of (_8,_12):(_12,_1)\n  expected  2 integers"),
-        (lambda: draw(parse("(2,3):(3,1)"), color_by="lane"), "color_by 'lane' of (2,3):(3,1)\n  expected  an XLA shape with tiles"),
+        (
+            lambda: draw(parse("(2,3):(3,1)"), color_by="lane"),
+            "color_by 'lane' of (2,3):(3,1)\n  expected  an XLA shape with tiles",
+        ),
         (
             lambda: draw_threads(parse("(2,2):(1,2)"), (2, 1)),
             "value 1 of thread 0 of (2,2):(1,2) is 2\n  expected  an element of the tile (2,1): 0 to 1",
@@ -640,7 +717,10 @@ def test_titles_that_are_long_or_wide_are_broken():
         (lambda: draw(MakeLayout((1,) * 33)), "draw of 33 modes"),
         (lambda: draw(ROWS, tile=(N, 4)), "tile (N,4) of"),
         (lambda: draw(ROWS, bits=N), "elements of N bits"),
-        (lambda: draw("(2,3):(3,1)"), "draw of a str\n  expected  a layout, or an XLA shape\n  fix       write parse('(2,3):(3,1)')"),
+        (
+            lambda: draw("(2,3):(3,1)"),
+            "draw of a str\n  expected  a layout, or an XLA shape\n  fix       write parse('(2,3):(3,1)')",
+        ),
         (lambda: draw((2, 3)), "draw of a tuple"),
         (lambda: draw(ROWS, titles=[]), "0 titles for 1 layouts"),
         (lambda: draw(ROWS, axes=(0, 0)), "the axes (0,0) of"),
@@ -650,8 +730,14 @@ def test_titles_that_are_long_or_wide_are_broken():
         (lambda: draw(ROWS, bits=0), "elements of 0 bits"),
         (lambda: draw(ROWS, color_by=3), "color_by 3"),
         (lambda: draw(ROWS, tile=((2, 2), 3)), "tile ((2,2),3) of"),
-        (lambda: draw(MakeIdentityLayout((3, 4)), color_by="bank"), "color_by the offsets of (3,4):(_1@0,_1@1), which are no integers"),
-        (lambda: draw_threads(parse("(2,2,2):(1,2,4)"), (2, 4)), "draw_threads of (2,2,2):(1,2,4)\n  expected  two modes"),
+        (
+            lambda: draw(MakeIdentityLayout((3, 4)), color_by="bank"),
+            "color_by the offsets of (3,4):(_1@0,_1@1), which are no integers",
+        ),
+        (
+            lambda: draw_threads(parse("(2,2,2):(1,2,4)"), (2, 4)),
+            "draw_threads of (2,2,2):(1,2,4)\n  expected  two modes",
+        ),
         (lambda: draw_threads(ROWS, 96), "draw_threads of a tile 96"),
         (lambda: draw_threads(ROWS, (0, 96)), "draw_threads of a tile (0,96)"),
         (lambda: draw_threads(ROWS, (8, 12), "taste"), "color_by 'taste' of threads"),
@@ -724,7 +810,9 @@ def test_how_much_is_drawn(layout, limit, shape):
     (figure,) = draw(layout, color_by="none", **({} if limit is None else {"limit": limit})).figures
     rows, columns, *others = (1, *shape) if len(shape) == 1 else shape
     assert len(figure.grids) == (1 if 0 in shape else int(np.prod(others)))
-    assert {(len(g.cells), len(g.cells[0]) if g.cells else 0) for g in figure.grids} == {(rows, columns) if 0 not in shape else (0, 0)}
+    assert {(len(g.cells), len(g.cells[0]) if g.cells else 0) for g in figure.grids} == {
+        (rows, columns) if 0 not in shape else (0, 0)
+    }
     whole = tuple(map(int, tla.product_each(layout.shape))) if isinstance(layout.shape, tuple) else (int(layout.shape),)
     said = f"{int(np.prod(whole)):,} coordinates, {' x '.join(map(str, whole))}: of these {' x '.join(map(str, shape))}"
     assert figure.notes == (() if shape == whole else (said,))
@@ -732,7 +820,14 @@ def test_how_much_is_drawn(layout, limit, shape):
 
 def test_the_limit_is_of_all_layouts_together():
     wide = parse("(4,300):(300,1)")
-    for count, limit, columns in ((1, 1200, 300), (2, 2400, 300), (2, 2399, 16), (3, 3600, 300), (3, 3599, 16), (2, 1, 16)):
+    for count, limit, columns in (
+        (1, 1200, 300),
+        (2, 2400, 300),
+        (2, 2399, 16),
+        (3, 3600, 300),
+        (3, 3599, 16),
+        (2, 1, 16),
+    ):
         drawn = draw(*[wide] * count, color_by="none", limit=limit)
         assert [len(f.grids[0].cells[0]) for f in drawn.figures] == [columns] * count
 
@@ -752,20 +847,31 @@ def test_as_many_layouts_as_there_are_grids_are_drawn_and_as_many_modes():
 def test_a_line_has_one_column_at_least(width, columns):
     lines = text(draw(parse("(2,3):(30000,11111)"), color_by="none"), width=width).splitlines()[1:]
     assert [line.split() for line in lines if not set(line) & set("│┌└")] == [
-        x for k, n in enumerate(columns) for x in ([[]] if k else []) + [[str(c) for c in range(sum(columns[:k]), sum(columns[: k + 1]))]]
+        x
+        for k, n in enumerate(columns)
+        for x in ([[]] if k else []) + [[str(c) for c in range(sum(columns[:k]), sum(columns[: k + 1]))]]
     ]
 
 
 @pytest.mark.parametrize(
     ("width", "columns"),
     [
-        *((8, [1] * 16), (10, [1] * 16), (11, [2] * 8), (16, [2] * 8), (18, [2] * 8), (19, [4] * 4), (27, [4] * 4), (34, [4] * 4)),
+        *(
+            (8, [1] * 16),
+            (10, [1] * 16),
+            (11, [2] * 8),
+            (16, [2] * 8),
+            (18, [2] * 8),
+            (19, [4] * 4),
+            (27, [4] * 4),
+            (34, [4] * 4),
+        ),
         *((35, [8, 8]), (50, [8, 8]), (51, [12, 4]), (66, [12, 4]), (67, [16])),
     ],
 )
 def test_a_grid_that_is_too_wide_is_cut_at_its_highest_border(width, columns):
-    """Of 16 columns in blocks of 4 and of 2, cells of two characters, three where a border follows: as many as a line holds, of these
-    up to the last border of a block of 4, if there is one, else of 2, else all."""
+    """Of 16 columns in blocks of 4 and of 2, cells of two characters, three where a border follows: as many as a line
+    holds, of these up to the last border of a block of 4, if there is one, else of 2, else all."""
     lines = text(draw(parse("(1,(2,2,4)):(0,(1,2,4))"), color_by="none"), width=width).splitlines()[1:]
     assert max(map(len, lines)) <= width
     assert [len(line.split()) for line in lines if line.strip() and not set(line) & set("│┃┌┏└┗")] == columns
@@ -776,7 +882,9 @@ def test_what_is_padding_where_that_is_not_known_is_drawn_as_all_else():
     assert part.origin_shape is None
     (figure,) = draw(part).figures
     assert figure.notes == ("part of it is padding",)
-    assert [[c.text for c in row] for row in figure.grids[0].cells] == [[str(part(i, j)) for j in range(4)] for i in range(6)]
+    assert [[c.text for c in row] for row in figure.grids[0].cells] == [
+        [str(part(i, j)) for j in range(4)] for i in range(6)
+    ]
     assert not any(c.padding for row in figure.grids[0].cells for c in row)
 
 
@@ -807,7 +915,9 @@ def test_the_first_tile_of_an_array_is_of_its_minor_dimensions(shape, extents):
     assert (tiling and tiling.extents) == extents
 
 
-@pytest.mark.parametrize(("rule", "other"), [("lane", "T(8,4)(4,1)"), ("sublane", "T(8,8)(2,1)"), ("packing", "T(8,4)(4,1)")])
+@pytest.mark.parametrize(
+    ("rule", "other"), [("lane", "T(8,4)(4,1)"), ("sublane", "T(8,8)(2,1)"), ("packing", "T(8,4)(4,1)")]
+)
 def test_roles_are_those_of_the_first_array_in_what_is_beside_it(rule, other):
     shapes = [xla.parse_shape(f"bf16[8,16]{{1,0:{tiles}}}") for tiles in ("T(4,8)(2,1)", other)]
     first, second = draw(*shapes, color_by=rule).figures
@@ -819,7 +929,9 @@ def test_linear_layouts_by_their_bases():
     """Who holds a cell: the xor of the coordinates of the bases of a thread's bits, and of a register's."""
     bases = {"register": [(0, 1), (1, 0)], "lane": [(0, 2), (2, 0)], "warp": [(0, 4)]}
     for outs in ({"a": 4, "b": 8}, {"a": 2, "b": 2, "c": 8}):
-        given = {k: [v if len(outs) == 2 else (v[0] >> 1, v[0] & 1, v[1]) for v in vectors] for k, vectors in bases.items()}
+        given = {
+            k: [v if len(outs) == 2 else (v[0] >> 1, v[0] & 1, v[1]) for v in vectors] for k, vectors in bases.items()
+        }
         (figure,) = draw(LinearLayout(given, outs)).figures
         assert figure.notes == ("4 registers, 4 lanes, 2 warps",)
         cells = figure.grids[0].cells
@@ -832,7 +944,8 @@ def test_linear_layouts_by_their_bases():
 
 
 def test_tables_of_tensors_have_rules_between_their_slices(capsys):
-    """As CuTe prints them: a line of - as long as a row between matrices, of = between these again; nothing of no elements."""
+    """As CuTe prints them: a line of - as long as a row between matrices, of = between these again; nothing
+    of no elements."""
     tla.print_tensor(tla.make_tensor(0, (2, 3, 2)), False)
     slices = ["    0    2    4\n    1    3    5\n", "    6    8   10\n    7    9   11\n"]
     assert capsys.readouterr().out == f"{slices[0]}{'-' * 15}\n{slices[1]}"
@@ -863,7 +976,9 @@ def test_elements_are_printed_by_their_type(capsys):
         assert capsys.readouterr().out == printed
     tensor = tla.make_tensor(np.arange(8, dtype=np.int32), (4, 2))
     tla.print_tensor(tensor)
-    assert capsys.readouterr().out.splitlines()[0] == f"ptr[32b]({np.asarray(tensor.data).ctypes.data:#x}) o (4,2):(_1,4):"
+    assert (
+        capsys.readouterr().out.splitlines()[0] == f"ptr[32b]({np.asarray(tensor.data).ctypes.data:#x}) o (4,2):(_1,4):"
+    )
 
 
 @pytest.mark.parametrize(
@@ -871,11 +986,16 @@ def test_elements_are_printed_by_their_type(capsys):
     [
         (
             "(2,3):(3,1)",
-            "(2,3):(3,1)\n      0   1   2\n    +---+---+---+\n 0  | 0 | 1 | 2 |\n    +---+---+---+\n 1  | 3 | 4 | 5 |\n    +---+---+---+\n",
+            "(2,3):(3,1)\n      0   1   2\n    +---+---+---+\n 0  | 0 | 1 | 2 |\n    +---+---+---+\n 1  | 3 | 4 | 5 "
+            "|\n    +---+---+---+\n",
         ),
         ("(1,2):(0,8)", "(1,2):(0,8)\n      0   1\n    +---+---+\n 0  | 0 | 8 |\n    +---+---+\n"),
         ("(1,2):(0,9)", "(1,2):(0,9)\n       0    1\n    +----+----+\n 0  |  0 |  9 |\n    +----+----+\n"),
-        ("(1,2):(1@0,1@1)", "(1,2):(1@0,1@1)\n          0       1\n    +-------+-------+\n 0  | (0,0) | (0,1) |\n    +-------+-------+\n"),
+        (
+            "(1,2):(1@0,1@1)",
+            "(1,2):(1@0,1@1)\n          0       1\n    +-------+-------+\n 0  | (0,0) | (0,1) |\n    "
+            "+-------+-------+\n",
+        ),
     ],
 )
 def test_tables_of_layouts(layout, table, capsys):
@@ -909,11 +1029,15 @@ def test_tables_are_limited(monkeypatch):
 
 def shown_in(fill, colours):
     """The number of the colour in which a terminal of 8 or 16 shows a cell."""
-    (found,) = re.findall(r"\x1b\[30;(\d+)m", text(draw(parse("1:0"), color_by=lambda coord, offset: fill), color=colours))
+    (found,) = re.findall(
+        r"\x1b\[30;(\d+)m", text(draw(parse("1:0"), color_by=lambda coord, offset: fill), color=colours)
+    )
     return int(found) - 40 if int(found) < 50 else int(found) - 92
 
 
-@pytest.mark.parametrize(("width", "lines"), [(4, [1, 1, 1]), (8, [1, 1, 1]), (9, [2, 1]), (13, [2, 1]), (14, [3]), (None, [3])])
+@pytest.mark.parametrize(
+    ("width", "lines"), [(4, [1, 1, 1]), (8, [1, 1, 1]), (9, [2, 1]), (13, [2, 1]), (14, [3]), (None, [3])]
+)
 def test_as_many_entries_of_a_legend_are_in_a_line_as_fit(width, lines):
     """Of four characters each, a blank between two."""
     scene = draw(parse("(3,1):(1,0)"), color_by="thread")
@@ -1059,7 +1183,9 @@ def test_notebooks_show_layouts():
     broken = xla.parse_shape("f32[?]")
     assert broken._repr_svg_() is None
     assert broken._repr_html_() == "<code>f32[?]</code>"
-    assert '"' not in xla.parse_shape("f32[<=3]")._repr_html_().replace("&lt;", "").split("aria-label=")[1].split('"')[1]
+    assert (
+        '"' not in xla.parse_shape("f32[<=3]")._repr_html_().replace("&lt;", "").split("aria-label=")[1].split('"')[1]
+    )
 
 
 def test_notebooks_set_what_is_symbolic():
@@ -1073,7 +1199,11 @@ def test_notebooks_set_what_is_symbolic():
     for x in (tiled, tiled.shape):
         assert (x._repr_html_(), x._repr_svg_()) == (None, None)
     known = parse("((4,2),3):((1,4),8)")
-    assert (known._repr_latex_(), known.shape._repr_latex_(), known.shape._repr_html_()) == (None, None, "<code>((4,2),3)</code>")
+    assert (known._repr_latex_(), known.shape._repr_latex_(), known.shape._repr_html_()) == (
+        None,
+        None,
+        "<code>((4,2),3)</code>",
+    )
     assert parse("(2,2):(1,N)", symbols=[n])._repr_svg_() is not None
     assert m._repr_latex_() == "$M$"
 
@@ -1097,7 +1227,12 @@ def test_notebooks_show_kernels_and_conditions():
     for x in (SM75_U16x2_LDSM_T, make_tiled_mma(SM80_16x8x8_F32F16F16F32_TN), SM70_8x8x4_F32F16F16F32_TN):
         assert ET.fromstring(x._repr_svg_()).tag.endswith("svg")
     m, n = dims("M N")
-    conditions = {m < n: "M < N", m <= 2 * n: r"M \le 2 \, N", m.equals(n): "M = N", n.is_multiple_of(8): r"\mathtt{8} \mid N"}
+    conditions = {
+        m < n: "M < N",
+        m <= 2 * n: r"M \le 2 \, N",
+        m.equals(n): "M = N",
+        n.is_multiple_of(8): r"\mathtt{8} \mid N",
+    }
     for condition, formula in conditions.items():
         assert condition._repr_latex_() == f"${formula}$"
         assert condition._repr_html_() is None
@@ -1134,7 +1269,9 @@ def test_notebooks_show_errors_without_what_is_inside():
     shell = Shell()
     tla.load_ipython_extension(shell)
     assert {list, tuple, TlaError} == {*shell.kinds}
-    assert shell.magic["line_cell", "tla"]("A = (8,6):(1,8)", "zipped_divide(A, (4,2))")._repr_html_().count("<svg") == 1
+    assert (
+        shell.magic["line_cell", "tla"]("A = (8,6):(1,8)", "zipped_divide(A, (4,2))")._repr_html_().count("<svg") == 1
+    )
     try:
         composition(ROWS, parse("(6,2):(1,7)"))
     except TlaError as error:
@@ -1161,7 +1298,10 @@ def test_the_conflicts_of_an_access_are_marked():
     assert [row[0].text for row in moved.grids[0].cells] == [f"{32 * i + 5}*" for i in range(8)]
     free = draw(parse("Sw<2,0,5> o 0 o (4,4):(32,1)"), color_by="bank", owners=parse("(4,1):(1,0)"))
     assert free.figures[0].title.endswith(": no conflict")
-    for step, title in ((128, "8-way conflict"), (136, "no conflict")):  # 8 blocks of 32 bytes, 512 bytes apart, and 544
+    for step, title in (
+        (128, "8-way conflict"),
+        (136, "no conflict"),
+    ):  # 8 blocks of 32 bytes, 512 bytes apart, and 544
         layout = parse(f"(8,8):({step},1)")
         in_ub = draw(layout, color_by="ub_bank", bits=32, owners=parse("(8,8):(1,8)"))
         assert in_ub.figures[0].title == f"{layout}: {title}"
@@ -1172,4 +1312,6 @@ def test_the_conflicts_of_an_access_are_marked():
 def test_more_than_32_tiles_are_3_colours_apart_down_and_1_across():
     """Of eight: no two tiles that touch, at a corner either, have one colour."""
     grid = draw(parse("(6,7):(7,1)"), tile=(1, 1)).figures[0].grids[0]
-    assert [[cell.fill for cell in row] for row in grid.cells] == [[tint((3 * i + j) % 8) for j in range(7)] for i in range(6)]
+    assert [[cell.fill for cell in row] for row in grid.cells] == [
+        [tint((3 * i + j) % 8) for j in range(7)] for i in range(6)
+    ]

@@ -26,7 +26,10 @@ MMAS = [
 
 def places(part, count):
     """The coordinates that threads hold: (thread, value) arrays of rows and columns."""
-    return [np.broadcast_to(x, (count, *x.shape[1:])).reshape(count, -1, order="F") for x in np.broadcast_arrays(*values_of(part))]
+    return [
+        np.broadcast_to(x, (count, *x.shape[1:])).reshape(count, -1, order="F")
+        for x in np.broadcast_arrays(*values_of(part))
+    ]
 
 
 def cells(grid):
@@ -69,7 +72,9 @@ def test_a_cell_names_who_holds_it(mma):
 def test_source_and_destination(copy):
     (figure,) = draw(copy).figures
     shape = tuple(map(int, copy.tiler_mn))
-    for grid, parts in zip(figure.grids, (copy[np.arange(copy.threads)].partition_S, copy[np.arange(copy.threads)].partition_D)):
+    for grid, parts in zip(
+        figure.grids, (copy[np.arange(copy.threads)].partition_S, copy[np.arange(copy.threads)].partition_D)
+    ):
         own = places(parts(make_identity_tensor(shape)), copy.threads)
         found = cells(grid)
         for t in range(copy.threads):
@@ -80,7 +85,8 @@ def test_source_and_destination(copy):
 
 @pytest.mark.parametrize(("name", "lanes"), [("SM100_TMEM_LOAD_16dp64b2x", 16), ("SM100_TMEM_STORE_32dp32b4x", 32)])
 def test_tensor_memory_is_drawn_by_its_lanes(name, lanes):
-    """A row is a lane, of consecutive 32-bit columns; each cell is held, and memory that all threads address names none of them."""
+    """A row is a lane, of consecutive 32-bit columns; each cell is held, and memory that all threads address
+    names none of them."""
     (figure,) = draw(gpu.atom(name)).figures
     copy = gpu.atom(name)[gpu.uint32]
     for grid, tv in zip(figure.grids, (copy.val_src, copy.val_dst)):
@@ -103,12 +109,19 @@ def test_one_thread():
         for row in grid.cells:
             for cell in row:
                 assert (cell.fill is not None) is ("*" in cell.text) is (re.match(r"T77\b", cell.text) is not None)
-    for printed in (text(draw(mma, thread=77)), svg(draw(mma, thread=77)), html(draw(mma, thread=77)), tikz(draw(mma, thread=77))):
+    for printed in (
+        text(draw(mma, thread=77)),
+        svg(draw(mma, thread=77)),
+        html(draw(mma, thread=77)),
+        tikz(draw(mma, thread=77)),
+    ):
         assert "*" in printed
 
 
 def test_what_registers_hold_besides():
-    found = draw(atom("SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,64>"))
+    found = draw(
+        atom("SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue8m0_t,64>")
+    )
     assert [f.title.split()[0] for f in found.figures[1:]] == ["E", "SFA", "SFB"]
     assert [len(f.grids[0].cells) for f in found.figures[1:]] == [16, 16, 64]
 
@@ -125,7 +138,9 @@ def test_up_to_the_limit_all_tiles_are_drawn(limit, cut):
     """16 x 16 of A, 16 x 8 of B and C: 512 cells."""
     (figure,) = draw(gpu.SM80_16x8x16_F32F16F16F32_TN, limit=limit).figures
     whole = [(16, 8), (16, 16), (16, 8)]
-    assert [(len(g.cells), len(g.cells[0])) for g in figure.grids] == [(min(r, 8), min(c, 16)) if cut else (r, c) for r, c in whole]
+    assert [(len(g.cells), len(g.cells[0])) for g in figure.grids] == [
+        (min(r, 8), min(c, 16)) if cut else (r, c) for r, c in whole
+    ]
     assert (figure.notes[-1] == "of each the first 8 rows and 16 columns at most") is cut
 
 
@@ -143,7 +158,10 @@ def test_what_is_said_of_kernels_and_their_colours():
         (gpu.UniversalFMA[gpu.float], "1 thread, M x N x K of 1 x 1 x 1"),
         (MMAS[6], "2 SMs, M x N x K of 128 x 32 x 16"),
         (make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (8,), (2,)), "8 threads, a tile of 16"),
-        (make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (4, 2), (2, 3)), "8 threads, a tile of 8 x 6"),
+        (
+            make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.half], gpu.half], (4, 2), (2, 3)),
+            "8 threads, a tile of 8 x 6",
+        ),
         (gpu.SM75_U32x4_LDSM_N, "32 threads, 128 units of 32 bits, row after row"),
         (gpu.atom("SM100_TMEM_LOAD_16dp64b2x")[gpu.uint32], "32 threads, 64 elements of uint32, a row is a lane"),
         (gpu.atom("SM100_UTCCP_4x32dp128bit_1cta")[gpu.uint32], "1 thread, 512 elements of uint32, row after row"),
@@ -152,8 +170,12 @@ def test_what_is_said_of_kernels_and_their_colours():
 
 
 def test_borders_are_those_of_the_instructions():
-    """16 x 8 x 16 each, of 32 x 32 x 48: B has K down. A mode that a layout permutes has none, nor one that is as long."""
-    for tile, blocks in (((32, 32, 48), ((16, 8), (16, 16), (16, 8))), ((32, parse("(_8,_4):(_4,_1)"), 16), ((0, 0), (16, 0), (16, 0)))):
+    """16 x 8 x 16 each, of 32 x 32 x 48: B has K down. A mode that a layout permutes has none, nor one that
+    is as long."""
+    for tile, blocks in (
+        ((32, 32, 48), ((16, 8), (16, 16), (16, 8))),
+        ((32, parse("(_8,_4):(_4,_1)"), 16), ((0, 0), (16, 0), (16, 0))),
+    ):
         mma = make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, (1, 1), tile)
         for grid, pair in zip(draw(mma).figures[0].grids, blocks):
             for axis, block in zip((grid.rows, grid.columns), pair):
@@ -167,7 +189,9 @@ def test_cells_of_shared_memory_have_colours_by_value_alone():
             for grid in draw(gpu.SM90_64x8x16_F32F16F16_SS, color_by=rule).figures[0].grids[:2]
             for cell in itertools.chain(*grid.cells)
         ]
-        assert {(c.text[0], c.fill) for c in memory} == {("V", tint(int(c.text[1:])) if rule == "value" else None) for c in memory}
+        assert {(c.text[0], c.fill) for c in memory} == {
+            ("V", tint(int(c.text[1:])) if rule == "value" else None) for c in memory
+        }
 
 
 def test_linear_layouts_are_limited(monkeypatch):
@@ -190,7 +214,8 @@ def test_text_that_does_not_fit_goes_below():
 
 
 @pytest.mark.parametrize(
-    ("bases", "cell", "note"), [({}, "T0\nV0", ""), ({"register": [()]}, "T0\nV0\n+1", "2 registers"), ({"lane": []}, "T0\nV0", "1 lane")]
+    ("bases", "cell", "note"),
+    [({}, "T0\nV0", ""), ({"register": [()]}, "T0\nV0\n+1", "2 registers"), ({"lane": []}, "T0\nV0", "1 lane")],
 )
 def test_a_linear_layout_without_outputs_is_one_cell(bases, cell, note):
     (figure,) = draw(LinearLayout(bases, {})).figures
@@ -220,10 +245,14 @@ def test_what_cannot_be_drawn_is_refused(make, message):
 def test_a_tile_that_takes_seconds_to_draw_is_refused_at_once():
     for atoms in ((99, 99, 1), (10**4, 10**4, 1)):
         mma = make_tiled_mma(gpu.SM80_16x8x16_F32F16F16F32_TN, atoms)
-        with pytest.raises(RangeError, match=r"262144 elements at most\n.*draw its atom, SM80_16x8x16_F32F16F16F32_TN") as found:
+        with pytest.raises(
+            RangeError, match=r"262144 elements at most\n.*draw its atom, SM80_16x8x16_F32F16F16F32_TN"
+        ) as found:
             draw(mma)
         atom = re.search(r"draw its atom, (\w+)", found.value.reason.fix)[1]
         assert draw(gpu.atom(atom)).figures  # the fix works
-    copy = make_tiled_copy(Copy_Atom[gpu.UniversalCopy[gpu.uint128], gpu.half], parse("(_1024,_1024):(_1024,_1)"), parse("(_1,_8):(_0,_1)"))
+    copy = make_tiled_copy(
+        Copy_Atom[gpu.UniversalCopy[gpu.uint128], gpu.half], parse("(_1024,_1024):(_1024,_1)"), parse("(_1,_8):(_0,_1)")
+    )
     with pytest.raises(RangeError, match="262144 elements at most"):
         draw(copy)

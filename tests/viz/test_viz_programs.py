@@ -37,7 +37,9 @@ def cells(grid):
 
 def partitioned(rows, columns):
     """Cells of a tile of which thread (i,j) of 8 by 4, j fastest, has the elements (i + 8 x, j + 4 y), x fastest."""
-    return [[f"T{4 * (i % 8) + j % 4}\nV{i // 8 + (rows // 8) * (j // 4)}" for j in range(columns)] for i in range(rows)]
+    return [
+        [f"T{4 * (i % 8) + j % 4}\nV{i // 8 + (rows // 8) * (j // 4)}" for j in range(columns)] for i in range(rows)
+    ]
 
 
 def moved(*, count=3):
@@ -50,7 +52,10 @@ def moved(*, count=3):
         clear(held)
         for k in loop(count):
             tile, places = (local_tile(x, (16, 16), (block(0), k + 1)) for x in (a, make_identity_tensor(a.shape)))
-            copy_if(elem_less(local_partition(places, THREADS, t), a.shape), *(local_partition(x, THREADS, t) for x in (tile, smem)))
+            copy_if(
+                elem_less(local_partition(places, THREADS, t), a.shape),
+                *(local_partition(x, THREADS, t) for x in (tile, smem)),
+            )
             barrier()
             copy(local_partition(smem, THREADS, (t + 1) % 32), held)
             barrier()
@@ -71,7 +76,9 @@ def test_each_element_is_of_its_thread():
     assert cells(smem) == cells(a) == partitioned(16, 16)
     assert a.title == "a (m,n):(n,_1) from (0,16)"
     assert smem.title.startswith("shared0 Sw<2,0,4>")
-    turned = [[re.sub(r"T(\d+)", lambda t: f"T{(int(t[1]) - 1) % 32}", text) for text in row] for row in partitioned(16, 16)]
+    turned = [
+        [re.sub(r"T(\d+)", lambda t: f"T{(int(t[1]) - 1) % 32}", text) for text in row] for row in partitioned(16, 16)
+    ]
     assert cells(second.grids[0]) == turned
     assert any(note.startswith("each thread holds registers0: (_2,_4)") for note in second.notes)
     assert any("after barrier" in note for note in second.notes)
@@ -134,10 +141,20 @@ def test_a_limit_shows_the_corner_and_every_format_prints_it():
         (lambda: draw(program(), thread=32), RangeError, "one of its 32 threads"),
         (lambda: draw(program(), tile=(4, 4)), LeafTypeError, "leave tile out"),
         (lambda: draw(program(), parse("4:1")), LeafTypeError, "draw each by itself"),
-        (lambda: draw(kernel(threads=4)(lambda: clear(registers(np.float32, parse("_4:_1")))).program()), LeafTypeError, "no memory"),
-        (lambda: draw(kernel(threads=4)(lambda a: clear(a)).program(np.zeros(0, np.float32))), LeafTypeError, "no memory"),
         (
-            lambda: draw(kernel(threads=1024)(lambda a: clear(a)).program(tensor(np.float32, parse("(_1024,_2048):(_1,_1024)")))),
+            lambda: draw(kernel(threads=4)(lambda: clear(registers(np.float32, parse("_4:_1")))).program()),
+            LeafTypeError,
+            "no memory",
+        ),
+        (
+            lambda: draw(kernel(threads=4)(lambda a: clear(a)).program(np.zeros(0, np.float32))),
+            LeafTypeError,
+            "no memory",
+        ),
+        (
+            lambda: draw(
+                kernel(threads=1024)(lambda a: clear(a)).program(tensor(np.float32, parse("(_1024,_2048):(_1,_1024)")))
+            ),
             RangeError,
             "smaller tiles",
         ),

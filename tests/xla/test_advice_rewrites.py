@@ -144,7 +144,9 @@ def test_what_is_computed_again_is_in_the_program_twice():
 def test_an_edit_in_a_loop_is_of_its_body():
     function, given = flat("recurrent")
     program = steps_of(function, given)
-    assert [step.name for step in program.steps if step.inner is not None] == ["scan"]  # the call around it is taken apart
+    assert [step.name for step in program.steps if step.inner is not None] == [
+        "scan"
+    ]  # the call around it is taken apart
     inside = program.steps[-1].inner
     value = next(step.writes[0] for step in inside.steps if step.name == "exp")
     text = str(jax.make_jaxpr(lambda *leaves: evaluate(program, leaves, [Edit(value, order=(1, 0))]))(*given))
@@ -152,7 +154,9 @@ def test_an_edit_in_a_loop_is_of_its_body():
 
 
 def test_nothing_that_takes_long_is_computed_again():
-    program = steps_of(lambda x, w: [(lambda y: jnp.tanh(jnp.sin(y @ w) + 1) * y)(jnp.cumsum(x, 0) @ w)], arrays((4, 4), (4, 4)))
+    program = steps_of(
+        lambda x, w: [(lambda y: jnp.tanh(jnp.sin(y @ w) + 1) * y)(jnp.cumsum(x, 0) @ w)], arrays((4, 4), (4, 4))
+    )
     lives = [life for life in _lives(program) if life.step.name == "dot_general"]
     assert lives
     assert not any(_chain(life, products=False) for life in lives)

@@ -1,4 +1,5 @@
-"""What of a result is an operand's memory: each way in which a text says so, each in which it does not, by hand from HLO's semantics."""
+"""What of a result is an operand's memory: each way in which a text says so, each in which it does not, by hand from
+HLO's semantics."""
 
 import pytest
 
@@ -10,7 +11,12 @@ def body_of(*lines):
     return {x.name: x for x in map(xla.parse_instruction, lines)}
 
 
-P = ["%p = (f32[8], (f32[8], f32[9])) parameter(0)", "%q = f32[8] parameter(1)", "%u = f32[1] parameter(2)", "%k = s32[] parameter(3)"]
+P = [
+    "%p = (f32[8], (f32[8], f32[9])) parameter(0)",
+    "%q = f32[8] parameter(1)",
+    "%u = f32[1] parameter(2)",
+    "%k = s32[] parameter(3)",
+]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,10 @@ P = ["%p = (f32[8], (f32[8], f32[9])) parameter(0)", "%q = f32[8] parameter(1)",
         (["%b = f32[8] bitcast(%q)", "ROOT %r = f32[8] dynamic-update-slice(%b, %u, %k)"], [((), 1, ())]),
         (["%b = f32[8] add-dependency(%q, %u)", "ROOT %r = f32[8] dynamic-update-slice(%b, %u, %k)"], [((), 1, ())]),
         (["%b = f32[8] copy(%q)", "ROOT %r = f32[8] dynamic-update-slice(%b, %u, %k)"], []),
-        (["%g = f32[8] get-tuple-element(%p), index=0", "ROOT %r = f32[8] dynamic-update-slice(%g, %u, %k)"], [((), 0, (0,))]),
+        (
+            ["%g = f32[8] get-tuple-element(%p), index=0", "ROOT %r = f32[8] dynamic-update-slice(%g, %u, %k)"],
+            [((), 0, (0,))],
+        ),
         (
             [
                 "%g = (f32[8], f32[9]) get-tuple-element(%p), index=1",
@@ -56,13 +65,18 @@ P = ["%p = (f32[8], (f32[8], f32[9])) parameter(0)", "%q = f32[8] parameter(1)",
         (["ROOT %r = f32[8] fusion(%u, %q), calls=%first"], []),  # itself
         (["ROOT %r = f32[8] custom-call(%u, %q), calls=%second"], []),
         (["ROOT %r = f32[9] fusion(%p), calls=%part"], [((), 0, (1, 1))]),
-        (["%g = (f32[8], f32[9]) get-tuple-element(%p), index=1", "ROOT %r = f32[9] fusion(%g), calls=%ofpair"], [((), 0, (1, 1))]),
+        (
+            ["%g = (f32[8], f32[9]) get-tuple-element(%p), index=1", "ROOT %r = f32[9] fusion(%g), calls=%ofpair"],
+            [((), 0, (1, 1))],
+        ),
     ],
 )
 def test_what_a_fusion_overwrites(lines, aliases):
     bodies = {
         "first": body_of(*P, *lines),
-        "second": body_of("%a = f32[1] parameter(0)", "%b = f32[8] parameter(1)", "ROOT %d = f32[8] dynamic-update-slice(%b, %a)"),
+        "second": body_of(
+            "%a = f32[1] parameter(0)", "%b = f32[8] parameter(1)", "ROOT %d = f32[8] dynamic-update-slice(%b, %a)"
+        ),
         "part": body_of(
             "%a = (f32[8], (f32[8], f32[9])) parameter(0)",
             "%b = (f32[8], f32[9]) get-tuple-element(%a), index=1",
@@ -106,7 +120,11 @@ def test_elements_of_tuples_by_their_numbers():
     ):
         assert aliasing.element_of_done(xla.parse_instruction(f"%d = f32[8] {opcode}(%s)"), count) == number
     assert [
-        *aliasing.stated(xla.parse_instruction("%c = f32[8] custom-call(%a), output_to_operand_aliasing={{}: (1, {2,0}), {3}: (0, {})}"))
+        *aliasing.stated(
+            xla.parse_instruction(
+                "%c = f32[8] custom-call(%a), output_to_operand_aliasing={{}: (1, {2,0}), {3}: (0, {})}"
+            )
+        )
     ] == [
         ((), 1, (2, 0)),
         ((3,), 0, ()),
@@ -125,5 +143,13 @@ def test_chains_of_names_for_one_value():
     )
     both = ("copy", "bitcast")
     found = {name: aliasing.behind(name, body, both) for name in "abcdefg"}
-    assert {name: it and it.name for name, it in found.items()} == {"a": "a", "b": "a", "c": "a", "d": "d", "e": "e", "f": None, "g": None}
+    assert {name: it and it.name for name, it in found.items()} == {
+        "a": "a",
+        "b": "a",
+        "c": "a",
+        "d": "d",
+        "e": "e",
+        "f": None,
+        "g": None,
+    }
     assert aliasing.behind("c", body, ("copy",)).name == "b"

@@ -51,7 +51,8 @@ def dump_of(folder, name, stages):
 
 
 def test_a_dump_has_many_files_of_a_program_and_is_counted_once(tmp_path):
-    """A folder of 22 programs was 330 of them, each counted four times: before and after buffer assignment and code generation."""
+    """A folder of 22 programs was 330 of them, each counted four times: before and after buffer assignment and code
+    generation."""
     body = "ENTRY %e {{\n  ROOT %a = f32[3]{{0:T(128){}}} parameter(0)\n}}\n"
     text = "HloModule m, is_scheduled=true\n" + body.format("")
     stages = {
@@ -84,7 +85,10 @@ def test_a_dump_has_many_files_of_a_program_and_is_counted_once(tmp_path):
     files = sorted(tmp_path.glob("module_0000.*"))
     assert xla.program_file(*files).name == names[0] == xla.program_file(files[0], tmp_path / names[0]).name
     assert xla.program_file(files[0]) == files[0]
-    for given, says in (((tmp_path,), "5 programs: "), (tuple(tmp_path.glob("module_0002.jit_g.b*")) * 2, "1 files, and no program")):
+    for given, says in (
+        ((tmp_path,), "5 programs: "),
+        (tuple(tmp_path.glob("module_0002.jit_g.b*")) * 2, "1 files, and no program"),
+    ):
         with pytest.raises(RangeError, match=says):
             xla.program_file(*given)
     with pytest.raises(LeafTypeError):
@@ -98,7 +102,11 @@ def test_a_command_takes_the_files_of_one_program_as_one(tmp_path, capsys):
     body = "ENTRY %e {\n  ROOT %a = f32[N]{0:T(128)} parameter(0)\n}\n"
     text = "HloModule m, is_scheduled=true\n" + body.replace("[N]", "[3]")
     early = "HloModule m\n" + body.replace("[N]", "[999]").replace(":T(128)", "")
-    dump_of(tmp_path, "module_0007.jit_f.cl_1", {"before_optimizations": early, "after_optimizations": text, "hlo_stats": "none"})
+    dump_of(
+        tmp_path,
+        "module_0007.jit_f.cl_1",
+        {"before_optimizations": early, "after_optimizations": text, "hlo_stats": "none"},
+    )
     files = [str(path) for path in sorted(tmp_path.iterdir(), reverse=True)]
     for given in ([str(tmp_path)], files, files[::-1]):
         assert main(["hlo", *given, "--by", "peak", "--json"]) == 0
@@ -142,7 +150,10 @@ def test_a_file_that_is_read_in_part_is_named(tmp_path):
     found = xla.merge([xla.census(tmp_path), xla.Census()])
     assert found.shapes == {"f32[3]{0:T(128)}": (1, 512, 500)}
     assert found.warned == (
-        (str(tmp_path / "a.txt"), "the first of 1: line 3: opcode frobnicate is not known: its result counts as new memory"),
+        (
+            str(tmp_path / "a.txt"),
+            "the first of 1: line 3: opcode frobnicate is not known: its result counts as new memory",
+        ),
     )
 
 
@@ -150,9 +161,14 @@ HEAD = "HloModule m, is_scheduled=true\nENTRY %e {\n"
 
 
 def test_the_census_of_one_file_counts_each_shape_and_space(tmp_path):
-    """Of each shape how many buffers, their bytes and waste; of each space its peak, the largest 20 first; no table of a tuple."""
+    """Of each shape how many buffers, their bytes and waste; of each space its peak, the largest 20 first; no
+    table of a tuple."""
     lines = [f"  %a{n} = f32[{n + 1},128]{{1,0:T(8,128){f'S({n})' if n else ''}}} parameter({n})\n" for n in range(25)]
-    lines += ["  %b = f32[3]{0:T(128)} negate(%a0)\n", "  %c = f32[3]{0:T(128)} negate(%b)\n", "  ROOT %t = (f32[3]{0:T(128)}) tuple(%c)\n"]
+    lines += [
+        "  %b = f32[3]{0:T(128)} negate(%a0)\n",
+        "  %c = f32[3]{0:T(128)} negate(%b)\n",
+        "  ROOT %t = (f32[3]{0:T(128)}) tuple(%c)\n",
+    ]
     path = tmp_path / "a.txt"
     path.write_text(f"{HEAD}{''.join(lines)}}}\n")
     found, memory = xla.census(path), xla.memory(path)

@@ -17,11 +17,18 @@ LOOPS = gzip.decompress((DATA / "xla" / "programs" / "branches__v5e.txt.gz").rea
 
 
 def places(text):
-    """Where a text is cut: anywhere, at the end of a line, and between two computations; not behind its last bracket."""
+    """Where a text is cut: anywhere, at the end of a line, and between two computations; not behind
+    its last bracket."""
     last = text.rstrip().rfind("}")
     ends = [k + 1 for k, c in enumerate(text) if c == "\n" and k < last]
     rng = random.Random(len(text))
-    return sorted({*rng.sample(range(last + 1), amount(100, last)), *rng.sample(ends, min(len(ends), amount(100, len(ends)))), last})
+    return sorted(
+        {
+            *rng.sample(range(last + 1), amount(100, last)),
+            *rng.sample(ends, min(len(ends), amount(100, len(ends)))),
+            last,
+        }
+    )
 
 
 @pytest.mark.parametrize("text", [TEXT, LOOPS], ids=["booleans", "branches"])

@@ -45,7 +45,9 @@ def test_what_came_went_and_changed():
 
 def test_names_are_led_back_to_the_operation_of_an_operand():
     text = TEXT.replace(', metadata={op_name="jit(f)/copy"}', "").replace(', metadata={op_name="jit(f)/back"}', "")
-    text = text.replace("copy(%c)", "add(%o, %c)").replace("  ROOT", "  %o = f32[16,128]{1,0:T(8,128)} iota(), iota_dimension=0\n  ROOT")
+    text = text.replace("copy(%c)", "add(%o, %c)").replace(
+        "  ROOT", "  %o = f32[16,128]{1,0:T(8,128)} iota(), iota_dimension=0\n  ROOT"
+    )
     found = xla.read_module(io.StringIO(text))
     lines = found.computations["main"]
     assert found.origins(lines) == ["a", "b", "jit(f)/neg", "copy of jit(f)/neg", "", "add of jit(f)/neg"]
@@ -113,7 +115,10 @@ ENTRY %main (a: (s32[], f32[256])) -> (s32[], f32[256]) {
 """
     (found,) = xla.collectives(io.StringIO(loop))
     assert (found.opcode, found.read, found.bytes, found.groups) == ("all-reduce", 1024, 5120, "[1,4]<=[4]")
-    one, two = (xla.memory(io.BytesIO(text.encode())) for text in (loop, loop.replace("[256]", "[512]").replace("f32[]", "f32[]")))
+    one, two = (
+        xla.memory(io.BytesIO(text.encode()))
+        for text in (loop, loop.replace("[256]", "[512]").replace("f32[]", "f32[]"))
+    )
     (change,) = xla.difference(one, two).collectives
     assert (change.kind, change.name, change.before, change.after) == ("larger", "all-reduce", 5120, 10240)
 

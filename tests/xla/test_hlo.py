@@ -54,7 +54,9 @@ def test_a_program_is_read_in_order_and_whole():
         assert all(str(x.instruction) == lines[x.line - 1] for x in found)
         computations = re.findall(r"^(?:ENTRY )?%([\w.-]+) \(", "\n".join(lines), re.MULTILINE)
         assert list(dict.fromkeys(x.computation for x in found)) == computations
-        assert {x.computation for x in found if x.is_entry} == {*re.findall(r"^ENTRY %([\w.-]+)", "\n".join(lines), re.MULTILINE)}
+        assert {x.computation for x in found if x.is_entry} == {
+            *re.findall(r"^ENTRY %([\w.-]+)", "\n".join(lines), re.MULTILINE)
+        }
         assert sum(x.instruction.is_root for x in found) == len(computations)
 
 
@@ -102,7 +104,9 @@ def test_a_program_with_its_computations_inside_of_its_instructions():
             whole = str(x.instruction)
             assert "\n".join(lines[x.line - 1 :]).startswith(whole)
             assert lines[x.line - 1 + whole.count("\n")] == whole.split("\n")[-1]
-        assert [x.instruction.name for x in found if "/" not in x.computation] == [x.instruction.name for x in xla.read_hlo(path)]
+        assert [x.instruction.name for x in found if "/" not in x.computation] == [
+            x.instruction.name for x in xla.read_hlo(path)
+        ]
         assert sum(INSTRUCTION.match(line) is not None for line in lines) == len(found)
         assert not any(x.is_entry for x in found if "/" in x.computation)
         nested += sum("/" in x.computation for x in found)
@@ -172,11 +176,16 @@ def test_instructions_inside_of_each_other_are_read_64_deep(depth):
 
 
 def test_what_follows_a_list_of_branches_that_is_cut_is_outside_of_it():
-    head = "ENTRY m {\n  b = f32[2]{0} conditional(a), branch_computations={\n  {\n    ROOT r = f32[2]{0} parameter(0)\n  },\n"
+    head = (
+        "ENTRY m {\n  b = f32[2]{0} conditional(a), branch_computations={\n  {\n    ROOT r = f32[2]{0} parameter(0)\n  "
+        "},\n"
+    )
     found, said = read(f"{head}  c = f32[2]{{0}} copy(a)\n}}\n".encode())
     assert found == [(4, "m/b", False), (6, "m", True)]
     assert [s.split(":")[0] for s in said] == ["line 2"]
-    found, said = read(f"{head}  {{\n    ROOT s = f32[2]{{0}} parameter(0)\n  }}\n}}\n  c = f32[2]{{0}} copy(a)\n}}\n".encode())
+    found, said = read(
+        f"{head}  {{\n    ROOT s = f32[2]{{0}} parameter(0)\n  }}\n}}\n  c = f32[2]{{0}} copy(a)\n}}\n".encode()
+    )
     assert (found, said) == ([(4, "m/b", False), (7, "m/b", False), (2, "m", True), (10, "m", True)], [])
 
 
@@ -218,7 +227,14 @@ def test_the_parts_of_an_instruction():
     assert (it.name, it.is_root, it.opcode) == ("while.3", True, "fusion")
     assert it.shape == xla.parse_shape("(s32[]{:T(128)}, bf16[8,1]{1,0})")
     assert [x.name for x in it.operands] == ["x.1", "t", "y", "z", "k", "w"]
-    assert [x.shape and str(x.shape) for x in it.operands] == ["s32[]", "(f32[2], b(f32[2]))", None, "b(s8[3])", "token[]", None]
+    assert [x.shape and str(x.shape) for x in it.operands] == [
+        "s32[]",
+        "(f32[2], b(f32[2]))",
+        None,
+        "b(s8[3])",
+        "token[]",
+        None,
+    ]
     assert it.attributes["slice"] == "{[0:2], [1:3:1]}"
     assert it.attributes["note"] == '"a, b=\\"}"'
     assert it.attributes["dim_labels"] == "bf_io->bf"
@@ -232,7 +248,17 @@ def test_the_parts_of_an_instruction():
 
 
 def test_literals_stay_as_they_are():
-    for text in ("1.5", "{1, 2, 3}", "{ { 1, 2 }, { 3, /*i0=1*/ 4 } }", "(1, {2, f32[3]})", "{...}", "-inf", '"a, )"', "", "f32[2] {1,2}"):
+    for text in (
+        "1.5",
+        "{1, 2, 3}",
+        "{ { 1, 2 }, { 3, /*i0=1*/ 4 } }",
+        "(1, {2, f32[3]})",
+        "{...}",
+        "-inf",
+        '"a, )"',
+        "",
+        "f32[2] {1,2}",
+    ):
         line = f"c = f32[2,2] constant({text}), sharding={{replicated}}"
         it = xla.parse_instruction(line)
         assert str(it) == line
@@ -312,7 +338,11 @@ def test_every_line_cut_short_is_read_or_refused():
     rng = random.Random(7)
     for line in LINES[::5]:
         for at in rng.sample(range(len(line)), min(len(line), 30)):
-            for broken in (line[:at], line[:at] + rng.choice('[](){}",=%\\/*\0é') + line[at:], line[:at] + line[at + 1 :]):
+            for broken in (
+                line[:at],
+                line[:at] + rng.choice('[](){}",=%\\/*\0é') + line[at:],
+                line[:at] + line[at + 1 :],
+            ):
                 try:
                     again = str(xla.parse_instruction(broken))
                 except ParseError as error:
@@ -467,7 +497,14 @@ def test_totals_of_the_text_are_those_of_the_arrays():
     files = sorted((DATA / "hlo").glob("*__*.txt"))
     for path in files:
         sizes = [
-            (it.instruction.opcode, it.computation, xla.byte_size(a), xla.waste(a), a.effective_layout.memory_space, str(a))
+            (
+                it.instruction.opcode,
+                it.computation,
+                xla.byte_size(a),
+                xla.waste(a),
+                a.effective_layout.memory_space,
+                str(a),
+            )
             for it in xla.read_hlo(path)
             for a in arrays(it.instruction.shape)
         ]
@@ -483,7 +520,9 @@ def test_totals_of_the_text_are_those_of_the_arrays():
 def test_totals_take_what_read_hlo_takes():
     found = xla.totals(xla.read_hlo(io.StringIO(TEXT)), "shape", True)
     assert xla.totals(io.StringIO(TEXT), "shape", True) == found == xla.totals(io.BytesIO(TEXT.encode()), "shape", True)
-    assert xla.totals(DATA / "hlo" / "documents.txt", "shape", True) == xla.totals(str(DATA / "hlo" / "documents.txt"), "shape", True)
+    assert xla.totals(DATA / "hlo" / "documents.txt", "shape", True) == xla.totals(
+        str(DATA / "hlo" / "documents.txt"), "shape", True
+    )
     for wrong in (None, 7, [7], "x\ny"):
         with pytest.raises(LeafTypeError):
             xla.totals(wrong, "shape", True)
@@ -540,9 +579,13 @@ def test_totals_are_sums_by_kind_and_space_the_largest_first():
         return sorted(((key, *of) for key, of in found.items()), key=lambda t: (-t[2], -t[1], t[0]))
 
     def totals(text, by, *more, **given):
-        return [(t.key, t.count, t.bytes, t.waste) for t in xla.totals(xla.read_hlo(io.StringIO(text)), by, *more, **given)]
+        return [
+            (t.key, t.count, t.bytes, t.waste) for t in xla.totals(xla.read_hlo(io.StringIO(text)), by, *more, **given)
+        ]
 
-    written = [(x, a) for x in xla.read_hlo(io.StringIO(f"{outside}%m {{\n{body}}}")) for a in arrays(x.instruction.shape)]
+    written = [
+        (x, a) for x in xla.read_hlo(io.StringIO(f"{outside}%m {{\n{body}}}")) for a in arrays(x.instruction.shape)
+    ]
     memory = xla.memory(io.StringIO(f"ENTRY %m {{\n{body}}}"), scheduled=True)
     held = [(b.line, b.shape) for b in memory.buffers if b.shape is not None]
     keys = {
@@ -556,7 +599,11 @@ def test_totals_are_sums_by_kind_and_space_the_largest_first():
     assert [b.name for b in memory.buffers if b.shape is None] == ["c{}", "c{1}"]  # tables, which are no arrays
     for (by, key), space in itertools.product(keys.items(), (None, 0, 1, 6, 7)):
         for text, found in ((f"{outside}%m {{\n{body}}}", written), (f"ENTRY %m {{\n{body}}}", held)):
-            rows = [(key(x, a), xla.byte_size(a), xla.waste(a)) for x, a in found if space in (None, a.effective_layout.memory_space)]
+            rows = [
+                (key(x, a), xla.byte_size(a), xla.waste(a))
+                for x, a in found
+                if space in (None, a.effective_layout.memory_space)
+            ]
             assert totals(text, by, space=space) == sums(rows), (by, space)
     assert len(totals(f"ENTRY %m {{\n{body}}}", "shape", True)) == len({str(a) for _x, a in written[1:]})
     order, kind = (

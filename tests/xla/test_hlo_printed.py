@@ -1,4 +1,5 @@
-"""Lines and shapes in the form in which XLA prints them: read by one regular expression, they are what the readers by marks give."""
+"""Lines and shapes in the form in which XLA prints them: read by one regular expression, they are what the readers by
+marks give."""
 
 import gzip
 import random
@@ -16,7 +17,20 @@ from truth import DATA, rows
 TEXTS = [p.read_text(encoding="utf-8") for p in sorted((DATA / "hlo").glob("*__*.txt"))]
 TEXTS += [gzip.decompress(p.read_bytes()).decode() for p in sorted((DATA / "xla" / "programs").glob("*.txt.gz"))]
 LINES = [line for text in TEXTS for line in text.split("\n") if " = " in line]
-PIECES = [*'()[]{}",/=% \\*\n-0:T', ", ", "ROOT ", "/*index=5*/", "{}", "[]", '""', "backend_config=", "constant(", "S(1)", "%a", " = "]
+PIECES = [
+    *'()[]{}",/=% \\*\n-0:T',
+    ", ",
+    "ROOT ",
+    "/*index=5*/",
+    "{}",
+    "[]",
+    '""',
+    "backend_config=",
+    "constant(",
+    "S(1)",
+    "%a",
+    " = ",
+]
 
 
 def answer(read, text):
@@ -38,7 +52,12 @@ def same(line):
     if found is not None:
         text, other = by_marks(line)
         assert text == str(found), line
-        assert (found.shape, found.opcode, found.operands, found.tail) == (other.shape, other.opcode, other.operands, other.tail), line
+        assert (found.shape, found.opcode, found.operands, found.tail) == (
+            other.shape,
+            other.opcode,
+            other.operands,
+            other.tail,
+        ), line
     return found is not None
 
 
@@ -74,7 +93,13 @@ def test_operands_with_shapes_and_without_percent():
     ):
         assert same(line) == ("(s32[])" not in line)
         assert str(xla.parse_instruction(line)) == line
-    for line in ("ROOT = f32[] add(b)", "a = f32[] add(, b)", "a = f32[] add({1})", "a = f32[] add(b), c", 'a = f32[] add(b), c="d'):
+    for line in (
+        "ROOT = f32[] add(b)",
+        "a = f32[] add(, b)",
+        "a = f32[] add({1})",
+        "a = f32[] add(b), c",
+        'a = f32[] add(b), c="d',
+    ):
         assert not same(line)
 
 

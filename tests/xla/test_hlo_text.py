@@ -27,7 +27,10 @@ def squeezed(text):
 def test_the_examples_of_the_documents_are_two_instructions():
     found, errors = read(SEED)
     assert not errors
-    assert [(x.line, x.instruction.name, x.instruction.opcode) for x in found] == [(1, "add.936", "add"), (3, "fusion.3", "fusion")]
+    assert [(x.line, x.instruction.name, x.instruction.opcode) for x in found] == [
+        (1, "add.936", "add"),
+        (3, "fusion.3", "fusion"),
+    ]
     assert [o.name for o in found[0].instruction.operands] == ["exponential.183", "broadcast.3115"]
     assert found[1].instruction.attributes == {"kind": "kCustom", "calls": "%all-reduce-scatter.3"}
     assert "\n".join(str(x.instruction) for x in found) == SEED.rstrip("\n")
@@ -61,21 +64,31 @@ def test_instructions_of_real_programs_over_several_lines_are_those_of_one(every
 
 def test_an_instruction_that_never_ends_hides_no_other():
     head = "ENTRY %m {\n  %a = f32[3] parameter(0)\n"
-    for broken in ("%b = f32[3]", "%b = f32[3] add(%a,", "%b = f32[3] add(%a), x={", "%b =", "%b = f32[3] add(%a), k=1,"):
+    for broken in (
+        "%b = f32[3]",
+        "%b = f32[3] add(%a,",
+        "%b = f32[3] add(%a), x={",
+        "%b =",
+        "%b = f32[3] add(%a), k=1,",
+    ):
         found, errors = read(f"{head}  {broken}\n  %c = f32[3] copy(%a)\n}}\n")
         assert [x.instruction.name for x in found] == ["a", "c"]
         assert [e.reason.what.split(":")[0] for e in errors] == ["line 3"]
         found, errors = read(f"{head}  {broken}\n")
         assert [x.instruction.name for x in found] == ["a"]
         assert len(errors) == 2  # and the computation is open
-    found, errors = read(f'{head}  %b = f32[3] custom-call(%a), backend_config={{\n  "x": [\n  1],\n  "y": "}}"\n  }}\n}}\n')
+    found, errors = read(
+        f'{head}  %b = f32[3] custom-call(%a), backend_config={{\n  "x": [\n  1],\n  "y": "}}"\n  }}\n}}\n'
+    )
     assert ([x.instruction.name for x in found], errors) == (["a", "b"], [])
 
 
 @pytest.mark.parametrize("opcode", ["copy", "all-reduce", "copy-start"])
 def test_an_operation_that_is_cut_before_its_bracket_is_reported_once(opcode):
     """The line behind it may belong to it: that is no error of its own."""
-    found, errors = read(f"ENTRY %m {{\n  %a = f32[3] parameter(0)\n  %b = f32[3] {opcode}\n  (%a)\n  %c = f32[3] copy(%a)\n}}\n")
+    found, errors = read(
+        f"ENTRY %m {{\n  %a = f32[3] parameter(0)\n  %b = f32[3] {opcode}\n  (%a)\n  %c = f32[3] copy(%a)\n}}\n"
+    )
     assert [x.instruction.name for x in found] == ["a", "c"]
     assert [e.reason.what.split(":")[0] for e in errors] == ["line 3"]
 
@@ -142,7 +155,10 @@ ENTRY %main (a: f32[8]) -> f32[8] {
 """
     indented = "".join(" " * indent + line if line.strip() else line for line in text.splitlines(keepends=True))
     one, other = (
-        [(x.instruction.name, str(x.instruction.shape), x.computation, x.is_entry) for x in xla.read_hlo(io.StringIO(t))]
+        [
+            (x.instruction.name, str(x.instruction.shape), x.computation, x.is_entry)
+            for x in xla.read_hlo(io.StringIO(t))
+        ]
         for t in (text, indented)
     )
     assert one == other
@@ -154,12 +170,16 @@ def test_what_is_wrong_inside_of_an_instruction_is_told_at_once():
     """Only what ends too early may go on in the next line; the lines after a wrong one are by themselves."""
     found, errors = read("%b = f31[3]{0} add(%a)\n  metadata={}\n%c = f32[3] copy(%a)\n")
     assert [x.instruction.name for x in found] == ["c"]
-    assert [str(e).partition(",")[0] for e in errors] == ["line 1: element type 'f31' is not known", "line 2: no shape stands here"]
+    assert [str(e).partition(",")[0] for e in errors] == [
+        "line 1: element type 'f31' is not known",
+        "line 2: no shape stands here",
+    ]
 
 
 @pytest.mark.parametrize("shift", [0, 1])
 def test_the_lines_of_the_users_program(shift):
-    """From the innermost call outwards. Parents are numbers of frames, 0 for none; since 2025 one more, so that 1 is none."""
+    """From the innermost call outwards. Parents are numbers of frames, 0 for none; since 2025 one more, so that
+    1 is none."""
     text = f"""HloModule m
 
 FileNames
@@ -195,7 +215,9 @@ ENTRY %main {{
 }}
 """
     module = xla.read_module(io.StringIO(text))
-    found = {x.instruction.name: [tuple(line) for line in module.frames(x.instruction)] for x in module.computations["main"]}
+    found = {
+        x.instruction.name: [tuple(line) for line in module.frames(x.instruction)] for x in module.computations["main"]
+    }
     outer, inner = ("outer.py", 10, "main"), ("inner.py", 20, "layer")
     known = {
         "a": [inner, outer],

@@ -98,7 +98,8 @@ def test_a_layout_in_a_pallas_kernel_lays_an_array_out(text):
 
 
 def test_a_pallas_kernel_copies_from_one_layout_to_another_element_by_element():
-    """A row at a time, each from where it lies in TPU tiles to where it lies in fractals: the program's place is a tracer."""
+    """A row at a time, each from where it lies in TPU tiles to where it lies in fractals: the program's place
+    is a tracer."""
     tiles, fractals = xla.lower("f32[16,256]{1,0:T(8,128)}"), parse("((_16,_1),(_8,_32)):((_8,_0),(_1,_128))")
     tiled = np.zeros(16 * 256, np.float32)
     tiled[offsets(tiles)] = matrix = np.arange(16 * 256, dtype=np.float32).reshape(16, 256)
@@ -207,7 +208,8 @@ def test_no_path_wraps(name):
 
 
 @pytest.mark.parametrize(
-    "text", ["(_4,_1):(_1,_1099511627776)", "Sw<1,0,1> o 1099511627776 o (_4):(_4)", "(_1,1):(1099511627776,1099511627776)"]
+    "text",
+    ["(_4,_1):(_1,_1099511627776)", "Sw<1,0,1> o 1099511627776 o (_4):(_4)", "(_1,1):(1099511627776,1099511627776)"],
 )
 def test_constants_that_no_dtype_holds_are_refused(text):
     with pytest.raises(RangeError, match="coordinates of int32 for"):
@@ -231,20 +233,32 @@ def test_coordinates_that_are_no_integers_are_refused(value):
 
 # ------------------------------------------------------------------------------------------- layouts and shapes
 
-DTYPES = """bool int2 int4 int8 int16 int32 uint2 uint4 uint8 uint16 uint32 bfloat16 float16 float32 complex64 float8_e3m4
-float8_e4m3 float8_e4m3fn float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn""".split()
+DTYPES = """bool int2 int4 int8 int16 int32 uint2 uint4 uint8 uint16 uint32 bfloat16 float16 float32 complex64
+float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+float4_e2m1fn""".split()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_is_what_the_compiled_program_calls_it(dtype):
     compiled = jax.jit(lambda x: x).lower(jax.ShapeDtypeStruct((3, 5), dtype)).compile()
     assert entry_shapes(compiled) == [str(a.shape) for a in tla_jax.arrays(compiled)]
-    assert entry_shapes(compiled)[0].partition("[")[0] == tla_jax.element_type(dtype) == tla_jax.element_type(jnp.dtype(dtype))
+    assert (
+        entry_shapes(compiled)[0].partition("[")[0]
+        == tla_jax.element_type(dtype)
+        == tla_jax.element_type(jnp.dtype(dtype))
+    )
 
 
 def test_wide_dtypes():
-    assert [tla_jax.element_type(d) for d in (np.float64, "int64", np.dtype("uint64"), "complex128")] == ["f64", "s64", "u64", "c128"]
-    assert [tla_jax.element_type(d) for d in (jnp.bool_, np.bool_, bool, jnp.bfloat16, "float6_e2m3fn")] == ["pred"] * 3 + [
+    assert [tla_jax.element_type(d) for d in (np.float64, "int64", np.dtype("uint64"), "complex128")] == [
+        "f64",
+        "s64",
+        "u64",
+        "c128",
+    ]
+    assert [tla_jax.element_type(d) for d in (jnp.bool_, np.bool_, bool, jnp.bfloat16, "float6_e2m3fn")] == [
+        "pred"
+    ] * 3 + [
         "bf16",
         "f6e2m3fn",
     ]
@@ -252,7 +266,8 @@ def test_wide_dtypes():
 
 @pytest.mark.parametrize(("target", "bits"), [("v2", 0), ("v3", 0), ("v4", 4), ("v5e", 4)])
 def test_integers_of_four_bits_are_packed_where_xla_packs_them(target, bits):
-    """As the compiled programs of each generation say: arrays of s4 have T(8,128)(4,1) on the first two, (8,1)E(4) later."""
+    """As the compiled programs of each generation say: arrays of s4 have T(8,128)(4,1) on the first
+    two, (8,1)E(4) later."""
     for dtype, width in (("int4", bits), ("int2", bits // 2)):
         shape = xla.default_layout(tla_jax.element_type(dtype), (300, 255), target)
         given = JaxLayout((0, 1), shape.layout.tiles)  # compiled.input_formats have no sub_byte_element_size_in_bits
@@ -273,12 +288,15 @@ def test_a_layout_is_what_jax_makes_of_it(dtype, tiling, order):
 @pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "uint2"])
 @pytest.mark.parametrize("target", ["v2", "v3", "v4", "v5e", "tpu7x"])
 def test_scalars_of_less_than_a_byte_are_packed_where_the_device_packs(dtype, target):
-    """The tiles of a scalar are the same on all generations: only the device says that v2 and v3 give each element a byte."""
+    """The tiles of a scalar are the same on all generations: only the device says that v2 and v3 give each
+    element a byte."""
     kinds = {"v2": "TPU v2", "v3": "TPU v3", "v4": "TPU v4", "v5e": "TPU v5 lite", "tpu7x": "TPU7x"}
     for dims in ((), (7,), (8, 300)):
         shape = xla.default_layout(tla_jax.element_type(dtype), dims, target)
         given = JaxLayout(tuple(reversed(shape.layout.minor_to_major)), shape.layout.tiles)
-        form = SimpleNamespace(layout=given, sharding=SimpleNamespace(device_set=[SimpleNamespace(device_kind=kinds[target])]))
+        form = SimpleNamespace(
+            layout=given, sharding=SimpleNamespace(device_set=[SimpleNamespace(device_kind=kinds[target])])
+        )
         assert tla_jax.layout_of(form, dtype) == shape.layout
 
 
@@ -316,7 +334,14 @@ def test_the_shape_of_arrays_tracers_and_structs():
 
 def meshes():
     devices = np.array(jax.devices("cpu")[:8])
-    for dims, names in (((8,), "a"), ((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((1, 8), "ab"), ((2, 1, 4), "abc")):
+    for dims, names in (
+        ((8,), "a"),
+        ((2, 4), "ab"),
+        ((4, 2), "ab"),
+        ((2, 2, 2), "abc"),
+        ((1, 8), "ab"),
+        ((2, 1, 4), "abc"),
+    ):
         yield Mesh(devices.reshape(dims), tuple(names))
         yield Mesh(devices[[3, 1, 7, 5, 0, 6, 2, 4]].reshape(dims), tuple(names))
 
@@ -359,7 +384,10 @@ def test_other_shardings():
     sums = tla_jax.sharding_of(NamedSharding(abstract, PartitionSpec("a", unreduced={"b"})), 1)
     assert str(sums) == "{mesh['a'=2,'b'=4], [{'a'}], unreduced={'b'}}"
     partly = AbstractMesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto, AxisType.Manual))
-    for sharding in (NamedSharding(abstract, PartitionSpec("a", unreduced={"b"})), NamedSharding(partly, PartitionSpec("a"))):
+    for sharding in (
+        NamedSharding(abstract, PartitionSpec("a", unreduced={"b"})),
+        NamedSharding(partly, PartitionSpec("a")),
+    ):
         assert str(tla_jax.sharding_of(sharding, 1).tiled()) == str(sharding._to_xla_hlo_sharding(1))
     one = Mesh(np.array([device]), ("a",))
     assert tla_jax.sharding_of(NamedSharding(one, PartitionSpec("a")), 1).slices((5,), 1) == {0: ((0, 5),)}
@@ -394,18 +422,32 @@ def programs():
     yield jax.jit(lambda keys: (jax.vmap(lambda key: jax.random.normal(key, (3,)))(keys), keys)), (keys,), {}
     yield jax.jit(lambda key: jax.random.split(key)), (jax.random.key(0),), {}
     yield jax.jit(lambda x: jax.lax.scan(lambda c, y: (c * y + 1, c), x[0], x)), (x,), {}
-    yield jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x), jax.lax.top_k(x, 3), jnp.cumsum(x, 0), jnp.pad(x, 1))), (x,), {}
+    yield (
+        jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x), jax.lax.top_k(x, 3), jnp.cumsum(x, 0), jnp.pad(x, 1))),
+        (x,),
+        {},
+    )
     yield jax.jit(lambda x, at: (x.at[at].add(1.0), x[at], x[:0], None)), (x, jax.ShapeDtypeStruct((3,), jnp.int32)), {}
-    yield jax.jit(lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: x @ x.T, lambda x: jnp.linalg.qr(x)[0][:, :8], x)), (x,), {}
+    yield (
+        jax.jit(lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: x @ x.T, lambda x: jnp.linalg.qr(x)[0][:, :8], x)),
+        (x,),
+        {},
+    )
     images, kernels = jax.ShapeDtypeStruct((2, 16, 16, 3), jnp.float32), jax.ShapeDtypeStruct((3, 3, 3, 8), jnp.float32)
     convolved = {"window_strides": (1, 1), "padding": "SAME", "dimension_numbers": ("NHWC", "HWIO", "NHWC")}
     yield jax.jit(lambda x, w: jax.lax.conv_general_dilated(x, w, **convolved)), (images, kernels), {}
     gathered = jax.shard_map(
-        lambda x: jax.lax.all_gather(x, "b"), mesh=mesh, in_specs=PartitionSpec("a", "b"), out_specs=PartitionSpec("a", "b")
+        lambda x: jax.lax.all_gather(x, "b"),
+        mesh=mesh,
+        in_specs=PartitionSpec("a", "b"),
+        out_specs=PartitionSpec("a", "b"),
     )
     yield jax.jit(gathered), (x,), {}
     yield (
-        jax.jit(lambda x: x + 1, in_shardings=Format(tla_jax.to_layout("f32[8,16]{0,1}"), SingleDeviceSharding(mesh.devices.flat[0]))),
+        jax.jit(
+            lambda x: x + 1,
+            in_shardings=Format(tla_jax.to_layout("f32[8,16]{0,1}"), SingleDeviceSharding(mesh.devices.flat[0])),
+        ),
         (x,),
         {},
     )
@@ -421,7 +463,14 @@ def test_the_arrays_of_a_program_are_those_of_its_entry():
             held = a.sharding.slices(a.dimensions, 8)
             assert {tuple(hi - lo for lo, hi in bounds) for bounds in held.values()} == {a.shape.dimensions}
         names.append([a.name for a in found])
-    assert names[1] == ["args[0]", "kwargs['y']['i']", "kwargs['y']['w']", "result['a']", "result['b'][0]", "result['b'][1]"]
+    assert names[1] == [
+        "args[0]",
+        "kwargs['y']['i']",
+        "kwargs['y']['w']",
+        "result['a']",
+        "result['b'][0]",
+        "result['b'][1]",
+    ]
 
 
 def test_the_instructions_of_a_program():
@@ -451,7 +500,11 @@ def test_what_is_refused():
     x = jnp.ones((3, 5))
     lowered = jax.jit(lambda x: x).lower(x)
     for ask, error, text in (
-        (lambda: tla_jax.arrays(lowered), LeafTypeError, r"the arrays of a Lowered\n.*\n  fix       write jax.jit\(f\).lower"),
+        (
+            lambda: tla_jax.arrays(lowered),
+            LeafTypeError,
+            r"the arrays of a Lowered\n.*\n  fix       write jax.jit\(f\).lower",
+        ),
         (lambda: tla_jax.instructions(lowered), LeafTypeError, "the instructions of a Lowered"),
         (lambda: tla_jax.layout_of(JaxLayout.AUTO, "int8"), LeafTypeError, "the layout A"),
         (lambda: tla_jax.layout_of(Format(None, x.sharding), "int8"), LeafTypeError, "the layout None"),
@@ -462,7 +515,11 @@ def test_what_is_refused():
         (lambda: tla_jax.shape_of(SimpleNamespace(shape=(3,))), LeafTypeError, "the shape of a SimpleNamespace"),
         (lambda: tla_jax.shape_of(SimpleNamespace(dtype=jnp.int8)), LeafTypeError, "the shape of a SimpleNamespace"),
         (lambda: tla_jax.sharding_of("{replicated}", 1), LeafTypeError, "a sharding of type str"),
-        (lambda: tla_jax.sharding_of(NamedSharding(next(meshes()), PartitionSpec(None, "a")), 1), RankError, "an array of 1 dimensions"),
+        (
+            lambda: tla_jax.sharding_of(NamedSharding(next(meshes()), PartitionSpec(None, "a")), 1),
+            RankError,
+            "an array of 1 dimensions",
+        ),
         (lambda: tla_jax.to_layout("f32[8]{0:T(128)S(1)}"), LoweringError, "memory_kind"),
         (lambda: tla_jax.to_layout("f32[8]{0:T(8)L(1024)}"), LoweringError, "order, tiles and E"),
     ):
@@ -500,7 +557,8 @@ def test_dumps_printed_with_other_options_read_the_same():
     def read(module, options):
         text = module.to_string(options)
         return [
-            (x.instruction.name, str(x.instruction.shape), x.instruction.opcode, x.computation) for x in xla.read_hlo(io.StringIO(text))
+            (x.instruction.name, str(x.instruction.shape), x.instruction.opcode, x.computation)
+            for x in xla.read_hlo(io.StringIO(text))
         ]
 
     for name, f in PROGRAMS.items():
@@ -534,7 +592,14 @@ def test_narrow_arrays_of_jax_are_buffers(dtype):
 
 
 #: The types of arrays, by XLA's names.
-DTYPES = {"f32": np.float32, "bf16": jnp.bfloat16, "f16": np.float16, "f8e4m3fn": jnp.float8_e4m3fn, "s4": jnp.int4, "u8": np.uint8}
+DTYPES = {
+    "f32": np.float32,
+    "bf16": jnp.bfloat16,
+    "f16": np.float16,
+    "f8e4m3fn": jnp.float8_e4m3fn,
+    "s4": jnp.int4,
+    "u8": np.uint8,
+}
 DTYPES |= {"s32": np.int32, "s64": np.int64}
 
 
@@ -576,7 +641,8 @@ def test_padding_that_elements_do_not_hold(text, padding, holds):
         if holds:
             found = np.asarray(call()).astype(np.float64)
             assert (
-                sorted(set(found.tolist()), key=str) == sorted({1.0, float(np.array(padding, np.float64).astype(DTYPES[text]))}, key=str)
+                sorted(set(found.tolist()), key=str)
+                == sorted({1.0, float(np.array(padding, np.float64).astype(DTYPES[text]))}, key=str)
                 or padding != padding
             )
         else:
@@ -593,7 +659,12 @@ def test_what_is_no_element_of_an_array():
     with pytest.raises(LeafTypeError, match="a tracer of float32"):
         jax.jit(lambda p: tla_jax.pack(jnp.asarray(ones), "u8[2,3]{1,0:T(2,2)}", p))(1.5)
     assert jax.jit(lambda p: tla_jax.pack(jnp.asarray(ones), "u8[2,3]{1,0:T(2,2)}", p))(jnp.uint8(7)).max() == 7
-    for array, text in ((ones, "f32"), (ones, "s8"), (np.ones((2, 3), np.float32), "u8"), (np.ones((2, 3), bool), "u8")):
+    for array, text in (
+        (ones, "f32"),
+        (ones, "s8"),
+        (np.ones((2, 3), np.float32), "u8"),
+        (np.ones((2, 3), bool), "u8"),
+    ):
         with pytest.raises(LeafTypeError, match=f"elements of {array.dtype}, which are .*, as {text}") as refused:
             tla_jax.pack(array, f"{text}[2,3]{{1,0:T(2,2)}}")
         given = refused.value.reason.fix.split()[-4]  # the other fix: its own type in the shape

@@ -1,4 +1,5 @@
-"""Advice that is measured: each change that is recommended makes something smaller and nothing larger, by the compiler's own account."""
+"""Advice that is measured: each change that is recommended makes something smaller and nothing larger, by the
+compiler's own account."""
 
 import importlib.util
 import json
@@ -14,7 +15,9 @@ from tla.apps.cli import main
 from truth import DATA
 
 pytest.importorskip("jax")
-libtpu = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu")
+libtpu = pytest.mark.skipif(
+    importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu"
+)
 
 SCRIPT = """
 import functools
@@ -105,7 +108,11 @@ def test_what_is_recommended_helps_and_makes_nothing_worse(answers, name):
     some = [t for t in answers[name]["tried"] if t["verdict"] == "recommended"]
     for trial in some:
         now = trial["measured"]
-        pairs = [(now["peaks"]["0"], before["peaks"]["0"]), (now["reported"], before["reported"]), (now["moved"], before["moved"])]
+        pairs = [
+            (now["peaks"]["0"], before["peaks"]["0"]),
+            (now["reported"], before["reported"]),
+            (now["moved"], before["moved"]),
+        ]
         pairs.append((now["sent"], before["sent"]))
         pairs.append((now["moved"] + now["prefetched"], before["moved"] + before["prefetched"]))
         assert all(a <= b for a, b in pairs), trial
@@ -127,7 +134,9 @@ def test_what_is_predicted_comes_true(answers):
         assert abs(predicted - measured) <= 0.01 * measured
     trials = [t for found in answers.values() for t in found["tried"]]
     assert all(bool(t["assumes"]) == (t["predicted"] is not None) for t in trials)
-    inside = [t for t in trials if t["kind"] in ("pad", "shard", "again", "keep", "lay", "merge", "split", "auto", "all")]
+    inside = [
+        t for t in trials if t["kind"] in ("pad", "shard", "again", "keep", "lay", "merge", "split", "auto", "all")
+    ]
     assert all(t["predicted"] is None for t in inside)
 
 

@@ -92,7 +92,8 @@ def test_buffers_know_where_they_are_from():
 
 
 class Machine:
-    """A program that is written and run at once: arrays are objects, and one is held from its write to its last read."""
+    """A program that is written and run at once: arrays are objects, and one is held from its write to
+    its last read."""
 
     def __init__(self, seed):
         self.random, self.lines, self.clock = random.Random(seed), [], 0
@@ -173,7 +174,9 @@ def test_programs_that_are_run_hold_what_is_said(seed):
     machine = Machine(seed)
     text = machine.run(machine.random.randrange(1, 25))
     memory = xla.memory(io.StringIO(text))
-    tables = [sum(b.bytes for b in memory.buffers if b.shape is None and b.first <= t <= b.last) for t in range(machine.clock)]
+    tables = [
+        sum(b.bytes for b in memory.buffers if b.shape is None and b.first <= t <= b.last) for t in range(machine.clock)
+    ]
     assert [x - y for x, y in zip(memory.curves[0], tables)] == machine.curve()
     assert memory.warnings == ()
 
@@ -264,7 +267,8 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[8,128] {
 
 
 def test_fusions_whose_text_is_odd_have_no_alias_and_no_raw_error():
-    """What cannot be followed to a parameter is new memory: an instruction without operands, a parameter without a number."""
+    """What cannot be followed to a parameter is new memory: an instruction without operands, a parameter
+    without a number."""
     text = """HloModule m, is_scheduled=true
 %f (p: f32[1024,128], q: f32[8,128]) -> f32[1024,128] {
   %p = f32[1024,128]{1,0:T(8,128)} parameter(0)
@@ -282,7 +286,13 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[1024,128] {
     for odd in ("bitcast()", "iota(), iota_dimension=0", "parameter()", "get-tuple-element(), index=0"):
         memory = xla.memory(io.StringIO(text.replace("parameter(0)", odd, 1)))
         assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
-    for odd in ("dynamic-update-slice()", "scatter()", "bitcast()", "fusion(), kind=kLoop, calls=%f", "fusion(%p), kind=kLoop, calls=%g"):
+    for odd in (
+        "dynamic-update-slice()",
+        "scatter()",
+        "bitcast()",
+        "fusion(), kind=kLoop, calls=%f",
+        "fusion(%p), kind=kLoop, calls=%g",
+    ):
         memory = xla.memory(io.StringIO(text.replace("dynamic-update-slice(%p, %q, %q, %q)", odd)))
         assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "u"}, odd
 
@@ -306,7 +316,8 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[1024,128] {
     ],
 )
 def test_texts_that_name_themselves_or_what_is_not_there_end(old, new):
-    """A text is data: its chains may come back to where they began, its indices be none. Then nothing is known, and that is all."""
+    """A text is data: its chains may come back to where they began, its indices be none. Then nothing is known, and
+    that is all."""
     text = """HloModule m, is_scheduled=true
 %f (p: f32[8]) -> f32[8] {
   %p = f32[8]{0} parameter(0)
@@ -344,7 +355,8 @@ ENTRY %main (a: f32[8]) -> f32[8] {
 
 
 def test_what_a_recv_gives_is_its_first_part():
-    """recv gives (data, context, token), recv-done (data, token): the data are in one buffer from the one to the end of the other."""
+    """recv gives (data, context, token), recv-done (data, token): the data are in one buffer from the one to the
+    end of the other."""
     text = """HloModule m, is_scheduled=true
 ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {
   %a = f32[1024,128]{1,0:T(8,128)} parameter(0)
@@ -362,9 +374,13 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {
 
 
 def test_names_of_memory_spaces():
-    """Those of TPUs by the number n of S(n); and those of the compiler's memory usage report, which names numbers alone."""
+    """Those of TPUs by the number n of S(n); and those of the compiler's memory usage report, which
+    names numbers alone."""
     lines = "".join(f"  %a{n} = f32[8,128]{{1,0:T(8,128)S({n})}} parameter({n})\n" for n in range(10))
-    text = f"HloModule m, is_scheduled=true\nENTRY %main {{\n{lines}  ROOT %r = f32[8,128]{{1,0:T(8,128)}} negate(%a0)\n}}\n"
+    text = (
+        "HloModule m, is_scheduled=true\nENTRY %main "
+        f"{{\n{lines}  ROOT %r = f32[8,128]{{1,0:T(8,128)}} negate(%a0)\n}}\n"
+    )
     memory = xla.memory(io.StringIO(text))
     names = "HBM,VMEM,sync flags,CMEM,constants,host,SMEM,S(7),SparseCore sync flags,S(9)".split(",")
     reported = "default vmem smem hbm host cmem color_6 color_7 color_8 color_9".split()
@@ -373,7 +389,8 @@ def test_names_of_memory_spaces():
 
 
 def test_a_result_overwrites_an_operand_only_if_nobody_reads_that_later():
-    """`aliasing_operands` is leave, no order: of a loop over rows XLA has copy.4 and add.32, which has such a note, at two places."""
+    """`aliasing_operands` is leave, no order: of a loop over rows XLA has copy.4 and add.32, which has such a note, at
+    two places."""
     note = 'backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
     text = f"""HloModule m, is_scheduled=true
 ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
@@ -385,13 +402,16 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
 }}
 """
     assert xla.memory(io.StringIO(text)).peak[0].bytes == 5 * ARRAY  # a, r, c, d, e
-    assert xla.memory(io.StringIO(text.replace("(%c, %d)", "(%d, %d)"))).peak[0].bytes == 4 * ARRAY  # a, r, c and d as one, e
+    assert (
+        xla.memory(io.StringIO(text.replace("(%c, %d)", "(%d, %d)"))).peak[0].bytes == 4 * ARRAY
+    )  # a, r, c and d as one, e
     for kept in ("add(%a, %c)", "add(%c, %a)"):  # neither an argument is overwritten, nor what is read later
         assert xla.memory(io.StringIO(text.replace("add(%c, %a)", kept))).peak[0].bytes == 5 * ARRAY
 
 
 def test_an_update_in_place_on_the_host_is_one_buffer_in_what_is_reported():
-    """As in layers whose inputs are offloaded and read back: XLA reports 378,412,032, twice the host's buffer would be 532,944,896."""
+    """As in layers whose inputs are offloaded and read back: XLA reports 378,412,032, twice the host's buffer would be
+    532,944,896."""
     host = "f32[1024,128]{1,0:T(8,128)S(5)}"
     text = f"""HloModule m, is_scheduled=true
 ENTRY %main (a: f32[8,128], z: s32[]) -> f32[8,128] {{
@@ -527,13 +547,25 @@ NOTE = 'backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
     ],
 )  # fmt: skip
 def test_each_kind_of_instruction_holds_what_it_says(entry, functions, held):
-    """By the meaning of each: a temporary from its write to its last read, arguments, constants, results and locals for the whole run."""
+    """By the meaning of each: a temporary from its write to its last read, arguments, constants, results and locals for
+    the whole run."""
     bodies = "".join(f"%{name} {{\n  " + "\n  ".join(lines) + "\n}\n" for name, *lines in functions)
-    memory = xla.memory(io.StringIO(f"HloModule m, is_scheduled=true\n{bodies}ENTRY %main {{\n  " + "\n  ".join(entry) + "\n}\n"))
+    memory = xla.memory(
+        io.StringIO(f"HloModule m, is_scheduled=true\n{bodies}ENTRY %main {{\n  " + "\n  ".join(entry) + "\n}\n")
+    )
     end = len(memory.steps) - 1
     found = {b.name: f"{b.kind[0]}{b.first}-{b.last}" for b in memory.buffers}
     assert found == {"a": f"a0-{end}", "r": f"r0-{end}", **held}
-    sizes = {None: 512, "f32[8,128]": 4096, "f32[16,128]": 8192, "u32[]": 512, "s32[]": 512, "pred[]": 512, "f32[]": 4096, "f32[8]": 512}
+    sizes = {
+        None: 512,
+        "f32[8,128]": 4096,
+        "f32[16,128]": 8192,
+        "u32[]": 512,
+        "s32[]": 512,
+        "pred[]": 512,
+        "f32[]": 4096,
+        "f32[8]": 512,
+    }
     assert all(b.bytes == sizes[b.shape and str(b.shape).partition("{")[0]] for b in memory.buffers)
     assert [w for w in memory.warnings if "parameter(1), and 1" not in w] == []
     assert all(b.space == (0 if b.shape is None else b.shape.effective_layout.memory_space) for b in memory.buffers)
@@ -552,12 +584,17 @@ def test_a_donated_argument_is_where_its_result_is():
         (", input_output_alias={ {1}: (1, {}, may-alias) }", "a b c r{}"),
         (", input_output_alias={ {0}: (1, {}), {1}: (0, {}) }", "a b r{}"),
     ):
-        memory = xla.memory(io.StringIO(f"HloModule m, is_scheduled=true{header}\nENTRY %main {{\n  " + "\n  ".join(lines) + "\n}\n"))
+        memory = xla.memory(
+            io.StringIO(f"HloModule m, is_scheduled=true{header}\nENTRY %main {{\n  " + "\n  ".join(lines) + "\n}\n")
+        )
         assert sorted(b.name for b in memory.buffers) == names.split()
 
 
 def test_programs_of_too_many_steps_are_refused(monkeypatch):
-    text = "HloModule m, is_scheduled=true\nENTRY %main {\n  %a = f32[] parameter(0)\n  %b = f32[] negate(%a)\n  ROOT %c = f32[] negate(%b)\n}\n"
+    text = (
+        "HloModule m, is_scheduled=true\nENTRY %main {\n  %a = f32[] parameter(0)\n  %b = f32[] negate(%a)\n  ROOT %c "
+        "= f32[] negate(%b)\n}\n"
+    )
     module = importlib.import_module("tla.xla.programs.flow")
     monkeypatch.setattr(module, "MAX_STEPS", 3)
     assert len(xla.memory(io.StringIO(text)).steps) == 3
@@ -582,7 +619,11 @@ def test_parts_that_are_missing_are_named():
     with pytest.raises(LoweringError, match="no ENTRY"):
         xla.memory(io.StringIO(LOOP.replace("ENTRY ", "")))
     with pytest.raises(RangeError, match="deep"):
-        xla.memory(io.StringIO(LOOP.replace('custom-call(%big), custom_call_target="g"', "while(%big), condition=%cond, body=%body")))
+        xla.memory(
+            io.StringIO(
+                LOOP.replace('custom-call(%big), custom_call_target="g"', "while(%big), condition=%cond, body=%body")
+            )
+        )
     with pytest.raises(ParseError, match="StableHLO"):
         xla.memory(io.StringIO("module @m {\n %0 = stablehlo.add %1, %2\n}"))
 
@@ -619,7 +660,10 @@ ENTRY %main {
 
 
 def test_what_is_behind_a_barrier_is_no_copy():
-    text = LOOP.replace("%c = s32[]{:T(128)} copy(%z)", "%c = s32[]{:T(128)} copy(%z)\n  %o = f32[1024,128]{1,0:T(8,128)} opt-barrier(%a)")
+    text = LOOP.replace(
+        "%c = s32[]{:T(128)} copy(%z)",
+        "%c = s32[]{:T(128)} copy(%z)\n  %o = f32[1024,128]{1,0:T(8,128)} opt-barrier(%a)",
+    )
     text = text.replace("tuple(%a, %c)", "tuple(%o, %c)")
     assert xla.memory(io.StringIO(text)).peak[0].bytes == xla.memory(io.StringIO(LOOP)).peak[0].bytes
     assert xla.memory(io.StringIO(text)).warnings == ()
@@ -639,7 +683,9 @@ def test_opcodes_and_spaces_that_are_not_known_are_named_with_their_lines():
     assert memory.peak[9].name == "S(9)"
     assert memory.peak[9].bytes == 512  # carried in place: one scalar of 128 s32
     many = "ENTRY %m {\n" + "".join(f"  %a{k} = f32[] frobnicate()\n" for k in range(25)) + "}"
-    assert xla.unknown_names(xla.read_hlo(io.StringIO(many)))[0].startswith("lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 15 more: ")
+    assert xla.unknown_names(xla.read_hlo(io.StringIO(many)))[0].startswith(
+        "lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 15 more: "
+    )
 
 
 def test_every_opcode_of_real_programs_is_known():
@@ -650,7 +696,9 @@ def test_every_opcode_of_real_programs_is_known():
 
 
 def test_totals_say_what_they_leave_out():
-    text = LOOP.replace("%c = s32[]{:T(128)} copy(%z)", "%u = f32[?] custom-call(%z)\n  %c = s32[]{:T(128)} copy(%gone)")
+    text = LOOP.replace(
+        "%c = s32[]{:T(128)} copy(%z)", "%u = f32[?] custom-call(%z)\n  %c = s32[]{:T(128)} copy(%gone)"
+    )
     for interiors in (False, True):
         warnings = []
         xla.totals(xla.read_hlo(io.StringIO(text)), "shape", interiors, on_warning=warnings.append)
@@ -661,17 +709,23 @@ def test_totals_say_what_they_leave_out():
 
 def test_a_file_that_is_cut_is_answered_in_part_with_warnings():
     broken = LOOP.replace(
-        '  %y = f32[1024,128]{1,0:T(8,128)} custom-call(%big), custom_call_target="g"\n', "  %y = f32[1024,128]{1,0:T(8,128)} custom-ca\n"
+        '  %y = f32[1024,128]{1,0:T(8,128)} custom-call(%big), custom_call_target="g"\n',
+        "  %y = f32[1024,128]{1,0:T(8,128)} custom-ca\n",
     )
     memory = xla.memory(io.StringIO(broken))
     assert memory.warnings[0].startswith("line 8: ")
     assert any("line 10: t: operand y is not defined" in w for w in memory.warnings)
-    unbounded = LOOP.replace("%c = s32[]{:T(128)} copy(%z)", "%u = f32[?] custom-call(%z)\n  %c = s32[]{:T(128)} copy(%z)")
+    unbounded = LOOP.replace(
+        "%c = s32[]{:T(128)} copy(%z)", "%u = f32[?] custom-call(%z)\n  %c = s32[]{:T(128)} copy(%z)"
+    )
     assert any("size of f32[?]" in w for w in xla.memory(io.StringIO(unbounded)).warnings)
 
 
 def test_a_name_twice_in_a_computation_is_refused():
     """Two modules in one file: following both as one took 30 s for 1 MB."""
-    text = "HloModule m, is_scheduled=true\nENTRY %m {\n  %a = f32[3]{0} parameter(0)\n  ROOT %b = f32[3]{0} add(%a, %a)\n}\n"
+    text = (
+        "HloModule m, is_scheduled=true\nENTRY %m {\n  %a = f32[3]{0} parameter(0)\n  ROOT %b = f32[3]{0} add(%a, "
+        "%a)\n}\n"
+    )
     with pytest.raises(LoweringError, match="line 8: a is defined twice in computation m"):
         xla.memory(io.StringIO(text + text))

@@ -1,4 +1,5 @@
-"""Pallas kernels on TPU, whole: 2,070 kernels that libtpu compiled, or that were refused, for seven generations; and what a grid copies."""
+"""Pallas kernels on TPU, whole: 2,070 kernels that libtpu compiled, or that were refused, for seven generations; and
+what a grid copies."""
 
 import gzip
 import importlib.util
@@ -26,7 +27,13 @@ def block_of(row):
 
 def call_of(row):
     grid = tuple(-(-n // (b or 1)) for n, b in zip(row["shape"], row["block"]))
-    spec = (row["type"], tuple(row["shape"]), tuple(row["block"]), lambda *i: i, *([row["buffers"]] if "buffers" in row else []))
+    spec = (
+        row["type"],
+        tuple(row["shape"]),
+        tuple(row["block"]),
+        lambda *i: i,
+        *([row["buffers"]] if "buffers" in row else []),
+    )
     return xla.pallas_call(grid, [spec], [spec], target=row["target"]) if math.prod(grid) <= 4096 else None
 
 
@@ -104,7 +111,10 @@ def test_copies_are_counted_as_the_grid_runs(seed):
 
 
 MATMUL = {
-    "inputs": [("bf16", (2048, 2048), (256, 256), lambda i, j, k: (i, k)), ("bf16", (2048, 2048), (256, 256), lambda i, j, k: (k, j))],
+    "inputs": [
+        ("bf16", (2048, 2048), (256, 256), lambda i, j, k: (i, k)),
+        ("bf16", (2048, 2048), (256, 256), lambda i, j, k: (k, j)),
+    ],
     "outputs": [("f32", (2048, 2048), (256, 256), lambda i, j, k: (i, j))],
 }
 
@@ -125,7 +135,10 @@ def test_a_result_that_is_left_and_visited_again_is_refused():
 
 def test_the_order_that_is_advised_copies_what_it_says():
     """A row of blocks stays where the dimension that it does not use runs fastest."""
-    arguments = [("f32", (64, 128), (8, 128), lambda i, j: (j, 0)), ("f32", (512, 128), (8, 128), lambda i, j: (8 * i + j, 0))]
+    arguments = [
+        ("f32", (64, 128), (8, 128), lambda i, j: (j, 0)),
+        ("f32", (512, 128), (8, 128), lambda i, j: (8 * i + j, 0)),
+    ]
     result = [("f32", (64, 1024), (8, 128), lambda i, j: (j, i))]
     now = xla.pallas_call((8, 8), arguments, result)
     (advice,) = now.advice
@@ -154,10 +167,14 @@ def test_calls_that_cannot_be():
             xla.pallas_call(*arguments)
     big = ("f32", (8192, 8192), (2048, 2048), lambda i: (i, 0))
     assert "take smaller blocks" in xla.pallas_call((4,), [big, big, big, big], [big]).refused
-    assert xla.pallas_call((8,), [row], [row], [("f32", (8, 128))]).vmem == xla.pallas_call((8,), [row], [row]).vmem + 4096
+    assert (
+        xla.pallas_call((8,), [row], [row], [("f32", (8, 128))]).vmem == xla.pallas_call((8,), [row], [row]).vmem + 4096
+    )
 
 
-@pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu")
+@pytest.mark.skipif(
+    importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu"
+)
 def test_kernels_that_libtpu_compiles_now(tmp_path):
     """A few fresh kernels, compiled here: the recorded answers are those of this compiler."""
     command = [sys.executable, str(DATA.parent / "bench" / "tpu" / "kernels.py"), "7", "4", "2"]

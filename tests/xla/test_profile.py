@@ -1,4 +1,5 @@
-"""Times of a trace: a recorded one of a CPU, against a reader of the wire format that knows nothing of `tla`, and one in the form of a TPU's."""
+"""Times of a trace: a recorded one of a CPU, against a reader of the wire format that knows nothing of `tla`, and one
+in the form of a TPU's."""
 
 import io
 import json
@@ -51,7 +52,8 @@ def fields(data):
 
 
 def stats_of(stats, names):
-    """The stats of an event: by name, texts that are references looked up. XStat: metadata 1, int64 4, text 5, reference 7."""
+    """The stats of an event: by name, texts that are references looked up. XStat: metadata 1, int64 4, text 5,
+    reference 7."""
     found = {}
     for stat in stats:
         parts = dict(fields(stat))
@@ -112,7 +114,10 @@ def test_the_command(capsys):
 
 
 def test_a_profile_of_other_questions_is_refused(capsys):
-    for line in (["hlo", str(PROGRAM), "--profile", str(TRACE)], ["hlo", str(PROGRAM), "--by", "peak", "--profile", str(TRACE)]):
+    for line in (
+        ["hlo", str(PROGRAM), "--profile", str(TRACE)],
+        ["hlo", str(PROGRAM), "--by", "peak", "--profile", str(TRACE)],
+    ):
         assert cli.main(line) == 1
         assert "add --by relayout" in capsys.readouterr().err
 
@@ -127,8 +132,9 @@ def test_a_trace_without_jax(monkeypatch, capsys):
 
 # --------------------------------------------------------------------------------------- a TPU's form, by hand
 
-#: Two cores run two programs after each other; in the first a prefetch is in flight beside a copy, and each core has one fusion.
-#: Names of planes and lines, and instructions by their whole text, as in traces of TPUs that xprof's tests have.
+#: Two cores run two programs after each other; in the first a prefetch is in flight beside a copy, and each core has
+#: one fusion. Names of planes and lines, and instructions by their whole text, as in traces of TPUs that
+#: xprof's tests have.
 TPU = """
 planes { name: "/host:CPU" lines { name: "python" events { metadata_id: 1 duration_ps: 5 } } event_metadata { key: 1 value { id: 1 name: "f" } } }
 """

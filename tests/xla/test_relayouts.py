@@ -33,12 +33,22 @@ def at_schedule_level(path):
 
 
 def fusions_of_moves(path):
-    """Fusions of one operand, at schedule level, whose computation has copies, transposes, reshapes, conversions and bitcasts alone."""
-    bodies = dict(re.findall(r"^%([\w.-]+) \(.*\{\n((?:  .*\n)*)\}", gzip.decompress(path.read_bytes()).decode(), re.MULTILINE))
+    """Fusions of one operand, at schedule level, whose computation has copies, transposes, reshapes, conversions and
+    bitcasts alone."""
+    bodies = dict(
+        re.findall(r"^%([\w.-]+) \(.*\{\n((?:  .*\n)*)\}", gzip.decompress(path.read_bytes()).decode(), re.MULTILINE)
+    )
     moves = "copy|transpose|reshape|convert"
-    only = {k for k, body in bodies.items() if all(re.search(rf" ({moves}|bitcast|parameter)\(", x) for x in body.splitlines())}
+    only = {
+        k
+        for k, body in bodies.items()
+        if all(re.search(rf" ({moves}|bitcast|parameter)\(", x) for x in body.splitlines())
+    }
     only = {k for k in only if re.search(rf" ({moves})\(", bodies[k])}
-    hits = (re.match(r"  (?:ROOT )?%([\w.-]+) = \w+\[.*? fusion\(%[\w.-]+\),.*calls=%([\w.-]+)", x) for x in at_schedule_level(path))
+    hits = (
+        re.match(r"  (?:ROOT )?%([\w.-]+) = \w+\[.*? fusion\(%[\w.-]+\),.*calls=%([\w.-]+)", x)
+        for x in at_schedule_level(path)
+    )
     return {hit[1]: "fusion" for hit in hits if hit and hit[2] in only}
 
 
@@ -48,7 +58,9 @@ def test_every_move_is_found_and_no_other(path):
     expected = fusions_of_moves(path)
     for line in at_schedule_level(path):
         if hit := re.match(
-            r"  (?:ROOT )?%([\w.-]+) = .*? (copy|copy-start|transpose|reshape|convert|bitcast|bitcast-convert)\(%[\w.-]+\)", line
+            r"  (?:ROOT )?%([\w.-]+) = .*? "
+            r"(copy|copy-start|transpose|reshape|convert|bitcast|bitcast-convert)\(%[\w.-]+\)",
+            line,
         ):
             expected[hit[1]] = hit[2]
     assert {name: m.line.instruction.opcode for name, m in found.items()} == expected
@@ -136,11 +148,14 @@ def test_transposes_that_are_free_are_those_that_move_nothing():
     """Element by element: the transposed array at its place in b is the element at that place in a."""
     free = 0
     for dims in itertools.product((1, 2, 4, 6), repeat=2):
-        for (order_a, tiles_a), (order_b, tiles_b), permutation in itertools.product(LAYOUTS, LAYOUTS, ((0, 1), (1, 0))):
+        for (order_a, tiles_a), (order_b, tiles_b), permutation in itertools.product(
+            LAYOUTS, LAYOUTS, ((0, 1), (1, 0))
+        ):
             target = tuple(dims[p] for p in permutation)
             a, b = oracle.xla_offsets(dims, order_a, tiles_a), oracle.xla_offsets(target, order_b, tiles_b)
             shapes = [
-                str(xla.ArrayShape("f32", d, xla.ArrayLayout(o, t))) for d, o, t in ((dims, order_a, tiles_a), (target, order_b, tiles_b))
+                str(xla.ArrayShape("f32", d, xla.ArrayLayout(o, t)))
+                for d, o, t in ((dims, order_a, tiles_a), (target, order_b, tiles_b))
             ]
             same = bool((np.transpose(np.reshape(a, dims), permutation) == np.reshape(b, target)).all())
             same = same and xla.byte_size(shapes[0]) == xla.byte_size(shapes[1])
@@ -153,7 +168,9 @@ def test_large_bitcasts_are_decided():
     a, b = "bf16[12,64,8,1000]{3,1,0,2:T(8,128)(2,1)S(1)}", "bf16[8,12,1000,64]{2,3,1,0:T(8,128)(2,1)}"
     assert not xla.is_bitcast(a, b)
     assert xla.is_bitcast(a, b, permutation=(2, 0, 3, 1))
-    assert xla.is_bitcast("bf16[3,12,64,257]{3,2,1,0:T(8,128)(2,1)}", "bf16[3,257,768]{1,2,0:T(8,128)(2,1)}", permutation=(0, 3, 1, 2))
+    assert xla.is_bitcast(
+        "bf16[3,12,64,257]{3,2,1,0:T(8,128)(2,1)}", "bf16[3,257,768]{1,2,0:T(8,128)(2,1)}", permutation=(0, 3, 1, 2)
+    )
     for wrong in ((0, 1), (0, 1, 2, 2), (0, 1, 2, 4)):
         with pytest.raises(RankError, match="permutation"):
             xla.is_bitcast(a, b, permutation=wrong)
@@ -178,7 +195,7 @@ def test_a_transpose_in_text():
     }
 
 
-# ------------------------------------------------------------------------------------------------- each condition by itself
+# --------------------------------------------------------------------------------------------- each condition by itself
 
 A, T = "f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1:T(8,128)}"  # 8,192 and 65,536 bytes
 
@@ -225,7 +242,11 @@ def test_arrays_of_no_known_size_move_nothing_that_is_counted():
 
 
 def test_what_is_no_move_of_an_array():
-    lines = ["%a = f32[16,128]{1,0:T(8,128)} parameter(0)", "%p = (f32[8]{0}) parameter(1)", "%t = token[] parameter(2)"]
+    lines = [
+        "%a = f32[16,128]{1,0:T(8,128)} parameter(0)",
+        "%p = (f32[8]{0}) parameter(1)",
+        "%t = token[] parameter(2)",
+    ]
     others = [
         "%b = f32[8]{0} copy(%p)",
         "%c = token[] copy(%a)",
@@ -238,8 +259,13 @@ def test_what_is_no_move_of_an_array():
     errors = []
     assert moves([*lines, *others], on_error=errors.append) == {}
     assert [e.reason.what.split(",")[0] for e in errors] == ["line 8: e: operand gone is not defined before it"]
-    (pair,) = moves(["%p = (f32[8]{0}) parameter(0)", "%b = (f32[8]{0:S(1)}, f32[8]{0}) copy-start(f32[8]{0} %p)"]).values()
-    assert (str(pair.source), str(pair.destination)) == ("f32[8]{0}", "f32[8]{0:S(1)}")  # what the line says, and its first array
+    (pair,) = moves(
+        ["%p = (f32[8]{0}) parameter(0)", "%b = (f32[8]{0:S(1)}, f32[8]{0}) copy-start(f32[8]{0} %p)"]
+    ).values()
+    assert (str(pair.source), str(pair.destination)) == (
+        "f32[8]{0}",
+        "f32[8]{0:S(1)}",
+    )  # what the line says, and its first array
 
 
 def body_of(name, *lines):
@@ -399,5 +425,7 @@ def test_moves_in_calls_branches_and_loops_are_found_once_and_those_that_move_mo
     inside = xla.relayouts(io.StringIO(text), interiors=True)
     assert [(m.line.instruction.name, m.inside) for m in inside if m.inside] == [("n", "f")]
     assert len(inside) == len(found) + 1
-    whole = xla.relayouts(io.StringIO(text.replace("ENTRY ", "")))  # without an entry: what nothing calls, and what that runs
+    whole = xla.relayouts(
+        io.StringIO(text.replace("ENTRY ", ""))
+    )  # without an entry: what nothing calls, and what that runs
     assert {m.line.instruction.name for m in whole} == {*"cdeghb"}

@@ -85,7 +85,8 @@ def layouts_agree(sharding, slices, dims, count):
 
 
 def brute_slices(array, dims):
-    """The slice of each device of an array of device numbers; dimensions of the array past those of `dims` are members."""
+    """The slice of each device of an array of device numbers; dimensions of the array past those of
+    `dims` are members."""
     out = {}
     for place, device in np.ndenumerate(array):
         steps = [-(-n // m) for n, m in zip(dims, array.shape)]
@@ -149,7 +150,8 @@ def test_random_tiles_against_arrays_of_devices(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_subgroups_are_the_same_after_they_are_put_in_order(seed):
-    """The sets of members stay, and replicated members ascend; XLA sorts these even where that mixes other kinds of members."""
+    """The sets of members stay, and replicated members ascend; XLA sorts these even where that mixes other
+    kinds of members."""
     rng = random.Random(1000 + seed)
     for _ in range(60):
         text, array, rank, kinds = random_tiled(rng)
@@ -226,7 +228,8 @@ def test_random_meshes_against_their_digits(seed):
 
 
 def mesh_slices(mesh, array, parts, shape):
-    """By the definition: the shard index of a dimension is a mixed radix over its digits, the first the most significant."""
+    """By the definition: the shard index of a dimension is a mixed radix over its digits, the first the most
+    significant."""
     out = {}
     for place, device in np.ndenumerate(array):
         bounds = []
@@ -253,8 +256,14 @@ def mesh_slices(mesh, array, parts, shape):
         ("{devices=[60]<=[3,4,5]T(2,0,1)}", "{devices=[60]<=[12,5]T(1,0)}"),
         ("{devices=[60]<=[3,4,5]T(1,0,2)}", "{devices=[60]<=[3,4,5]T(1,0,2)}"),
         ("{devices=[60]<=[1,3,1,4,1,5]T(4,3,2,5,1,0)}", "{devices=[60]<=[3,20]T(1,0)}"),
-        ("{devices=[2,4]<=[2,4]T(1,0) last_tile_dim_replicate}", "{devices=[2,4]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}"),
-        ("{devices=[2,3]<=[3,2]T(1,0) last_tile_dim_replicate}", "{devices=[2,3]<=[3,2]T(1,0) last_tile_dim_replicate}"),
+        (
+            "{devices=[2,4]<=[2,4]T(1,0) last_tile_dim_replicate}",
+            "{devices=[2,4]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}",
+        ),
+        (
+            "{devices=[2,3]<=[3,2]T(1,0) last_tile_dim_replicate}",
+            "{devices=[2,3]<=[3,2]T(1,0) last_tile_dim_replicate}",
+        ),
         ("{devices=[3,2]<=[3,2]T(1,0) last_tile_dim_replicate}", "{devices=[3,2]0,2,1,4,3,5 last_tile_dim_replicate}"),
         ("{devices=[2,4,1]<=[8] last_tile_dim_replicate}", "{devices=[2,4]<=[8]}"),
         ("{devices=[1,8]<=[8] last_tile_dims={manual}}", "{manual}"),
@@ -296,7 +305,10 @@ def mesh_slices(mesh, array, parts, shape):
         ("{mesh[], replicated}", "{replicated}"),  # a mesh without axes and devices
         ("{mesh[ ], [{}, {?}], metadata={}}", "{replicated}"),
         ("{{mesh[], []}, {manual}}", "{{replicated}, {manual}}"),
-        ('{mesh["a"=2, "b"=2] , device_ids=([2,2]T(1,0)), [{"a",?},{}]}', "{mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)), [{'a', ?}, {}]}"),
+        (
+            '{mesh["a"=2, "b"=2] , device_ids=([2,2]T(1,0)), [{"a",?},{}]}',
+            "{mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)), [{'a', ?}, {}]}",
+        ),
         ("{mesh['a'=2,'b'=2], device_ids=([4]), [{'a'}], metadata={}}", "{mesh['a'=2,'b'=2], [{'a'}]}"),
         ("{mesh['a'=8], [{'a':(2)2}], manual={'a':(1)2}}", "{mesh['a'=8], [{'a':(2)2}], manual={'a':(1)2}}"),
     ],
@@ -638,7 +650,9 @@ def test_tiles_of_subgroups_alone_are_one_word_but_for_maximal():
 
 
 def test_values():
-    assert parse_sharding("{devices=[2,4]<=[8] shard_as 3}") == Sharding("tiled", (2, 4), Iota((8,)), group=ShardGroup("shard_as", 3))
+    assert parse_sharding("{devices=[2,4]<=[8] shard_as 3}") == Sharding(
+        "tiled", (2, 4), Iota((8,)), group=ShardGroup("shard_as", 3)
+    )
     assert parse_sharding("{mesh['a'=2], [{'a'}]}") == MeshSharding(Mesh((("a", 2),)), (DimSharding((Axis("a"),)),))
     assert parse_sharding("{{replicated}}").elements == (Sharding("replicated"),)
     with pytest.raises(AttributeError):
@@ -655,10 +669,19 @@ def test_values():
     with pytest.raises(RankError, match="on one device"):
         MeshSharding(Mesh((), (3,)), (DimSharding(),))
     assert parse_sharding("{mesh['a'=1], [{}]}").slices((5,), 2) == {0: ((0, 5),), 1: ((0, 5),)}
-    assert parse_sharding("{devices=[4]<=[4]}").slices((5,), 8) == {0: ((0, 2),), 1: ((2, 4),), 2: ((4, 5),), 3: ((5, 5),)}
+    assert parse_sharding("{devices=[4]<=[4]}").slices((5,), 8) == {
+        0: ((0, 2),),
+        1: ((2, 4),),
+        2: ((4, 5),),
+        3: ((5, 5),),
+    }
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=5).flatmap(lambda r: st.tuples(st.just(r), st.permutations(range(len(r))))))
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=5).flatmap(
+        lambda r: st.tuples(st.just(r), st.permutations(range(len(r))))
+    )
+)
 def test_an_iota_is_its_array_and_its_layouts(case):
     extents, order = case
     iota, array = Iota(extents, order), np.arange(np.prod(extents)).reshape(extents).transpose(order).ravel()

@@ -97,7 +97,14 @@ def test_what_a_refusal_says_and_where(text, what, at):
 
 
 def test_the_fix_of_an_unknown_type_works():
-    for wrong, right in (("float32", "f32"), ("int8", "s8"), ("uint4", "u4"), ("bfloat16", "bf16"), ("bool", "pred"), ("complex64", "c64")):
+    for wrong, right in (
+        ("float32", "f32"),
+        ("int8", "s8"),
+        ("uint4", "u4"),
+        ("bfloat16", "bf16"),
+        ("bool", "pred"),
+        ("complex64", "c64"),
+    ):
         with pytest.raises(ParseError) as caught:
             xla.parse_shape(f"{wrong}[3]")
         assert caught.value.reason.fix == f"write {right}"
@@ -118,7 +125,11 @@ def test_shapes_that_are_no_arrays():
     shape = xla.parse_shape(text)
     inner = TupleShape((ArrayShape("f32", (2,)), TokenShape()))
     assert shape.elements[1] == inner
-    assert shape.elements[2:5] == (OpaqueShape(), BufferShape(xla.parse_shape("s8[3,4]{0,1:T(8,128)(4,1)}")), TupleShape(()))
+    assert shape.elements[2:5] == (
+        OpaqueShape(),
+        BufferShape(xla.parse_shape("s8[3,4]{0,1:T(8,128)(4,1)}")),
+        TupleShape(()),
+    )
     assert (inner.depth, shape.depth, TupleShape().depth) == (1, 2, 1)
     assert str(shape) == text.replace("[1],(", "[1], (")
     assert [at for at, _ in shape.leaves()] == [(0,), (1, 0), (1, 1), (2,), (3,), (5,)]
@@ -126,7 +137,12 @@ def test_shapes_that_are_no_arrays():
     assert shape.elements[0].layout is None
     assert str(shape.with_layout().elements[0]) == "f32[1]{0}"
     assert str(xla.parse_shape(f"({','.join(['u8[]'] * 11)})")).count("/*index=") == 2
-    for wrong in (lambda: TupleShape((3,)), lambda: TupleShape("()"), lambda: BufferShape(TokenShape()), lambda: BufferShape("f32[3]")):
+    for wrong in (
+        lambda: TupleShape((3,)),
+        lambda: TupleShape("()"),
+        lambda: BufferShape(TokenShape()),
+        lambda: BufferShape("f32[3]"),
+    ):
         with pytest.raises(tla.LeafTypeError):
             wrong()
 
@@ -157,8 +173,14 @@ def shapes(draw, depth=3):
         return TokenShape() if kind == "token" else OpaqueShape()
     dims = draw(st.lists(st.integers(0, 9) | st.none(), max_size=4))
     order = draw(st.permutations(range(len(dims))))
-    layout = ArrayLayout(order, draw(st.sampled_from(((), ((8, 128), (2, 1)), (("*", 3),)))), memory_space=draw(st.integers(0, 3)))
-    array = ArrayShape(draw(st.sampled_from(("f32", "s4", "pred", "c128"))), dims, draw(st.sampled_from((None, layout))) if dims else None)
+    layout = ArrayLayout(
+        order, draw(st.sampled_from(((), ((8, 128), (2, 1)), (("*", 3),)))), memory_space=draw(st.integers(0, 3))
+    )
+    array = ArrayShape(
+        draw(st.sampled_from(("f32", "s4", "pred", "c128"))),
+        dims,
+        draw(st.sampled_from((None, layout))) if dims else None,
+    )
     return BufferShape(array) if kind == "buffer" else array
 
 
@@ -198,8 +220,17 @@ SPELLINGS = [
     ("f32[ 1, 2,3, 4, 5]{0, 1, 2,3, 4 }", ArrayLayout((0, 1, 2, 3, 4))),
     ("u32[]{:T(128)}", ArrayLayout((), ((128,),))),
 ]
-PRINTED = ["pred[123,456]{1,0:T(2,128)S(3)SC(1:200)}", "pred[123,456]{1,0:S(3)SC(0:10)(1:4,5)}", "pred[123,456]{1,0:SC(1:50,200)}"]
-PRINTED += ["f32[?,784]", "(f32[42], u32[<=123,<=456])", "(f32[1572864], s8[5120,1024])", "(f32[1], (f32[2], token[]), opaque[], f32[3])"]
+PRINTED = [
+    "pred[123,456]{1,0:T(2,128)S(3)SC(1:200)}",
+    "pred[123,456]{1,0:S(3)SC(0:10)(1:4,5)}",
+    "pred[123,456]{1,0:SC(1:50,200)}",
+]
+PRINTED += [
+    "f32[?,784]",
+    "(f32[42], u32[<=123,<=456])",
+    "(f32[1572864], s8[5120,1024])",
+    "(f32[1], (f32[2], token[]), opaque[], f32[3])",
+]
 
 
 @pytest.mark.parametrize("text", [*(text for text, _ in SPELLINGS), *PRINTED])
@@ -212,7 +243,9 @@ def test_what_the_parser_of_xla_reads(text):
     assert text in PRINTED or shape.layout == dict(SPELLINGS)[text]
 
 
-@pytest.mark.parametrize("text", ["f32[1,2,3]{1:T(2,*,128)}", "f32[4,5]foobar{0,1}", "f32[4,5]{foo}", "f32[4,5]dense{foo}"])
+@pytest.mark.parametrize(
+    "text", ["f32[1,2,3]{1:T(2,*,128)}", "f32[4,5]foobar{0,1}", "f32[4,5]{foo}", "f32[4,5]dense{foo}"]
+)
 def test_what_the_parser_of_xla_refuses(text):
     with pytest.raises(ParseError):
         xla.parse_shape(text)
@@ -384,7 +417,9 @@ def test_random_tilings_against_brute_force():
         rank = rng.randint(0, 3)
         dims = [rng.choice((1, 2, 3, 4, 6, 8, 12)) for _ in range(rank)]
         order = rng.sample(range(rank), rank)
-        tiles = [tuple(rng.choice((1, 2, 3, 4, 6, 8)) for _ in range(rng.randint(1, 4))) for _ in range(rng.randint(0, 3))]
+        tiles = [
+            tuple(rng.choice((1, 2, 3, 4, 6, 8)) for _ in range(rng.randint(1, 4))) for _ in range(rng.randint(0, 3))
+        ]
         shape = ArrayShape("f32", tuple(dims), ArrayLayout(tuple(order), tuple(tiles)))
         truth = oracle.xla_offsets(dims, order, tiles)
         last = tuple(n - 1 for n in dims)
@@ -410,7 +445,8 @@ def one_layout(values):
     if len(values) < 2:
         return True
     return any(
-        all(values[i] == values[1] * (i % n) + values[i - i % n] for i in range(len(values))) and one_layout(values[::n])
+        all(values[i] == values[1] * (i % n) + values[i - i % n] for i in range(len(values)))
+        and one_layout(values[::n])
         for n in range(2, len(values) + 1)
     )
 
@@ -436,7 +472,9 @@ def test_random_combined_dimensions_against_the_definition():
         dims = [rng.choice((1, 2, 3, 4, 6, 10)) for _ in range(rank)]
         order = rng.sample(range(rank), rank)
         tile = (*tuple(rng.choice((1, 2, 3, 4, 8, "*")) for _ in range(rng.randint(1, rank))), rng.choice((2, 3, 4)))
-        shape = ArrayShape("f32", tuple(dims), ArrayLayout(tuple(order), (tile, (2,)) if rng.random() < 0.5 else (tile,)))
+        shape = ArrayShape(
+            "f32", tuple(dims), ArrayLayout(tuple(order), (tile, (2,)) if rng.random() < 0.5 else (tile,))
+        )
         layout = xla.lower(shape)
         seen[type(layout).__name__] += 1
         index, last = tuple(np.indices(dims)), tuple(n - 1 for n in dims)
@@ -510,7 +548,11 @@ def test_waste_by_dimension_is_what_a_whole_dimension_would_save():
         if shape.effective_layout.split_configs or 0 in shape.dimensions or (tiles and "*" in tiles[0]):
             continue
         physical = xla.physical_dimensions(shape)
-        first = (1,) * (len(physical) - len(tiles[0])) + tiles[0][-len(physical) :] if tiles and physical else (1,) * len(physical)
+        first = (
+            (1,) * (len(physical) - len(tiles[0])) + tiles[0][-len(physical) :]
+            if tiles and physical
+            else (1,) * len(physical)
+        )
         total = xla.padded_element_count(shape)
         for d, lost in zip(reversed(shape.effective_layout.minor_to_major), range(len(physical))):
             padded = -(-physical[lost] // first[lost]) * first[lost]
@@ -616,9 +658,7 @@ def test_shapes_are_found_in_programs():
             usage = xla.shape_usage(lines)
         assert usage, path
         assert all(u.layout or u.refused for u in usage)
-    line = (
-        '  %a.1 = (f32[3]{0:T(128)}, /*index=1*/ s32[]) custom-call(bf16[2,2] %s8[4]), meta={op_name="f32[7]", x="a\\"f32[9]"}, k={f32[1]{'
-    )
+    line = '  %a.1 = (f32[3]{0:T(128)}, /*index=1*/ s32[]) custom-call(bf16[2,2] %s8[4]), meta={op_name="f32[7]", x="a\\"f32[9]"}, k={f32[1]{'
     assert list(xla.shape_texts([line])) == ["f32[3]{0:T(128)}", "s32[]", "bf16[2,2]", "f32[1]"]
 
 
@@ -647,7 +687,15 @@ def test_lowered_layouts_as_modes_keep_what_is_valid():
 
 def test_functions_take_a_value_or_its_text():
     shape = xla.parse_shape(BIG)
-    for f in (xla.lower, xla.byte_size, xla.element_count, xla.padded_element_count, xla.waste, xla.physical_dimensions, xla.plan):
+    for f in (
+        xla.lower,
+        xla.byte_size,
+        xla.element_count,
+        xla.padded_element_count,
+        xla.waste,
+        xla.physical_dimensions,
+        xla.plan,
+    ):
         assert f(shape) == f(BIG)
     for f in (xla.lower, xla.byte_size):
         with pytest.raises(TlaError):
@@ -691,7 +739,12 @@ def test_a_text_or_its_lines():
 
 
 @pytest.mark.parametrize(
-    "text", ["pred[2305843009213693952]{0:E(32)}", "f32[3]{0:T(8)L(9223372036854775807)}", "f32[<=3]{0:M(9223372036854775807)}"]
+    "text",
+    [
+        "pred[2305843009213693952]{0:E(32)}",
+        "f32[3]{0:T(8)L(9223372036854775807)}",
+        "f32[<=3]{0:M(9223372036854775807)}",
+    ],
 )
 def test_byte_sizes_past_64_bits_are_refused(text):
     with pytest.raises(RangeError, match="overflows"):
@@ -758,7 +811,7 @@ def test_a_string_left_open_ends_with_its_line():
     assert list(xla.shape_texts("f32[2]{ 0 : T(128) }")) == ["f32[2]{ 0 : T(128) }"]
 
 
-# ------------------------------------------------------------------------------------------------ the way back: what is tried
+# ------------------------------------------------------------------------------------------ the way back: what is tried
 
 #: The tilings of the programs that were compiled for TPU, the most frequent first; "-" is an order without tiles.
 FAMILIES = """
@@ -769,7 +822,9 @@ FAMILIES = """
 
 
 def test_tilings_of_real_programs_are_tried_and_come_back():
-    known = [tuple(tuple(map(int, t.split(","))) for t in re.findall(r"\(([0-9,]+)\)", word)) for word in FAMILIES.split()]
+    known = [
+        tuple(tuple(map(int, t.split(","))) for t in re.findall(r"\(([0-9,]+)\)", word)) for word in FAMILIES.split()
+    ]
     assert [*raising.FAMILIES] == known
     for tiles in known:
         dims = (5, *(3 * n for n in (tiles or ((8, 128),))[0]))

@@ -38,7 +38,13 @@ def test_every_layout_of_the_truth_is_raised_to_its_map():
         assert found.dimensions == given.dimensions
         for index, offset in case["samples"]:
             assert xla.linear_index(found, tuple(index)) == offset, (case["spec"], found)
-        kind = "composed" if isinstance(layout, tla.ComposedLayout) else "all" if xla.lower(found) == layout else "the array alone"
+        kind = (
+            "composed"
+            if isinstance(layout, tla.ComposedLayout)
+            else "all"
+            if xla.lower(found) == layout
+            else "the array alone"
+        )
         seen[kind, found.layout.tiles == given.effective_layout.tiles] += 1
     # the last ones: tiles of more numbers than the array has, whose padding is behind the array or in front of it
     counts = (691, 290, 17, 85, 92) if NIGHT else (7, 25, 2, 9, 7)
@@ -74,7 +80,9 @@ def test_tiles_that_do_not_divide_or_combine_come_back_everywhere():
     ],
 )
 def test_chains_that_are_no_tiling(text):
-    with pytest.raises(LoweringError, match=r"raise_ of .*: .*(is inside of|begins at|is no layout|goes into no mode|its values reach)"):
+    with pytest.raises(
+        LoweringError, match=r"raise_ of .*: .*(is inside of|begins at|is no layout|goes into no mode|its values reach)"
+    ):
         xla.raise_(parse(text))
 
 
@@ -90,9 +98,21 @@ def test_a_chain_of_one_layout_after_another():
     [
         ("(_6,_4):(_4,_1)", (6, 4), [((6, 4), [[(6, 4)], [(4, 1)]])]),
         ("(_6,_4):(_4,_1)", (5, 1), [((5, 1), [[(5, 4)], []])]),  # as far as it goes
-        ("((_2,_3),_4):((_4,_8),_1) o _0 o (_6,_4):(_4,_1)", (6, 4), [((6, 4), [[(6, 4)], [(4, 1)]]), ((24,), [[(6, 4), (4, 1)]])]),
-        ("(_24,_7):(_1,_24) o _0 o (_6,_4):(_4@0,_1@1)", (6, 4), [((6, 4), [[(6, 28)], [(4, 1)]]), ((24, 7), [[(24, 1)], [(7, 24)]])]),
-        ("(_24,_7):(_7,_1) o _0 o (_6,_4):(_4@0,_1@1)", (6, 4), [((6, 4), [[(6, 28)], [(4, 1)]]), ((24, 7), [[(24, 7)], [(7, 1)]])]),
+        (
+            "((_2,_3),_4):((_4,_8),_1) o _0 o (_6,_4):(_4,_1)",
+            (6, 4),
+            [((6, 4), [[(6, 4)], [(4, 1)]]), ((24,), [[(6, 4), (4, 1)]])],
+        ),
+        (
+            "(_24,_7):(_1,_24) o _0 o (_6,_4):(_4@0,_1@1)",
+            (6, 4),
+            [((6, 4), [[(6, 28)], [(4, 1)]]), ((24, 7), [[(24, 1)], [(7, 24)]])],
+        ),
+        (
+            "(_24,_7):(_7,_1) o _0 o (_6,_4):(_4@0,_1@1)",
+            (6, 4),
+            [((6, 4), [[(6, 28)], [(4, 1)]]), ((24, 7), [[(24, 7)], [(7, 1)]])],
+        ),
         ("_24:_1 o _0 o (_6,_4):(_1,_6)", (6, 4), [((6, 4), [[(6, 1)], [(4, 6)]]), ((24,), [[(24, 1)]])]),
     ],
 )
@@ -112,7 +132,11 @@ def test_the_maps_of_a_chain(text, sizes, stages):
         ("(_9,_5):(_5,_1) o _0 o (_6,_3):(_1@1,_3@0)", (6, 3), "its values reach 6 where mode 1"),
         ("(_9,_5):(_5,_1) o _0 o (_6,_4):(_1@1,_3@0)", (5, 4), "its values reach 10 where mode 0"),
         ("(_9,_5):(_5,_1) o _0 o (_6,_4):(_1@1,_3@2)", (5, 4), "the stride _3@2 goes into no mode"),
-        ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (4, 3), None),  # 1 + 4: a digit counts as far as it is reached
+        (
+            "(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)",
+            (4, 3),
+            None,
+        ),  # 1 + 4: a digit counts as far as it is reached
         ("(_9,_5):(_5,_1) o _0 o ((_2,_3),_3):((_1@0,_4@0),_1@1)", (5, 3), "its values reach 10 where mode 0"),
         ("_5:_1 o _1 o _4:_1", (4,), "it begins at _1"),
         ("(_9,_5):(_5,_1) o (_0,_1) o (_6,_3):(_1@0,_1@1)", (6, 3), r"it begins at \(_0,_1\)"),
@@ -154,11 +178,15 @@ def test_shapes_of_real_programs_come_back():
 
 
 def test_orders_that_strides_suggest():
-    """Dimensions minor to major: as they are, by their largest stride, by their smallest, the first two swapped; each order once."""
+    """Dimensions minor to major: as they are, by their largest stride, by their smallest, the first two swapped; each
+    order once."""
     for digits, orders in (
         ([[(4, 1)], [(8, 4)], [(2, 32)]], [(2, 1, 0), (0, 1, 2), (1, 0, 2)]),
         ([[(4, 16)], [(8, 1)], [(2, 8)]], [(2, 1, 0), (1, 2, 0)]),
-        ([[(2, 1), (4, 64)], [(8, 2)], []], [(2, 1, 0), (1, 0, 2), (0, 1, 2)]),  # of dimensions without digits the last one is most minor
+        (
+            [[(2, 1), (4, 64)], [(8, 2)], []],
+            [(2, 1, 0), (1, 0, 2), (0, 1, 2)],
+        ),  # of dimensions without digits the last one is most minor
         ([[(4, 9)], [(8, 1)], [], []], [(3, 2, 1, 0), (1, 0, 3, 2), (0, 1, 3, 2)]),
         ([[], [(3, 1)]], [(1, 0), (0, 1)]),
         ([[]], [(0,)]),
@@ -249,16 +277,24 @@ def value(digits, k):
     ids=["none", "whole", "odd", "inside"],
 )
 def test_a_tiling_is_constructed_of_any_digits_that_clear_each_other(gap):
-    """Every element at its place, and not one slot more than the digits take; a level for each digit of the longest, and one a bit of their count."""
+    """Every element at its place, and not one slot more than the digits take; a level for each digit of the longest,
+    and one a bit of their count."""
     rng = random.Random(3)
     for _ in range(amount(25, 1000)):
         sizes, digits, slots = placed_digits(rng, gap)
         tiles = constructed([Stage(sizes, digits)])
         shape = ArrayShape("f32", sizes, ArrayLayout(tuple(reversed(range(len(sizes)))), tiles))
         index = np.indices(sizes)
-        assert (xla.linear_index(shape, tuple(index)) == sum(value(ds, i) for ds, i in zip(digits, index))).all(), (sizes, digits, tiles)
+        assert (xla.linear_index(shape, tuple(index)) == sum(value(ds, i) for ds, i in zip(digits, index))).all(), (
+            sizes,
+            digits,
+            tiles,
+        )
         assert math.prod(xla.tiled_dimensions(shape)) == slots, (sizes, digits, tiles)
-        count, gaps = sum(map(len, digits)), sum(b % a > 0 for a, b in itertools.pairwise(sorted(d for ds in digits for _n, d in ds)))
+        count, gaps = (
+            sum(map(len, digits)),
+            sum(b % a > 0 for a, b in itertools.pairwise(sorted(d for ds in digits for _n, d in ds))),
+        )
         least = max(map(len, digits)) + (count + 1).bit_length() if count else 0
         assert least <= len(tiles) <= least + 2 * gaps
 
@@ -341,7 +377,11 @@ def test_arrays_without_elements_or_dimensions():
         ("(_140):(_1)", "f64", "f64[140]{0}"),  # the compiler's T(256) pads, and this layout does not
         ("(_3):(_1)", "u32", "u32[3]{0}"),
         ("(_3):(_1)", "pred", "pred[3]{0}"),
-        ("(_4,_128):(_128,_1)", "bf16", "bf16[4,128]{1,0}"),  # as untiled as f32[4,128]{1,0:T(4,128)} is, which has one tile more
+        (
+            "(_4,_128):(_128,_1)",
+            "bf16",
+            "bf16[4,128]{1,0}",
+        ),  # as untiled as f32[4,128]{1,0:T(4,128)} is, which has one tile more
         ("(_4,_128):(_128,_1)", "f32", "f32[4,128]{1,0:T(4,128)}"),  # the compiler's own choice
         ("(_4,_6):(_1,_4)", "f32", "f32[4,6]{0,1}"),
         ("((_2,_2),_128):((_1,_256),_2)", "bf16", "bf16[4,128]{1,0:T(4,128)(2,1)}"),
@@ -359,13 +399,21 @@ def test_a_padded_layout_comes_back_with_its_padding_and_no_more_tiles():
     """Tiles of one level of every small array, whose lowering raise_ has to find again: by day every third."""
     sizes = [*itertools.product((1, 3, 4, 5), repeat=1), *itertools.product((1, 3, 5), (1, 4, 6))]
     for dims in sizes:
-        tilings = [(), *((t,) for rank in range(1, len(dims) + 1) for t in itertools.product((1, 2, 4, 8), repeat=rank))]
+        tilings = [
+            (),
+            *((t,) for rank in range(1, len(dims) + 1) for t in itertools.product((1, 2, 4, 8), repeat=rank)),
+        ]
         for tiles, order in [*itertools.product(tilings, itertools.permutations(range(len(dims))))][:: amount(3, 1)]:
             layout = xla.lower(ArrayShape("s16", dims, ArrayLayout(order, tiles)))
             found = xla.raise_(layout, "s16")
             assert xla.lower(found) == layout, (dims, tiles, order, found)
             assert xla.lower(found).origin_shape == layout.origin_shape
-            assert len(found.layout.tiles) <= len(tiles) or found.layout.tiles[0][-1] == 128, (dims, tiles, order, found)
+            assert len(found.layout.tiles) <= len(tiles) or found.layout.tiles[0][-1] == 128, (
+                dims,
+                tiles,
+                order,
+                found,
+            )
 
 
 # --------------------------------------------------------------------------------------------------- compared
@@ -378,7 +426,9 @@ def offsets_in_row_major(shape):
 
 def random_shape(rng, dims):
     order = tuple(rng.sample(range(len(dims)), len(dims)))
-    tiles = tuple(tuple(rng.choice((1, 2, 3, 4)) for _k in range(rng.randint(1, 2))) for _level in range(rng.randint(0, 2)))
+    tiles = tuple(
+        tuple(rng.choice((1, 2, 3, 4)) for _k in range(rng.randint(1, 2))) for _level in range(rng.randint(0, 2))
+    )
     return ArrayShape("f32", tuple(dims), ArrayLayout(order, tiles))
 
 
@@ -432,7 +482,8 @@ def test_bitcasts_of_other_bits():
 
 
 def test_chains_of_the_compiler():
-    """A bitcast keeps the bytes, copy and reshape keep the row-major order: the last value is the reshape of the first."""
+    """A bitcast keeps the bytes, copy and reshape keep the row-major order: the last value is the reshape
+    of the first."""
     checked = 0
     for chain in rows("xla/bitcast.json", "chains"):
         steps = [(xla.parse_shape(text.rpartition(" ")[0]), text.rpartition(" ")[2]) for text in chain]
@@ -471,7 +522,9 @@ def test_relayouts_against_the_definition():
 def together(a, b):
     """How many elements follow each other in both, from offset 0 on: brute force."""
     places = dict(zip(offsets_in_row_major(b), offsets_in_row_major(a)))
-    return next(n for n in itertools.count() if places.get(n) is None or places[n] != places[0] + n) if 0 in places else 0
+    return (
+        next(n for n in itertools.count() if places.get(n) is None or places[n] != places[0] + n) if 0 in places else 0
+    )
 
 
 def test_runs_against_the_definition():
@@ -590,13 +643,18 @@ def test_a_gap_that_ends_inside_of_the_last_step():
         layout = Layout(*zip(*pairs))
         found = xla.raise_(layout)
         index = tuple(np.indices(tuple(map(int, found.dimensions))))
-        assert np.array_equal(xla.linear_index(found, index), sum(i * d for i, (_n, d) in zip(index, pairs))), (layout, found)
+        assert np.array_equal(xla.linear_index(found, index), sum(i * d for i, (_n, d) in zip(index, pairs))), (
+            layout,
+            found,
+        )
 
 
 def test_more_coordinates_than_are_compared_one_by_one():
-    """Composed layouts that agree where it is tried first: 2**27 coordinates are compared, of 180,000,000 it is not known."""
+    """Composed layouts that agree where it is tried first: 2**27 coordinates are compared, of 180,000,000 it
+    is not known."""
     with pytest.raises(
-        tla.Unproven, match=r"a bitcast of 180000000 coordinates, through a composed layout\n +expected  at most 134,217,728"
+        tla.Unproven,
+        match=r"a bitcast of 180000000 coordinates, through a composed layout\n +expected  at most 134,217,728",
     ):
         xla.is_bitcast("s8[30000,6000]{1,0:T(3,5)(2,2)}", "s8[2,15000,6000]{2,1,0:T(3,5)(2,2)}")
     assert xla.is_bitcast("s8[300,60]{1,0:T(3,5)(2,2)}", "s8[2,150,60]{2,1,0:T(3,5)(2,2)}")

@@ -1,4 +1,5 @@
-"""Edges of XLA's values: of each refusal with several conditions a bad input for each, and the last good ones beside it."""
+"""Edges of XLA's values: of each refusal with several conditions a bad input for each, and the last good
+ones beside it."""
 
 import gzip
 import io
@@ -23,7 +24,8 @@ f8e4m3 f8e3m4 f4e2m1fn f8e8m0fnu f6e3m2fn f6e2m3fn
 
 
 def test_bits_are_those_that_the_name_says():
-    """The number in the name, behind its first letters; pred is one bit. Less than a byte is stored in one, unless E says otherwise."""
+    """The number in the name, behind its first letters; pred is one bit. Less than a byte is stored in one, unless E
+    says otherwise."""
     known = {name: int(re.match(r"[a-z]+(\d+)", name)[1]) if name != "pred" else 1 for name in TYPES.split()}
     assert known == BITS
     for name, bits in known.items():
@@ -36,7 +38,9 @@ MOST = 2**63 - 1
 
 
 def shape(dims, order=None, tiles=(), element_type="f32", **more):
-    return ArrayShape(element_type, dims, ArrayLayout(tuple(reversed(range(len(dims)))) if order is None else order, tiles, **more))
+    return ArrayShape(
+        element_type, dims, ArrayLayout(tuple(reversed(range(len(dims)))) if order is None else order, tiles, **more)
+    )
 
 
 GOOD = [
@@ -213,7 +217,8 @@ def test_bytes_for_people():
 
 
 def test_the_curve_of_a_program_as_text_and_as_picture():
-    """Each column is the largest of its steps; a row is filled where that passes the row below, a little of it is one row."""
+    """Each column is the largest of its steps; a row is filled where that passes the row below, a little of it
+    is one row."""
     assert curve.columns([1, 5, 2, 3, 9], 5) == [1, 5, 2, 3, 9]
     assert curve.columns([1, 5, 2, 3, 9], 2) == [5, 9]
     assert curve.columns([1, 5, 2, 3, 9], 99) == [1, 5, 2, 3, 9]
@@ -261,7 +266,9 @@ def nested(depth):
 
 
 def protos(depth):
-    return xla.from_proto("element_type: TUPLE tuple_shapes { " * depth + "element_type: F32 dimensions: 3 " + "}" * depth)
+    return xla.from_proto(
+        "element_type: TUPLE tuple_shapes { " * depth + "element_type: F32 dimensions: 3 " + "}" * depth
+    )
 
 
 LIMITS = {
@@ -285,11 +292,15 @@ LIMITS = {
 def test_limits_are_those_that_are_said(name):
     make, most = LIMITS[name]
     assert make(most) is not None
-    with pytest.raises(tla.TlaError, match=rf"at most {most}\b|{most:,} at most|{most} at most|up to there|than {most}"):
+    with pytest.raises(
+        tla.TlaError, match=rf"at most {most}\b|{most:,} at most|{most} at most|up to there|than {most}"
+    ):
         make(most + 1)
 
 
-@pytest.mark.parametrize(("read", "text"), [(xla.parse_register_layout, "32,{0,0},(8,128)"), (xla.parse_memref, "memref<8x128xf32>")])
+@pytest.mark.parametrize(
+    ("read", "text"), [(xla.parse_register_layout, "32,{0,0},(8,128)"), (xla.parse_memref, "memref<8x128xf32>")]
+)
 def test_texts_of_one_value_are_of_a_megabyte_at_most(read, text):
     assert read(text.ljust(2**20)) == read(text)
     with pytest.raises(tla.ParseError, match="1,048,576 at most"):
@@ -309,7 +320,13 @@ def test_a_strip_has_a_million_slots_at_most():
 
 
 def test_arrays_of_no_known_size_have_no_alternatives():
-    for text in ("f32[?,3]{1,0:T(8,128)}", "f32[0,3]{1,0:T(8,128)}", "f32[3,0]{1,0:T(8,128)}", "f32[8,3]{1,0}", "f32[8,3]"):
+    for text in (
+        "f32[?,3]{1,0:T(8,128)}",
+        "f32[0,3]{1,0:T(8,128)}",
+        "f32[3,0]{1,0:T(8,128)}",
+        "f32[8,3]{1,0}",
+        "f32[8,3]",
+    ):
         assert xla.alternatives(text) == []
     assert xla.alternatives(xla.parse_shape("f32[M,3]{1,0:T(8,128)}", symbols=[tla.dim("M")])) == []
 
@@ -323,7 +340,8 @@ def test_dimensions_are_split_into_what_tiles_have():
 
 
 def wire(depth):
-    """As `protos`, in bytes: field 2 is the element type, 11 for f32, 13 for a tuple; 3 a dimension; 4 an element of a tuple."""
+    """As `protos`, in bytes: field 2 is the element type, 11 for f32, 13 for a tuple; 3 a dimension; 4 an element
+    of a tuple."""
     out = b"\x10\x0b\x18\x03"
     for _ in range(depth):
         out = b"\x10\x0d\x22" + bytes([len(out) & 127 | 128, len(out) >> 7]) + out
@@ -359,7 +377,13 @@ def test_an_open_bracket_is_named_with_its_place(line, position, fix):
 def test_what_is_said_of_a_whole_file_has_no_place_in_it():
     said = []
     whole = b"HloModule m\n\nENTRY %m {\n  ROOT %a = f32[3]{0} copy(%gone)\n}\n"
-    for given in (b"module @m {\n}", b"ML\xefR", gzip.compress(whole)[:-9], b"x" * (text_file.MAX_LINE + 1), whole[:-2]):
+    for given in (
+        b"module @m {\n}",
+        b"ML\xefR",
+        gzip.compress(whole)[:-9],
+        b"x" * (text_file.MAX_LINE + 1),
+        whole[:-2],
+    ):
         try:
             [*xla.read_hlo(io.BytesIO(given), said.append)]
         except tla.ParseError as error:
@@ -370,17 +394,20 @@ def test_what_is_said_of_a_whole_file_has_no_place_in_it():
         assert (error.position, error.text) == (0, ""), error
 
 
-# ------------------------------------------------------------------------------------------------- when buffers are held
+# ------------------------------------------------------------------------------------------------ when buffers are held
 
 
 def test_buffers_are_apart_where_no_step_holds_both():
-    """But for one step, which reads the last of the first and writes the first of the second: every pair of up to two spans."""
+    """But for one step, which reads the last of the first and writes the first of the second: every pair of up
+    to two spans."""
     spans = [(a, b) for a in range(5) for b in range(a, 5)]
     held = [*itertools.combinations_with_replacement(spans, 2)]
     for some in (*held, *itertools.combinations(spans, 3)):  # those that share a step are one
         merged = _merged(some)
         for last in (0, 1):  # the steps, each once, and the pairs of steps that one span has
-            assert [n for a, b in merged for n in range(a, b + 1 - last)] == sorted({n for a, b in some for n in range(a, b + 1 - last)})
+            assert [n for a, b in merged for n in range(a, b + 1 - last)] == sorted(
+                {n for a, b in some for n in range(a, b + 1 - last)}
+            )
     for before, after in itertools.product(held, held[::3]):
         steps = [{n for a, b in h for n in range(a, b + 1)} for h in (before, after)]
         both = steps[0] & steps[1]
@@ -391,7 +418,7 @@ def test_buffers_are_apart_where_no_step_holds_both():
             assert _apart([*before], [*after], now) is (not both or (both == {now} and handed)), (before, after, now)
 
 
-# ------------------------------------------------------------------------------------------------- tilings of real programs
+# --------------------------------------------------------------------------------------------- tilings of real programs
 
 
 @pytest.mark.parametrize(
@@ -399,10 +426,16 @@ def test_buffers_are_apart_where_no_step_holds_both():
     [
         "f32[100]{0}",
         *(f"f32[100]{{0:T{t}}}" for t in ("(8)", "(16)", "(128)", "(256)", "(512)", "(1024)")),
-        *(f"f32[100]{{0:T{t}}}" for t in ("(1024)(128)(4,1)", "(1024)(128)(2,1)", "(256)(128)(2,1)", "(512)(128)(4,1)", "(512)(128)(2,1)")),
+        *(
+            f"f32[100]{{0:T{t}}}"
+            for t in ("(1024)(128)(4,1)", "(1024)(128)(2,1)", "(256)(128)(2,1)", "(512)(128)(4,1)", "(512)(128)(2,1)")
+        ),
         *(f"f32[100,300]{{1,0:T{t}}}" for t in ("(8)", "(32)", "(128)", "(256)")),
         *(f"f32[100,300]{{1,0:T{t}}}" for t in ("(8,128)", "(4,128)", "(2,128)", "(16,128)", "(32,128)")),
-        *(f"f32[100,300]{{1,0:T({n},128)({m},1)}}" for n, m in ((8, 2), (8, 4), (4, 2), (16, 2), (16, 4), (32, 4), (32, 8))),
+        *(
+            f"f32[100,300]{{1,0:T({n},128)({m},1)}}"
+            for n, m in ((8, 2), (8, 4), (4, 2), (16, 2), (16, 4), (32, 4), (32, 8))
+        ),
     ],
 )
 def test_tilings_of_real_programs_come_back_as_they_are(text):
@@ -422,5 +455,8 @@ ENTRY %m {
   ROOT %t = f32[16,128]{0,1:T(8,128)} fusion(%a), kind=kLoop, calls=%f
 }
 """
-    counts = [[t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "copy", interiors=inside)] for inside in (False, True)]
+    counts = [
+        [t.count for t in xla.totals(xla.read_hlo(io.StringIO(text)), "copy", interiors=inside)]
+        for inside in (False, True)
+    ]
     assert counts == [[], [1]]

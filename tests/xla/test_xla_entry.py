@@ -17,13 +17,20 @@ from truth import rows
 # Groups as XLA's own tests had them in 2025, and in today's print.
 OLDER_GROUPS = [
     ("@mesh<a=2,b=4> {b}", "mesh['a'=2,'b'=4] {'b'}"),
-    ("@mesh<a=2,b=4,c=4,d=2>([4,16]T(1,0)) {a,b:(1)2,d}", "mesh['a'=2,'b'=4,'c'=4,'d'=2], device_ids=([4,16]T(1,0)) {'a','b':(1)2,'d'}"),
-    ("@mesh<a=2,b=4,c=4,d=2>, device_ids=([4,16]T(1,0)) {a,c}", "mesh['a'=2,'b'=4,'c'=4,'d'=2], device_ids=([4,16]T(1,0)) {'a','c'}"),
+    (
+        "@mesh<a=2,b=4,c=4,d=2>([4,16]T(1,0)) {a,b:(1)2,d}",
+        "mesh['a'=2,'b'=4,'c'=4,'d'=2], device_ids=([4,16]T(1,0)) {'a','b':(1)2,'d'}",
+    ),
+    (
+        "@mesh<a=2,b=4,c=4,d=2>, device_ids=([4,16]T(1,0)) {a,c}",
+        "mesh['a'=2,'b'=4,'c'=4,'d'=2], device_ids=([4,16]T(1,0)) {'a','c'}",
+    ),
     ("@mesh<ooo=10>(8,3,7,5,4,2,6,0,1,9) {ooo}", "mesh['ooo'=10], device_ids=(8,3,7,5,4,2,6,0,1,9) {'ooo'}"),
 ]
 
 HEADER = (
-    "HloModule jit_f, is_scheduled=true, input_output_alias={ {1}: (1, {}, may-alias), {0}: (0, {2}, must-alias) }, buffer_donor={ (2, {}) }, "
+    "HloModule jit_f, is_scheduled=true, input_output_alias={ {1}: (1, {}, may-alias), {0}: (0, {2}, must-alias) }, "
+    "buffer_donor={ (2, {}) }, "
     "entry_computation_layout={(bf16[256,128]{1,0:T(8,128)(2,1)}, bf16[32,256]{0,1:T(8,128)(2,1)}, f32[3])->"
     "(bf16[32,1024]{1,0:T(8,128)(2,1)}, bf16[4,256]{1,0:T(4,128)(2,1)S(5)})}, num_partitions=16, frontend_attributes={"
     'arg_layout_modes="default;{0,1};auto",arg_memory_spaces="0;0;5",out_layout_modes="default;default",out_memory_spaces="0;5",'
@@ -38,7 +45,8 @@ STABLEHLO = """module @jit_g attributes {mhlo.num_partitions = 16 : i32, mhlo.nu
 
 #: Values that tla makes, and no one else: their fields are not checked.
 RECORDS = set(
-    "Advice Alias Alternative Block Buffer Census Digit Entry EntryValue Explanation IndexStep Instruction Located Loop Memory Module Move Operand Peak "
+    "Advice Alias Alternative Block Buffer Census Digit Entry EntryValue Explanation IndexStep Instruction Located "
+    "Loop Memory Module Move Operand Peak "
     "ProgramPeak Relayout ReplicaGroups SourceLine Split Total Usage".split()
 )
 ANYTHING = [None, "", -1, 2**70, (), "f32[3,5]{1,0:T(2,2)}", (1, 2), 1.5, True, [None], b"x", {}, "x", object()]
@@ -86,13 +94,20 @@ def test_layout_modes():
         ("", [None, None], [None, None]),
         ('arg_layout_modes="default;auto",arg_memory_spaces="0;5"', ["default", "auto"], [0, 5]),
         ('arg_layout_modes=";auto",arg_memory_spaces="; 5"', [None, "auto"], [None, 5]),
-        ('arg_layout_modes="default",arg_memory_spaces="5"', [None, None], [None, None]),  # of another number of arguments
+        (
+            'arg_layout_modes="default",arg_memory_spaces="5"',
+            [None, None],
+            [None, None],
+        ),  # of another number of arguments
         ('arg_layout_modes="default;auto;auto",arg_memory_spaces="0;5;5"', [None, None], [None, None]),
         ('out_layout_modes="default;auto"', [None, None], [None, None]),
     ],
 )
 def test_what_was_asked_for_of_each_argument(attributes, modes, spaces):
-    text = f"HloModule m, entry_computation_layout={{(f32[3]{{0}}, s32[])->f32[3]{{0}}}}, frontend_attributes={{{attributes}}}\n"
+    text = (
+        f"HloModule m, entry_computation_layout={{(f32[3]{{0}}, s32[])->f32[3]{{0}}}}, "
+        f"frontend_attributes={{{attributes}}}\n"
+    )
     found = xla.entry(module(text))
     assert [a.layout_mode for a in found.arguments] == modes
     assert [a.memory_space for a in found.arguments] == spaces
@@ -123,7 +138,10 @@ def test_what_the_header_says_is_read_or_refused(attribute, says):
 
 def test_each_alias_has_its_own_word():
     aliases = "{0}: (0, {}), {1}: (2, {}), {2}: (3, {1}, must-alias), {3, 0}: (4, {}, may-alias)"
-    header = f"HloModule m, input_output_alias={{ {aliases} }}, buffer_donor={{ (5, {{}}), (6, {{1,2}}) }}, entry_computation_layout={{()->f32[3]}}\n"
+    header = (
+        f"HloModule m, input_output_alias={{ {aliases} }}, buffer_donor={{ (5, {{}}), (6, {{1,2}}) }}, "
+        f"entry_computation_layout={{()->f32[3]}}\n"
+    )
     found = xla.entry(module(header))
     assert found.aliases == (((0,), 0, (), False), ((1,), 2, (), False), ((2,), 3, (1,), True), ((3, 0), 4, (), False))
     assert found.donors == ((5, ()), (6, (1, 2)))
@@ -134,7 +152,10 @@ def test_each_alias_has_its_own_word():
 
 
 def test_meshes_of_programs():
-    assert {k: str(v) for k, v in xla.shardy_meshes(HEADER).items()} == {"mesh": "mesh['data'=2,'model'=8]", "empty_mesh": "None"}
+    assert {k: str(v) for k, v in xla.shardy_meshes(HEADER).items()} == {
+        "mesh": "mesh['data'=2,'model'=8]",
+        "empty_mesh": "None",
+    }
     assert {k: str(v) for k, v in xla.shardy_meshes(STABLEHLO).items()} == {
         "mesh": "mesh['model'=8,'data'=2]",
         "turned": "mesh['a'=2,'b'=2], device_ids=(0,2,1,3)",
@@ -156,11 +177,23 @@ def test_one_device_has_no_dimensions_in_shardy():
         ('#sdy.sharding<@mesh, [{"data", "model"}, {}]>', "{mesh['data'=2,'model'=8], [{'data', 'model'}, {}]}"),
         ('#sdy.sharding<@mesh, [{?}, {"model":(2)4, ?}p1]>', "{mesh['data'=2,'model'=8], [{?}, {'model':(2)4, ?}]}"),
         ('<@mesh, [{}, {}], replicated={"data"}>', "{mesh['data'=2,'model'=8], [{}, {}], replicated={'data'}}"),
-        ('#sdy.sharding<@mesh, [{"data"}], unreduced={"model"}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}"),
-        ('#sdy.sharding<mesh<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>, [{"a"}]>', "{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}]}"),
+        (
+            '#sdy.sharding<@mesh, [{"data"}], unreduced={"model"}>',
+            "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}",
+        ),
+        (
+            '#sdy.sharding<mesh<["a"=2, "b"=2], device_ids=[0, 2, 1, 3]>, [{"a"}]>',
+            "{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}]}",
+        ),
         ('#sdy.sharding<mesh<["a"=2], device_ids=[0, 1]>, [{"a"}]>', "{mesh['a'=2], [{'a'}]}"),
-        ('#sdy.sharding<@mesh, [{"data"}], unreduced=max{"model"}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced=max{'model'}}"),
-        ('<@mesh, [{"data"}p0], unreduced=sum{"model"}, replicated={}>', "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}"),
+        (
+            '#sdy.sharding<@mesh, [{"data"}], unreduced=max{"model"}>',
+            "{mesh['data'=2,'model'=8], [{'data'}], unreduced=max{'model'}}",
+        ),
+        (
+            '<@mesh, [{"data"}p0], unreduced=sum{"model"}, replicated={}>',
+            "{mesh['data'=2,'model'=8], [{'data'}], unreduced={'model'}}",
+        ),
         ('<@mesh, [{?}p12], unreduced{"model"}>', "{mesh['data'=2,'model'=8], [{?}], unreduced={'model'}}"),
         ("#sdy.sharding<@empty_mesh, [{}, {}]>", "{replicated}"),
         ("#sdy.sharding<@mesh, []>", "{mesh['data'=2,'model'=8], replicated}"),
@@ -203,7 +236,9 @@ def test_texts_of_shardy_are_printed(text, mesh, rank, shardy):
 
 
 def test_slices_of_shardy_by_hand():
-    found = xla.parse_shardy('#sdy.sharding<@mesh, [{"data", "model":(1)2}, {"model":(2)4}]>', xla.shardy_meshes(HEADER))
+    found = xla.parse_shardy(
+        '#sdy.sharding<@mesh, [{"data", "model":(1)2}, {"model":(2)4}]>', xla.shardy_meshes(HEADER)
+    )
     slices = found.slices((16, 8), 16)
     for data, model in itertools.product(range(2), range(8)):
         row, column = data * 2 + model // 4, model % 4
@@ -285,14 +320,20 @@ def test_replica_groups():
         found = xla.parse_replica_groups(text)
         assert found.groups == groups
         assert xla.parse_replica_groups(str(found)) == found
-    line = "%r = f32[8]{0} all-reduce(%a), channel_id=1, replica_groups=[1,8]<=[8], use_global_device_ids=true, to_apply=%add"
+    line = (
+        "%r = f32[8]{0} all-reduce(%a), channel_id=1, replica_groups=[1,8]<=[8], use_global_device_ids=true, "
+        "to_apply=%add"
+    )
     assert xla.parse_replica_groups(xla.parse_instruction(line)).groups == (tuple(range(8)),)
     mesh = "mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x'}"
     over_a_mesh = xla.parse_instruction(line.replace("[1,8]<=[8]", mesh))
     assert xla.parse_replica_groups(over_a_mesh).groups == ((0, 1), (2, 3), (4, 5), (6, 7))
     for older, now in OLDER_GROUPS:
         assert xla.parse_replica_groups(older) == xla.parse_replica_groups(now)
-        line = f"%r = f32[8]{{0}} all-reduce(%a), channel_id=1, replica_groups={older}, use_global_device_ids=true, to_apply=%add"
+        line = (
+            f"%r = f32[8]{{0}} all-reduce(%a), channel_id=1, replica_groups={older}, use_global_device_ids=true, "
+            "to_apply=%add"
+        )
         assert xla.parse_replica_groups(xla.parse_instruction(line)) == xla.parse_replica_groups(now)
     assert xla.parse_replica_groups("@mesh<a=2,b=2>(3,1,2,0) {b}").groups == ((3, 1), (2, 0))
     six = xla.parse_replica_groups("mesh['a'=6,'b'=6] {'a':(1)2,'b':(1)2}").groups
@@ -307,7 +348,17 @@ def test_replica_groups():
     ):
         with pytest.raises(TlaError):
             xla.parse_replica_groups(f"mesh{bad}")
-    for bad in ("", "{", "[2,4]<=[9]", "[2,4]", "{{0},{0}}", "[2,4]<=[4,2]T(0,0)", "[0,0]<=[0]", None, f"[1,{2**40}]<=[{2**40}]"):
+    for bad in (
+        "",
+        "{",
+        "[2,4]<=[9]",
+        "[2,4]",
+        "{{0},{0}}",
+        "[2,4]<=[4,2]T(0,0)",
+        "[0,0]<=[0]",
+        None,
+        f"[1,{2**40}]<=[{2**40}]",
+    ):
         with pytest.raises(TlaError):
             xla.parse_replica_groups(bad)
     with pytest.raises(LoweringError):
@@ -327,7 +378,11 @@ def test_groups_of_few_devices(monkeypatch):
             xla.parse_replica_groups(text)
     for text in ("{{0,1} , {2,3}  }", "{ {0,1},{2,3} }", " {\n{0,1},\n{2,3}\n} "):
         assert str(xla.parse_replica_groups(text)) == "{{0,1},{2,3}}"
-    for text in ("{" + "{0},  " * 50_000 + "!", "{{0}" + " " * 50_000 + "!", "{" + " " * 50_000 + "!"):  # once tried in 3**n ways
+    for text in (
+        "{" + "{0},  " * 50_000 + "!",
+        "{{0}" + " " * 50_000 + "!",
+        "{" + " " * 50_000 + "!",
+    ):  # once tried in 3**n ways
         with pytest.raises(ParseError, match="unexpected '!'"):
             xla.parse_replica_groups(text)
 
@@ -366,8 +421,14 @@ def test_contradicting_layouts_are_warnings_that_name_the_lines():
     cases = {
         ("negate(f32[16,128]{1,0:T(8,128)}", f"negate(f32[16,128]{turned}"): ("line 5: n takes p as", "line 4 gives"),
         ("%a = f32[16,128]{1,0:T(8,128)}", f"%a = f32[16,128]{turned}"): ("line 9: parameter(0) is", "line 1 takes"),
-        ("%b = f32[16,128]{1,0:T(8,128)}", f"%b = f32[16,128]{turned}"): ("line 10: b with f for its result is", "line 5 gives"),
-        ("->f32[16,128]{1,0:T(8,128)}}", "->f32[8,128]{1,0:T(8,128)}}"): ("line 10: part 0 of the result", "line 1 gives"),
+        ("%b = f32[16,128]{1,0:T(8,128)}", f"%b = f32[16,128]{turned}"): (
+            "line 10: b with f for its result is",
+            "line 5 gives",
+        ),
+        ("->f32[16,128]{1,0:T(8,128)}}", "->f32[8,128]{1,0:T(8,128)}}"): (
+            "line 10: part 0 of the result",
+            "line 1 gives",
+        ),
         ("fusion(f32[16,128]", "fusion(bf16[16,128]"): ("line 10: b takes a as", "line 9 gives"),
     }
     for (old, new), words in cases.items():
@@ -417,11 +478,20 @@ def test_parts_of_tuples_loops_branches_and_names_are_compared():
             "%s = (s32[4]{0}, f32[16,128]{1,0})",
             f"%s = (s32[4]{{0}}, {turned})",
         ): "line 18: w takes u as (s32[4]{0}, f32[16,128]{1,0}), line 3 gives",
-        ("%r = (s32[4]{0}, f32[16,128]{1,0})", f"%r = (s32[4]{{0}}, {turned})"): "line 18: w with body for its result is",
+        (
+            "%r = (s32[4]{0}, f32[16,128]{1,0})",
+            f"%r = (s32[4]{{0}}, {turned})",
+        ): "line 18: w with body for its result is",
         ("%p = f32[16,128]{1,0}", f"%p = {turned}"): "line 20: c takes z as f32[16,128]{1,0}, line 26 gives",
         ("%y = f32", "%x = f32"): "line 11: x of body is in line 9, too",
-        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(0)"): "line 16: parameter(0) of main is in line 15, too",
-        ("%b = f32[16,128]{1,0} parameter(1)", "%b = f32[16,128]{1,0} parameter(9)"): "line 16: main has parameter(9), and 2 parameters",
+        (
+            "%b = f32[16,128]{1,0} parameter(1)",
+            "%b = f32[16,128]{1,0} parameter(0)",
+        ): "line 16: parameter(0) of main is in line 15, too",
+        (
+            "%b = f32[16,128]{1,0} parameter(1)",
+            "%b = f32[16,128]{1,0} parameter(9)",
+        ): "line 16: main has parameter(9), and 2 parameters",
     }
     for (old, new), words in cases.items():
         assert LOOP.count(old) == 1
@@ -533,10 +603,13 @@ def test_room_for_sizes_at_run_time_contradicts_no_entry_layout():
     ],
 )
 def test_what_contradicts_what(taken, given, differ):
-    """Other dimensions or types, tuples of other lengths, or two layouts that are not one; not a layout that is left out."""
+    """Other dimensions or types, tuples of other lengths, or two layouts that are not one; not a layout that
+    is left out."""
     text = f'ENTRY %m {{\n  %a = {given} parameter(0)\n  ROOT %b = f32[2]{{0}} custom-call({taken} %a), custom_call_target="f"\n}}'
     shown = xla.parse_shape(taken), xla.parse_shape(given)
-    assert xla.contradictions(module(text)) == ((f"line 3: b takes a as {shown[0]}, line 2 gives {shown[1]}",) if differ else ())
+    assert xla.contradictions(module(text)) == (
+        (f"line 3: b takes a as {shown[0]}, line 2 gives {shown[1]}",) if differ else ()
+    )
 
 
 # ------------------------------------------------------------------------------------------- anything at all

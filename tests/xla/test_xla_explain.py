@@ -53,7 +53,9 @@ def test_minus_one_is_the_star_of_a_tile_in_and_out():
     assert xla.parse_shape(star).text(combine="-1") == minus
     assert str(xla.parse_shape(minus)) == star
     assert xla.parse_shape(xla.parse_shape(star).text("-1")) == xla.parse_shape(star)
-    assert xla.linear_index_with_tile((2, 7, 1), (3, 8, 4), (-1, -1, 3)) == xla.linear_index("f32[3,8,4]{2,1,0:T(*,*,3)}", (2, 7, 1))
+    assert xla.linear_index_with_tile((2, 7, 1), (3, 8, 4), (-1, -1, 3)) == xla.linear_index(
+        "f32[3,8,4]{2,1,0:T(*,*,3)}", (2, 7, 1)
+    )
     for last in ("f32[7,8]{1,0:T(2,-1)}", "f32[7,8]{1,0:T(2,-2)}"):
         with pytest.raises(ParseError):
             xla.parse_shape(last)
@@ -82,7 +84,9 @@ def test_formulas_over_names_with_the_sizes_of_tiles_as_names_too():
             (yv, xv), (Mv, Nv), (av, bv)
         )
     named = xla.explain("f32[M,N]{1,0:T(8,128)}")
-    assert named.offset.at({"M": 100, "N": 300, "y": 77, "x": 299}) == xla.linear_index("f32[100,300]{1,0:T(8,128)}", (77, 299))
+    assert named.offset.at({"M": 100, "N": 300, "y": 77, "x": 299}) == xla.linear_index(
+        "f32[100,300]{1,0:T(8,128)}", (77, 299)
+    )
     assert "linear_index((y//8,x//128,y%8,x%128), (ceil(M/8),ceil(N/128),8,128))" in str(named)
     assert xla.explain("f32[M,N]{1,0:T(8,128)}", (1, 2), M=3, N=5).offset == 130
 
@@ -142,7 +146,14 @@ def test_padding_of_the_early_form_and_what_it_holds():
     assert "".join(map(str, xla.strip(padded, "abcdef", xla.padding_value("ZERO_PAD", "f32")))) == "ad0be0cf0000000"
     padded = xla.lower_padded((2, 3), (1, 0), (3, 5))
     assert "".join(map(str, xla.strip(padded, "abcdef", 0))) == "abc00def0000000"
-    for name, number in {"INVALID_PAD": 0, "ZERO_PAD": 1, "ONE_PAD": 2, "LOWEST_PAD": 3, "HIGHEST_PAD": 4, "UNKNOWN_PAD": 5}.items():
+    for name, number in {
+        "INVALID_PAD": 0,
+        "ZERO_PAD": 1,
+        "ONE_PAD": 2,
+        "LOWEST_PAD": 3,
+        "HIGHEST_PAD": 4,
+        "UNKNOWN_PAD": 5,
+    }.items():
         for kind in ("f32", "s8", "u4", "pred", "f8e4m3fn"):
             assert xla.padding_value(name, kind) == xla.padding_value(number, kind)
     for name in ("int8", "int16", "int32", "int64", "uint8", "uint64"):
@@ -169,7 +180,10 @@ def test_padding_of_the_early_form_and_what_it_holds():
 )  # fmt: skip
 def test_what_padding_holds_of_each_type(kind, low, high):
     """The formats of OCP and of the fnuz family; infinities where a type has them; PaddingValue of xla_data.proto."""
-    found = [xla.padding_value(name, kind) for name in ("INVALID_PAD", "ZERO_PAD", "ONE_PAD", "LOWEST_PAD", "HIGHEST_PAD", "UNKNOWN_PAD")]
+    found = [
+        xla.padding_value(name, kind)
+        for name in ("INVALID_PAD", "ZERO_PAD", "ONE_PAD", "LOWEST_PAD", "HIGHEST_PAD", "UNKNOWN_PAD")
+    ]
     zero, one = (False, True) if kind == "pred" else (0, 1)
     assert found == [None, zero, one, low, high, None]
     assert [type(x) for x in found[1:5]] == [type(x) for x in (zero, one, low, high)]
@@ -197,7 +211,11 @@ def test_strips_that_are_none_are_refused():
 
 
 def test_the_edges_of_a_strip():
-    for elements in ({1, 2, 3}, type("Given", (), {"__getitem__": None})(), type("Sized", (), {"__len__": lambda _self: 3})()):
+    for elements in (
+        {1, 2, 3},
+        type("Given", (), {"__getitem__": None})(),
+        type("Sized", (), {"__len__": lambda _self: 3})(),
+    ):
         with pytest.raises(tla.LeafTypeError, match=r"^elements of type"):
             xla.strip("f32[3]", elements)
     assert xla.strip("f32[3]", "abc") == ("a", "b", "c")
@@ -355,7 +373,9 @@ def test_indices_of_arrays_and_symbols_are_checked():
     assert len(conditions) == 1
     assert [formula.at(free=k) for k in range(3)] == [0, 2, 12]
     k = tla.index("k", below=12)
-    assert [part.at(k=7) for part in xla.multi_index("f32[2,6]{1,0:T(2,2)}", k)] == [*xla.multi_index("f32[2,6]{1,0:T(2,2)}", 7)]
+    assert [part.at(k=7) for part in xla.multi_index("f32[2,6]{1,0:T(2,2)}", k)] == [
+        *xla.multi_index("f32[2,6]{1,0:T(2,2)}", 7)
+    ]
 
 
 # -------------------------------------------------------------------------------------------------- protos
@@ -385,18 +405,18 @@ def test_protos_go_back(combine):
 
 
 #: The enum of xla_data.proto, value by value; it has no 0 but PRIMITIVE_TYPE_INVALID.
-PRIMITIVE_TYPES = """
-1 PRED 2 S8 3 S16 4 S32 5 S64 6 U8 7 U16 8 U32 9 U64 10 F16 11 F32 12 F64 13 TUPLE 14 OPAQUE_TYPE 15 C64 16 BF16 17 TOKEN 18 C128
-19 F8E5M2 20 F8E4M3FN 21 S4 22 U4 23 F8E4M3B11FNUZ 24 F8E5M2FNUZ 25 F8E4M3FNUZ 26 S2 27 U2 28 F8E4M3 29 F8E3M4 30 S1 31 U1
-32 F4E2M1FN 33 F8E8M0FNU 34 BUFFER 35 F6E3M2FN 36 F6E2M3FN
-""".split()
+PRIMITIVE_TYPES = """ 1 PRED 2 S8 3 S16 4 S32 5 S64 6 U8 7 U16 8 U32 9 U64 10 F16 11 F32 12 F64 13 TUPLE 14 OPAQUE_TYPE
+15 C64 16 BF16 17 TOKEN 18 C128 19 F8E5M2 20 F8E4M3FN 21 S4 22 U4 23 F8E4M3B11FNUZ 24 F8E5M2FNUZ 25 F8E4M3FNUZ 26 S2 27
+U2 28 F8E4M3 29 F8E3M4 30 S1 31 U1 32 F4E2M1FN 33 F8E8M0FNU 34 BUFFER 35 F6E3M2FN 36 F6E2M3FN""".split()
 
 
 def test_numbers_of_element_types_and_fields_are_those_of_xla_data_proto():
     known = {name: int(n) for n, name in zip(PRIMITIVE_TYPES[::2], PRIMITIVE_TYPES[1::2])}
     for name, number in known.items():
         inner = [{"element_type": "F32"}] if name == "BUFFER" else []
-        shapes = [xla.from_proto({"element_type": kind, "tuple_shapes": inner}) for kind in (name, number, name.lower())]
+        shapes = [
+            xla.from_proto({"element_type": kind, "tuple_shapes": inner}) for kind in (name, number, name.lower())
+        ]
         assert xla.to_proto(shapes[0])["element_type"] == name
         assert shapes[0] == shapes[1] == shapes[2]
         assert xla.proto_bytes(shapes[0])[:2] == bytes([2 << 3, number])
@@ -404,7 +424,15 @@ def test_numbers_of_element_types_and_fields_are_those_of_xla_data_proto():
         with pytest.raises(RangeError, match="a PrimitiveType"):
             xla.from_proto({"element_type": number})
     # each field begins with its number << 3, and | 2 where a length follows: it is repeated, or a message
-    layout = ["0a020100", "32050a03088001", "3820", "4003", "7805", "800102", "8a01050801120140"]  # 1, 6, 7, 8, 15, 16 and 17
+    layout = [
+        "0a020100",
+        "32050a03088001",
+        "3820",
+        "4003",
+        "7805",
+        "800102",
+        "8a01050801120140",
+    ]  # 1, 6, 7, 8, 15, 16 and 17
     shape = ["100b", "1a037f8001", f"2a{sum(map(len, layout)) // 2:02x}", *layout, "32020001"]  # 2, 3, 5 and 6
     assert xla.proto_bytes("f32[127,<=128]{1,0:T(8,128)L(2)E(32)S(3)SC(1:64)M(5)}").hex() == "".join(shape)
 
@@ -416,8 +444,16 @@ def test_numbers_of_element_types_and_fields_are_those_of_xla_data_proto():
         ("element_type: F32 foo: 1", ParseError, "unexpected 'foo'"),
         ("minor_to_major: 0 foo: 1", ParseError, "unexpected 'foo'"),
         ("minor_to_major: 0 max_sparse_elements: 1", LoweringError, "field max_sparse_elements of a LayoutProto"),
-        ({"minor_to_major": [0], "max_sparse_elements": 1}, LoweringError, "field max_sparse_elements of a LayoutProto"),
-        ({"minor_to_major": [0], "max_sparse_elements": -1}, LoweringError, "field max_sparse_elements of a LayoutProto"),
+        (
+            {"minor_to_major": [0], "max_sparse_elements": 1},
+            LoweringError,
+            "field max_sparse_elements of a LayoutProto",
+        ),
+        (
+            {"minor_to_major": [0], "max_sparse_elements": -1},
+            LoweringError,
+            "field max_sparse_elements of a LayoutProto",
+        ),
         ({"minor_to_major": [0], "padding_value": "ZERO_PAD"}, LoweringError, "field padding_value of a LayoutProto"),
         ({"minor_to_major": [0], "physical_shape": {}}, LoweringError, "field physical_shape of a LayoutProto"),
         ({"minor_to_major": [0], "foo": 0}, RangeError, "field 'foo' of a LayoutProto"),
@@ -432,7 +468,15 @@ def test_fields_that_are_none_or_gone_are_refused(text, error, says):
 
 @pytest.mark.parametrize("empty", [None, 0, "PRIMITIVE_TYPE_INVALID", "INVALID_PAD", [], ()])
 def test_fields_that_are_gone_may_be_there_and_say_nothing(empty):
-    for name in ("padded_dimensions", "padding_value", "format", "max_sparse_elements", "dim_level_types", "dim_unique", "dim_ordered"):
+    for name in (
+        "padded_dimensions",
+        "padding_value",
+        "format",
+        "max_sparse_elements",
+        "dim_level_types",
+        "dim_unique",
+        "dim_ordered",
+    ):
         assert str(xla.from_proto({"minor_to_major": [0], name: empty})) == "{0}"
     for name in ("index_primitive_type", "pointer_primitive_type", "physical_shape"):
         assert str(xla.from_proto({"minor_to_major": [0], name: empty})) == "{0}"
@@ -463,7 +507,12 @@ def test_protos_that_are_none_are_refused():
         ("element_type: F32 layout: 3", "unexpected '3'", "'{'", 26),
         ("element_type: F32 layout {", "the text ends", "a field of a LayoutProto: ", 26),
         ("element_type: F32 layout < minor_to_major: 0", "the text ends", "a field of a LayoutProto: ", 44),
-        ("element_type: F32 layout < minor_to_major: 0 }", "unexpected '}'", "a field of a LayoutProto: minor_to_major, ", 45),
+        (
+            "element_type: F32 layout < minor_to_major: 0 }",
+            "unexpected '}'",
+            "a field of a LayoutProto: minor_to_major, ",
+            45,
+        ),
         ("element_type: F32 }", "unexpected '}'", "a field of a ShapeProto: element_type, dimensions, ", 18),
         ("element_type: F32 element_type: F32", "element_type is given 2 times", "once", 18),
         ("element_type: [F32, F32]", "element_type is given 2 times", "once", 0),

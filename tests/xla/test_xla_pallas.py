@@ -106,7 +106,10 @@ def test_what_is_said_of_a_refused_block():
     for legal in (3000, 1024, 2048, 128, 256):
         assert xla.block("f32", (3000,), (legal,)).legal
     both = xla.block("f32", (100, 300), (4, 200))
-    assert both.refused == "dimension 0: 4 of 100, dimension 1: 200 of 300: the last extents have to be multiples of (8, 128), or whole"
+    assert (
+        both.refused
+        == "dimension 0: 4 of 100, dimension 1: 200 of 300: the last extents have to be multiples of (8, 128), or whole"
+    )
     assert both.advice[:2] == ("dimension 0: 8, or all 100", "dimension 1: 128, 256, or all 300")
 
 
@@ -153,7 +156,8 @@ def test_what_a_block_takes(kind, shape, extents, legal, buffers, vregs, size, w
 
 
 def test_rows_of_the_tiles_of_a_block():
-    """The fewest of 1, 2, 4 that hold all rows and whole words; 32 of bytes where the array has such tiles, but of pred no byte is stored."""
+    """The fewest of 1, 2, 4 that hold all rows and whole words; 32 of bytes where the array has such tiles, but of pred
+    no byte is stored."""
     for kind, rows, tile in (
         *(("f32", n, k) for n, k in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (32, 8))),
         *(("bf16", n, k) for n, k in ((1, 2), (2, 2), (3, 4), (4, 4), (5, 8), (32, 8))),
@@ -170,7 +174,8 @@ def test_rows_of_the_tiles_of_a_block():
 
 
 def tile_oracle(dims, tiles, strides, index):
-    """The offset of an element: which tile, by the strides; where in it, by pad, reshape and transpose of the levels below."""
+    """The offset of an element: which tile, by the strides; where in it, by pad, reshape and transpose of
+    the levels below."""
     first = tiles[0]
     left = len(dims) - len(first)
     number = sum(i * s for i, s in zip(index[:left], strides))
@@ -184,7 +189,9 @@ def tile_oracle(dims, tiles, strides, index):
 @pytest.mark.parametrize("seed", range(40))
 def test_memory_references_lower_to_what_their_strides_say(seed):
     rng = random.Random(seed)
-    tiles = rng.choice([((8, 128),), ((8, 128), (2, 1)), ((32, 128), (4, 1)), ((4, 128), (4, 1)), ((4, 4), (2, 1)), ((2, 3),)])
+    tiles = rng.choice(
+        [((8, 128),), ((8, 128), (2, 1)), ((32, 128), (4, 1)), ((4, 128), (4, 1)), ((4, 4), (2, 1)), ((2, 3),)]
+    )
     dims = (*(rng.randrange(1, 4) for _ in range(rng.randrange(3))), rng.randrange(1, 40), rng.randrange(1, 300))
     counts = [*dims[:-2], -(-dims[-2] // tiles[0][0]), -(-dims[-1] // tiles[0][1])]
     order = rng.sample(range(len(dims)), len(dims))
@@ -219,12 +226,25 @@ def test_memory_references_go_to_xla_and_back():
         swapped.shape()
     with pytest.raises(LoweringError, match="as a memref"):
         xla.to_memref("f32[16,256]{0,1:T(8,128)}")
-    assert str(xla.parse_memref("memref<8x128xf32, strided<[256, 1], offset: 3>>")) == "memref<8x128xf32, strided<[256, 1], offset: 3>>"
+    assert (
+        str(xla.parse_memref("memref<8x128xf32, strided<[256, 1], offset: 3>>"))
+        == "memref<8x128xf32, strided<[256, 1], offset: 3>>"
+    )
     assert xla.parse_memref("memref<f32>").lower()() == 0
-    for text in ("memref<8xf32, #tpu.memory_space<vmem, tc>>", "memref<8xf32, #tpu.memory_space<vmem>>", "memref<8xf32>"):
+    for text in (
+        "memref<8xf32, #tpu.memory_space<vmem, tc>>",
+        "memref<8xf32, #tpu.memory_space<vmem>>",
+        "memref<8xf32>",
+    ):
         assert str(xla.parse_memref(text)) == text
-    assert (xla.parse_memref("memref<8xf32, #tpu.memory_space< smem , tc >>").core, xla.parse_memref("memref<8xf32>").core) == ("tc", "")
-    assert str(xla.parse_memref("memref< ?x128xi32,#tpu.memory_space<smem>>")) == "memref<?x128xi32, #tpu.memory_space<smem>>"
+    assert (
+        xla.parse_memref("memref<8xf32, #tpu.memory_space< smem , tc >>").core,
+        xla.parse_memref("memref<8xf32>").core,
+    ) == ("tc", "")
+    assert (
+        str(xla.parse_memref("memref< ?x128xi32,#tpu.memory_space<smem>>"))
+        == "memref<?x128xi32, #tpu.memory_space<smem>>"
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,7 +297,12 @@ def test_memory_references_at_the_edge_are_taken():
     assert xla.parse_memref("memref<8x128xf32, strided<[256, 1]>>").offset == 0
     with pytest.raises(LoweringError, match=r"as a shape of XLA"):
         xla.MemRef("f32", (8,), (), (1,), "", "", 1).shape()
-    for text, at in (("memref<8x128xq7>", 13), ("memref<8x128xf32 x>", 17), ("memref<8xf32, x<1>>", 14), ("tensor<8xf32>", 0)):
+    for text, at in (
+        ("memref<8x128xq7>", 13),
+        ("memref<8x128xf32 x>", 17),
+        ("memref<8xf32, x<1>>", 14),
+        ("tensor<8xf32>", 0),
+    ):
         with pytest.raises(ParseError) as caught:
             xla.parse_memref(text)
         assert caught.value.position == at
@@ -288,7 +313,10 @@ def test_memory_references_at_the_edge_are_taken():
         assert xla.MemRef(*edge).dimensions == edge[1]  # of 2**62 elements
     names = {0: "hbm", 1: "vmem", 6: "smem", 3: "any"}
     assert {n: xla.to_memref(f"f32[8]{{0:S({n})}}").memory_space for n in names} == names
-    assert {name: xla.MemRef("f32", (8,), memory_space=name).shape().effective_layout.memory_space for name in names.values()} == {
+    assert {
+        name: xla.MemRef("f32", (8,), memory_space=name).shape().effective_layout.memory_space
+        for name in names.values()
+    } == {
         "hbm": 0,
         "vmem": 1,
         "smem": 6,
@@ -297,11 +325,10 @@ def test_memory_references_at_the_edge_are_taken():
 
 
 #: MLIR's names of element types, with XLA's; in kernels an integer has no sign.
-MLIR = """
-i1 pred i2 s2 i4 s4 i8 s8 i16 s16 i32 s32 i64 s64 si2 s2 si4 s4 si8 s8 si16 s16 si32 s32 si64 s64 ui2 u2 ui4 u4 ui8 u8 ui16 u16
-ui32 u32 ui64 u64 f16 f16 bf16 bf16 f32 f32 f64 f64 f4E2M1FN f4e2m1fn f8E3M4 f8e3m4 f8E4M3 f8e4m3 f8E4M3FN f8e4m3fn f8E4M3FNUZ f8e4m3fnuz
-f8E4M3B11FNUZ f8e4m3b11fnuz f8E5M2 f8e5m2 f8E5M2FNUZ f8e5m2fnuz f8E8M0FNU f8e8m0fnu
-""".split()
+MLIR = """ i1 pred i2 s2 i4 s4 i8 s8 i16 s16 i32 s32 i64 s64 si2 s2 si4 s4 si8 s8 si16 s16 si32 s32 si64 s64 ui2 u2 ui4
+u4 ui8 u8 ui16 u16 ui32 u32 ui64 u64 f16 f16 bf16 bf16 f32 f32 f64 f64 f4E2M1FN f4e2m1fn f8E3M4 f8e3m4 f8E4M3 f8e4m3
+f8E4M3FN f8e4m3fn f8E4M3FNUZ f8e4m3fnuz f8E4M3B11FNUZ f8e4m3b11fnuz f8E5M2 f8e5m2 f8E5M2FNUZ f8e5m2fnuz f8E8M0FNU
+f8e8m0fnu""".split()
 
 
 def test_names_and_widths_of_element_types_of_mlir():
@@ -317,7 +344,8 @@ def test_names_and_widths_of_element_types_of_mlir():
 
 
 def register_oracle(v, rows, columns, i, j):
-    """The register, sublane, lane and part of element (i, j) of a vector of two dimensions, as Mosaic's VectorLayout says."""
+    """The register, sublane, lane and part of element (i, j) of a vector of two dimensions, as
+    Mosaic's VectorLayout says."""
     (s, lane0), (t0, t1) = v.offsets, v.tiling
     packing = 32 // v.bits
     per = 8 * 128 * packing // (t0 * t1)

@@ -64,19 +64,29 @@ def test_sizes_are_symbolic_too():
                 numbers = xla.parse_shape(text, symbols=sizes)
                 value = f(shape)
                 assert at(value, sizes) == f(numbers), (text, f, sizes)
-    assert prove(xla.waste(xla.parse_shape("f32[M,N]{1,0:T(8,128)}", symbols=[dim("M", multiple_of=8), dim("N", multiple_of=128)])) <= 0)
+    assert prove(
+        xla.waste(
+            xla.parse_shape("f32[M,N]{1,0:T(8,128)}", symbols=[dim("M", multiple_of=8), dim("N", multiple_of=128)])
+        )
+        <= 0
+    )
 
 
 def test_a_name_may_stand_for_a_static_integer():
     for sizes in ({"N": Int[7]()}, {"N": Int[7](), "M": dim("M")}):
         text = f"f32[{'M,' if 'M' in sizes else ''}N]"
-        assert str(xla.lower(text, **sizes)) == str(xla.lower(text.replace("N", "7"), **{k: n for k, n in sizes.items() if k == "M"}))
+        assert str(xla.lower(text, **sizes)) == str(
+            xla.lower(text.replace("N", "7"), **{k: n for k, n in sizes.items() if k == "M"})
+        )
 
 
 def test_the_strides_of_the_documents():
     tiled = "bf16[M,N]{1,0:T(8,128)(2,1)}"
     assert str(xla.lower(tiled)) == "((_2,_4,ceil(M/8)),(_128,ceil(N/128))):((_1,_256,ceil(N/128)*1024),(_2,_1024))"
-    assert str(xla.lower(tiled, N=dim("N", multiple_of=128))) == "((_2,_4,ceil(M/8)),(_128,N//128)):((_1,_256,8*N),(_2,_1024))"
+    assert (
+        str(xla.lower(tiled, N=dim("N", multiple_of=128)))
+        == "((_2,_4,ceil(M/8)),(_128,N//128)):((_1,_256,8*N),(_2,_1024))"
+    )
     both = xla.lower(tiled, M=dim("M", multiple_of=16), N=dim("N", multiple_of=128))
     assert str(both) == "((_2,_4,M//8),(_128,N//128)):((_1,_256,8*N),(_2,_1024))"
     assert str(xla.lower("f32[2*M,7]{1,0:T(2,2)}")) == "((_2,M),(_2,_4)):((_2,_16),(_1,_4))"
@@ -112,12 +122,18 @@ def test_what_hangs_on_sizes_that_are_names_is_not_answered():
     """is_bitcast said no where some sizes make it yes."""
     M, N = dims("M N")
     tiled, other, plain = (
-        xla.parse_shape(text, symbols=[M, N]) for text in ("f32[M,N]{1,0:T(8,128)}", "f32[N,M]{1,0:T(8,128)}", "f32[M,N]{0,1}")
+        xla.parse_shape(text, symbols=[M, N])
+        for text in ("f32[M,N]{1,0:T(8,128)}", "f32[N,M]{1,0:T(8,128)}", "f32[M,N]{0,1}")
     )
     assert xla.is_bitcast(tiled, tiled)
     assert xla.is_bitcast(tiled, xla.parse_shape("f32[M,N]{1,0:T(8,128)S(1)}", symbols=[M, N]))
     assert not xla.is_bitcast(tiled, xla.parse_shape("s8[M,N]{1,0:T(8,128)(4,1)}", symbols=[M, N]))
-    for a, b in ((tiled, other), (plain, tiled), (plain, "f32[3,5]"), (plain, xla.parse_shape("f32[M,N]{1,0}", symbols=[M, N]))):
+    for a, b in (
+        (tiled, other),
+        (plain, tiled),
+        (plain, "f32[3,5]"),
+        (plain, xla.parse_shape("f32[M,N]{1,0}", symbols=[M, N])),
+    ):
         with pytest.raises(Unproven, match="not known"):
             xla.is_bitcast(a, b)
         with pytest.raises(TlaError):

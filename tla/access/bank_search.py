@@ -2,10 +2,10 @@
 
 A layout is a basis of the indices of a tile: the vectors, then what tells banks apart, then segments, in which words of
 one bank differ. An access asks a bank 2^d times for its words at once, d the dimension of what these words and the
-segments have in common. Let the words fill all banks at most. Then two accesses have nothing in common with the segments:
-as long as segments are missing, those found and either access do not span all indices, and two such spaces do not cover
-them, so that a further segment is outside of both. Of three accesses and more a search says it, complete where it ends
-within its budget.
+segments have in common. Let the words fill all banks at most. Then two accesses have nothing in common with the
+segments: as long as segments are missing, those found and either access do not span all indices, and two such spaces do
+not cover them, so that a further segment is outside of both. Of three accesses and more a search says it, complete
+where it ends within its budget.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _MOST_SUMMANDS = 4
 
 
 class Found(NamedTuple):
-    """A linear layout: its basis, the elements at offsets 1, 2, 4, ...; its merit; whether none with these vectors has a better one."""
+    """A linear layout: its basis, the elements at offsets 1, 2, 4, ...; its merit; whether none with these vectors has
+    a better one."""
 
     basis: list[int]
     merit: tuple[int, int]
@@ -41,7 +42,8 @@ class Budget:
 
 
 def best_banks(taken: Sequence[Taken], vectors: Vectors, n: int, budget: Budget) -> Found | None:
-    """The linear layout of a tile of 2^n elements with these vectors whose banks accesses meet least; None where there is none."""
+    """The linear layout of a tile of 2^n elements with these vectors whose banks accesses meet least; None
+    where there is none."""
     space = _Space.of(taken, vectors, n)
     if space is None:
         return None
@@ -49,7 +51,9 @@ def best_banks(taken: Sequence[Taken], vectors: Vectors, n: int, budget: Budget)
     if best is None or best.complete or not space.has_one_number_of_banks:
         return best
     segments, complete = _least_met(space, budget)
-    other = _as_found(taken, vectors, space.completed(space.outside_of_all(segments)), n) if segments is not None else None
+    other = (
+        _as_found(taken, vectors, space.completed(space.outside_of_all(segments)), n) if segments is not None else None
+    )
     best = min(best, other, key=lambda f: f.merit) if other else best
     return best._replace(complete=complete and space.is_free)
 
@@ -66,11 +70,13 @@ class _Space(NamedTuple):
     n            of the space of indices
     vectors      the elements within the longest vector, and those of a word
     word         how many of these are of a word
-    room         a basis of where further elements of the basis may be: all, but where accesses in sequence keep it apart from the vectors
+    room         a basis of where further elements of the basis may be: all, but where accesses in sequence keep it
+                 apart from the vectors
     touched      of each access what a group of lanes touches
     banks        of each access the number of bits of a bank
     weights      of each access its wavefronts without any conflict
-    is_free      whether nothing but accesses' own vectors was chosen before: then a search of all segments is one of all layouts
+    is_free      whether nothing but accesses' own vectors was chosen before: then a search of all segments is
+                 one of all layouts
     """
 
     n: int
@@ -117,7 +123,9 @@ class _Space(NamedTuple):
 
     def outside_of_all(self, segments: list[int]) -> list[int]:
         """Segments, and further ones outside of what all accesses touch together."""
-        return self._outside([bits.Echelon([*itertools.chain.from_iterable(self.touched), *self.vectors, *segments])], segments)
+        return self._outside(
+            [bits.Echelon([*itertools.chain.from_iterable(self.touched), *self.vectors, *segments])], segments
+        )
 
     def _outside(self, spaces: Sequence[bits.Echelon], begin: list[int]) -> list[int]:
         taken = bits.Echelon([*self.vectors, *begin])
@@ -138,17 +146,21 @@ class _Space(NamedTuple):
         kept = bits.Echelon(self.room)
         candidates = (*itertools.chain.from_iterable(self.touched), *self.room)
         banks = [x for x in candidates if kept.spans(x) and found.add(x)]
-        cut = max(0, self.n - self.word - max(self.banks))  # of accesses to fewer banks, segments are words of one bank to them alone
+        cut = max(
+            0, self.n - self.word - max(self.banks)
+        )  # of accesses to fewer banks, segments are words of one bank to them alone
         return [*self.vectors, *banks, *segments[cut:], *segments[:cut]]
 
 
 def _room(forms: Sequence[int], n: int) -> list[int]:
-    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: where all their low bits are 0."""
+    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: where all their low
+    bits are 0."""
     return bits.kernel([along(forms, 1 << k) for k in range(n)]) if forms else [1 << k for k in range(n)]
 
 
 def _in_fewest(spaces: Sequence[bits.Echelon], taken: bits.Echelon, room: Sequence[int]) -> int:
-    """A vector that is independent of those taken, in as few of the spaces as there can be; of these the sum of the fewest of `room`."""
+    """A vector that is independent of those taken, in as few of the spaces as there can be; of these the sum of the
+    fewest of `room`."""
     best, least = 0, len(spaces) + 1
     for x in _by_weight(room):
         if not taken.spans(x):
@@ -173,15 +185,15 @@ def _xor(vectors: Sequence[int]) -> int:
     return found
 
 
-# ------------------------------------------------------------------------------------------------- three accesses and more
+# ---------------------------------------------------------------------------------------------- three accesses and more
 
 
 def _least_met(space: _Space, budget: Budget) -> tuple[list[int] | None, bool]:
     """The segments among what the accesses touch that cost least, and whether all were searched.
 
-    What no access touches may be segments without any cost. Of what they touch, of rank t beyond a word, as many segments
-    are needed as are not bits of banks. Each space of these has one basis whose highest bits differ, the lowest first, of
-    which no vector has the highest bit of another: those bases are gone through.
+    What no access touches may be segments without any cost. Of what they touch, of rank t beyond a word, as many
+    segments are needed as are not bits of banks. Each space of these has one basis whose highest bits differ, the
+    lowest first, of which no vector has the highest bit of another: those bases are gone through.
     """
     word = space.vectors[: space.word]
     together = independent([*word, *space.vectors, *itertools.chain.from_iterable(space.touched)])

@@ -1,9 +1,10 @@
-"""Accesses whose offsets are xors of what each bit of the warp's, the lane's and the register's number does, counted by these columns.
+"""Accesses whose offsets are xors of what each bit of the warp's, the lane's and the register's number does, counted by
+these columns.
 
-The offset of (warp, lane, register) is W xor L xor R. So the offsets of each lane are one space, xored with a constant: they are
-whole, aligned vectors of 2^k elements where 1, 2, ... 2^(k-1) are in that space. All instructions are one, xored with a constant.
-Where vectors, words and banks are powers of two that permutes banks and sectors, so that each costs the same. That is as many
-offsets as a warp has lanes, instead of all.
+The offset of (warp, lane, register) is W xor L xor R. So the offsets of each lane are one space, xored with a constant:
+they are whole, aligned vectors of 2^k elements where 1, 2, ... 2^(k-1) are in that space. All instructions are one,
+xored with a constant. Where vectors, words and banks are powers of two that permutes banks and sectors, so that each
+costs the same. That is as many offsets as a warp has lanes, instead of all.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class ByBits(NamedTuple):
     @staticmethod
     def of(owners: LinearLayout) -> ByBits:
         """The columns of owners that hold elements of a tensor: their indices in it, first dimension fastest."""
-        register, lane, warp, block = ([owners.pack(v) for v in owners.bases.get(name, ())] for name in reversed(HARDWARE))
+        register, lane, warp, block = (
+            [owners.pack(v) for v in owners.bases.get(name, ())] for name in reversed(HARDWARE)
+        )
         return ByBits(register, lane, [*warp, *block])
 
     def through(self, columns: Sequence[int]) -> ByBits:
@@ -45,7 +48,8 @@ class ByBits(NamedTuple):
         return all(1 << k in self.register for k in range(bits.log2(count)))
 
     def walks_alike(self, count: int) -> bool:
-        """Whether registers walk through vectors of so many elements in one order in every lane: all else goes to other vectors."""
+        """Whether registers walk through vectors of so many elements in one order in every lane: all else goes
+        to other vectors."""
         rest = [c for c in self.register if c >= count or not bits.is_power_of_two(c)]
         return self.walks(count) and all(c % count == 0 for c in (*rest, *self.lane, *self.warp))
 
@@ -55,9 +59,12 @@ class ByBits(NamedTuple):
         return all(space.spans(1 << k) for k in range(bits.log2(count)))
 
     def in_sequence(self, count: int) -> bool:
-        """Whether the first registers are a vector of so many elements, one after the other, and so on: as an instruction copies them."""
+        """Whether the first registers are a vector of so many elements, one after the other, and so on: as an
+        instruction copies them."""
         k = bits.log2(count)
-        return self.register[:k] == [1 << i for i in range(k)] and all(c % count == 0 for c in (*self.register[k:], *self.lane, *self.warp))
+        return self.register[:k] == [1 << i for i in range(k)] and all(
+            c % count == 0 for c in (*self.register[k:], *self.lane, *self.warp)
+        )
 
     def instructions(self, count: int) -> int:
         """The number of accesses of so many elements, of all warps: values of one place are one."""
@@ -69,7 +76,8 @@ class ByBits(NamedTuple):
 
 
 def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
-    """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not known to be."""
+    """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not
+    known to be."""
     held = linear_owners(owners, lanes)
     if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
         return None
@@ -79,12 +87,19 @@ def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
 
 def are_powers(row: Memory, element_bits: int) -> bool:
     """Whether elements, words, lines, lanes and banks of a memory are powers of two."""
-    numbers = (element_bits, row.lanes, row.word_bits, *(banks for banks, _groups in row.phases.values()), row.line_bits)
+    numbers = (
+        element_bits,
+        row.lanes,
+        row.word_bits,
+        *(banks for banks, _groups in row.phases.values()),
+        row.line_bits,
+    )
     return all(n == 0 or bits.is_power_of_two(n) for n in numbers)
 
 
 def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
-    """Owners as a linear layout of hardware, of a (thread, value) layout onto the index of a tile; None where they are not linear."""
+    """Owners as a linear layout of hardware, of a (thread, value) layout onto the index of a tile; None where they are
+    not linear."""
     if isinstance(owners, LinearLayout):
         return owners
     if not isinstance(owners, AnyLayout) or len(modes_of(owners.shape)) != 2:
@@ -96,7 +111,8 @@ def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
 
 
 def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
-    """A (thread, value) layout as a linear layout of hardware onto the index of its tile; refused as linear() refuses it."""
+    """A (thread, value) layout as a linear layout of hardware onto the index of its tile; refused as
+    linear() refuses it."""
     found = linear(owners, ["thread", "register"])
     threads = found.bases["thread"]
     cut = bits.log2(lanes)
@@ -105,7 +121,8 @@ def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
 
 
 def offset_columns(memory: Any, sizes: Sequence[int]) -> list[int] | None:
-    """The change of the offset by each bit of an index of a tensor of these sizes; None where the memory is not linear, or too small."""
+    """The change of the offset by each bit of an index of a tensor of these sizes; None where the memory is not linear,
+    or too small."""
     try:
         if isinstance(memory, LinearLayout):
             there = to_offsets(memory)

@@ -1,4 +1,5 @@
-"""Conversions between two thread-value layouts of a tile: in registers, by shuffles in a warp, or through shared memory."""
+"""Conversions between two thread-value layouts of a tile: in registers, by shuffles in a warp, or
+through shared memory."""
 
 from __future__ import annotations
 
@@ -64,25 +65,28 @@ def convert(
     scratch_bytes: int | None = None,
     tile: Any = None,
 ) -> ConversionPlan | RadixPlan:
-    """A plan that brings values from the owners of `src` to those of `dst`: in registers, by shuffles in warps, or through memory.
+    """A plan that brings values from the owners of `src` to those of `dst`: in registers, by shuffles in warps, or
+    through memory.
 
-    src, dst       who holds what, as access() takes owners: linear layouts of register, lane and warp onto one tile; (thread, value)
-                   layouts onto its index, first mode fastest, or its coordinates, whose threads are those of warps in order; partitions
-                   by an array of all threads; names of usual accesses, for what registers hold behind an "ldmatrix.x4", before an
-                   "stmatrix.x4", and for a lane's vectors of others. Or RadixLayouts of register, lane and warp, or of thread and value.
-                   Blocks of linear layouts have to be the same on both sides: each converts what it holds
-    element_bits   of an element [bits], or an element type: narrow ones are shuffled as words of 32 bits, where both layouts have them
-                   together; by default what src or dst say, else 32
-    memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or its name,
-                   or a pair of these for writes and reads; best_swizzle chooses the layout. By default the machine of a usual access
-                   that is named, else NVIDIA_SHARED
-    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where both take as many,
-                   and neither where each lane holds its values before
-    scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a part of the tile
+    src, dst       who holds what, as access() takes owners: linear layouts of register, lane and warp onto one tile;
+                   (thread, value) layouts onto its index, first mode fastest, or its coordinates, whose threads are
+                   those of warps in order; partitions by an array of all threads; names of usual accesses, for what
+                   registers hold behind an "ldmatrix.x4", before an "stmatrix.x4", and for a lane's vectors of others.
+                   Or RadixLayouts of register, lane and warp, or of thread and value. Blocks of linear layouts have to
+                   be the same on both sides: each converts what it holds
+    element_bits   of an element [bits], or an element type: narrow ones are shuffled as words of 32 bits, where both
+                   layouts have them together; by default what src or dst say, else 32
+    memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or
+                   its name, or a pair of these for writes and reads; best_swizzle chooses the layout. By default the
+                   machine of a usual access that is named, else NVIDIA_SHARED
+    through        "shuffle" or "memory"; by default what takes fewer cycles by the table of machines, shuffles where
+                   both take as many, and neither where each lane holds its values before
+    scratch_bytes  of shared memory that there is [bytes]; where the tile needs more it goes in rounds, each a
+                   part of the tile
     tile           extents of the tile, first fastest; where no side says them, as beside the name of a usual access
     Returns        ConversionPlan; a RadixPlan where a side is no layout over bits; plan.why says why it goes this way
-    Raises         RankError for different tiles, or none that is known; RangeError for different warps, elements that the source
-                   does not hold, shuffles where values leave their warp, or too little memory
+    Raises         RankError for different tiles, or none that is known; RangeError for different warps, elements that
+                   the source does not hold, shuffles where values leave their warp, or too little memory
 
     >>> a = LinearLayout({"register": [(1,)], "lane": [(2,), (4,)]}, {"dim0": 8})
     >>> b = LinearLayout({"register": [(4,)], "lane": [(1,), (2,)]}, {"dim0": 8})
@@ -99,12 +103,16 @@ def convert(
     """
     machine, width = machine_of(memory, (src, dst)), element_width(src, dst, bits=element_bits, default=ASSUMED).bits
     if through not in (None, "shuffle", "memory"):
-        raise RangeError(f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one")
+        raise RangeError(
+            f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one"
+        )
     if scratch_bytes is not None and integer("convert: scratch_bytes", scratch_bytes) < 1:
         raise RangeError(f"convert through {scratch_bytes} bytes", "1 or more", 'write through="shuffle" for none')
     first, second = on_one_tile((src, dst), machine, width, tile)
     if isinstance(first, RadixLayout) and isinstance(second, RadixLayout):
-        plan = functools.partial(convert, element_bits=width, memory=machine, through=through, scratch_bytes=scratch_bytes)
+        plan = functools.partial(
+            convert, element_bits=width, memory=machine, through=through, scratch_bytes=scratch_bytes
+        )
         return convert_digits(first, second, width, machine, through, scratch_bytes, plan)
     assert isinstance(first, LinearLayout)
     assert isinstance(second, LinearLayout)
@@ -159,15 +167,21 @@ class _Asked(NamedTuple):
         return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, cycles, why, self.width, self.src, self.dst, moves)
 
     def _pipes(self, shuffles: int, selects: int, moves: int) -> tuple[int, int]:
-        """Cycles of the pipe of shared memory, and of that of selects, where so many of the shuffles are moves by the second one."""
+        """Cycles of the pipe of shared memory, and of that of selects, where so many of the shuffles are moves by the
+        second one."""
         return (shuffles - moves) * self.machine.shuffle, -(-(selects + moves) // self.machine.selects)
 
     def _by_moves(self, steps: tuple[Step, ...], selects: int) -> tuple[tuple[Step, ...], int]:
-        """The steps with as many shuffles as moves from lane to lane as make the busier pipe, then both, least busy; and how many."""
+        """The steps with as many shuffles as moves from lane to lane as make the busier pipe, then both, least busy;
+        and how many."""
         words = -(-self.width // WORD_BITS)
         crossing = {k: step for k, step in enumerate(steps) if isinstance(step, Shuffle) and step.crosses}
         known = self.machine.lane_moves
-        found = {k: step._replace(move=move) for k, step in crossing.items() if step.warps == 1 and (move := lane_move(step.source, known))}
+        found = {
+            k: step._replace(move=move)
+            for k, step in crossing.items()
+            if step.warps == 1 and (move := lane_move(step.source, known))
+        }
 
         def busy(count: int) -> tuple[int, int]:
             shared, own = self._pipes(len(crossing) * words, selects, count * words)
@@ -178,7 +192,8 @@ class _Asked(NamedTuple):
         return tuple(chosen.get(k, step) for k, step in enumerate(steps)), count * words
 
     def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
-        """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at where it might."""
+        """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at
+        where it might."""
         name, plan = self.machine.name, self.within(steps, "")
         least = self._least()
         if plan.cycles <= least:
@@ -188,7 +203,9 @@ class _Asked(NamedTuple):
         except RangeError as refused:
             return replace(plan, why=f"there is no way through memory: {refused.args[0]}")
         if other.cycles < plan.cycles:
-            return replace(other, why=f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}")
+            return replace(
+                other, why=f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}"
+            )
         return replace(plan, why=f"{plan.cycles} cycles of {name}, predicted; shared memory takes {other.cycles}")
 
     def _least(self) -> int:
@@ -204,10 +221,16 @@ class _Asked(NamedTuple):
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
     """Both layouts over register, lane and warp, with outputs in one order; refused where no plan converts them."""
     if {**src.out_dims} != {**dst.out_dims}:
-        raise RankError(f"convert of {src.out_dims} to {dst.out_dims}", "layouts of one tile", "give both the same shape")
+        raise RankError(
+            f"convert of {src.out_dims} to {dst.out_dims}", "layouts of one tile", "give both the same shape"
+        )
     dst = dst.transpose_outs(src.get_out_dim_names())
     if src.bases.get("block", ()) != dst.bases.get("block", ()):
-        raise RangeError("convert between several blocks: values leave their block", "the same bases of block", "give what one block has")
+        raise RangeError(
+            "convert between several blocks: values leave their block",
+            "the same bases of block",
+            "give what one block has",
+        )
     full = [LinearLayout({d: x.bases.get(d, ()) for d in _INPUTS}, x.out_dims) for x in (src, dst)]
     for d in ("lane", "warp"):
         if full[0].get_in_dim_size(d) != full[1].get_in_dim_size(d):
@@ -218,7 +241,9 @@ def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, Linear
                 f"write resize_in_dim({d!r}, {max(sizes)}) of the smaller: what is added holds the same",
             )
     if max(x.get_in_dim_size("register") for x in full) > MAX_REGISTERS:
-        raise RangeError("convert of more registers than threads have", f"{MAX_REGISTERS} at most", "convert a part of the tile")
+        raise RangeError(
+            "convert of more registers than threads have", f"{MAX_REGISTERS} at most", "convert a part of the tile"
+        )
     reached = bits.Echelon(full[0].columns)
     for v in (v for vectors in full[1].bases.values() for v in vectors):
         if not reached.spans(full[1].pack(v)):

@@ -129,34 +129,40 @@ def _runs(numbers: Sequence[int]) -> str:
 
 
 def access(
-    owners: object, memory_layout: object, element_bits: object = None, width: int | Asked | None = None, memory: object = None
+    owners: object,
+    memory_layout: object,
+    element_bits: object = None,
+    width: int | Asked | None = None,
+    memory: object = None,
 ) -> Access:
     """Count what instructions touch that load or store what each owner holds.
 
-    owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value) layout to the
-                    index in the tile, first mode fastest; or a partition by an array of all threads, of an identity tensor, or
-                    of the memory itself; or the name of a usual access of a tile, such as "ldmatrix.x4": patterns() has them
+    owners          who holds what: a LinearLayout of register, lane, warp, block to the tensor; a (thread, value)
+                    layout to the index in the tile, first mode fastest; or a partition by an array of all threads, of
+                    an identity tensor, or of the memory itself; or the name of a usual access of a tile, such as
+                    "ldmatrix.x4": patterns() has them
     memory_layout   where the tile lies [elements]; see below
-    element_bits    the width of an element [bits], or an element type; it may be left out where owners or the memory say it, as tensors
-                    with a buffer do, and must not contradict them
-    width           of a lane's access [bits]; by default the widest of the memory for which each lane's values are whole,
-                    aligned vectors, of which each step is a bit of the register's number
+    element_bits    the width of an element [bits], or an element type; it may be left out where owners or the memory
+                    say it, as tensors with a buffer do, and must not contradict them
+    width           of a lane's access [bits]; by default the widest of the memory for which each lane's values are
+                    whole, aligned vectors, of which each step is a bit of the register's number
     memory          a row of the table, or its name; by default that of a usual access, else NVIDIA_SHARED
     Returns         Access
-    Raises          RangeError for a width that the values are no whole vectors of, with a lane and its offsets, or that the
-                    memory does not have; for a memory that is not known; for two widths of an element. LeafTypeError where nothing
-                    says that
+    Raises          RangeError for a width that the values are no whole vectors of, with a lane and its offsets, or that
+                    the memory does not have; for a memory that is not known; for two widths of an element.
+                    LeafTypeError where nothing says that
 
-    memory_layout is a layout from the coordinates or the index of the tile to offsets; or a LinearLayout from `offset` to the
-    tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or an array of integers, the
-    offset of each element of the tile; or None where owners are a partition of the memory itself. It may have an open size in its
-    strides: what is counted then holds for all its values.
+    memory_layout is a layout from the coordinates or the index of the tile to offsets; or a LinearLayout from `offset`
+    to the tensor, as Triton's shared layouts; or a PaddedSharedLayout; or a tensor, whose offset counts too; or an
+    array of integers, the offset of each element of the tile; or None where owners are a partition of the memory
+    itself. It may have an open size in its strides: what is counted then holds for all its values.
 
-    Vectors are what a lane holds as a set, as Triton counts them: a swizzle of single elements may give each lane its registers in another
-    order, which it puts right by itself. A usual access moves memory in order: there the elements of a vector follow on one another.
+    Vectors are what a lane holds as a set, as Triton counts them: a swizzle of single elements may give each lane its
+    registers in another order, which it puts right by itself. A usual access moves memory in order: there the elements
+    of a vector follow on one another.
 
-    Where several lanes hold one value each of them asks for it; that is one word, and no conflict. Of one lane, values of one
-    place are one value.
+    Where several lanes hold one value each of them asks for it; that is one word, and no conflict. Of one lane, values
+    of one place are one value.
 
     >>> from tla import parse
     >>> contiguous = parse("(32,8):(8,1)")                      # lane i holds elements 8 * i to 8 * i + 7
@@ -177,7 +183,10 @@ def access(
     layout, start = in_memory(memory_layout)
     if isinstance(owners, (str, Pattern)):
         usual = require_pattern(owners)
-        owners, asked = usual.owners(extents_of(layout), bits, has_columns(layout)), asked or Asked(usual.width(bits), True)
+        owners, asked = (
+            usual.owners(extents_of(layout), bits, has_columns(layout)),
+            asked or Asked(usual.width(bits), True),
+        )
         memory = usual.memory if memory is None else memory
     row = as_memory(NVIDIA_SHARED if memory is None else memory)
     require_lanes("access", owners, row)
@@ -201,7 +210,9 @@ def access(
     return replace(counted(place(at(layout, sizes))), sizes=tuple(sizes.items()))
 
 
-def bank_conflicts(owners: object, memory_layout: object, element_bits: object = None, memory: object = None) -> Fraction:
+def bank_conflicts(
+    owners: object, memory_layout: object, element_bits: object = None, memory: object = None
+) -> Fraction:
     """Wavefronts over the fewest there could be, less one: 0 is free of conflicts. See access().
 
     >>> from tla import parse
@@ -218,8 +229,8 @@ def bank_conflicts(owners: object, memory_layout: object, element_bits: object =
 def _vector(at: Placed, bits: int, row: Memory) -> int:
     """Elements of the widest vectors that registers hold: each step within one is a bit of the register's number.
 
-    Triton's convention. Registers that would have to be xored to walk through a vector are not counted as one; where their
-    number is no power of two, a vector is whatever offsets follow on one another.
+    Triton's convention. Registers that would have to be xored to walk through a vector are not counted as one; where
+    their number is no power of two, a vector is whatever offsets follow on one another.
     """
     steps = _steps(at)
     for width in row.widths:
@@ -228,12 +239,17 @@ def _vector(at: Placed, bits: int, row: Memory) -> int:
         if width % bits == 0 and count and walks and _split(at, count) is None:
             return count
     if min(row.widths) % bits or bits >= min(row.widths):
-        raise RangeError(f"{row.name}: elements of {bits} bits", f"one of {', '.join(map(str, row.widths))}", "cut them into words first")
+        raise RangeError(
+            f"{row.name}: elements of {bits} bits",
+            f"one of {', '.join(map(str, row.widths))}",
+            "cut them into words first",
+        )
     raise _no_vectors(at, bits, min(row.widths), row)
 
 
 def _steps(at: Placed) -> set[int] | None:
-    """The steps of an offset, by xor, that one bit of the register's number makes everywhere; None where that number is no power of two."""
+    """The steps of an offset, by xor, that one bit of the register's number makes everywhere; None where that number is
+    no power of two."""
     if at.registers & (at.registers - 1):
         return None
     found: set[int] = set()
@@ -254,7 +270,8 @@ def _pairs(of: list[int], place: int) -> Iterator[tuple[int, int]]:
 
 
 class Asked(NamedTuple):
-    """The width that was asked for [bits]; in_sequence: as an instruction copies memory, the elements of a vector one after the other."""
+    """The width that was asked for [bits]; in_sequence: as an instruction copies memory, the elements of a vector one
+    after the other."""
 
     width: int
     in_sequence: bool = False
@@ -264,7 +281,9 @@ def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
     width = asked.width
     if width % bits or not width:
         raise RangeError(
-            f"accesses of {width} bits to elements of {bits}", f"a multiple of {bits}", f"use {max(bits, width - width % bits)}"
+            f"accesses of {width} bits to elements of {bits}",
+            f"a multiple of {bits}",
+            f"use {max(bits, width - width % bits)}",
         )
     if width not in row.phases:
         row.groups(width, 1)
@@ -272,13 +291,19 @@ def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
         raise _no_vectors(at, bits, width, row)
     if asked.in_sequence and (found := _out_of_sequence(at, width // bits)) is not None:
         warp, lane, register = found
-        what = f"accesses of {width} bits: register {register} of lane {lane} of warp {warp} is not at its place in a vector"
-        raise RangeError(what, "elements one after the other", "swizzle whole vectors, or choose an access of one element a lane")
+        what = (
+            f"accesses of {width} bits: register {register} of lane {lane} of warp {warp} is not at its place in a "
+            "vector"
+        )
+        raise RangeError(
+            what, "elements one after the other", "swizzle whole vectors, or choose an access of one element a lane"
+        )
     return width // bits
 
 
 def _out_of_sequence(at: Placed, count: int) -> tuple[int, int, int] | None:
-    """A warp, lane and register whose place in a vector is not its number's: an instruction that copies memory moves elements in order."""
+    """A warp, lane and register whose place in a vector is not its number's: an instruction that copies memory moves
+    elements in order."""
     if count > 1:
         for place, x in enumerate(at.of):
             if x % count != place % at.registers % count:
@@ -303,7 +328,9 @@ def _no_vectors(at: Placed, bits: int, width: int, row: Memory) -> RangeError:
     found = ", ".join(map(str, sorted({*at.warp(warp)[lane]})[:8]))
     what = f"accesses of {width} bits: lane {lane} of warp {warp} holds offsets {found}"
     return RangeError(
-        what, f"whole, aligned vectors of {width // bits} elements", "leave width out for the widest, or change who holds what"
+        what,
+        f"whole, aligned vectors of {width // bits} elements",
+        "leave width out for the widest, or change who holds what",
     )
 
 
@@ -311,7 +338,8 @@ def _no_vectors(at: Placed, bits: int, width: int, row: Memory) -> RangeError:
 
 
 class _Instruction(NamedTuple):
-    """An instruction of a warp: the first register of its vectors, where they begin in each lane [bits], and its cost."""
+    """An instruction of a warp: the first register of its vectors, where they begin in each lane [bits],
+    and its cost."""
 
     warp: int
     register: int
@@ -340,8 +368,13 @@ def _counted(at: Placed, element: Width, count: int, row: Memory) -> Access:
 
 
 def counted_by_bits(at: ByBits, element: Width, asked: Asked | None, row: Memory) -> Access | None:
-    """The cost of every instruction, which all are one; None where there are no vectors as asked for: then it is said why elsewhere."""
-    widths = [width for width in (row.widths if asked is None else (asked.width,)) if width in row.phases and width % element.bits == 0]
+    """The cost of every instruction, which all are one; None where there are no vectors as asked for: then it is said
+    why elsewhere."""
+    widths = [
+        width
+        for width in (row.widths if asked is None else (asked.width,))
+        if width in row.phases and width % element.bits == 0
+    ]
     fits = at.walks if asked is None else at.in_sequence if asked.in_sequence else at.has_vectors
     width = next((w for w in widths if powers.is_power_of_two(w // element.bits) and fits(w // element.bits)), None)
     if width is None:
@@ -356,13 +389,27 @@ def _access(worst: _Instruction, width: int, instructions: int, total: int, elem
     cost, witness = worst.cost, None
     if cost.degree > 1 and cost.clash:
         bank, lanes = cost.clash
-        witness = Witness(worst.warp, worst.register, bank, tuple(lanes), tuple(worst.starts[lane] // 8 for lane in lanes))
-    counts = (cost.wavefronts, cost.least, cost.degree, witness, width, instructions, total, cost.used, cost.moved, cost.lines)
+        witness = Witness(
+            worst.warp, worst.register, bank, tuple(lanes), tuple(worst.starts[lane] // 8 for lane in lanes)
+        )
+    counts = (
+        cost.wavefronts,
+        cost.least,
+        cost.degree,
+        witness,
+        width,
+        instructions,
+        total,
+        cost.used,
+        cost.moved,
+        cost.lines,
+    )
     return Access(*counts, row, element)
 
 
 def _instructions(vectors: list[list[int]]) -> list[tuple[int, list[int]]]:
-    """The vector of each lane in each instruction, with the first register of it: lanes go through theirs in one order."""
+    """The vector of each lane in each instruction, with the first register of it: lanes go through theirs
+    in one order."""
     queues = [[*dict.fromkeys(row)] for row in vectors]
     firsts = sorted({v: r for r, v in reversed([*enumerate(vectors[0])])}.values())
     if all(len(q) == len(firsts) == len({row[r] for r in firsts}) for q, row in zip(queues, vectors)):

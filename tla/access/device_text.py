@@ -1,7 +1,7 @@
 """The plan of a conversion as a device function of CUDA or HIP: its registers are indexed by constants only.
 
-Values go in words of 32 bits. Where a lane's number says which register is meant, it is xored to it: all registers are permuted
-first, by one exchange of pairs for each bit, so that each of them is a constant index after.
+Values go in words of 32 bits. Where a lane's number says which register is meant, it is xored to it: all registers are
+permuted first, by one exchange of pairs for each bit, so that each of them is a constant index after.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def device_function(
     function = _Function(dialect, src, dst, max(BYTE_BITS, width), alone)
     if function.lanes > dialect.lanes:
         raise RangeError(
-            f"{dialect.name} of warps of {function.lanes} lanes", f"{dialect.lanes} at most", "use plan.steps, or plan.gluon()"
+            f"{dialect.name} of warps of {function.lanes} lanes",
+            f"{dialect.lanes} at most",
+            "use plan.steps, or plan.gluon()",
         )
     body = [*_body(function, steps)]
     smem = ", T* smem" if any(isinstance(step, Store) for step in steps) else ""
@@ -68,7 +70,9 @@ def device_function(
 
 def require_name(where: str, name: str) -> None:
     if not (name.isascii() and name.isidentifier() and not keyword.iskeyword(name)):
-        raise LeafTypeError(f"{where}: the name {name!r:.40}", "a name of a function", "write letters, digits and underscores")
+        raise LeafTypeError(
+            f"{where}: the name {name!r:.40}", "a name of a function", "write letters, digits and underscores"
+        )
 
 
 def _helpers(function: _Function, body: Sequence[str]) -> Iterator[str]:
@@ -89,7 +93,8 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
     rounds = [step for step in steps if isinstance(step, Shuffle)]
     if rounds:
         yield from _shuffles(function, rounds)
-    # warps that hold the same values write the same ones, but a warp that is a round ahead writes others to where they are read
+    # warps that hold the same values write the same ones, but a warp that is a round ahead writes others to
+    # where they are read
     alone = function.alone and (len(steps) == 2 or function.src.get_in_dim_size("warp") == 1)
     for k, step in enumerate(steps):
         if k and isinstance(step, (Store, Load)):
@@ -106,7 +111,8 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
-    """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read permuted by lane."""
+    """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read
+    permuted by lane."""
     _require_value(function)
     do = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (function.src, function.dst)))
     parts, name = function.parts, "lane" if rounds[0].warps == 1 else "thread"
@@ -155,7 +161,8 @@ def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condit
 
 
 def _selector(function: _Function, columns: Sequence[int], name: str) -> str:
-    """The bytes of a word permuted by lane or thread: each bit of its number changes the place of a value in the word."""
+    """The bytes of a word permuted by lane or thread: each bit of its number changes the place of a value
+    in the word."""
     keep, step = function.dialect.select
     return f"{keep:#x}u ^ {linear_text([c * (function.width // 8) for c in columns], name)} * {step:#x}u"
 
@@ -207,7 +214,9 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
     if sign is None:
         what = f"{function.dialect.name} of a layout of memory that neither xors nor adds"
         raise RangeError(what, "a swizzle, or padding", "use plan.steps and a table")
-    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))] + [at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))]
+    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))] + [
+        at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))
+    ]
     starts = [c - c % step.vector for c in columns]
     if first:
         yield f"const unsigned {name}_at = {_sum_text(starts) if sign == '+' else linear_text(starts, 'thread')};"
@@ -222,10 +231,14 @@ def _matrices(function: _Function, name: str, found: Instructions, first: bool) 
     access = function.dialect.matrices
     if access is None:
         what = f"{function.dialect.name} of st{found.form.name} and ld{found.form.name}"
-        raise RangeError(what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for')
+        raise RangeError(
+            what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
+        )
     if first:
         yield f"const unsigned {name}_at = {linear_text(found.addresses, 'thread')};"
-        yield from _function_of_one(name == "src", len(found.vectors[0].registers), function.width, access(found.form, name == "src"))
+        yield from _function_of_one(
+            name == "src", len(found.vectors[0].registers), function.width, access(found.form, name == "src")
+        )
     for vector in found.vectors:
         yield (stored if name == "src" else loaded)(vector, _place(f"{name}_at", vector.at, found.addresses, "^"), True)
 
@@ -263,7 +276,8 @@ def _place(start: str, at: int, columns: Sequence[int], sign: str) -> str:
 
 
 def _sum_text(columns: Sequence[int]) -> str:
-    """The sum of what each bit of the thread's number adds: bits in a row of which each adds twice the one before are one factor."""
+    """The sum of what each bit of the thread's number adds: bits in a row of which each adds twice the one before are
+    one factor."""
     terms, k = [], 0
     while k < len(columns):
         end = k + 1
@@ -275,7 +289,8 @@ def _sum_text(columns: Sequence[int]) -> str:
 
 
 def _mover(function: _Function, name: str, columns: Sequence[int], size: int) -> Iterator[str]:
-    """The function that stores, or loads, one vector of `part`; its values are permuted by thread where `columns` change its places."""
+    """The function that stores, or loads, one vector of `part`; its values are permuted by thread where `columns`
+    change its places."""
     width, together = size * function.width, max(1, WORD_BITS // function.width)
     words = -(-width // WORD_BITS)
     turns = [
@@ -291,7 +306,8 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
 
 
 def vector_mover(dialect: Dialect, store: bool, size: int, width: int, turns: Sequence[str] = ()) -> Iterator[str]:
-    """The function `store`, or `load`, of one vector of so many values of a width [bits]; turns: what permutes its words `v`."""
+    """The function `store`, or `load`, of one vector of so many values of a width [bits]; turns: what
+    permutes its words `v`."""
     access = (dialect.store if store else dialect.load)(size * width)
     yield from _function_of_one(store, size, width, [*turns, *access] if store else [*access, *turns])
 
@@ -307,7 +323,8 @@ def _function_of_one(store: bool, size: int, value_bits: int, body: Sequence[str
 
 
 def _joined(at: Placed) -> str | None:
-    """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum, or by neither."""
+    """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum,
+    or by neither."""
     warps, lanes = [at.at(w, 0, 0) for w in range(at.warps)], [at.at(0, k, 0) for k in range(at.lanes)]
     registers = at.of[: at.registers]
     for sign, join in (("^", operator.xor), ("+", operator.add)):

@@ -42,7 +42,8 @@ def _cuda_shuffle(value: str, lane: str, lanes: int) -> str:
 
 
 def _cuda_store(width: int) -> list[str]:
-    """PTX for vectors: a struct of several words is stored word by word where the compiler does not see that they lie together."""
+    """PTX for vectors: a struct of several words is stored word by word where the compiler does not see that
+    they lie together."""
     if width <= WORD_BITS:
         return [f"*reinterpret_cast<{_ACCESS[width]}*>(smem + at) = v[0];"]
     words = range(width // WORD_BITS)
@@ -57,7 +58,9 @@ def _cuda_load(width: int) -> list[str]:
     words = range(width // WORD_BITS)
     values = ", ".join(f'"=r"(v[{k}])' for k in words)
     names = ", ".join(f"%{k}" for k in words)
-    return [f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");']
+    return [
+        f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");'
+    ]
 
 
 def _cuda_matrices(form: Matrices, store: bool) -> list[str]:
@@ -108,7 +111,8 @@ def _hip_store(width: int) -> list[str]:
 
 
 def _hip_load(width: int) -> list[str]:
-    """Volatile, for else the compiler reads a vector in parts again; and of LDS by name, for it infers that of no volatile access."""
+    """Volatile, for else the compiler reads a vector in parts again; and of LDS by name, for it infers that of no
+    volatile access."""
     if width <= WORD_BITS:
         return _cuda_load(width)
     taken = " ".join(f"v[{k}] = all[{k}];" for k in range(width // WORD_BITS))

@@ -1,4 +1,5 @@
-"""Conversions of owners over digits of any extents: in slices that are over bits, as a larger tile wrapped, or through padded rows."""
+"""Conversions of owners over digits of any extents: in slices that are over bits, as a larger tile wrapped, or through
+padded rows."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ class RadixPlan:
 
     kind           "registers", "shuffles" or "shared memory"
     shuffles, bytes, wavefronts, instructions, cycles, why, element_bits   as of a ConversionPlan
-    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the plan of each; of
-                   values that stay in their thread one slice, without a part
+    slices         where the tile goes in slices: their registers in both layouts, None for padding, and `part`, the
+                   plan of each; of values that stay in their thread one slice, without a part
     rows           where it goes through shared memory whole: both sides of it
     src, dst       the layouts
 
@@ -65,12 +66,14 @@ class RadixPlan:
             lines.append(f"{self.shuffles} shuffles of each warp")
         if self.bytes:
             lines.append(
-                f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all, {self.bytes} bytes of memory"
+                f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all, {self.bytes} "
+                "bytes of memory"
             )
         return "\n".join(lines)
 
     def run(self, values: object) -> npt.NDArray[Any]:
-        """The plan executed on an array [warp, lane, register], or [thread, value] as its layouts are: what the destination holds.
+        """The plan executed on an array [warp, lane, register], or [thread, value] as its layouts are: what the
+        destination holds.
 
         >>> import numpy as np
         >>> from tla.access import convert
@@ -83,7 +86,9 @@ class RadixPlan:
 
         given, sizes = np.asarray(values), _sizes(self.src)
         if given.shape != sizes:
-            raise RankError(f"run of an array of shape {given.shape}", f"{sizes}: {_axes(self.src)}", "give one value for each")
+            raise RankError(
+                f"run of an array of shape {given.shape}", f"{sizes}: {_axes(self.src)}", "give one value for each"
+            )
         found = np.zeros(_sizes(self.dst), given.dtype)
         if self.rows is not None:
             memory = np.zeros(self.rows.elements, given.dtype)
@@ -105,7 +110,8 @@ class RadixPlan:
 
     @checked
     def cuda(self, name: str = "convert") -> str:
-        """The plan as a CUDA device function, as ConversionPlan.cuda has it; of slices that one function and a call for each.
+        """The plan as a CUDA device function, as ConversionPlan.cuda has it; of slices that one function and a
+        call for each.
 
         >>> from tla.access import convert
         >>> from tla.linear import radix
@@ -173,7 +179,9 @@ def convert_digits(
     """
     src, dst = _of_hardware(src), _of_hardware(dst)
     if src.out_sizes != dst.out_sizes:
-        raise RankError(f"convert of {src.out_sizes} to {dst.out_sizes}", "layouts of one tile", "give both the same shape")
+        raise RankError(
+            f"convert of {src.out_sizes} to {dst.out_sizes}", "layouts of one tile", "give both the same shape"
+        )
     if (found := _over_bits(src, dst, machine, scratch_bytes, over_bits)) is not None:
         return found
     first, second = _of_threads(src), _of_threads(dst)
@@ -182,14 +190,23 @@ def convert_digits(
         raise RangeError(what, "as many", "give both layouts the same threads")
     if through != "memory" and (held := _before(first, second)) is not None:
         why = "each thread holds all of its values before"
-        return RadixPlan("registers", 0, 0, 0, 0, 0, why, element_bits, ((held, (*range(len(held)),)),), None, None, src, dst)
+        return RadixPlan(
+            "registers", 0, 0, 0, 0, 0, why, element_bits, ((held, (*range(len(held)),)),), None, None, src, dst
+        )
     if through == "shuffle":
-        raise RangeError("convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out")
+        raise RangeError(
+            "convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out"
+        )
     width = max(BYTE_BITS, element_bits)
-    rows = min((through_rows(first, second, width, machine), *through_lines(first, second, width, machine)), key=lambda way: way.rank)
+    rows = min(
+        (through_rows(first, second, width, machine), *through_lines(first, second, width, machine)),
+        key=lambda way: way.rank,
+    )
     size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
-        raise RangeError(f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes")
+        raise RangeError(
+            f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes"
+        )
     counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
     return RadixPlan("shared memory", *counts, "odd digits change their owners", element_bits, (), None, rows, src, dst)
 
@@ -214,12 +231,16 @@ def _over_bits(
     return min(plans, key=lambda plan: (plan.cycles, plan.bytes), default=None)
 
 
-def _of_slices(way: Slices, part: ConversionPlan, src: RadixLayout, dst: RadixLayout, scratch_bytes: int | None) -> RadixPlan:
+def _of_slices(
+    way: Slices, part: ConversionPlan, src: RadixLayout, dst: RadixLayout, scratch_bytes: int | None
+) -> RadixPlan:
     """The plan of slices, which go one after the other through the same memory where that is small."""
     n = len(way.registers)
     size = part.bytes * n if scratch_bytes is None or part.bytes * n <= scratch_bytes else part.bytes
     counts = (part.shuffles * n, size, part.wavefronts * n, part.instructions * n, part.cycles * n)
-    return RadixPlan(part.kind, *counts, f"{way.why}; {part.why}", part.element_bits, way.registers, part, None, src, dst)
+    return RadixPlan(
+        part.kind, *counts, f"{way.why}; {part.why}", part.element_bits, way.registers, part, None, src, dst
+    )
 
 
 # ------------------------------------------------------------------------------------------------- owners
@@ -261,7 +282,8 @@ def _of_threads(layout: RadixLayout) -> RadixLayout:
 
 
 def _before(src: RadixLayout, dst: RadixLayout) -> Registers | None:
-    """The values of every thread that hold before what it is to hold, one after the other; None where there are none."""
+    """The values of every thread that hold before what it is to hold, one after the other; None where
+    there are none."""
     found: list[int] | None = None
     for thread in range(src.in_sizes["thread"]):
         before, after = ([*_values(x, thread)] for x in (src, dst))

@@ -1,7 +1,7 @@
 """The rounds of a conversion as maps over bits: words permuted by lane, read from other lanes, and permuted again.
 
-Where a lane's number says which register is meant, it is xored to it by a linear map. A map of rank k is k exchanges of pairs of words,
-each on the parity of some bits of the number; after them each register is a constant.
+Where a lane's number says which register is meant, it is xored to it by a linear map. A map of rank k is k exchanges of
+pairs of words, each on the parity of some bits of the number; after them each register is a constant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from .steps import Shuffle
 
 
 def outer_products(columns: Sequence[int]) -> list[tuple[int, int]]:
-    """A matrix as a sum of as few as there can be: pairs (u, m), of which the image of x is the sum of u where x & m has odd parity.
+    """A matrix as a sum of as few as there can be: pairs (u, m), of which the image of x is the sum of u where x & m
+    has odd parity.
 
     >>> outer_products([1, 2, 3, 0])
     [(1, 5), (2, 6)]
@@ -69,11 +70,12 @@ class Exchanges(NamedTuple):
     """All rounds of a conversion.
 
     src, dst        registers as words
-    before, after   exchanges (u, mask) of the source's words, and of those that were read: words that differ by u where the parity of
-                    lane & mask is odd
+    before, after   exchanges (u, mask) of the source's words, and of those that were read: words that differ by u where
+                    the parity of lane & mask is odd
     source          what each bit of a lane's number changes of the lane that it reads
     slots           what it changes of the slot that a value is kept in
-    sent            the words of the source that some lane sends; others, as those that hold what these do, are not exchanged
+    sent            the words of the source that some lane sends; others, as those that hold what these do,
+                    are not exchanged
     kept            for each round the (word, slot) that lane 0 keeps
     """
 

@@ -13,16 +13,20 @@ from .device_text import require_name
 from .rounds import exchanged_bits, permutes_bits
 from .steps import BYTE_BITS, Load, Shuffle, Step, Store
 
-#: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes through memory there.
+#: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes
+#: through memory there.
 MOST_SHUFFLED = 2
 
 
 def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> str:
-    """A function of Gluon that gives a tensor in the layout `dst`; RangeError where Triton's code would not be that of the steps."""
+    """A function of Gluon that gives a tensor in the layout `dst`; RangeError where Triton's code would not be
+    that of the steps."""
     require_name("gluon", name)
     _require_tritons(steps, src, dst, width)
     names = dst.get_out_dim_names()
-    order = sorted(range(len(names)), key=lambda k: (len(names[k]), names[k]))  # dim0, dim1, ...: Gluon's dimensions have no names
+    order = sorted(
+        range(len(names)), key=lambda k: (len(names[k]), names[k])
+    )  # dim0, dim1, ...: Gluon's dimensions have no names
     owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]
     layout = ", ".join(map(str, [*owners, [], [dst.out_dims[names[k]] for k in order]]))
     lines = ["@gluon.jit", f"def {name}(x):", f"    layout: gl.constexpr = gl.DistributedLinearLayout({layout})"]
@@ -30,22 +34,33 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
     if not stored:
         return "\n".join([*lines, "    return gl.convert_layout(x, layout)"])
     if len(stored) > 1:
-        raise RangeError(f"gluon of {len(stored)} rounds through memory", "one", "leave out scratch_bytes, or use plan.cuda()")
+        raise RangeError(
+            f"gluon of {len(stored)} rounds through memory", "one", "leave out scratch_bytes, or use plan.cuda()"
+        )
     sizes = [*dst.out_dims.values()]
     count = sum(map(bits.log2, sizes))
     elements = bits.inverse(offset_columns(stored[0], sizes) or [], count)
     if elements is None:
-        raise RangeError(f"gluon of the memory layout {shown(stored[0])}", "swizzles, without padding", "use plan.cuda()")
+        raise RangeError(
+            f"gluon of the memory layout {shown(stored[0])}", "swizzles, without padding", "use plan.cuda()"
+        )
     bases = [unpack(x, tuple(dst.out_dims.items())) for x in elements]
     lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
-    lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)", "    smem.store(x)", "    return smem.load(layout)"]
+    lines += [
+        "    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)",
+        "    smem.store(x)",
+        "    return smem.load(layout)",
+    ]
     return "\n".join(lines)
 
 
 def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> None:
     """Refuse what Triton 3.9 compiles to other instructions, or does not compile."""
     for owners in (src, dst):
-        for name, alike in (("register", lambda v: sum(n.bit_count() for n in v)), ("lane", lambda v: sum(map(bool, v)))):
+        for name, alike in (
+            ("register", lambda v: sum(n.bit_count() for n in v)),
+            ("lane", lambda v: sum(map(bool, v))),
+        ):
             swizzled = next((v for v in owners.bases[name] if alike(v) > 1), None)
             if swizzled is not None:
                 what = f"gluon of {name}s ({', '.join(map(str, swizzled))}) apart, on which Triton aborts"
@@ -53,12 +68,18 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
                 raise RangeError(what, expected, "use plan.cuda()")
     if any(isinstance(step, Shuffle) for step in steps):
         _require_shuffled(src, dst)
-    for step, owners in ((step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))):
+    for step, owners in (
+        (step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))
+    ):
         at = None if step.matrices else by_bits(owners, step.layout, owners.get_in_dim_size("lane"))
         if at is not None and not at._replace(register=[c for c in at.register if c]).walks_alike(step.vector):
-            what = f"gluon of vectors of {step.vector} elements in another order in other lanes: Triton takes shorter ones"
+            what = (
+                f"gluon of vectors of {step.vector} elements in another order in other lanes: Triton takes shorter ones"
+            )
             raise RangeError(what, "one order, and registers that walk along it bit by bit", "use plan.cuda()")
-    if width <= BYTE_BITS and any(isinstance(step, (Store, Load)) and step.matrices and step.matrices.transposed for step in steps):
+    if width <= BYTE_BITS and any(
+        isinstance(step, (Store, Load)) and step.matrices and step.matrices.transposed for step in steps
+    ):
         what = "gluon of bytes that matrix instructions transpose in pairs: Triton does so for elements of 16 bits"
         raise RangeError(what, "other matrices, or vectors", 'plan vectors, memory="NVIDIA_SHARED", or use plan.cuda()')
 
@@ -70,10 +91,16 @@ def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:
         what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
         raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", fix)
     if not permutes_bits(src, dst):
-        raise RangeError("gluon of shuffles to sums of bits of the lane: Triton goes through memory", "bits in another order", fix)
+        raise RangeError(
+            "gluon of shuffles to sums of bits of the lane: Triton goes through memory", "bits in another order", fix
+        )
     given, wanted = (1 << sum(map(any, x.bases["register"])) for x in (src, dst))
     if given > wanted:
-        raise RangeError(f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are", f"{given} or more", fix)
+        raise RangeError(
+            f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are",
+            f"{given} or more",
+            fix,
+        )
 
 
 def _vectors(bases: Sequence[Sequence[int]], order: Sequence[int]) -> list[list[int]]:

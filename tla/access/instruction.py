@@ -10,7 +10,8 @@ from .memories import Groups, Memory
 
 
 class Cost(NamedTuple):
-    """The counts of one instruction, as tla.access.Access has them. clash: the bank that is asked for most, with a lane for each word."""
+    """The counts of one instruction, as tla.access.Access has them. clash: the bank that is asked for most, with a lane
+    for each word."""
 
     wavefronts: int
     least: int
@@ -27,12 +28,14 @@ class Cost(NamedTuple):
 
 
 def cost_of(starts: Sequence[int], width: int, row: Memory, groups: Groups) -> Cost:
-    """The cost of an instruction of lanes whose vectors of this width begin at these places [bits], in groups of the memory's."""
+    """The cost of an instruction of lanes whose vectors of this width begin at these places [bits], in groups
+    of the memory's."""
     return _banked(starts, width, groups, row) if row.phases[width][0] else _sectors(starts, width, row)
 
 
 def moved(starts: Sequence[int], row: Memory) -> tuple[int, ...]:
-    """The places of an instruction's vectors from where it begins, to a line or a word: those of equal ones cost the same."""
+    """The places of an instruction's vectors from where it begins, to a line or a word: those of equal ones
+    cost the same."""
     unit = row.line_bits or row.word_bits
     begin = starts[0] // unit * unit
     return tuple(x - begin for x in starts)
@@ -52,7 +55,11 @@ def _banked(starts: Sequence[int], width: int, groups: Groups, row: Memory) -> C
         bank, most = per_bank.most_common(1)[0]
         if most > degree:
             degree, clash = most, (bank, [lane for word, lane in sorted(words.items()) if word % banks == bank])
-        wavefronts, least, used = wavefronts + most, least + 1, used + len({starts[lane] for lane in group}) * width // 8
+        wavefronts, least, used = (
+            wavefronts + most,
+            least + 1,
+            used + len({starts[lane] for lane in group}) * width // 8,
+        )
     return Cost(wavefronts, least, degree, clash, used, wavefronts * banks * row.word_bits // 8, 0)
 
 

@@ -1,8 +1,8 @@
 """Words that go between the lanes of a wave without the crossbar of LDS: AMD's DPP, and v_permlane16.
 
-A row is 16 lanes. DPP permutes the lanes of each four, or xors a lane's number, within its row; v_permlane16 permutes the lanes
-of each row, v_permlanex16 reads the other row of 32 lanes. All lanes have to be permuted alike.
-Each is one instruction that selects wait for as well.
+A row is 16 lanes. DPP permutes the lanes of each four, or xors a lane's number, within its row; v_permlane16 permutes
+the lanes of each row, v_permlanex16 reads the other row of 32 lanes. All lanes have to be permuted alike. Each is one
+instruction that selects wait for as well.
 
 Source: AMD's ISA manuals: CDNA 3, "Data Parallel Processing"; RDNA 3, "DPP16", V_PERMLANE16_B32, V_PERMLANEX16_B32.
 """
@@ -22,7 +22,8 @@ class LaneMove(NamedTuple):
     """One instruction by which each lane reads a lane near it.
 
     kind      "dpp", "permlane16" or "permlanex16"
-    numbers   the control of DPP; of permlane the lane of a row that each lane reads, 4 bits each, of lanes 0 to 7 and of 8 to 15
+    numbers   the control of DPP; of permlane the lane of a row that each lane reads, 4 bits each, of lanes 0 to
+              7 and of 8 to 15
 
     >>> lane_move([1, 0, 3, 2, 5, 4, 7, 6], ("dpp",))
     LaneMove(kind='dpp', numbers=(177,))

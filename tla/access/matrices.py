@@ -1,9 +1,10 @@
-"""Matrix instructions (ldmatrix, stmatrix) as accesses of rows: which registers they move, and who gives the addresses of rows.
+"""Matrix instructions (ldmatrix, stmatrix) as accesses of rows: which registers they move, and who gives
+the addresses of rows.
 
-A matrix has 8 rows of 16 bytes at any addresses of whole rows. Lane l holds word l % 4 of row l / 4: the values of a word are registers,
-bits 0 and 1 of the lane are words, bits 2 to 4 rows. Transposed, bits 2 to 4 of the lane are the 16-bit elements of a row, and the halves
-of a word are rows. Lane k gives the address of row k % 8 of matrix k / 8: so it is an access of 128 bits by other owners, whose lanes are
-rows, whose first registers are a row's elements.
+A matrix has 8 rows of 16 bytes at any addresses of whole rows. Lane l holds word l % 4 of row l / 4: the values of a
+word are registers, bits 0 and 1 of the lane are words, bits 2 to 4 rows. Transposed, bits 2 to 4 of the lane are the
+16-bit elements of a row, and the halves of a word are rows. Lane k gives the address of row k % 8 of matrix k / 8: so
+it is an access of 128 bits by other owners, whose lanes are rows, whose first registers are a row's elements.
 
 Source: the PTX manual, ldmatrix and stmatrix, of shape .m8n8 and type .b16.
 """
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 #: Bits of a row, and of the elements that are transposed.
 ROW_BITS, HALF_BITS = 128, 16
-#: Exponents of the lanes of a warp, of the rows of a matrix, of the words of a row, and of the matrices of one instruction.
+#: Exponents of the lanes of a warp, of the rows of a matrix, of the words of a row, and of the matrices of one
+#: instruction.
 _LANES, _ROWS, _WORDS, _TOGETHER = 5, 3, 2, 2
 
 
@@ -42,7 +44,8 @@ class Rows(NamedTuple):
 
 
 def matrices(owners: LinearLayout, width: int) -> Iterator[Rows]:
-    """All ways to move elements of `width` bits by matrices, each with other registers in a word; none where lanes or registers lack.
+    """All ways to move elements of `width` bits by matrices, each with other registers in a word; none where lanes or
+    registers lack.
 
     >>> owners = LinearLayout({"register": [(1,)], "lane": [(2,), (4,), (8,), (16,), (32,)]}, {"dim0": 64})
     >>> [rows.form.name for rows in matrices(owners, 16)]
@@ -75,7 +78,8 @@ def _of_rows(owners: LinearLayout, held: ByBits, form: Matrices, further: Sequen
 
 
 def _split(form: Matrices, held: ByBits) -> tuple[list[int], list[int]]:
-    """The columns of a row's elements, and those of the rows' numbers, of what a word's registers and the lanes have."""
+    """The columns of a row's elements, and those of the rows' numbers, of what a word's registers and
+    the lanes have."""
     word, low, high = [bits.apply(held.register, mask) for mask in form.word], held.lane[:_WORDS], held.lane[_WORDS:]
     if not form.transposed:
         return [*word, *low], high
@@ -88,7 +92,8 @@ class Instructions(NamedTuple):
 
     form       the registers of one
     addresses  what each bit of a thread's number changes of the place of the row that it gives [elements]
-    vectors    where row 0 of matrix 0 is for thread 0, and the registers of each value: matrix by matrix, in each by the word
+    vectors    where row 0 of matrix 0 is for thread 0, and the registers of each value: matrix by matrix, in
+               each by the word
     """
 
     form: Matrices
@@ -101,7 +106,9 @@ class Instructions(NamedTuple):
         form, at = step.matrices, by_bits(owners, step.layout, 1 << _LANES)
         assert form is not None
         if at is None:
-            raise RangeError(f"matrices in the memory layout {shown(step.layout)}", "swizzles, without padding", "store vectors")
+            raise RangeError(
+                f"matrices in the memory layout {shown(step.layout)}", "swizzles, without padding", "store vectors"
+            )
         together = [bits.apply(at.register, mask) for mask in form.together]
         unused = [0] * (_LANES - _ROWS - len(together))  # lanes that give no address
         addresses = [*_split(form, at)[1], *together, *unused, *at.warp]
@@ -117,7 +124,8 @@ class Instructions(NamedTuple):
         return Instructions(form, addresses, vectors)
 
     def places(self, warps: int) -> npt.NDArray[Any]:
-        """The place in memory of each value that each lane holds, [warp, lane, value]: the instruction's map from rows to lanes."""
+        """The place in memory of each value that each lane holds, [warp, lane, value]: the instruction's map
+        from rows to lanes."""
         import numpy as np
 
         lane, value = np.ogrid[: 1 << _LANES, : 1 << len(self.form.word)]

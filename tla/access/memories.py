@@ -19,7 +19,8 @@ class Memory:
 
     name         what it is called in messages
     lanes        of a warp
-    banks        how many words are served at once, one of each bank; 0 for a memory without banks, counted in `word_bits` pieces
+    banks        how many words are served at once, one of each bank; 0 for a memory without banks, counted in
+                 `word_bits` pieces
     word_bits    of a bank's word, or of a sector [bits]
     line_bits    of a line, that several sectors are in [bits]; 0 for none
     phases       width of a lane's access [bits] -> (banks, groups of lanes that go together); other widths are refused
@@ -54,7 +55,9 @@ class Memory:
         """The number of banks, and the lanes that go together in an access of this width by so many lanes."""
         if width not in self.phases:
             have = ", ".join(map(str, sorted(self.phases)))
-            raise RangeError(f"an access of {width} bits in {self.name}", f"one of {have} bits", "give one of these as width")
+            raise RangeError(
+                f"an access of {width} bits in {self.name}", f"one of {have} bits", "give one of these as width"
+            )
         banks, groups = self.phases[width]
         found: list[tuple[int, ...]] = []
         for start in range(0, lanes, self.lanes):  # more lanes than a warp go in further warps
@@ -74,11 +77,15 @@ def _written(lanes: int) -> dict[int, tuple[int, Groups]]:
 
 _SHARED = {width: (32, _in_order(32, min(32, 1024 // width))) for width in (8, 16, 32, 64, 128)}
 _GLOBAL = {width: (0, _in_order(32, 32)) for width in (8, 16, 32, 64, 128)}
-_SHARK = "measured by AMD: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md and docs/empirical-lds; 8 and 16 bits as 32"
+_SHARK = (
+    "measured by AMD: nod-ai/amd-shark-ai, docs/amdgpu_kernel_optimization_guide.md and docs/empirical-lds; 8 and 16 "
+    "bits as 32"
+)
 _KITTENS = "measured on MI355X: HipKittens, arXiv 2511.08083, analysis/paper_experiments/phases"
-# ds_write_b128 takes 8 neighbours together: listed for MI300 in the guide above, and for waves of 64 in the documentation of Composable
-# Kernel, "Understanding AMD GPU LDS and Bank Conflicts". Triton takes the same phases of reads (pull request 11365).
-# That narrower writes take 128 bytes together follows from the guide: MI350 doubled the bandwidth of reads alone.
+# ds_write_b128 takes 8 neighbours together: listed for MI300 in the guide above, and for waves of 64 in the
+# documentation of Composable Kernel, "Understanding AMD GPU LDS and Bank Conflicts". Triton takes the same phases of
+# reads (pull request 11365). That narrower writes take 128 bytes together follows from the guide: MI350 doubled the
+# bandwidth of reads alone.
 _BANDWIDTH = "narrower widths inferred from 128 bytes a clock"
 _B96 = ((0, 20), (4, 16), (8, 28), (12, 24))
 _PAIRS = tuple((*range(a + h, a + h + 4), *range(b + h, b + h + 4)) for h in (0, 32) for a, b in _B96)
@@ -97,14 +104,23 @@ NVIDIA_SHARED = Memory(
 )
 #: Global memory of NVIDIA's GPUs: sectors of 32 bytes, lines of 128.
 NVIDIA_GLOBAL = Memory(
-    "NVIDIA_GLOBAL", 32, 0, 256, _GLOBAL, False, "CUDA C++ Best Practices Guide, coalesced access to global memory", line_bits=1024
+    "NVIDIA_GLOBAL",
+    32,
+    0,
+    256,
+    _GLOBAL,
+    False,
+    "CUDA C++ Best Practices Guide, coalesced access to global memory",
+    line_bits=1024,
 )
 #: Reads of LDS of AMD's MI300 (gfx942): 32 banks; lanes of a phase are no neighbours at 128 bits.
 AMD_LDS_GFX942_READ = Memory(
     "AMD_LDS_GFX942_READ", 64, 32, 32, {**_narrow(64, 32), 64: (32, _in_order(64, 16)), 128: (32, _PAIRS)}, True, _SHARK
 )
 #: Writes of LDS of AMD's MI300 (gfx942): 32 banks, neighbours.
-AMD_LDS_GFX942_WRITE = Memory("AMD_LDS_GFX942_WRITE", 64, 32, 32, _written(64), True, f"{_SHARK}; 128 bits, {_BANDWIDTH}")
+AMD_LDS_GFX942_WRITE = Memory(
+    "AMD_LDS_GFX942_WRITE", 64, 32, 32, _written(64), True, f"{_SHARK}; 128 bits, {_BANDWIDTH}"
+)
 #: Reads of LDS of AMD's MI350 (gfx950): 64 banks; lanes of a phase are no neighbours at 96 and 128 bits.
 AMD_LDS_GFX950_READ = Memory(
     "AMD_LDS_GFX950_READ",
@@ -127,17 +143,34 @@ AMD_LDS_GFX950_WRITE = Memory(
 )
 #: Reads of LDS of AMD's RDNA3 (gfx11): waves of 32, 32 banks; lanes of a phase are no neighbours at 128 bits.
 AMD_LDS_GFX11_READ = Memory(
-    "AMD_LDS_GFX11_READ", 32, 32, 32, {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _PAIRS[:4])}, True, _SHARK
+    "AMD_LDS_GFX11_READ",
+    32,
+    32,
+    32,
+    {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _PAIRS[:4])},
+    True,
+    _SHARK,
 )
 #: Writes of LDS of AMD's RDNA3 (gfx11): waves of 32, 32 banks, neighbours.
-AMD_LDS_GFX11_WRITE = Memory("AMD_LDS_GFX11_WRITE", 32, 32, 32, _written(32), True, "inferred from 32 banks, and from writes of MI300")
+AMD_LDS_GFX11_WRITE = Memory(
+    "AMD_LDS_GFX11_WRITE", 32, 32, 32, _written(32), True, "inferred from 32 banks, and from writes of MI300"
+)
 #: Reads of LDS of AMD's RDNA4 (gfx12): waves of 32, 32 banks, neighbours.
 AMD_LDS_GFX12_READ = Memory(
-    "AMD_LDS_GFX12_READ", 32, 32, 32, {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _in_order(32, 8))}, True, _SHARK
+    "AMD_LDS_GFX12_READ",
+    32,
+    32,
+    32,
+    {**_narrow(32, 32), 64: (32, _in_order(32, 16)), 128: (32, _in_order(32, 8))},
+    True,
+    _SHARK,
 )
 #: Writes of LDS of AMD's RDNA4 (gfx12): waves of 32, 32 banks, neighbours as in reads.
-AMD_LDS_GFX12_WRITE = Memory("AMD_LDS_GFX12_WRITE", 32, 32, 32, _written(32), True, "inferred from reads, whose lanes are neighbours")
-#: The unified buffer of Ascend 910B: a vector instruction takes 8 blocks of 32 bytes, one from each of 16 bank groups at once.
+AMD_LDS_GFX12_WRITE = Memory(
+    "AMD_LDS_GFX12_WRITE", 32, 32, 32, _written(32), True, "inferred from reads, whose lanes are neighbours"
+)
+#: The unified buffer of Ascend 910B: a vector instruction takes 8 blocks of 32 bytes, one from each of 16
+#: bank groups at once.
 ASCEND_UB = Memory(
     "ASCEND_UB",
     8,
@@ -184,6 +217,8 @@ def as_memory(x: object) -> Memory:
         return MEMORIES[x]
     if isinstance(x, str):
         raise RangeError(
-            f"the memory {x!r:.40}", f"one of {', '.join(MEMORIES)}", "use one of these, or make a Memory of what you measured"
+            f"the memory {x!r:.40}",
+            f"one of {', '.join(MEMORIES)}",
+            "use one of these, or make a Memory of what you measured",
         )
     raise LeafTypeError(f"a {type(x).__name__} as a memory", "a Memory, or its name", "write NVIDIA_SHARED")

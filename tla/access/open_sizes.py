@@ -1,10 +1,11 @@
 """An access to memory of an open size, counted for all values that the size may have.
 
-Offsets are swizzles of what is affine in the size N: a * N + b, for each value that an owner has. Let P be a multiple of all that
-the memory and the swizzles repeat in: a row of banks, a line, the widest vector, the swizzles' reach. Then N + P moves each offset
-by a * P, so that its bank, and its place in a vector, stay. What may change is whether two owners touch one word. Of two whose
-a differ the distance changes by a multiple of P with each step, one way, so that after some steps they never meet again, and
-nothing changes. So each class of sizes modulo P is counted up to there, one by one. If all agree, that is the answer.
+Offsets are swizzles of what is affine in the size N: a * N + b, for each value that an owner has. Let P be a multiple
+of all that the memory and the swizzles repeat in: a row of banks, a line, the widest vector, the swizzles' reach. Then
+N + P moves each offset by a * P, so that its bank, and its place in a vector, stay. What may change is whether two
+owners touch one word. Of two whose a differ the distance changes by a multiple of P with each step, one way, so that
+after some steps they never meet again, and nothing changes. So each class of sizes modulo P is counted up to there, one
+by one. If all agree, that is the answer.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def for_all_sizes(
     there = _opened(layout, by_mode)
     if not isinstance(there, Open):
         return count(_placed(place, *there)), there[1]
-    too_many = Unproven(f"access of {shown(layout)}: too many sizes to count", f"{MAX_COUNTED} at most", _declare(there, period, ""))
+    too_many = Unproven(
+        f"access of {shown(layout)}: too many sizes to count", f"{MAX_COUNTED} at most", _declare(there, period, "")
+    )
     found: tuple[Found, dict[str, int]] | None = None
     for counted, value in enumerate(there.values(period, place)):
         if counted > MAX_COUNTED:
@@ -125,13 +128,16 @@ def _leaves(layout: Any) -> Iterator[Any]:
 
 
 def _opened(layout: AnyLayout, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
-    """The layout as one of an open size in its strides; where only extents are open, the layout of the least, with these."""
+    """The layout as one of an open size in its strides; where only extents are open, the layout of the
+    least, with these."""
     inner, reach = innermost(layout), _reach(layout)
     strides = {n for x in leaves(inner.stride) for n in _affine(layout, x)}
     if len(strides) > 1:
         names = ", ".join(sorted(n.name for n in strides))
         raise Unproven(
-            f"access of {shown(layout)}: strides of {names}", "one open size in strides", "give the others values: at(layout, ...)"
+            f"access of {shown(layout)}: strides of {names}",
+            "one open size in strides",
+            "give the others values: at(layout, ...)",
         )
     for part in modes_of(inner.shape) if by_mode else [inner.shape]:
         if any(isinstance(x, SymInt) for x in [*leaves(part)][:-1]):
@@ -152,7 +158,9 @@ def _reach(layout: AnyLayout) -> int:
     reach = 1
     while isinstance(layout, ComposedLayout):
         if not isinstance(layout.outer, Swizzle) or not is_int(layout.offset) or known(layout.offset) is None:
-            raise Unproven(f"access of {shown(layout)}", "swizzles over a layout", "give its sizes values: at(layout, ...)")
+            raise Unproven(
+                f"access of {shown(layout)}", "swizzles over a layout", "give its sizes values: at(layout, ...)"
+            )
         reach = max(reach, layout.outer.period)
         layout = layout.inner
     return reach
@@ -163,7 +171,11 @@ def _affine(layout: AnyLayout, x: IntLike) -> list[Symbol]:
     if not isinstance(x, SymInt):
         return []
     if any(len(term) > 1 or not all(isinstance(a, Symbol) for a in term) for term in x.poly.terms):
-        raise Unproven(f"access of {shown(layout)}: the stride {x}", "a sum of multiples of one size", "give it a value: at(layout, ...)")
+        raise Unproven(
+            f"access of {shown(layout)}: the stride {x}",
+            "a sum of multiples of one size",
+            "give it a value: at(layout, ...)",
+        )
     return [a for a in x.poly.atoms if isinstance(a, Symbol)]
 
 
@@ -173,14 +185,20 @@ def _whole(layout: Any, x: Leaf) -> list[Symbol]:
         return []
     n = symbol_of(x.poly)
     if n is None:
-        raise Unproven(f"access of {shown(layout)}: the extent {x}", "an extent that is one size", "give it a value: at(layout, ...)")
+        raise Unproven(
+            f"access of {shown(layout)}: the extent {x}",
+            "an extent that is one size",
+            "give it a value: at(layout, ...)",
+        )
     return [n]
 
 
 def _least(n: Symbol) -> int:
     found = [bound.const * n.unit for bound in n.lowers if bound.const is not None]
     if not found or max(found) < 0:
-        raise Unproven(f"access to memory of the size {n.name}", "a size of 0 or more", f"declare dim({n.name!r}, at_least=1)")
+        raise Unproven(
+            f"access to memory of the size {n.name}", "a size of 0 or more", f"declare dim({n.name!r}, at_least=1)"
+        )
     return max(found)
 
 

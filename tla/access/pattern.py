@@ -1,11 +1,13 @@
 """The usual accesses of a tile, by the names of the instructions: who takes which vectors of it.
 
-A pattern cuts the rows of a tile into vectors. The lanes of a warp take vectors along the rows first, or down them, then in the other
-direction, and their values are the rest of the tile, in the same order. Vectors are contiguous: of a tile whose columns are that, they are
-cut from these. So ldmatrix reads, in the PTX manual's words: each lane gives the address of a row of 16 bytes, 8 lanes those of a
-matrix. With .trans the addresses are the same, and what they are handed out as is transposed.
+A pattern cuts the rows of a tile into vectors. The lanes of a warp take vectors along the rows first, or down them,
+then in the other direction, and their values are the rest of the tile, in the same order. Vectors are contiguous: of a
+tile whose columns are that, they are cut from these. So ldmatrix reads, in the PTX manual's words: each lane gives the
+address of a row of 16 bytes, 8 lanes those of a matrix. With .trans the addresses are the same, and what they are
+handed out as is transposed.
 
-Source: PTX ISA 8.8, ldmatrix, stmatrix, cp.async; the CDNA 3 and 4 ISA manuals, LDS; Ascend C, repeat and block strides of vectors.
+Source: PTX ISA 8.8, ldmatrix, stmatrix, cp.async; the CDNA 3 and 4 ISA manuals, LDS; Ascend C, repeat and
+block strides of vectors.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ class Pattern(NamedTuple):
     down      whether lanes go down the rows first; else along them
     block     down so many rows at most, before lanes go on along them; 0 for all
     element   the one width of an element that it has [bits]; 0 for any
-    matrices  how many matrices of 8 rows it hands out to the lanes, of which each has a part of every row; 0 where lanes have vectors
+    matrices  how many matrices of 8 rows it hands out to the lanes, of which each has a part of every row; 0 where
+              lanes have vectors
     transposed   whether they are transposed then
 
     >>> ldmatrix = pattern("ldmatrix.x4")
@@ -75,7 +78,8 @@ class Pattern(NamedTuple):
         """The layout of (thread, value) onto the index of a tile.
 
         tile      rows and columns; one extent is a row, of more than two the first two are taken
-        columns   whether the columns are contiguous: then vectors are cut from them, and what is said of rows is so of columns
+        columns   whether the columns are contiguous: then vectors are cut from them, and what is said of rows is
+                  so of columns
         Raises    RangeError where the tile has no whole vectors
         """
         extents = (1, *tile) if len(tile) < 2 else tuple(tile[:2])
@@ -96,7 +100,8 @@ class Pattern(NamedTuple):
         return Layout(*(tuple(tuple(map(static, mode)) for mode in part) for part in (shape, stride)))
 
     def registers(self, tile: Sequence[int], element_bits: int) -> Layout:
-        """The layout of (thread, value) onto the index of a tile of what registers hold: of matrices their fragments, else vectors.
+        """The layout of (thread, value) onto the index of a tile of what registers hold: of matrices
+        their fragments, else vectors.
 
         Lane l has of each matrix 32 bits of row l // 4; where it is transposed, two elements of column l // 4.
 
@@ -114,7 +119,11 @@ class Pattern(NamedTuple):
         lanes, together = int(size(rows[0])), WORD_BITS // element_bits
         if lanes != 8 * self.matrices or not together:
             what = f"{self.name} of a tile of {' x '.join(map(str, tile))} elements of {element_bits} bits"
-            raise RangeError(what, "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most", "give a larger tile, or use .x1")
+            raise RangeError(
+                what,
+                "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most",
+                "give a larger tile, or use .x1",
+            )
         row, number = (composition(rows[0], _mode(n, step)) for n, step in ((8, 1), (self.matrices, 8)))
         column, rest = rows[1][0], rows[1][1]
         first, second = (row, column) if self.transposed else (column, row)
@@ -133,7 +142,9 @@ class Pattern(NamedTuple):
             raise RangeError(f"{self.name} of a tile of no elements", "1 or more", "give sizes of 1 or more")
         if not count or width % element_bits or extent % count:
             what = f"{self.name} of rows of {extent} elements of {element_bits} bits"
-            raise RangeError(what, f"whole vectors of {width} bits", "choose an access of one element a lane: 'a row', or 'a column'")
+            raise RangeError(
+                what, f"whole vectors of {width} bits", "choose an access of one element a lane: 'a row', or 'a column'"
+            )
         return count
 
 
@@ -147,7 +158,8 @@ def _part(extent: int, most: int) -> int:
 
 
 def _matrices(name: str, what: str) -> list[Pattern]:
-    """The forms of ldmatrix, or of stmatrix: of 8, 16 or 32 lanes, two matrices below each other before the next columns."""
+    """The forms of ldmatrix, or of stmatrix: of 8, 16 or 32 lanes, two matrices below each other before
+    the next columns."""
     forms = [(f"{name}.x{n}{trans}", n, trans) for trans in ("", ".trans") for n in (4, 2, 1)]
     return [
         Pattern(
@@ -167,12 +179,17 @@ def _matrices(name: str, what: str) -> list[Pattern]:
 
 
 def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: Memory) -> list[Pattern]:
-    """Reads of 16 rows, as operands of MFMA and WMMA are read, and writes along the rows, of a generation of AMD's GPUs."""
+    """Reads of 16 rows, as operands of MFMA and WMMA are read, and writes along the rows, of a generation
+    of AMD's GPUs."""
     sizes = ((128, "16 bytes"), (64, "8 bytes"))
     down = [
-        Pattern(f"{read}_b{n}{chip}", f"{said} of a row a lane, 16 rows, {family}", reads, reads.lanes, n, True, 16) for n, said in sizes
+        Pattern(f"{read}_b{n}{chip}", f"{said} of a row a lane, 16 rows, {family}", reads, reads.lanes, n, True, 16)
+        for n, said in sizes
     ]
-    along = [Pattern(f"{write}_b{n}{chip}", f"{said} a lane along the rows, {family}", writes, writes.lanes, n, False) for n, said in sizes]
+    along = [
+        Pattern(f"{write}_b{n}{chip}", f"{said} a lane along the rows, {family}", writes, writes.lanes, n, False)
+        for n, said in sizes
+    ]
     return down + along
 
 
@@ -253,7 +270,8 @@ def require_pattern(x: str | Pattern) -> Pattern:
 
 
 def written_by(read: Pattern) -> str:
-    """The name of the usual access that writes what this one reads: on AMD's GPUs that of its generation, as wide; else cp.async.16.
+    """The name of the usual access that writes what this one reads: on AMD's GPUs that of its generation, as
+    wide; else cp.async.16.
 
     >>> written_by(PATTERNS["ds_load_b64 gfx1200"]), written_by(PATTERNS["ldmatrix.x4"])
     ('ds_store_b64 gfx1200', 'cp.async.16')
@@ -269,11 +287,17 @@ def has_columns(layout: AnyLayout) -> bool:
     zero = (0,) * len(modes_of(layout.shape))
     below, beside = (known(layout(*zero[:k], 1, *zero[k + 1 :])) for k in (0, 1))
     first = known(layout(*zero))
-    return first is not None and below is not None and abs(below - first) == 1 and (beside is None or abs(beside - first) != 1)
+    return (
+        first is not None
+        and below is not None
+        and abs(below - first) == 1
+        and (beside is None or abs(beside - first) != 1)
+    )
 
 
 def instruction_pattern(instruction: str) -> str | None:
-    """The name of the pattern of a vendor's instruction, as `ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16`; None for others.
+    """The name of the pattern of a vendor's instruction, as `ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16`;
+    None for others.
 
     >>> instruction_pattern("stmatrix.sync.aligned.x2.m8n8.shared.b16")
     'stmatrix.x2'

@@ -51,13 +51,16 @@ class Placed(NamedTuple):
 class Owned:
     """The elements of each owner: their coordinates in the tensor.
 
-    coordinates   for each dimension of the tensor one integer of each register of each lane of each warp, as Placed has them
+    coordinates   for each dimension of the tensor one integer of each register of each lane of each warp, as
+                  Placed has them
     shape         how many warps, lanes and registers there are
     sizes         of the tensor
     text          what the owners are, for messages
     """
 
-    def __init__(self, coordinates: Sequence[list[int]], shape: tuple[int, int, int], sizes: Sequence[int], text: str) -> None:
+    def __init__(
+        self, coordinates: Sequence[list[int]], shape: tuple[int, int, int], sizes: Sequence[int], text: str
+    ) -> None:
         self.coordinates, self.shape, self.sizes, self.text = list(coordinates), shape, list(sizes), text
 
     @functools.cached_property
@@ -74,7 +77,8 @@ class Owned:
 
 
 def owned(owners: Any, lanes: int) -> Owned:
-    """The elements of owners: of a LinearLayout of registers, lanes, warps and blocks, or a (thread, value) layout onto the tile.
+    """The elements of owners: of a LinearLayout of registers, lanes, warps and blocks, or a (thread, value)
+    layout onto the tile.
 
     lanes    of a warp, for thread-value layouts; a LinearLayout says it itself
     """
@@ -87,18 +91,27 @@ def owned(owners: Any, lanes: int) -> Owned:
     raise LeafTypeError(
         f"owners that are a {type(owners).__name__}",
         "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads",
-        "give layout.linear(shape) of a layout of tla.linear.triton" if hasattr(owners, "linear") else layout_fix(owners),
+        "give layout.linear(shape) of a layout of tla.linear.triton"
+        if hasattr(owners, "linear")
+        else layout_fix(owners),
     )
 
 
 def require_lanes(where: str, owners: object, memory: Memory) -> None:
-    """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane bits are warps."""
-    if not isinstance(owners, LinearLayout) or not owners.has_in_dim("lane") or owners.get_in_dim_size("lane") <= memory.lanes:
+    """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane
+    bits are warps."""
+    if (
+        not isinstance(owners, LinearLayout)
+        or not owners.has_in_dim("lane")
+        or owners.get_in_dim_size("lane") <= memory.lanes
+    ):
         return
     names = owners.get_in_dim_names()
     order = sorted(names, key=lambda name: ("lane", "warp").index(name) if name in ("lane", "warp") else 2)
     warps = owners.get_in_dim_size("lane") // memory.lanes * (owners.get_in_dim_size("warp") if "warp" in names else 1)
-    split = {"lane": memory.lanes, "warp": warps} | {name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")}
+    split = {"lane": memory.lanes, "warp": warps} | {
+        name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")
+    }
     turned = f".transpose_ins({order})" if order != names else ""
     what = f"{where}: warps of {owners.get_in_dim_size('lane')} lanes in {memory.name}"
     raise RangeError(what, f"at most {memory.lanes}", f"split them into warps: layout{turned}.reshape_ins({split})")
@@ -108,14 +121,20 @@ def _of_linear(owners: LinearLayout) -> Owned:
     """The owners of a linear layout: the coordinates of each value of block, warp, lane and register."""
     for name in owners.get_in_dim_names():
         if name not in HARDWARE:
-            raise RankError(f"owners with the input {name}", "register, lane, warp, block", "rename it, or invert a layout of memory")
+            raise RankError(
+                f"owners with the input {name}",
+                "register, lane, warp, block",
+                "rename it, or invert a layout of memory",
+            )
     if not owners.num_out_dims:
         raise RankError("owners of no outputs", "the tensor's dimensions", "give it an output of size 1")
     sizes = [owners.get_in_dim_size(name) if owners.has_in_dim(name) else 1 for name in HARDWARE]
     _require_few(math.prod(sizes), "owners")
     columns = [v for name in reversed(HARDWARE) for v in owners.bases.get(name, ())]  # registers are the fastest
     coordinates = [xors([v[d] for v in columns]) for d in range(owners.num_out_dims)]
-    return Owned(coordinates, (sizes[0] * sizes[1], sizes[2], sizes[3]), [*owners.out_dims.values()], "the layout of owners")
+    return Owned(
+        coordinates, (sizes[0] * sizes[1], sizes[2], sizes[3]), [*owners.out_dims.values()], "the layout of owners"
+    )
 
 
 def xors(columns: Iterable[int]) -> list[int]:
@@ -145,17 +164,23 @@ def _of_threads(owners: AnyLayout, lanes: int) -> Owned:
 
 
 def _by_warps(coordinates: Sequence[list[int]], threads: int, values: int, lanes: int, text: str) -> Owned:
-    """Coordinates of the values of each thread as those of warps of so many lanes, of a tensor as large as they reach."""
+    """Coordinates of the values of each thread as those of warps of so many lanes, of a tensor as large
+    as they reach."""
     width = min(lanes, threads)
     if threads % width:
-        raise RangeError(f"{threads} threads in warps of {lanes}", f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
+        raise RangeError(
+            f"{threads} threads in warps of {lanes}",
+            f"a multiple of {lanes}, or fewer than {lanes}",
+            f"use {lanes} threads",
+        )
     if any(min(c) < 0 for c in coordinates):
         raise RangeError(f"owners {text}", "indices of 0 or more", "use strides of 0 or more")
     return Owned(coordinates, (threads // width, width, values), [max(c) + 1 for c in coordinates], text)
 
 
 def _of_partition(part: Tensor, lanes: int) -> Owned:
-    """The elements of the threads of a partition: the offsets of its elements, or of an identity tensor its coordinates."""
+    """The elements of the threads of a partition: the offsets of its elements, or of an identity tensor its
+    coordinates."""
     import numpy as np
 
     count = known(product(part.shape))
@@ -164,10 +189,17 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
     _require_few(count, "a partition, of each thread")
     layout, offset = from_zero("access", part)
     found = plus(offset, layout(np.arange(count)[:, np.newaxis]))
-    arrays = [np.asarray(c) for c in leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))]
+    arrays = [
+        np.asarray(c)
+        for c in leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))
+    ]
     threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
     if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
-        raise RankError(f"owners {part!r}", "a partition by an array of all threads", "write copy[numpy.arange(32)].partition_S(tensor)")
+        raise RankError(
+            f"owners {part!r}",
+            "a partition by an array of all threads",
+            "write copy[numpy.arange(32)].partition_S(tensor)",
+        )
     _require_few(threads * count, "a partition")
     by_thread = [np.broadcast_to(a, (count, threads)).T.ravel().tolist() for a in arrays]
     return _by_warps(by_thread, threads, count, lanes, repr(part))
@@ -183,9 +215,9 @@ def _require_few(count: int, what: str) -> None:
 def offsets(held: Owned, memory_layout: Any) -> Placed:
     """The offset of each value [elements] in a layout of memory.
 
-    memory_layout   a layout from the tile, by coordinate or index, to offsets; a LinearLayout from offsets to the tensor, as
-                    Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout; an array of the offset of each
-                    element of the tile; None for owners whose elements are offsets already
+    memory_layout   a layout from the tile, by coordinate or index, to offsets; a LinearLayout from offsets to the
+                    tensor, as Triton's shared layouts, or from the tensor to offsets; a PaddedSharedLayout; an array of
+                    the offset of each element of the tile; None for owners whose elements are offsets already
     """
     if memory_layout is None and len(held.coordinates) == 1:
         return held.placed(held.index)
@@ -202,7 +234,9 @@ def offsets(held: Owned, memory_layout: Any) -> Placed:
         raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", fix)
     found = _by_layout(held, memory_layout)
     if min(found) < 0:
-        raise RangeError(f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins")
+        raise RangeError(
+            f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins"
+        )
     return held.placed(found)
 
 
@@ -219,7 +253,9 @@ def _by_table(held: Owned, table: Any) -> Placed:
         raise RangeError(what, "an offset for each element", "give the array the shape of the tile")
     found: list[int] = table.ravel(order="F").tolist()
     if min(found) < 0:
-        raise RangeError(f"an array of offsets with {min(found)}", "offsets of 0 or more", "count from where memory begins")
+        raise RangeError(
+            f"an array of offsets with {min(found)}", "offsets of 0 or more", "count from where memory begins"
+        )
     return held.placed([*map(found.__getitem__, held.index)])
 
 
@@ -229,17 +265,22 @@ def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
 
 
 def extents_of(memory_layout: AnyLayout) -> list[int]:
-    """The extents of the modes of a layout of memory, of a linear one those of the tensor; Unproven where they are not known."""
+    """The extents of the modes of a layout of memory, of a linear one those of the tensor; Unproven where they
+    are not known."""
     if isinstance(memory_layout, LinearLayout):
         there = to_offsets(memory_layout)
         return [there.get_in_dim_size(name) for name in there.get_in_dim_names()]
     if isinstance(memory_layout, PaddedSharedLayout):
         return [*memory_layout.shape]
     if not isinstance(memory_layout, AnyLayout):
-        raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", layout_fix(memory_layout))
+        raise LeafTypeError(
+            f"a {type(memory_layout).__name__} as a layout of memory", "a layout", layout_fix(memory_layout)
+        )
     sizes = [known(n) for n in product_each(memory_layout.shape)]
     if None in sizes:
-        raise Unproven(f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first")
+        raise Unproven(
+            f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first"
+        )
     return [int(n or 0) for n in sizes]
 
 
@@ -255,7 +296,8 @@ def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
 
 
 def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
-    """The offset of each value in a layout from the tile: looked up in its image, or asked one by one where that is much larger."""
+    """The offset of each value in a layout from the tile: looked up in its image, or asked one by one where that is
+    much larger."""
     extents = require_place(held, layout)
     if not is_int(at_index(layout, (0,) * len(extents))):
         fix = "give the layout of the memory that these are coordinates of"
@@ -265,7 +307,11 @@ def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
     at = _index_in(held.coordinates, box) if by_mode else held.index
     if math.prod(box) <= _SPARSE * len(at) and (found := image(layout, box, first_fastest=True)) is not None:
         return [*map(found.leaves[0].__getitem__, at)]
-    asked = {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))} if by_mode else {i: int(layout(i)) for i in {*at}}
+    asked = (
+        {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))}
+        if by_mode
+        else {i: int(layout(i)) for i in {*at}}
+    )
     return [*map(asked.__getitem__, at)]
 
 
@@ -283,7 +329,8 @@ def _box(extents: Sequence[int], count: int) -> list[int]:
 
 
 def in_memory(memory_layout: Any) -> tuple[Any, int]:
-    """A layout of memory, and where it begins: a tensor's own layout from its start on, and offset; else as it is, at 0."""
+    """A layout of memory, and where it begins: a tensor's own layout from its start on, and offset; else as it
+    is, at 0."""
     if not isinstance(memory_layout, Tensor):
         return memory_layout, 0
     layout, offset = from_zero("access", memory_layout)
@@ -309,7 +356,9 @@ def _linear_offsets(held: Owned, memory: LinearLayout) -> Placed:
     else:
         at = held.index
         if max(at) >= math.prod(sizes):
-            raise RangeError(f"owners reach index {max(at)}", f"less than {math.prod(sizes)}", "give a layout of the whole tile")
+            raise RangeError(
+                f"owners reach index {max(at)}", f"less than {math.prod(sizes)}", "give a layout of the whole tile"
+            )
     columns = there.columns
     if 1 << len(columns) <= _SPARSE * len(at):
         return held.placed([*map(xors(columns).__getitem__, at)])
@@ -321,7 +370,9 @@ def to_offsets(memory: LinearLayout) -> LinearLayout:
     """A linear layout of memory from the tensor's coordinates to the offset."""
     if memory.has_in_dim("partition"):
         count = memory.get_in_dim_size("partition")
-        raise RankError(f"a memory of {count} allocations", "offsets in one", "give the partition_layout, of the owners of a piece")
+        raise RankError(
+            f"a memory of {count} allocations", "offsets in one", "give the partition_layout, of the owners of a piece"
+        )
     if memory.has_in_dim("offset"):
         return memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
     if memory.has_out_dim("offset"):

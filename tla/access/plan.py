@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-#: Plans whose values take as many registers say so: AMD's threads have 128 where the size of blocks is not said, and addresses take some.
+#: Plans whose values take as many registers say so: AMD's threads have 128 where the size of blocks is not said, and
+#: addresses take some.
 MAY_SPILL = 120
 
 
@@ -91,17 +92,22 @@ class ConversionPlan:
 
     @property
     def registers(self) -> int:
-        """The registers of 32 bits that hold a thread's values at once, packed: an estimate, without addresses and what compilers keep.
+        """The registers of 32 bits that hold a thread's values at once, packed: an estimate, without addresses and what
+        compilers keep.
 
-        What is shuffled, or goes in rounds, is beside what came of it; else the larger side counts. Compilers spill where it is more
-        than a thread has: 255 on NVIDIA; on AMD 128 where the size of blocks is not said, more with __launch_bounds__.
+        What is shuffled, or goes in rounds, is beside what came of it; else the larger side counts. Compilers spill
+        where it is more than a thread has: 255 on NVIDIA; on AMD 128 where the size of blocks is not said, more with
+        __launch_bounds__.
 
         >>> from tla.access import convert
         >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
         >>> convert(a, a, 64).registers
         8
         """
-        sides = [-(-x.get_in_dim_size("register") * max(BYTE_BITS, self.element_bits) // WORD_BITS) for x in (self.src, self.dst)]
+        sides = [
+            -(-x.get_in_dim_size("register") * max(BYTE_BITS, self.element_bits) // WORD_BITS)
+            for x in (self.src, self.dst)
+        ]
         return sum(sides) if self.kind == "shuffles" or len(self.steps) > 2 else max(sides)
 
     @property
@@ -124,7 +130,9 @@ class ConversionPlan:
         given = np.asarray(values)
         if given.shape != _sizes(self.src):
             raise RankError(
-                f"run of an array of shape {given.shape}", f"{_sizes(self.src)}: warp, lane, register", "give one value for each"
+                f"run of an array of shape {given.shape}",
+                f"{_sizes(self.src)}: warp, lane, register",
+                "give one value for each",
             )
         found = np.zeros(_sizes(self.dst), given.dtype)
         memory: npt.NDArray[Any] = np.zeros(0, given.dtype)
@@ -150,7 +158,10 @@ class ConversionPlan:
 
         if step.matrices:
             found = Instructions.of(owners, step)
-            places, equal = found.places(owners.get_in_dim_size("warp")), [r for vector in found.vectors for r in vector.registers]
+            places, equal = (
+                found.places(owners.get_in_dim_size("warp")),
+                [r for vector in found.vectors for r in vector.registers],
+            )
             again = [k for k, registers in enumerate(equal) for _ in registers]
             return places[:, :, again], [r for registers in equal for r in registers]
         chosen = [*(step.registers or range(owners.get_in_dim_size("register")))]
@@ -158,15 +169,17 @@ class ConversionPlan:
 
     @checked
     def cuda(self, name: str = "convert") -> str:
-        """The plan as a CUDA device function: `src` and `dst` are a thread's registers, `smem` shared memory of the block.
+        """The plan as a CUDA device function: `src` and `dst` are a thread's registers, `smem` shared memory
+        of the block.
 
-        T has the plan's element_bits, or a byte for narrower elements. Threads are in order of lane, then warp, from threadIdx.x 0
-        on; a block with shared memory has all of the layout's threads. `smem` is aligned to 16 bytes, and nobody reads it any more.
-        Registers are indexed by constants only, shared memory is accessed in the plan's vectors: where the arrays are a kernel's own,
-        they are registers, and the machine code has the plan's instructions.
+        T has the plan's element_bits, or a byte for narrower elements. Threads are in order of lane, then warp, from
+        threadIdx.x 0 on; a block with shared memory has all of the layout's threads. `smem` is aligned to 16 bytes, and
+        nobody reads it any more. Registers are indexed by constants only, shared memory is accessed in the plan's
+        vectors: where the arrays are a kernel's own, they are registers, and the machine code has
+        the plan's instructions.
 
-        Raises     RangeError for warps of more than 32 lanes, for shuffles of values that no register has, and for a layout of memory
-                   that neither xors nor adds what lane, warp and register say
+        Raises     RangeError for warps of more than 32 lanes, for shuffles of values that no register has, and for a
+                   layout of memory that neither xors nor adds what lane, warp and register say
 
         >>> from tla.access import convert
         >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
@@ -183,8 +196,8 @@ class ConversionPlan:
     def hip(self, name: str = "convert") -> str:
         """The plan as a HIP device function, as cuda() has it: for warps of up to 64 lanes.
 
-        Shuffles are ds_bpermute_b32, or of a plan for a machine by its name DPP or v_permlane16 where these take fewer cycles. That of
-        gfx11 or gfx12 may have row_xmask and v_permlane16, which gfx9 has not.
+        Shuffles are ds_bpermute_b32, or of a plan for a machine by its name DPP or v_permlane16 where these take fewer
+        cycles. That of gfx11 or gfx12 may have row_xmask and v_permlane16, which gfx9 has not.
 
         Raises     as cuda() does
 
@@ -206,12 +219,13 @@ class ConversionPlan:
     def gluon(self, name: str = "convert") -> str:
         """The plan as a function of Triton's Gluon: of a tensor in the layout `src`, the same in the layout `dst`.
 
-        Triton 3.9 compiles it to the plan's instructions, of a plan for a machine by its name; shared memory has the layout that was
-        chosen here.
+        Triton 3.9 compiles it to the plan's instructions, of a plan for a machine by its name; shared memory has the
+        layout that was chosen here.
 
-        Raises     RangeError for rounds, padded memory, and what Triton does by other instructions: shuffles that exchange two bits
-                   or more, or of registers that the destination has not; bytes transposed by matrices; vectors in an order of each
-                   lane's own. And for registers that change several bits, on which it aborts
+        Raises     RangeError for rounds, padded memory, and what Triton does by other instructions: shuffles that
+                   exchange two bits or more, or of registers that the destination has not; bytes transposed by
+                   matrices; vectors in an order of each lane's own. And for registers that change several bits, on
+                   which it aborts
 
         >>> from tla.access import convert
         >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
@@ -238,7 +252,11 @@ def _access_text(step: Store | Load, width: int) -> str:
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
     """One round on all warps."""
-    warps = [(0, found, given)] if step.warps == 1 else [(w * step.lanes, found[w : w + 1], given[w : w + 1]) for w in range(step.warps)]
+    warps = (
+        [(0, found, given)]
+        if step.warps == 1
+        else [(w * step.lanes, found[w : w + 1], given[w : w + 1]) for w in range(step.warps)]
+    )
     registers = found.shape[-1]
     for (first, kept_by, sent_by), lane in itertools.product(warps, range(step.lanes)):
         source, into = step.source[first + lane], step.into[first + lane]

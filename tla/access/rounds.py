@@ -1,16 +1,16 @@
 """Conversions within warps: registers that are copied, and rounds in which each lane sends one word and reads one lane.
 
-Where each value comes from is a linear map R, from the destination's register and lane to the source's; where a value has several
-owners, R takes the nearest: the same lane before another.
+Where each value comes from is a linear map R, from the destination's register and lane to the source's; where a value
+has several owners, R takes the nearest: the same lane before another.
 
-Words: elements narrower than 32 bits go together where both layouts have them together in registers. V is a space that the
-registers of both span; a word is a coset of it, and what follows is of words: registers, and R, without V.
+Words: elements narrower than 32 bits go together where both layouts have them together in registers. V is a space that
+the registers of both span; a word is a coset of it, and what follows is of words: registers, and R, without V.
 
-The rounds are the cosets of a space D of (word, lane) with one word for each lane, on which no two lanes read one lane for
-different words. D is a common complement of the destination's words and of what R takes to a lane's own. For layouts without
-copies these two have one size, and a vector outside of both is a unit vector or the sum of two: of u outside of one and w outside
-of the other it is u, w, or u + w. So there are 2^registers / 2^V rounds, as published, or fewer where a round moves nothing
-between lanes; D has as many vectors that stay in their lanes as there can be.
+The rounds are the cosets of a space D of (word, lane) with one word for each lane, on which no two lanes read one lane
+for different words. D is a common complement of the destination's words and of what R takes to a lane's own. For
+layouts without copies these two have one size, and a vector outside of both is a unit vector or the sum of two: of u
+outside of one and w outside of the other it is u, w, or u + w. So there are 2^registers / 2^V rounds, as published, or
+fewer where a round moves nothing between lanes; D has as many vectors that stay in their lanes as there can be.
 
 Source: Linear Layouts, arXiv 2505.23819, section 5, intra-warp data exchange.
 """
@@ -28,7 +28,8 @@ Sources = list[int]
 
 
 def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tuple[Move | Shuffle | Spread, ...] | None:
-    """The steps between layouts of register, lane and warp; None where a value leaves its warp, or no rounds are found."""
+    """The steps between layouts of register, lane and warp; None where a value leaves its warp, or no
+    rounds are found."""
     turns = Turns.of(src, dst)
     if turns is None:
         return None
@@ -42,7 +43,11 @@ def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tup
         return (Move(table),)
     most = bits.log2(WORD_BITS // max(BYTE_BITS, element_bits)) if element_bits <= WORD_BITS else 0
     steps = _rounds(src, dst, most) or _twice_as_many(src, dst, most)
-    return None if steps is None else tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
+    return (
+        None
+        if steps is None
+        else tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
+    )
 
 
 def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
@@ -56,7 +61,8 @@ def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | 
 
 
 def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
-    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both, and each keeps its own."""
+    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both, and each
+    keeps its own."""
     register, lane = dst.bases["register"], dst.bases["lane"]
     nothing = (0,) * dst.num_out_dims
     for j, step in enumerate(lane):
@@ -79,8 +85,8 @@ def stays_in_warps(src: LinearLayout, dst: LinearLayout) -> bool:
 class Turns(NamedTuple):
     """The changes, by each bit of a warp's number, of the register and the lane that hold a value in the source.
 
-    So a source whose warps hold more than they need is one whose warps hold what the destination's do, other registers in other
-    lanes of each: value (register, lane) is at (register ^ R(warp), lane ^ L(warp)).
+    So a source whose warps hold more than they need is one whose warps hold what the destination's do, other registers
+    in other lanes of each: value (register, lane) is at (register ^ R(warp), lane ^ L(warp)).
     """
 
     registers: list[int]
@@ -99,7 +105,9 @@ class Turns(NamedTuple):
 
     def turned(self, src: LinearLayout, dst: LinearLayout) -> LinearLayout:
         """The source with the destination's warps."""
-        return LinearLayout({**src.bases, "warp": dst.transpose_outs(src.get_out_dim_names()).bases["warp"]}, src.out_dims)
+        return LinearLayout(
+            {**src.bases, "warp": dst.transpose_outs(src.get_out_dim_names()).bases["warp"]}, src.out_dims
+        )
 
     def of_all_warps(self, step: Shuffle) -> Shuffle:
         """A round of the turned source as one of the source itself: its tables go over the lanes of all warps."""
@@ -116,13 +124,15 @@ class Turns(NamedTuple):
 
 
 def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
-    """The number of bits that a conversion within warps moves from registers to lanes, or from lanes to registers, if that is more."""
+    """The number of bits that a conversion within warps moves from registers to lanes, or from lanes to registers, if
+    that is more."""
     here, there = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
     return bits.rank([*here, *there]) - min(bits.rank(here), bits.rank(there))
 
 
 def permutes_bits(src: LinearLayout, dst: LinearLayout) -> bool:
-    """Whether what each bit of the destination's registers and lanes changes is nothing, or what one bit of the source's does."""
+    """Whether what each bit of the destination's registers and lanes changes is nothing, or what one bit of the
+    source's does."""
     here, there = ({x.pack(v) for name in ("register", "lane") for v in x.bases[name]} for x in (src, dst))
     return there <= here | {0}
 
@@ -191,7 +201,9 @@ class Words(NamedTuple):
     def table(self, moved: Sources) -> tuple[int, ...] | None:
         """Destination word -> source word, where every lane finds all of its own; else None."""
         count = len(self.into)
-        if any(c != 1 << self.words + k for k, c in enumerate(moved[count:])) or any(c >> self.words for c in moved[:count]):
+        if any(c != 1 << self.words + k for k, c in enumerate(moved[count:])) or any(
+            c >> self.words for c in moved[:count]
+        ):
             return None
         return tuple(bits.apply(moved[:count], r) for r in range(1 << count))
 
@@ -209,10 +221,13 @@ class Words(NamedTuple):
         return tuple(found) if len(once) == len(table) else (*found, self._spread(once))
 
     def _complement(self, moved: Sources) -> Graph | None:
-        """A space of one word for each lane, in which lanes that read one lane want one word of it; None if none is found."""
+        """A space of one word for each lane, in which lanes that read one lane want one word of it; None if
+        none is found."""
         count = len(self.into)
         free = len(self.together)
-        same = [x >> free for x in bits.kernel([*self.together, *self._columns()])]  # what may be added to a place: it holds the same
+        same = [
+            x >> free for x in bits.kernel([*self.together, *self._columns()])
+        ]  # what may be added to a place: it holds the same
         found: list[tuple[int, int]] = []
         here, there = bits.Echelon(), bits.Echelon()  # the lanes of the space's vectors, and the lanes that they read
         for x in bits.kernel(moved):
@@ -235,7 +250,9 @@ class Words(NamedTuple):
         graph = bits.Echelon(x >> count for x, _ in found)
         masks = [graph.solve(1 << k) or 0 for k in range(self.lanes)]
         low = (1 << count) - 1
-        return [bits.apply([x & low for x, _ in found], m) for m in masks], [bits.apply([q for _, q in found], m) for m in masks]
+        return [bits.apply([x & low for x, _ in found], m) for m in masks], [
+            bits.apply([q for _, q in found], m) for m in masks
+        ]
 
     def _candidates(self, moved: Sources) -> Iterator[int]:
         """Vectors of (word, lane), a basis of those that stay in their lanes first, then those of few bits."""
@@ -258,10 +275,15 @@ class Words(NamedTuple):
         lane, sent = start >> self.words, start & (1 << self.words) - 1
         lanes = range(1 << self.lanes)
         reads = [lane ^ bits.apply(chosen[1], k) >> self.words for k in lanes]
-        return [sent ^ bits.apply(sends, k ^ lane) for k in lanes], reads, [table[word ^ bits.apply(chosen[0], k)] for k in lanes]
+        return (
+            [sent ^ bits.apply(sends, k ^ lane) for k in lanes],
+            reads,
+            [table[word ^ bits.apply(chosen[0], k)] for k in lanes],
+        )
 
     def _in_registers(self, send: Sequence[int], source: Sequence[int], into: Sequence[int]) -> Shuffle:
-        """A round of words as one of registers; a lane keeps a word from that register on that holds what the word begins with."""
+        """A round of words as one of registers; a lane keeps a word from that register on that holds what the word
+        begins with."""
         order, kept = bits.Echelon(self.together), []
         sent = [bits.apply(self.first, word) for word in send]
         for lane, (place, word) in enumerate(zip(source, into)):

@@ -1,9 +1,9 @@
 """Owners over digits as owners over bits: a tile in slices that are alike, or wrapped around from a larger one.
 
-Where an odd digit of the tile is one digit of the registers, in both layouts, each of its values is a slice, and all slices are one
-conversion over bits; or the digit is padded to a power of two, where vectors go across it. Where sums wrap modulo the tile both layouts
-are those of a larger tile, wrapped: a conversion of the larger tile brings each register what it declares, for what it holds there is the
-same element.
+Where an odd digit of the tile is one digit of the registers, in both layouts, each of its values is a slice, and all
+slices are one conversion over bits; or the digit is padded to a power of two, where vectors go across it. Where sums
+wrap modulo the tile both layouts are those of a larger tile, wrapped: a conversion of the larger tile brings each
+register what it declares, for what it holds there is the same element.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Registers = tuple[int | None, ...]
 
 
 class Slices(NamedTuple):
-    """Two layouts over bits, and for each slice of the tile the registers of the whole that are theirs; None for what is padding.
+    """Two layouts over bits, and for each slice of the tile the registers of the whole that are theirs; None
+    for what is padding.
 
     why   in words what a slice is
     """
@@ -59,7 +60,8 @@ def _in_slices(src: RadixLayout, dst: RadixLayout) -> Iterator[Slices]:
 def _wrapped(src: RadixLayout, dst: RadixLayout) -> Slices | None:
     """Two layouts whose sums wrap as those of a larger tile; None where sums are no xors in it.
 
-    An odd digit of the registers that is a whole turn of the tile is one of the next power of two: what is more holds what others do.
+    An odd digit of the registers that is a whole turn of the tile is one of the next power of two: what is more holds
+    what others do.
     """
     turned = [_of_powers(x) for x in (src, dst)]
     if turned[0] is None or turned[1] is None:
@@ -86,7 +88,8 @@ def _borders(sizes: dict[str, int]) -> Iterator[dict[str, Vector]]:
 
 
 class _Part(NamedTuple):
-    """A slice's layout over bits, and the registers of each slice; the padded tile's layout, if it has one, and its registers."""
+    """A slice's layout over bits, and the registers of each slice; the padded tile's layout, if it has one,
+    and its registers."""
 
     layout: LinearLayout
     registers: dict[Vector, Vector]
@@ -106,14 +109,26 @@ def _part(layout: RadixLayout) -> _Part | None:
     odd = [k for k, m in enumerate(layout.radices) if m > 2]
     steps = {name: [s for d in of for s in _pieces(d.extent, d.step, layout.radices, odd)] for name, of in layout.ins}
     moved = [s.odd for s in steps["register"] if s.odd is not None]
-    fits = all(s.odd is None or (name == "register" and s.extent == layout.radices[odd[s.odd]]) for name, of in steps.items() for s in of)
-    if sorted(moved) != [*range(len(odd))] or not fits or any(s.extent != 2 for of in steps.values() for s in of if s.odd is None):
+    fits = all(
+        s.odd is None or (name == "register" and s.extent == layout.radices[odd[s.odd]])
+        for name, of in steps.items()
+        for s in of
+    )
+    if (
+        sorted(moved) != [*range(len(odd))]
+        or not fits
+        or any(s.extent != 2 for of in steps.values() for s in of if s.odd is None)
+    ):
         return None
     if any(math.gcd(s.step, s.extent) > 1 for s in steps["register"] if s.odd is not None):
         return None
     counts = {name: sum(m == 2 for m in radices) for name, radices in layout.outs}
     bases = {name: [_cut_at(s.basis, counts) for s in of if s.odd is None] for name, of in steps.items()}
-    return _Part(LinearLayout(bases, {name: 1 << n for name, n in counts.items()}), _by_slice(steps["register"]), _padded(layout, steps))
+    return _Part(
+        LinearLayout(bases, {name: 1 << n for name, n in counts.items()}),
+        _by_slice(steps["register"]),
+        _padded(layout, steps),
+    )
 
 
 def _pieces(extent: int, step: Vector, radices: Sequence[int], odd: Sequence[int]) -> list[_Step]:
@@ -125,12 +140,17 @@ def _pieces(extent: int, step: Vector, radices: Sequence[int], odd: Sequence[int
         return [_Step(extent, basis, 0 if odd else None, 0)]  # of several: no piece that fits
     first = _Step(order, basis, moved[0], step[odd[moved[0]]]) if moved else _Step(order, basis, None, 0)
     rest = extent // order
-    still = [_Step(2, (0,) * len(basis), None, 0)] * bits.log2(rest) if bits.is_power_of_two(rest) else [_Step(rest, basis, None, 0)]
+    still = (
+        [_Step(2, (0,) * len(basis), None, 0)] * bits.log2(rest)
+        if bits.is_power_of_two(rest)
+        else [_Step(rest, basis, None, 0)]
+    )
     return [first, *still] if order > 1 else still
 
 
 def _padded(layout: RadixLayout, steps: dict[str, list[_Step]]) -> tuple[LinearLayout, Registers] | None:
-    """The layout of the tile whose odd digits are padded to powers of two; None where registers do not count along these."""
+    """The layout of the tile whose odd digits are padded to powers of two; None where registers do not
+    count along these."""
     if any(s.step != 1 for s in steps["register"] if s.odd is not None):
         return None
     widths = [(m - 1).bit_length() for m in layout.radices]
@@ -150,7 +170,9 @@ def _padded(layout: RadixLayout, steps: dict[str, list[_Step]]) -> tuple[LinearL
         more = 1 << (s.extent - 1).bit_length()
         registers = [None if r is None or c >= s.extent else c * place + r for c in range(more) for r in registers]
         place *= s.extent
-    return LinearLayout({name: [v for s in of for v in vectors(s)] for name, of in steps.items()}, outs), tuple(registers)
+    return LinearLayout({name: [v for s in of for v in vectors(s)] for name, of in steps.items()}, outs), tuple(
+        registers
+    )
 
 
 def _at_places(layout: RadixLayout, widths: Sequence[int], moved: set[int], bit: int) -> Vector:
@@ -201,7 +223,10 @@ class _Powers(NamedTuple):
 def _of_powers(layout: RadixLayout) -> _Powers | None:
     if any(len(radices) > 1 for _, radices in layout.outs):
         return None
-    turns = {name: [bits.is_power_of_two(d.extent) or not any(d.times(d.extent, layout.radices)) for d in of] for name, of in layout.ins}
+    turns = {
+        name: [bits.is_power_of_two(d.extent) or not any(d.times(d.extent, layout.radices)) for d in of]
+        for name, of in layout.ins
+    }
     if not all(all(of) for of in turns.values()) or any(
         not bits.is_power_of_two(n) for name in ("lane", "warp") for n, _ in layout.bases[name]
     ):
@@ -222,7 +247,9 @@ def _most(bases: Bases, k: int) -> int:
 
 def _over_bits(bases: Bases, outs: dict[str, int]) -> LinearLayout | None:
     """The layout whose sums do not wrap, over bits; None where they are no xors."""
-    columns = {name: [tuple(x << k for x in v) for n, v in of for k in range(bits.log2(n))] for name, of in bases.items()}
+    columns = {
+        name: [tuple(x << k for x in v) for n, v in of for k in range(bits.log2(n))] for name, of in bases.items()
+    }
     flat = [v for of in columns.values() for v in of]
     disjoint = all(not any(x & y for x, y in zip(a, b)) for a, b in itertools.combinations(flat, 2))
     return LinearLayout(columns, outs) if disjoint else None

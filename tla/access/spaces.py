@@ -1,11 +1,13 @@
-"""Accesses as spaces over bits: what a linear layout of memory costs them, by ranks alone, and what no layout costs less than.
+"""Accesses as spaces over bits: what a linear layout of memory costs them, by ranks alone, and what no
+layout costs less than.
 
 The index of an element in the tile is a vector over bits, and so is its offset. A linear layout of memory is a basis of
-the indices: basis[j] is the element at offset 2^j. Registers, lanes and warps are what each bit of their numbers adds to
-the index.
+the indices: basis[j] is the element at offset 2^j. Registers, lanes and warps are what each bit of their
+numbers adds to the index.
 
 * A lane takes vectors of 2^k elements where basis[:k] are among its registers. That holds of any layout, not of linear
-  ones alone: to flip bit j of an offset within a vector is to flip one register's bit, the same element's for each access.
+  ones alone: to flip bit j of an offset within a vector is to flip one register's bit, the same element's
+  for each access.
 * So an access has 2^(warps + rank(registers) - k) instructions, each of one wavefront or more for each group of lanes.
 * The lanes of a group are a coset of a space, and so are the words that they touch: vectors + lanes, but for what is in
   one word. Of a space of words each bank is asked for 2^(rank of the words - rank of their bits of banks) at once.
@@ -46,7 +48,9 @@ def phase(row: Memory, width: int, lanes: int) -> Phase | None:
     groups = row.groups(width, lanes)[1]
     differences = {lane ^ groups[0][0] for lane in groups[0]}
     space = independent(sorted(differences))
-    if 1 << len(space) != len(differences) or any({lane ^ group[0] for lane in group} != differences for group in groups):
+    if 1 << len(space) != len(differences) or any(
+        {lane ^ group[0] for lane in group} != differences for group in groups
+    ):
         return None
     return Phase(len(groups), tuple(space))
 
@@ -59,7 +63,8 @@ class Taken:
     lanes, warps   so of a lane's number; of a warp's and a block's
     memory         the row that it is counted by
     element_bits   the width of an element [bits]
-    asked          the width of a lane's access [bits], its elements those of the first registers in sequence; None for the widest
+    asked          the width of a lane's access [bits], its elements those of the first registers in sequence;
+                   None for the widest
     """
 
     registers: tuple[int, ...]
@@ -92,7 +97,8 @@ class Taken:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The registers after its vectors, lanes and warps: an access in sequence needs them to be whole vectors apart."""
+        """The registers after its vectors, lanes and warps: an access in sequence needs them to be
+        whole vectors apart."""
         return (*self.registers[len(self.sequence) :], *self.lanes, *self.warps)
 
     def phase(self, step: int) -> Phase | None:
@@ -112,9 +118,11 @@ class Taken:
         return 1 << len(self.warps) + self.rank - step
 
     def least(self, vector: Sequence[int], forms: Sequence[int] = ()) -> int:
-        """Wavefronts that no layout avoids whose vectors are these: each group one, or as many as its elements fill all banks.
+        """Wavefronts that no layout avoids whose vectors are these: each group one, or as many as its elements
+        fill all banks.
 
-        forms   bits of an index that every layout has as the low bits of the offset: elements in which these are equal share few banks
+        forms   bits of an index that every layout has as the low bits of the offset: elements in which these are equal
+                share few banks
         """
         step = len(vector)
         banks, groups = self.memory.groups(self.element_bits << step, 1 << len(self.lanes))
@@ -128,7 +136,8 @@ class Taken:
         return self.instructions(step) * len(groups) * max(1, -(-(self.element_bits << rank) // line), some // line)
 
     def cost(self, columns: Sequence[int]) -> tuple[int, int] | None:
-        """Wavefronts of all instructions, and the width of a lane's access [bits], in a layout; None where it has no such vectors.
+        """Wavefronts of all instructions, and the width of a lane's access [bits], in a layout; None where it
+        has no such vectors.
 
         columns   what each bit of an index adds to the offset
         """
@@ -137,7 +146,9 @@ class Taken:
         if step is None or found is None:
             return None
         word, banks = word_bits(self), self.bank_bits(step)
-        touched = [x >> word for x in (*(1 << j for j in range(step)), *(bits.apply(columns, x) for x in self.together(step)))]
+        touched = [
+            x >> word for x in (*(1 << j for j in range(step)), *(bits.apply(columns, x) for x in self.together(step)))
+        ]
         degree = 1 << len(independent(touched)) - len(independent(x & (1 << banks) - 1 for x in touched))
         return self.instructions(step) * found.groups * degree, self.element_bits << step
 
@@ -147,7 +158,9 @@ class Taken:
             return max((s for s in self.steps if all(1 << j in registers for j in range(s))), default=None)
         step = self.steps[0]
         apart = (*registers[step:], *(bits.apply(columns, x) for x in (*self.lanes, *self.warps)))
-        is_in_sequence = [*registers[:step]] == [1 << j for j in range(step)] and not any(x % (1 << step) for x in apart)
+        is_in_sequence = [*registers[:step]] == [1 << j for j in range(step)] and not any(
+            x % (1 << step) for x in apart
+        )
         return step if is_in_sequence else None
 
 
@@ -164,7 +177,8 @@ def is_exact(taken: Sequence[Taken]) -> bool:
 
 
 def costs(taken: Sequence[Taken], columns: Sequence[int]) -> tuple[int, int] | None:
-    """The merit of a layout, less is better: wavefronts of all accesses, then the sum of their widths, negative [bits]."""
+    """The merit of a layout, less is better: wavefronts of all accesses, then the sum of their
+    widths, negative [bits]."""
     found = [x.cost(columns) for x in taken]
     return None if None in found else (sum(f[0] for f in found if f), -sum(f[1] for f in found if f))
 
@@ -220,10 +234,12 @@ class Vectors(NamedTuple):
 
 
 def low_bits(taken: Sequence[Taken], basis: Sequence[int], n: int) -> tuple[list[int], bool] | None:
-    """The low bits of offsets as forms of the index, where accesses go in sequence, and whether any layout has just these.
+    """The low bits of offsets as forms of the index, where accesses go in sequence, and whether any layout
+    has just these.
 
-    Bit j is 1 for basis[j], 0 for the rest of the basis and for all that accesses whose vectors have this bit need apart.
-    Every layout, linear or not, has it where one of these accesses holds the whole tile. None where no layout has it.
+    Bit j is 1 for basis[j], 0 for the rest of the basis and for all that accesses whose vectors have this bit need
+    apart. Every layout, linear or not, has it where one of these accesses holds the whole tile. None where
+    no layout has it.
     """
     forms, is_forced = [], True
     for j in range(max(len(x.sequence) for x in taken)):
@@ -241,9 +257,11 @@ def low_bits(taken: Sequence[Taken], basis: Sequence[int], n: int) -> tuple[list
 
 
 def vectors(taken: Sequence[Taken], n: int) -> list[Vectors]:
-    """All vectors that a layout of 2^n elements can give these accesses, those of the fewest wavefronts first, of these the longest.
+    """All vectors that a layout of 2^n elements can give these accesses, those of the fewest wavefronts first,
+    of these the longest.
 
-    Accesses share the vectors' first bits; where one ends the others go on, so that the order matters where one ends only.
+    Accesses share the vectors' first bits; where one ends the others go on, so that the order matters where
+    one ends only.
     """
     begin = max((x.sequence for x in taken), key=len, default=())
     if any(x.sequence != begin[: len(x.sequence)] for x in taken) or len(independent(begin)) < len(begin):

@@ -28,13 +28,15 @@ class Move(NamedTuple):
 class Shuffle(NamedTuple):
     """One round in each warp: each lane sends a word, reads one lane's, and keeps what it holds in registers.
 
-    send, source, into   one for each lane, of each warp if `warps` is not 1: the register that its word begins with, the lane that
-                         it reads, the register that keeps the beginning of what it reads; each is a constant xored with what each
-                         bit of the lane's number changes. What is kept in a register that the destination has not is dropped
+    send, source, into   one for each lane, of each warp if `warps` is not 1: the register that its word begins with,
+                         the lane that it reads, the register that keeps the beginning of what it reads; each is a
+                         constant xored with what each bit of the lane's number changes. What is kept in a register that
+                         the destination has not is dropped
     sends, keeps         value s of a word is that of register send ^ sends[s], and is kept in register into ^ keeps[s]
 
     warps                how many warps the tables are of, one after the other; 1 where all do alike
-    move                 the one instruction of a machine that goes from lane to lane without shared memory's pipe; None for a shuffle
+    move                 the one instruction of a machine that goes from lane to lane without shared memory's
+                         pipe; None for a shuffle
 
     A word has several values where elements are narrower than 32 bits and both layouts have them together in registers.
 
@@ -101,7 +103,8 @@ class Matrices(NamedTuple):
 
 
 class Vector(NamedTuple):
-    """One access of each lane: the place where thread 0 begins [elements], and the registers of each of its values, equal ones together.
+    """One access of each lane: the place where thread 0 begins [elements], and the registers of each of its values,
+    equal ones together.
 
     >>> Vector(8, [[0], [1]]).at
     8
@@ -132,7 +135,8 @@ class Store(NamedTuple):
 
 
 class Load(NamedTuple):
-    """Registers read from shared memory, as Store has them, after a barrier, in vectors of so many elements, or by ldmatrix.
+    """Registers read from shared memory, as Store has them, after a barrier, in vectors of so many elements,
+    or by ldmatrix.
 
     >>> Load("the layout that was stored to").layout
     'the layout that was stored to'

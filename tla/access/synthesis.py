@@ -1,10 +1,12 @@
-"""The best layout of shared memory for given accesses: a bound that no layout passes, and the first layout that meets it.
+"""The best layout of shared memory for given accesses: a bound that no layout passes, and the first layout
+that meets it.
 
 The bound is of the vectors that accesses can share (tla.access.spaces). Layouts are tried from the plainest on: plain,
-Swizzle<B,M,S>, of permuted bits, linear (tla.access.bank_search). A linear layout of one write and one read always meets
-the bound; of more accesses rotated and padded layouts are counted too where it is not met.
+Swizzle<B,M,S>, of permuted bits, linear (tla.access.bank_search). A linear layout of one write and one read always
+meets the bound; of more accesses rotated and padded layouts are counted too where it is not met.
 
-Source: Linear Layouts, arXiv 2505.23819, section 5.4, of vectors that both accesses share; here one may end before the other.
+Source: Linear Layouts, arXiv 2505.23819, section 5.4, of vectors that both accesses share; here one may end
+before the other.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from .spaces import Taken, costs, is_exact, vectors
 MAX_TILE_BITS = 16
 #: Of so many vectors that are as good layouts of permuted bits are tried.
 _PERMUTED = 4
-#: Steps of the search for linear layouts of three accesses and more, and how many the first layout of given vectors takes.
+#: Steps of the search for linear layouts of three accesses and more, and how many the first layout of
+#: given vectors takes.
 _BUDGET, _STEPS_OF_A_LAYOUT = 100_000, 400
 #: Values counted one by one in rotated and padded layouts, where the bound is not met.
 _COUNTED = 1 << 18
@@ -47,8 +50,8 @@ _COUNTED = 1 << 18
 class Certificate(NamedTuple):
     """The proof that no layout takes fewer wavefronts, or else the gap: a bound that is not met, and what was searched.
 
-    bound      no layout, linear, padded or rotated, takes fewer wavefronts: with the vectors that accesses can share, each
-               instruction takes one for each group of lanes
+    bound      no layout, linear, padded or rotated, takes fewer wavefronts: with the vectors that accesses can share,
+               each instruction takes one for each group of lanes
     met        whether the layout needs no more
     searched   how many layouts were counted
     text       the same in words
@@ -74,7 +77,8 @@ class Certificate(NamedTuple):
 class Best:
     """The result of best_swizzle.
 
-    layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation, str(found) has chains as XOR strides
+    layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation, str(found) has
+                  chains as XOR strides
     cost          wavefronts of all accesses, each once
     vectors       the widths of the accesses, writes first [bits]
     certificate   whether no layout is better, and what was searched
@@ -106,21 +110,29 @@ class Best:
 
 @checked
 def best_swizzle(
-    writes: Sequence[Any], reads: Sequence[Any], element_bits: Any = None, memory: Any = None, tile: Sequence[int] | None = None
+    writes: Sequence[Any],
+    reads: Sequence[Any],
+    element_bits: Any = None,
+    memory: Any = None,
+    tile: Sequence[int] | None = None,
 ) -> Best:
     """Find the layout of shared memory whose accesses take the fewest wavefronts, then have the longest vectors.
 
-    writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity tensor, or of
-                    the tile's index; or names of usual accesses, as "cp.async.16", of a tile that is given
-    element_bits    the width of an element [bits], or an element type; it may be left out where a write or a read says it
-    memory          a machine by its name, as "gfx942", whose writes and reads are counted by rows of their own; a row of the table, or
-                    its name; or a pair of these, for writes and reads. By default those of usual accesses, else NVIDIA_SHARED
-    tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far as owners reach
-    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then one of a layout
-                    of permuted bits, then a linear layout. No layout at all, swizzled, rotated or padded, takes fewer
-                    wavefronts than certificate.bound. One write and one read meet it, but where both must have elements in
-                    sequence; of more accesses a rotated or padded layout is the answer where it takes fewer, and
-                    certificate.gap is what may be left
+    writes, reads   owners, as access() takes them: who writes what, who reads what; partitions are of an identity
+                    tensor, or of the tile's index; or names of usual accesses, as "cp.async.16", of a tile
+                    that is given
+    element_bits    the width of an element [bits], or an element type; it may be left out where a write or a
+                    read says it
+    memory          a machine by its name, as "gfx942", whose writes and reads are counted by rows of their own; a row
+                    of the table, or its name; or a pair of these, for writes and reads. By default those of usual
+                    accesses, else NVIDIA_SHARED
+    tile            the extents of the tile, for (thread, value) layouts onto its index; by default as far
+                    as owners reach
+    Returns         Best; of equally good layouts the plain one, then the swizzle of the fewest bits, then one of a
+                    layout of permuted bits, then a linear layout. No layout at all, swizzled, rotated or padded, takes
+                    fewer wavefronts than certificate.bound. One write and one read meet it, but where both must have
+                    elements in sequence; of more accesses a rotated or padded layout is the answer where it takes
+                    fewer, and certificate.gap is what may be left
     Raises          RangeError for a tile that is no power of two, RankError for no accesses
 
     >>> from tla import parse
@@ -146,7 +158,9 @@ def searched(asked: Sequence[Request], element: Width) -> Search:
         raise RankError("best_swizzle of accesses to different tiles", f"all of {shape}", "give layouts of one tile")
     if sum(map(bits.log2, shape.values())) > MAX_TILE_BITS:
         raise RangeError(
-            f"best_swizzle of a tile of {math.prod(shape.values())} elements", f"at most 2^{MAX_TILE_BITS}", "take a part of it"
+            f"best_swizzle of a tile of {math.prod(shape.values())} elements",
+            f"at most 2^{MAX_TILE_BITS}",
+            "take a part of it",
         )
     return Search(asked, [*shape.values()], element)
 
@@ -170,7 +184,9 @@ def _require_memories(rows: Sequence[Memory], width: int) -> None:
             raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
         if all(n % width for n in row.widths):
             widths = ", ".join(map(str, row.widths))
-            raise RangeError(f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first")
+            raise RangeError(
+                f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first"
+            )
 
 
 class Search:
@@ -251,7 +267,8 @@ class Search:
                 yield from itertools.chain(begun, swizzled(begun, self.n))
 
     def _linear(self) -> bool:
-        """Try linear layouts of all vectors that might be better; whether no linear layout takes fewer wavefronts than the best."""
+        """Try linear layouts of all vectors that might be better; whether no linear layout takes fewer
+        wavefronts than the best."""
         budget, open_choices = Budget(_BUDGET), []
         for v in self.choices:
             if v.merit >= self.merit:
@@ -289,7 +306,9 @@ def _no_vectors(asked: Sequence[Request], width: int) -> RangeError:
     if any(a.vector for a in asked):
         what = "best_swizzle: no layout has the vectors of all these accesses, one element after the other"
     return RangeError(
-        what, f"lanes that hold {max(2, least // width)} elements which one vector can have", "let all accesses hold the same pairs"
+        what,
+        f"lanes that hold {max(2, least // width)} elements which one vector can have",
+        "let all accesses hold the same pairs",
     )
 
 
@@ -312,7 +331,9 @@ class Request(NamedTuple):
 
     def over_bits(self, element_bits: int) -> Taken:
         register, lane, warp = ByBits.of(self.owners)
-        return Taken(tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width)
+        return Taken(
+            tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width
+        )
 
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> Request:
@@ -332,27 +353,41 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
     what = "elements" if tile is None and len(held.sizes) == 1 else "an extent"
     sizes = [power_of_two(f"best_swizzle: {what} of the tile", n) for n in (held.sizes if tile is None else tile)]
     if len(held.sizes) not in (1, len(sizes)):
-        raise RankError(f"best_swizzle of {held.text} in a tile of {sizes}", f"{len(held.sizes)} extents", "give one for each coordinate")
+        raise RankError(
+            f"best_swizzle of {held.text} in a tile of {sizes}",
+            f"{len(held.sizes)} extents",
+            "give one for each coordinate",
+        )
     reach = held.sizes if len(held.sizes) > 1 else [math.prod(held.sizes)]
     if any(n > m for n, m in zip(reach, sizes if len(reach) > 1 else [math.prod(sizes)])):
-        raise RangeError(f"best_swizzle of {held.text}: {reach} in a tile of {sizes}", "a place for each element", "give the whole tile")
+        raise RangeError(
+            f"best_swizzle of {held.text}: {reach} in a tile of {sizes}",
+            "a place for each element",
+            "give the whole tile",
+        )
     return _over_bits(Owned(held.coordinates, held.shape, sizes, held.text))
 
 
 def _over_bits(held: Owned) -> LinearLayout:
-    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all else their xors."""
+    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all
+    else their xors."""
     index = held.placed(held.index)
     counts = [
         (name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", n)))
         for name, n in (("register", index.registers), ("lane", index.lanes), ("warp", index.warps))
     ]
-    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])] + [index.at(0, 1 << k, 0) for k in range(counts[1][1])]
+    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])] + [
+        index.at(0, 1 << k, 0) for k in range(counts[1][1])
+    ]
     columns += [index.at(1 << k, 0, 0) for k in range(counts[2][1])]
     outs = tuple((f"dim{k}", n) for k, n in enumerate(held.sizes))
     wrong = next((k for k, (a, b) in enumerate(zip(xors(columns), index.of)) if a != b), None)
     if wrong is not None:
         what = f"best_swizzle of {held.text}, which is not linear over bits"
         rest, register = divmod(wrong, index.registers)
-        at = f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register {register}"
+        at = (
+            f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register "
+            f"{register}"
+        )
         raise RangeError(f"{what}: element {index.of[wrong]}", at, "use strides that are powers of two")
     return LinearLayout._of_columns(counts, outs, columns)

@@ -1,9 +1,9 @@
 """Conversions of owners over digits through shared memory in the order of one side, whose lines are rotated.
 
-In the order in which the threads of one side hold vectors, each wavefront of that side takes a line of all banks, whatever the odd digits
-are; it still does where each line is rotated. By how far is a sum of multiples of the line's number, which are searched: the term that
-leaves the fewest wavefronts, or where none does, the fewest pairs of words in one bank, and so on, until there are no conflicts, or no
-term helps.
+In the order in which the threads of one side hold vectors, each wavefront of that side takes a line of all banks,
+whatever the odd digits are; it still does where each line is rotated. By how far is a sum of multiples of the line's
+number, which are searched: the term that leaves the fewest wavefronts, or where none does, the fewest pairs of words in
+one bank, and so on, until there are no conflicts, or no term helps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 #: Digits of threads or values: the extent, and what one more moves in each dimension.
 Steps = list[tuple[int, tuple[int, ...]]]
-#: The digits of a dimension: (place, extent, stride), of which coordinate // place % extent * stride is a part of a number.
+#: The digits of a dimension: (place, extent, stride), of which coordinate // place % extent * stride is a part
+#: of a number.
 Parts = tuple[tuple[int, int, int], ...]
 MAX_TERMS = 4
 
@@ -61,7 +62,10 @@ class Lines(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """The function `place` of coordinates."""
-        number = " + ".join(_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of) or "0u"
+        number = (
+            " + ".join(_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of)
+            or "0u"
+        )
         turns = [_times(f"at / {lines * self.line}u", factor * self.unit) for lines, factor in self.terms]
         yield f"const auto place = []({', '.join(f'unsigned x{k}' for k in range(len(self.digits)))}) {{"
         if turns:
@@ -81,7 +85,8 @@ def _times(text: str, factor: int) -> str:
 
 
 class LinesSide(NamedTuple):
-    """A thread's values and where they lie: of each dimension digits of the thread's number, the coordinates of the values.
+    """A thread's values and where they lie: of each dimension digits of the thread's number, the coordinates
+    of the values.
 
     vectors   the values of each access, in the order in which they lie, equal ones together
     """
@@ -112,7 +117,8 @@ class LinesSide(NamedTuple):
 
 
 def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
-    """The cheapest of the memories in the order of one side, for layouts of thread and value; none where neither is its digits."""
+    """The cheapest of the memories in the order of one side, for layouts of thread and value; none where neither
+    is its digits."""
     sides = [_Held.of(x) for x in (src, dst)]
     sizes = [*src.out_sizes.values()]
     best: _Found | None = None
@@ -128,7 +134,8 @@ def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machi
 
 
 class _Held(NamedTuple):
-    """Who holds what: the digits of threads and of values; the coordinates of thread 0's values, and of all values of each thread."""
+    """Who holds what: the digits of threads and of values; the coordinates of thread 0's values, and of all values of
+    each thread."""
 
     thread: Steps
     value: Steps
@@ -156,8 +163,11 @@ def _in_dimension(steps: Steps, d: int) -> Digits:
     return [(n, step[d]) for n, step in steps]
 
 
-def _orders(first: _Held, second: _Held, sizes: Sequence[int], width: int, machine: Machine) -> Iterator[tuple[int, Lines]]:
-    """Vectors of so many elements, the widest first, and the order of the first side in them; values of both sides are together."""
+def _orders(
+    first: _Held, second: _Held, sizes: Sequence[int], width: int, machine: Machine
+) -> Iterator[tuple[int, Lines]]:
+    """Vectors of so many elements, the widest first, and the order of the first side in them; values of both
+    sides are together."""
     rows = machine.write, machine.read
     words = max(row.banks for row in rows)
     theirs = _primes(second.value)
@@ -189,7 +199,8 @@ def _cut(steps: Steps, vector: int) -> int | None:
 
 
 def _digits(order: Steps, sizes: Sequence[int]) -> tuple[Parts, ...] | None:
-    """The parts that each coordinate adds to an element's number in this order; None where the steps are not the digits of the tile."""
+    """The parts that each coordinate adds to an element's number in this order; None where the steps are not the digits
+    of the tile."""
     found: list[list[tuple[int, int, int]]] = [[] for _ in sizes]
     stride = 1
     for n, step in order:
@@ -301,7 +312,8 @@ def _with_term(found: _Found) -> Iterator[_Found]:
 
 
 def _vectors(numbers: Sequence[Sequence[int]], most: int, width: int, row: Memory) -> list[list[list[int]]]:
-    """The values of each access in the widest vectors, of so many elements or fewer, that are the same values in every thread."""
+    """The values of each access in the widest vectors, of so many elements or fewer, that are the same values
+    in every thread."""
     sizes = (most >> k for k in range(most.bit_length()))
     return next(of for size in sizes if size * width in row.phases and (of := _alike(numbers, size)) is not None)
 
@@ -329,7 +341,11 @@ def _words(
     size = len(vectors[0]) * width
     banks, groups = row.groups(size, len(numbers))
     parts = range(max(1, size // WORD_BITS))
-    asked = [sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts}) for of in vectors for group in groups]
+    asked = [
+        sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts})
+        for of in vectors
+        for group in groups
+    ]
     table = np.full((len(asked), max(map(len, asked))), -1)
     for k, of in enumerate(asked):
         table[k, : len(of)] = of
@@ -345,10 +361,14 @@ def _rows(best: _Found, sides: Sequence[_Held], sizes: Sequence[int], width: int
     coordinates = itertools.product(*(range(n) for n in reversed(sizes)))
     table = np.array([best.memory.place(at[::-1]) for at in coordinates])
     for held, of, row in zip(sides, best.vectors, (machine.write, machine.read)):
-        found.append(LinesSide([_in_dimension(held.thread, d) for d in range(len(sizes))], held.values, of, best.memory))
+        found.append(
+            LinesSide([_in_dimension(held.thread, d) for d in range(len(sizes))], held.values, of, best.memory)
+        )
         owners = as_layout({"thread": _in_tile(held.thread, sizes), "value": _in_tile(held.value, sizes)})
         wavefronts += access(owners, table, width, len(of[0]) * width, row).total
-    return Rows(found[0], found[1], 1 + int(table.max()), wavefronts, sum(map(len, best.vectors)), tuple(best.memory.text()))
+    return Rows(
+        found[0], found[1], 1 + int(table.max()), wavefronts, sum(map(len, best.vectors)), tuple(best.memory.text())
+    )
 
 
 def _in_tile(steps: Steps, sizes: Sequence[int]) -> Digits:

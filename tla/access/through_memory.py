@@ -1,8 +1,9 @@
-"""Conversions through shared memory: in the layout that best_swizzle finds, whole or in rounds through a smaller buffer.
+"""Conversions through shared memory: in the layout that best_swizzle finds, whole or in rounds through
+a smaller buffer.
 
-A round is a part of the tile: the elements of which k linear forms have given values. Where the forms are 0 on what lanes and warps change,
-in both layouts, a part is the same registers in each thread. All parts have one layout in memory: that of their elements without the
-directions that the forms see.
+A round is a part of the tile: the elements of which k linear forms have given values. Where the forms are 0 on what
+lanes and warps change, in both layouts, a part is the same registers in each thread. All parts have one layout in
+memory: that of their elements without the directions that the forms see.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Memory(NamedTuple):
     instructions: int
 
 
-def through_memory(src: LinearLayout, dst: LinearLayout, width: int, machine: Machine, scratch_bytes: int | None) -> Memory:
+def through_memory(
+    src: LinearLayout, dst: LinearLayout, width: int, machine: Machine, scratch_bytes: int | None
+) -> Memory:
     """All values stored and loaded: at once, or in rounds through so many bytes.
 
     Raises     RangeError where no round is as small
@@ -90,7 +93,10 @@ def _searches(src: LinearLayout, dst: LinearLayout, width: int, machine: Machine
     writes, reads = (
         [
             first,
-            *((rows.form, Request(rows.owners, Asked(ROW_BITS, True), first[1].memory)) for rows in (matrices(x, width) if has else ())),
+            *(
+                (rows.form, Request(rows.owners, Asked(ROW_BITS, True), first[1].memory))
+                for rows in (matrices(x, width) if has else ())
+            ),
         ]
         for first, x, has in zip(plain, (src, dst), (machine.stmatrix, machine.ldmatrix))
     )
@@ -110,7 +116,8 @@ def _agree(write: Request, read: Request, width: int) -> bool:
 
 
 def _costed(way: _Way, rounds: Sequence[_Registers], whole: object, forms: _Forms, size: int, warps: int) -> Memory:
-    """The rounds of a part, each of which costs as much; for the steps the layout of the whole tile, and its registers."""
+    """The rounds of a part, each of which costs as much; for the steps the layout of the whole tile,
+    and its registers."""
     vectors = [1 if form else a.vector // a.element.bits for a, form in zip((way.write, way.read), forms)]
     steps: list[Store | Load] = []
     for stored, loaded in rounds:
@@ -132,7 +139,11 @@ def _in_rounds(src: LinearLayout, dst: LinearLayout, width: int, machine: Machin
     lanes = bits.rank(_shared(src, dst))
     if fewest > total - lanes:
         least = (1 << lanes) * width // 8
-        raise RangeError(f"convert through {scratch_bytes} bytes", f"{least} at least, what lanes and warps hold", f"give {least} bytes")
+        raise RangeError(
+            f"convert through {scratch_bytes} bytes",
+            f"{least} at least, what lanes and warps hold",
+            f"give {least} bytes",
+        )
     part = _Part(bits.Echelon(basis), total - fewest)
     stored, loaded = _with_common_steps(part.owners(src), part.owners(dst))
     way = _chosen(stored.layout, loaded.layout, width, machine)
@@ -151,7 +162,8 @@ def _shared(src: LinearLayout, dst: LinearLayout) -> list[int]:
 
 
 def _basis(src: LinearLayout, dst: LinearLayout, total: int) -> list[int]:
-    """A basis of the tile: what lanes and warps change, then registers: those of both layouts, which vectors are of, then the others."""
+    """A basis of the tile: what lanes and warps change, then registers: those of both layouts, which vectors are of,
+    then the others."""
     first, second = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
     both = [c for c in first if c in second]
     found = bits.Echelon()
@@ -193,7 +205,8 @@ class _Part(NamedTuple):
 
 
 def _with_common_steps(first: _Owners, second: _Owners) -> tuple[_Owners, _Owners]:
-    """Owners whose registers make the steps that both can: vectors are of these. They are renumbered only where they do not already."""
+    """Owners whose registers make the steps that both can: vectors are of these. They are renumbered only where they do
+    not already."""
     steps = bits.reduced(bits.intersection(first.register, second.register))
     if len(steps) == bits.rank({*first.register} & {*second.register}):
         return first, second
@@ -201,7 +214,8 @@ def _with_common_steps(first: _Owners, second: _Owners) -> tuple[_Owners, _Owner
 
 
 def _with_steps(request: Request, layout: Any) -> LinearLayout:
-    """Owners whose registers walk through the vectors that they have in memory: each step within one is a bit of the register's number."""
+    """Owners whose registers walk through the vectors that they have in memory: each step within one is a bit of the
+    register's number."""
     owners, at = request.owners, by_bits(request.owners, layout, request.memory.lanes)
     if at is None or request.vector is not None:
         return owners
@@ -211,7 +225,8 @@ def _with_steps(request: Request, layout: Any) -> LinearLayout:
 
 
 class _Owners(NamedTuple):
-    """Who holds a part: the layout of the first, what each bit of its register's number changes of the whole's, the numbers of parts."""
+    """Who holds a part: the layout of the first, what each bit of its register's number changes of the whole's, the
+    numbers of parts."""
 
     layout: LinearLayout
     masks: list[int]
@@ -232,8 +247,13 @@ class _Owners(NamedTuple):
         known = bits.Echelon(columns)
         masks = [known.solve(step) or 0 for step in steps]
         masks += bits.complement(masks, len(columns))
-        bases = {**self.layout.bases, "register": [unpack(bits.apply(columns, m), tuple(self.layout.out_dims.items())) for m in masks]}
-        return _Owners(LinearLayout(bases, self.layout.out_dims), [bits.apply(self.masks, m) for m in masks], self.numbers)
+        bases = {
+            **self.layout.bases,
+            "register": [unpack(bits.apply(columns, m), tuple(self.layout.out_dims.items())) for m in masks],
+        }
+        return _Owners(
+            LinearLayout(bases, self.layout.out_dims), [bits.apply(self.masks, m) for m in masks], self.numbers
+        )
 
     def of_whole(self, form: Matrices | None) -> Matrices | None:
         """The registers of the whole that a matrix instruction of a part moves."""

@@ -1,7 +1,8 @@
-"""Conversions of owners over digits through shared memory: rows in one order or another, some a few elements longer than they have to be.
+"""Conversions of owners over digits through shared memory: rows in one order or another, some a few elements longer
+than they have to be.
 
-Every such memory is counted, and the one of the fewest wavefronts is taken. Offsets are sums of what the thread's number adds and a
-constant for each of its values, so that the text has one address for each thread.
+Every such memory is counted, and the one of the fewest wavefronts is taken. Offsets are sums of what the thread's
+number adds and a constant for each of its values, so that the text has one address for each thread.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class AnySide(Protocol):
 
 
 class Side(NamedTuple):
-    """A thread's values and where they lie: digits of the thread's number, offsets of the values, elements in an access."""
+    """A thread's values and where they lie: digits of the thread's number, offsets of the values, elements
+    in an access."""
 
     thread: Digits
     values: list[int]
@@ -107,7 +109,11 @@ def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machin
         if found is not None and (best is None or found.rank < best.rank):
             best = found
     if best is None:
-        raise RangeError("convert through rows: no access of whole values", "a width that memory has", "cut elements into words first")
+        raise RangeError(
+            "convert through rows: no access of whole values",
+            "a width that memory has",
+            "cut elements into words first",
+        )
     return best
 
 
@@ -116,7 +122,11 @@ def require_held(src: RadixLayout, dst: RadixLayout) -> None:
     there, needed = ({*_elements(x)} for x in (src, dst))
     if missing := sorted(needed - there):
         at = ", ".join(map(str, missing[0]))
-        raise RangeError(f"convert: nobody holds element ({at}) before", "a source that holds it", "convert to the part that it holds")
+        raise RangeError(
+            f"convert: nobody holds element ({at}) before",
+            "a source that holds it",
+            "convert to the part that it holds",
+        )
 
 
 def _elements(layout: RadixLayout) -> Iterator[tuple[int, ...]]:
@@ -127,12 +137,17 @@ def _elements(layout: RadixLayout) -> Iterator[tuple[int, ...]]:
 def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:
     sums = layout.sums(name)
     if sums is None:
-        raise RangeError(f"convert: sums of {layout} wrap in {name}", "sums that stay in the tile", "give both layouts over bits or slices")
+        raise RangeError(
+            f"convert: sums of {layout} wrap in {name}",
+            "sums that stay in the tile",
+            "give both layouts over bits or slices",
+        )
     return dict(sums)
 
 
 def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int], int]]:
-    """The stride of each dimension, and the elements in all: each order of the dimensions, rows padded by up to eight words."""
+    """The stride of each dimension, and the elements in all: each order of the dimensions, rows padded by up
+    to eight words."""
     word = max(1, WORD_BITS // width)
     paddings = [0, *range(word, 9 * word, word)]
     for order in itertools.permutations(sizes):
@@ -145,7 +160,8 @@ def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int
 
 
 def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[str, Digits]:
-    """The digits of thread and value in memory: each dimension's times its stride, where one digit moves several they are one sum."""
+    """The digits of thread and value in memory: each dimension's times its stride, where one digit moves several they
+    are one sum."""
     found: dict[str, Digits] = {}
     for name in ("thread", "value"):
         parts, moved = common_digits(sums, name)
@@ -155,7 +171,8 @@ def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[
 
 
 def common_digits(sums: dict[str, dict[str, Digits]], name: str) -> tuple[list[int], dict[str, list[int]]]:
-    """The extents of an input's digits, cut alike for all dimensions, and the stride of each digit in each dimension."""
+    """The extents of an input's digits, cut alike for all dimensions, and the stride of each digit
+    in each dimension."""
     parts = _on_common([n for n, _ in of[name]] for of in sums.values())
     return parts, {dim: _strides_on(of[name], parts) for dim, of in sums.items()}
 
@@ -164,7 +181,11 @@ def _on_common(extents: Iterable[list[int]]) -> list[int]:
     """Extents whose places are those of all lists."""
     places = sorted({p for of in extents for p in itertools.accumulate(of, lambda a, b: a * b)} | {1})
     if any(b % a for a, b in itertools.pairwise(places)):
-        raise RangeError(f"convert: digits end at {places}", "ends that divide each other", "write digits that end at the same places")
+        raise RangeError(
+            f"convert: digits end at {places}",
+            "ends that divide each other",
+            "write digits that end at the same places",
+        )
     return [b // a for a, b in itertools.pairwise(places)]
 
 

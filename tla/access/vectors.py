@@ -21,17 +21,19 @@ from ..core.swizzle import Swizzle
 from ..linear.value import integer, power_of_two
 
 
-def vector_width(src: Any, dst: object, element_bits: int, src_alignment: int = 128, dst_alignment: int = 128, most: int = 128) -> int:
+def vector_width(
+    src: Any, dst: object, element_bits: int, src_alignment: int = 128, dst_alignment: int = 128, most: int = 128
+) -> int:
     """The widest vector that a copy from src to dst may use, proved legal and aligned [bits].
 
     src, dst        layouts of one shape, plain or with a swizzle on them; sizes may be open
     element_bits    the width of an element [bits]
     src_alignment, dst_alignment   what divides the base pointers [bits]: powers of two
     most            the widest that the instructions have [bits]
-    Returns         a multiple of element_bits: 2^k elements that follow on one another in both, each such vector at a multiple of
-                    its width; element_bits where no more is proved
-    Raises          RangeError for a width or an alignment that is no power of two, or sizes that differ; LeafTypeError for other
-                    kinds of layouts
+    Returns         a multiple of element_bits: 2^k elements that follow on one another in both, each such vector at a
+                    multiple of its width; element_bits where no more is proved
+    Raises          RangeError for a width or an alignment that is no power of two, or sizes that differ; LeafTypeError
+                    for other kinds of layouts
 
     >>> from tla import dim, MakeLayout, parse
     >>> vector_width(parse("(8,64):(64,1)"), parse("Sw<3,3,3> o 0 o (8,64):(64,1)"), 16)
@@ -48,7 +50,9 @@ def vector_width(src: Any, dst: object, element_bits: int, src_alignment: int = 
     if not bits:
         raise RangeError("vector_width of elements of 0 bits", "1 or more", "give the width of an element, such as 16")
     count = 1
-    while bits * count * 2 <= min(ends) and all(n % (bits * count * 2) == 0 for n in ends) and _legal(src, dst, count * 2):
+    while (
+        bits * count * 2 <= min(ends) and all(n % (bits * count * 2) == 0 for n in ends) and _legal(src, dst, count * 2)
+    ):
         count *= 2
     return bits * count
 
@@ -61,21 +65,26 @@ def _legal(src: Layout, dst: Any, count: int) -> bool:
 
 
 def _unswizzled(layout: AnyLayout, count: int) -> Layout | None:
-    """The layout below a swizzle that keeps so many elements together; None where one does not, or an offset parts them."""
+    """The layout below a swizzle that keeps so many elements together; None where one does not, or an
+    offset parts them."""
     while isinstance(layout, ComposedLayout):
         keeps = isinstance(layout.outer, Swizzle) and (layout.outer.bits == 0 or 1 << layout.outer.base >= count)
         if not keeps or not is_int(layout.offset) or divides(count, layout.offset) is not True:
             return None
         layout = layout.inner
     if not isinstance(layout, Layout):
-        raise LeafTypeError(f"vector_width of a {type(layout).__name__}", "a layout, or a swizzle on one", "give tensor.layout")
+        raise LeafTypeError(
+            f"vector_width of a {type(layout).__name__}", "a layout, or a swizzle on one", "give tensor.layout"
+        )
     return layout
 
 
 def _common(src: Layout, dst: Layout, count: int) -> bool:
     """Whether `count` consecutive offsets are at the same coordinates in both layouts."""
     if equal(product(src.shape), product(dst.shape)) is False:
-        raise RangeError(f"vector_width of {shown(src)} and {shown(dst)}", "layouts of one size", "cut both to one tile")
+        raise RangeError(
+            f"vector_width of {shown(src)} and {shown(dst)}", "layouts of one size", "cut both to one tile"
+        )
     if congruent(src.shape, dst.shape):
         modes = zip(leaves(src.shape), leaves(src.stride), leaves(dst.stride))
         if any(known(a) == 1 and known(b) == 1 and divides(count, n) is True for n, a, b in modes):
@@ -86,9 +95,12 @@ def _common(src: Layout, dst: Layout, count: int) -> bool:
 
 
 def _aligned(layout: Layout, count: int) -> bool:
-    """Whether each run of so many elements begins at a multiple of it: the other strides are multiples, the run's own make it up."""
+    """Whether each run of so many elements begins at a multiple of it: the other strides are multiples, the run's own
+    make it up."""
     run = 1
-    for extent, stride in sorted(zip(leaves(layout.shape), leaves(layout.stride)), key=lambda mode: known(mode[1]) or math.inf):
+    for extent, stride in sorted(
+        zip(leaves(layout.shape), leaves(layout.stride)), key=lambda mode: known(mode[1]) or math.inf
+    ):
         if known(stride) == run and run < count:
             n = known(extent)
             if n is None:

@@ -1,1 +1,2 @@
-"""Operations on layouts: coalesce, composition, complement, inverses, divides and products, tiles, predicates, recasts."""
+"""Operations on layouts: coalesce, composition, complement, inverses, divides and products,
+tiles, predicates, recasts."""

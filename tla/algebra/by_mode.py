@@ -34,7 +34,8 @@ class InBrackets(Certified[P, R], Protocol[P, R]):
 
 
 class _OfMode(functools.partial[Any]):
-    """An operation by tilers, on a mode as well: what is called is the function itself, so that the plain call costs nothing."""
+    """An operation by tilers, on a mode as well: what is called is the function itself, so that the plain
+    call costs nothing."""
 
     __name__: str  # update_wrapper's
 
@@ -43,7 +44,9 @@ class _OfMode(functools.partial[Any]):
 
         def of_mode(a: Any, tiler: TilerLike) -> Any:
             shape = getattr(a, "shape", None)
-            return self(a, tiler if shape is None else _alone(shape, indices, tiler))  # what has no modes is refused there
+            return self(
+                a, tiler if shape is None else _alone(shape, indices, tiler)
+            )  # what has no modes is refused there
 
         of_mode.__name__ = self.__name__
         return of_mode
@@ -95,7 +98,11 @@ def by_mode(
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
-            raise RankError(f"{f.__name__}: {len(tiler)} tiles for {shown(a)}", f"at most {len(modes)}, one per mode", f"drop the last {n}")
+            raise RankError(
+                f"{f.__name__}: {len(tiler)} tiles for {shown(a)}",
+                f"at most {len(modes)}, one per mode",
+                f"drop the last {n}",
+            )
         return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
     operation = memo(naming_static(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted))))
@@ -112,14 +119,17 @@ def _of_kind(operation: Any, tiler: object) -> Callable[..., Any]:
 
 
 def keeping_valid(f: F) -> F:
-    """Make an operation that cuts a layout's coordinates by a tiler say what of its result is valid: f goes by shape and stride only."""
+    """Make an operation that cuts a layout's coordinates by a tiler say what of its result is valid: f goes by shape
+    and stride only."""
 
     @functools.wraps(f)
     def kept(a: Layout, tiler: Any) -> Layout:
         made = f(a if a._valid is ALL else with_valid(a, ALL), tiler)
         if type(made) is not Layout:  # of a tiler of another kind, which sees to it by itself
             return made if a._valid is ALL else f(a, tiler)
-        if made._valid is UNKNOWN and _is_whole(tiler):  # of a tile that reaches past the end: of all tiles it may be known
+        if made._valid is UNKNOWN and _is_whole(
+            tiler
+        ):  # of a tile that reaches past the end: of all tiles it may be known
             made = with_valid(made, ALL)
         elif a._valid is ALL:
             return made
@@ -131,10 +141,14 @@ def keeping_valid(f: F) -> F:
 
 def _is_whole(tiler: object) -> bool:
     """Whether no layout in a tiler has padding."""
-    return all(map(_is_whole, tiler)) if isinstance(tiler, tuple) else not isinstance(tiler, Layout) or tiler._valid is ALL
+    return (
+        all(map(_is_whole, tiler)) if isinstance(tiler, tuple) else not isinstance(tiler, Layout) or tiler._valid is ALL
+    )
 
 
-def _each_mode(f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]) -> Iterator[Layout]:
+def _each_mode(
+    f: Callable[[Layout, Any], Layout], modes: tuple[Layout, ...], tiler: tuple[Any, ...]
+) -> Iterator[Layout]:
     """f of each mode with its tiler; what cannot be proved of several is one error."""
     unproven: list[Reason] = []
     for m, t in zip(modes, tiler):

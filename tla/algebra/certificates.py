@@ -1,7 +1,7 @@
 """Certificates of the algebra: plain data from which a checker that knows nothing of tla sees that an answer is right.
 
-A certificate holds what went in, what came out, and the pieces between, as lists of integers. tla/algebra/checker.py reads it, and
-its rules are proved in tests/proofs. What is made here has passed that checker.
+A certificate holds what went in, what came out, and the pieces between, as lists of integers. tla/algebra/checker.py
+reads it, and its rules are proved in tests/proofs. What is made here has passed that checker.
 """
 
 from __future__ import annotations
@@ -34,15 +34,19 @@ SEARCHED = 1 << 16
 
 
 def certificate(operation: str, *arguments: Any) -> Certificate:
-    """The certificate of an operation's answer, and of a composition that is refused: `operation.certificate(...)` calls it.
+    """The certificate of an operation's answer, and of a composition that is
+    refused: `operation.certificate(...)` calls it.
 
-    Raises   what the operation raises, but for a composition that does not exist; LeafTypeError for what is no layout of offsets
-             whose integers are known, and for tuples of tilers; DivisibilityError where the checker cannot be shown that it is right
+    Raises   what the operation raises, but for a composition that does not exist; LeafTypeError for what is no layout
+             of offsets whose integers are known, and for tuples of tilers; DivisibilityError where the checker cannot
+             be shown that it is right
     """
     made = _accepted({"of": operation, **part} for part in _MAKERS[operation](*arguments))
     if made is None:
         given = " and ".join(map(shown, arguments))
-        raise DivisibilityError(f"{operation}.certificate of {given}", "an answer that the checker can follow", "check it by its offsets")
+        raise DivisibilityError(
+            f"{operation}.certificate of {given}", "an answer that the checker can follow", "check it by its offsets"
+        )
     return made
 
 
@@ -62,7 +66,8 @@ def _modes(name: str, layout: object) -> Modes:
 
 
 def _ways(linear: Modes, /, **made: Any) -> Iterator[Certificate]:
-    """The certificate that a layout is linear over the pieces, shown by its bounds, in one pass; else by every coordinate."""
+    """The certificate that a layout is linear over the pieces, shown by its bounds, in one pass; else by every
+    coordinate."""
     yield {"by_bounds": True, **made}
     if "cut" in made:
         yield {"by_bounds": True, **made, "cut": [_refined(linear, pieces) for pieces in made["cut"]]}
@@ -84,7 +89,8 @@ def _cut_at(p: int, n: int, x: int, t: int) -> Pieces:
 def _cut(b: Layout, r: Layout) -> list[Pieces]:
     """The pieces of r along each mode of b, whose shape r's refines."""
     return [
-        _placed(d, list(zip(leaves(s), leaves(t)))) for (s, t), d in zip(_along(b.shape, r.shape, r.stride), map(known, leaves(b.stride)))
+        _placed(d, list(zip(leaves(s), leaves(t))))
+        for (s, t), d in zip(_along(b.shape, r.shape, r.stride), map(known, leaves(b.stride)))
     ]
 
 
@@ -112,7 +118,9 @@ def _placed(d: Any, modes: Sequence[tuple[Any, Any]]) -> Pieces:
 def _coalesce(layout: Layout) -> Iterator[Certificate]:
     if not as_layout("coalesce.certificate", layout).plain_modes():
         what = f"coalesce.certificate of {shown(layout)}"
-        raise LeafTypeError(what, "static integers", "write static(layout): modes of dynamic ones stay apart whatever their values are")
+        raise LeafTypeError(
+            what, "static integers", "write static(layout): modes of dynamic ones stay apart whatever their values are"
+        )
     yield {"a": _modes("coalesce", layout), "r": _modes("coalesce", coalesce(layout))}
 
 
@@ -127,7 +135,8 @@ def _composition(a: Layout, tiler: Layout) -> Iterator[Certificate]:
 
 
 def _no_composition(a: Modes, b: Modes, error: TlaError) -> Iterator[Certificate]:
-    """Show that no layout is the composition: its values along one mode are those of no layout, or modes do not add up somewhere."""
+    """Show that no layout is the composition: its values along one mode are those of no layout, or modes do not
+    add up somewhere."""
     for k, (s, _d) in enumerate(b):
         if s <= SEARCHED:
             yield {"of": "no mode", "a": a, "b": b, "mode": k}
@@ -191,7 +200,9 @@ def _logical_product(a: Layout, tiler: Layout) -> Iterator[Certificate]:
 def _one_layout(name: str, tiler: Any) -> Layout:
     if isinstance(tiler, tuple):
         what = f"{name}.certificate by {shown(tiler)}"
-        raise LeafTypeError(what, "one layout or one integer", f"give each mode its own: {name}.certificate(a[0], {shown(tiler[0])})")
+        raise LeafTypeError(
+            what, "one layout or one integer", f"give each mode its own: {name}.certificate(a[0], {shown(tiler[0])})"
+        )
     layout: Layout = as_layout(f"{name}.certificate", Layout(tiler, 1) if is_int(tiler) else tiler)
     return layout
 

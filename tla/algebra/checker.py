@@ -1,8 +1,8 @@
 """A checker of certificates: plain data in, True or a reason out. It imports nothing of tla.
 
-It is `check` of tests/proofs/Certificate.v in Python: what that accepts is proved to be true in Coq, and a test compares the two.
-A layout is a list of modes (extent, stride), first mode fastest. A piece (n, x, t) is n steps of x in the domain of a layout, and
-of t in its values. What each kind claims stands in docs/proofs.md.
+It is `check` of tests/proofs/Certificate.v in Python: what that accepts is proved to be true in Coq, and a test
+compares the two. A layout is a list of modes (extent, stride), first mode fastest. A piece (n, x, t) is n steps of x in
+the domain of a layout, and of t in its values. What each kind claims stands in docs/proofs.md.
 
     python tla/algebra/checker.py FILE.json      # json.dumps(composition.certificate(a, b))
 """
@@ -53,8 +53,8 @@ def offset(modes: Modes, coordinate: Sequence[int]) -> int:
 
 
 def coalesce(modes: Modes, everywhere: bool = False) -> list[list[int]]:
-    """The modes coalesced on the domain; of nothing but extents of 1 the first stays. Coalesced as a function of every integer,
-    the last one stays too, where it is not what goes on past the one before."""
+    """The modes coalesced on the domain; of nothing but extents of 1 the first stays. Coalesced as a function of every
+    integer, the last one stays too, where it is not what goes on past the one before."""
     out = [[*m] for m in modes[:1]]
     for k, (n, d) in enumerate(modes[1:], 2):
         if d == out[-1][0] * out[-1][1]:
@@ -179,7 +179,10 @@ def composition(by_bounds: bool, a: Modes, b: Modes, cut: Cut) -> None:
 
 def no_composition(a: Modes, b: Modes, coordinate: Sequence[int]) -> None:
     all_positive([*a, *b])
-    need(len(b) == len(coordinate) and all(0 <= k < n for (n, _d), k in zip(b, coordinate)), "the coordinate is not one of b")
+    need(
+        len(b) == len(coordinate) and all(0 <= k < n for (n, _d), k in zip(b, coordinate)),
+        "the coordinate is not one of b",
+    )
     together, apart = at(a, offset(b, coordinate)), sum(at(a, k * d) for (_n, d), k in zip(b, coordinate))
     need(together != apart, f"at {tuple(coordinate)} the modes of b add up, to {together}")
 

@@ -31,8 +31,8 @@ ProfileLike: TypeAlias = "SupportsIndex | Underscore | slice | tuple[ProfileLike
 def coalesce(layout: Layout, profile: ProfileLike = None) -> Layout:
     """The same function of an integer in the fewest modes.
 
-    profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach; an integer, `_` or
-              None in it stands for a mode
+    profile   a tuple coalesces mode by mode in its nesting, and keeps the modes that it does not reach; an integer, `_`
+              or None in it stands for a mode
     Returns   depth at most 1, no two neighbours that merge. A mode merges into its left neighbour where that is static
               knowledge: a dynamic extent on the right, or a dynamic stride, stays. origin_shape is kept with a profile
     Raises    RankError where the profile has more modes than the layout
@@ -57,7 +57,9 @@ def coalesce(layout: Layout, profile: ProfileLike = None) -> Layout:
         modes = top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
             raise RankError(
-                f"coalesce: profile {shown(profile)} for {shown(layout)}", f"at most {len(modes)} modes", "give one for each mode, or fewer"
+                f"coalesce: profile {shown(profile)} for {shown(layout)}",
+                f"at most {len(modes)} modes",
+                "give one for each mode, or fewer",
             )
         return join([*map(coalesce, modes, profile), *modes[len(profile) :]])
     return from_modes(merge(flat_modes(layout)))
@@ -73,7 +75,11 @@ def _whole_modes(profile: Any) -> IntTree:
 def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
     """The modes of a layout for a tuple that goes through them. One integer is one mode, with none in it."""
     if not isinstance(layout.shape, tuple) and any(isinstance(x, tuple) for x in goes_through):
-        raise RankError(f"{name}: nested tuples for {shown(layout)}, which is one integer", "an integer, or a layout", "nest no deeper")
+        raise RankError(
+            f"{name}: nested tuples for {shown(layout)}, which is one integer",
+            "an integer, or a layout",
+            "nest no deeper",
+        )
     return tuple(layout)
 
 

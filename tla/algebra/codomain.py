@@ -27,8 +27,8 @@ from .plain_integers import naming_static
 def coshape(layout: Layout) -> IntTree:
     """The shape that holds every value of a layout: of offsets their span, of coordinates the span in each mode.
 
-    For strides of one sign it is the largest value plus 1. A layout without elements needs none; of sizes that may be 0,
-    Unproven where it cannot be said in one expression.
+    For strides of one sign it is the largest value plus 1. A layout without elements needs none; of sizes that may be
+    0, Unproven where it cannot be said in one expression.
 
     >>> from tla import coshape, parse
     >>> print(coshape(parse("(_4,_3):(_1,_8)")), coshape(parse("(4,6):(1@1,2@0)")), coshape(parse("(4,0):(1,4)")))
@@ -45,7 +45,9 @@ def coshape(layout: Layout) -> IntTree:
         return spans
     if is_static(spans):  # which a 0 must not change
         raise RangeError(
-            f"coshape of {shown(layout)}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "leave out what is empty"
+            f"coshape of {shown(layout)}: a dynamic extent of 0",
+            "extents of 1 or more, or a static 0",
+            "leave out what is empty",
         )
     return _each(lambda _n: 0, spans)
 

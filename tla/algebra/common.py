@@ -43,10 +43,10 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     >>> print(max_common_layout(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
     _8:_4
 
-    Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and none is larger where in one of them each offset
-    has one place; else it is searched as right_inverse does. Of dynamic integers nothing is asked: places past a dynamic
-    extent, and along a dynamic stride, do not count.
-    Raises what right_inverse does. Source: CuTe `max_common_layout`.
+    Law: a(R(i)) == i == b(R(i)) on R's whole domain, R goes into b's, and none is larger where in one of them each
+    offset has one place; else it is searched as right_inverse does. Of dynamic integers nothing is asked: places past a
+    dynamic extent, and along a dynamic stride, do not count. Raises what right_inverse does. Source: CuTe
+    `max_common_layout`.
     """
     if not isinstance(b, Layout):
         return max_common_layout(b, a)  # what is common to two has no order
@@ -61,8 +61,9 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
 
 
 def _fixed(layout: Layout) -> tuple[Modes, int, bool]:
-    """The merged modes that are the same whatever dynamic integers hold: to the first dynamic extent, behind which no place is
-    fixed. And how many places come before it; and whether it is the last mode, or there is none, so that no place does behind.
+    """The merged modes that are the same whatever dynamic integers hold: to the first dynamic extent, behind which no
+    place is fixed. And how many places come before it; and whether it is the last mode, or there is none, so that no
+    place does behind.
 
     A dynamic stride becomes a number past the sum of all before it, which no offset in question is.
     """
@@ -89,7 +90,8 @@ def _common(a: Layout, inverse: Layout) -> Layout:
 
 
 def max_common_vector(a: Layout, b: Layout) -> Leaf:
-    """The number of consecutive offsets that two layouts hold at the same places: size(max_common_layout(a, b)) [elements].
+    """The number of consecutive offsets that two layouts hold at the same places:
+    size(max_common_layout(a, b)) [elements].
 
     >>> from tla import max_common_vector, parse
     >>> print(max_common_vector(parse("(_4,_8):(_8,_1)"), parse("(_4,_8):(_16,_1)")))
@@ -104,7 +106,8 @@ def max_common_vector(a: Layout, b: Layout) -> Leaf:
 def max_alignment(layout: Layout) -> Leaf:
     """An n so that the layout is made of runs of n consecutive offsets, each beginning at a multiple of n [elements].
 
-    The largest one where no stride is negative and no two coordinates share an offset. Of a tensor its start counts too.
+    The largest one where no stride is negative and no two coordinates share an offset. Of a tensor its
+    start counts too.
 
     >>> from tla import max_alignment, parse
     >>> print(max_alignment(parse("(_8,_4):(_1,_24)")), max_alignment(parse("(_8,4):(_1,20)")))
@@ -114,7 +117,9 @@ def max_alignment(layout: Layout) -> Leaf:
     """
     offsets_only("max_alignment", layout)
     run, strides = _1, []
-    for d, s in sorted(((d, s) for s, d in flat_modes(layout) if type(d) is Int and not is_constant(0, d)), key=itemgetter(0)):
+    for d, s in sorted(
+        ((d, s) for s, d in flat_modes(layout) if type(d) is Int and not is_constant(0, d)), key=itemgetter(0)
+    ):
         if d == run and type(s) is Int and s > 0:
             run = static(run * s)
         elif not is_constant(1, s):
@@ -140,9 +145,9 @@ def nullspace(layout: Layout) -> Layout:
     _6:_8 _1:_0
 
     Law: layout(R(i)) == 0, and every i with layout(i) == 0 is in R's image, where strides are static.
-    Raises DivisibilityError where positive and negative strides cancel in a way that no layout says, and Unproven where that is
-    not known: the modes of one sign have more than 65,536 coordinates, or there are more zeros. Of a swizzled layout, with its
-    offset 0, that of the layout inside.
+    Raises DivisibilityError where positive and negative strides cancel in a way that no layout says, and Unproven where
+    that is not known: the modes of one sign have more than 65,536 coordinates, or there are more zeros. Of a swizzled
+    layout, with its offset 0, that of the layout inside.
     Source: CuTe `nullspace`, which takes strides of 0 only.
     """
     if nothing := of_nothing("nullspace", layout):
@@ -150,7 +155,11 @@ def nullspace(layout: Layout) -> Layout:
     shape = tuple(leaves(layout.shape))
     strides = tuple(leaves(layout.stride))
     zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, step_of(d))]
-    if is_static(layout.stride) and any(step < 0 for d in strides for _path, step in steps_of(d)) and (hidden := _cancelling(layout)):
+    if (
+        is_static(layout.stride)
+        and any(step < 0 for d in strides for _path, step in steps_of(d))
+        and (hidden := _cancelling(layout))
+    ):
         zeros = [*(m for m in zeros if m[0] != 1), *hidden]
     if not zeros:
         return _ONE
@@ -166,17 +175,27 @@ def _cancelling(layout: Layout) -> list[Mode]:
     if not any(v < 0 for v in values) or all(v < 0 for v in values):
         return []
     if not is_static(layout.shape):
-        raise Unproven(f"{what}: how far strides of both signs cancel is not static", "static extents", "write static(layout)")
-    up, down = ([(int(s), abs(v), int(p)) for (s, _d, p), v in zip(modes, values) if (v < 0) is sign] for sign in (False, True))
+        raise Unproven(
+            f"{what}: how far strides of both signs cancel is not static", "static extents", "write static(layout)"
+        )
+    up, down = (
+        [(int(s), abs(v), int(p)) for (s, _d, p), v in zip(modes, values) if (v < 0) is sign] for sign in (False, True)
+    )
     few = max(math.prod(s for s, _v, _p in side) for side in (up, down)) <= ENUMERABLE
     over, under = (_places_of(side if few else []) for side in (up, down))
     if not few or sum(len(places) * len(under.get(value, ())) for value, places in over.items()) > ENUMERABLE:
         expected = f"at most {ENUMERABLE:,} coordinates of each sign, and as many zeros"
-        raise Unproven(f"{what}: strides of both signs, which may cancel", expected, "take a smaller layout, or strides of one sign")
+        raise Unproven(
+            f"{what}: strides of both signs, which may cancel",
+            expected,
+            "take a smaller layout, or strides of one sign",
+        )
     places = sorted(x + y for value, xs in over.items() for x, y in itertools.product(xs, under.get(value, ())))
     digits = _as_digits(places)
     if digits is None:
-        raise DivisibilityError(f"{what}: its zeros are at {shown(tuple(places))}", "strides that do not cancel", "take its modes apart")
+        raise DivisibilityError(
+            f"{what}: its zeros are at {shown(tuple(places))}", "strides that do not cancel", "take its modes apart"
+        )
     return [(static(n), static(r)) for n, r in digits]
 
 
@@ -222,7 +241,8 @@ def _heads(places: list[int], n: int, r: int) -> list[int] | None:
 
 @naming_static
 def domain_distribute(a: IntLike, n: IntLike) -> Layout:
-    """Up to n places spread over the modes of a shape: of each, from the first on, the part that divides what is left of n.
+    """Up to n places spread over the modes of a shape: of each, from the first on, the part that divides what
+    is left of n.
 
     a   a static shape, or a layout for its shape
     n   a static integer
@@ -235,7 +255,9 @@ def domain_distribute(a: IntLike, n: IntLike) -> Layout:
     """
     shape, rest = as_shape(a), size(n)
     if not is_static(shape) or type(rest) is not Int:
-        raise Unproven(f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N](), or static(x)")
+        raise Unproven(
+            f"domain_distribute: {shown(n)} over {shown(shape)}", "static sizes", "write them as Int[N](), or static(x)"
+        )
     require_positive(f"domain_distribute over {shown(shape)}", rest)
     out = []
     for s, place in zip(leaves(shape), leaves(compact_col_major(flatten(shape)))):
@@ -262,9 +284,15 @@ def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     for s in (s for x in shapes for s in leaves(x)):
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):
-        raise Unproven(f"greatest_common_domain of {shown(a)} and {shown(b)}", "static shapes", "write them as Int[N](), or static(x)")
+        raise Unproven(
+            f"greatest_common_domain of {shown(a)} and {shown(b)}",
+            "static shapes",
+            "write them as Int[N](), or static(x)",
+        )
     found = []
-    ends = (itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes)  # where each digit begins and the last one ends
+    ends = (
+        itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes
+    )  # where each digit begins and the last one ends
     for (low, end), (start, stop) in itertools.product(*map(itertools.pairwise, ends)):
         place = math.lcm(low, start)
         if end % place == stop % place == 0:
@@ -289,21 +317,31 @@ def layout_add(a: Layout, b: Layout) -> Layout:
     a, b = as_layout("layout_add", a), as_layout("layout_add", b)
     what = f"layout_add: {shown(a)} and {shown(b)}"
     if equal(size(a), size(b)) is False:
-        raise RankError(f"{what} have {size(a)} and {size(b)} coordinates", "layouts of one size", "take a tile of the larger one")
+        raise RankError(
+            f"{what} have {size(a)} and {size(b)} coordinates", "layouts of one size", "take a tile of the larger one"
+        )
     if a.shape == b.shape and [*map(is_static, leaves(a.shape))] == [*map(is_static, leaves(b.shape))]:
         return coalesce(Layout(a.shape, like(a.shape, map(_sum, leaves(a.stride), leaves(b.stride)))))
     if not (a.is_static and b.is_static):
-        raise Unproven(f"{what}: their shapes are not static", "static layouts, or equal shapes", "write static(a), static(b)")
+        raise Unproven(
+            f"{what}: their shapes are not static", "static layouts, or equal shapes", "write static(a), static(b)"
+        )
     if size(a) == 0:
         return from_modes([(_0, _0)])
     code = Encoding((*leaves(a.stride), *leaves(b.stride)), sums=True)
     both = Steps(*(merged([(int(s), code(d)) for s, d in flat_modes(x)] or [(1, 0)], unbounded=True) for x in (a, b)))
     pieces = both.runs(int(size(a)), 1)
     if why := both.why_not(pieces):
-        raise DivisibilityError(f"{what}: {why}", "shapes whose digits fit each other", "take the part that greatest_common_domain gives")
+        raise DivisibilityError(
+            f"{what}: {why}", "shapes whose digits fit each other", "take the part that greatest_common_domain gives"
+        )
     modes = [(static(n), code.stride(t)) for n, t in merged((n, t) for n, _x, t in pieces)]
     if any(d is None for _s, d in modes):
-        raise RankError(f"{what}: offsets and coordinates", "two layouts of offsets, or two of coordinates", "use basis elements in both")
+        raise RankError(
+            f"{what}: offsets and coordinates",
+            "two layouts of offsets, or two of coordinates",
+            "use basis elements in both",
+        )
     return from_modes(modes)
 
 

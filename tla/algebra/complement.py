@@ -33,10 +33,12 @@ from .plain_integers import naming_static
 def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     """The offsets that `layout` leaves out, as a layout: the other half of a tiling.
 
-    layout     injective; its modes of static stride 0 do not count. Of offsets; or of coordinates, whose modes each have a complement
-    cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as `layout`. Of coordinates
-               the shape that they are of; or an integer, which the last mode alone goes up to
-    Returns    R, ordered by stride, with (layout, R) injective. Of coordinates a mode for each of theirs: the gaps, and the rest
+    layout     injective; its modes of static stride 0 do not count. Of offsets; or of coordinates, whose modes each
+               have a complement
+    cotarget   an integer or a shape; the result reaches offsets up to its size [elements]. By default as far as
+               `layout`. Of coordinates the shape that they are of; or an integer, which the last mode alone goes up to
+    Returns    R, ordered by stride, with (layout, R) injective. Of coordinates a mode for each of theirs: the
+               gaps, and the rest
     Raises     InjectivityError where two coordinates of `layout` share an offset, or its modes interleave in a way that
                is not known to be injective; Unproven where the order of its strides is not known; DivisibilityError for
                a cotarget with dynamic modes that do not divide
@@ -47,10 +49,10 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     >>> print(complement(parse("(_2,_4):(_4@1,_1@0)"), (Int[16](), Int[24]())))
     (_4,(_4,_3)):(_4@0,(_1@1,_8@1))
 
-    Law: no two coordinates of (layout, R) share an offset. Where each stride is a multiple of where the mode before it ends,
-    extent * stride, they cover [0, size(cotarget)); so they do not of (_7,_3):(_1,_16), where 14 and 15 stay free. Then R has no
-    more modes than that takes, and for a cotarget that is static or one integer no more elements; another one rounds up in the
-    mode where the layout ends, as CuTe does, so that its static extents stay static.
+    Law: no two coordinates of (layout, R) share an offset. Where each stride is a multiple of where the mode before it
+    ends, extent * stride, they cover [0, size(cotarget)); so they do not of (_7,_3):(_1,_16), where 14 and 15 stay
+    free. Then R has no more modes than that takes, and for a cotarget that is static or one integer no more elements;
+    another one rounds up in the mode where the layout ends, as CuTe does, so that its static extents stay static.
     Source: CuTe `complement`; static cotargets that do not divide are covered here.
     """
     as_layout("complement", layout)
@@ -62,7 +64,11 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     modes = _counted(layout)
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
     if any(at_most(n, -1) for n in leaves(target)):
-        raise RangeError(f"complement of {shown(layout)}: the cotarget {shown(target)}", "0 or more", "give how many offsets to reach")
+        raise RangeError(
+            f"complement of {shown(layout)}: the cotarget {shown(target)}",
+            "0 or more",
+            "give how many offsets to reach",
+        )
     gaps, period = _gaps(layout, modes)
     return from_modes(merge([*gaps, *_covering(target, period)]))
 
@@ -76,7 +82,11 @@ def _counted(layout: Layout) -> list[Mode]:
     """The modes that a complement goes by: those that step."""
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, Basis) for _s, d in modes):
-        raise LeafTypeError(f"the offsets of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
+        raise LeafTypeError(
+            f"the offsets of {shown(layout)}",
+            "a layout of offsets",
+            "take each mode by itself: coordinates have no order",
+        )
     return modes
 
 
@@ -96,7 +106,9 @@ def _of_coordinates(layout: Layout, cotarget: IntTupleLike | None) -> Layout:
             given = None if shape is None else len(shape) if isinstance(shape, tuple) else 0
             if path in along or (given is not None and given <= max(below, default=-1)):
                 expected = "the shape that its coordinates are of"
-                raise RankError(f"{where} up to {shown(target)}", expected, "give as many modes as the coordinates have")
+                raise RankError(
+                    f"{where} up to {shown(target)}", expected, "give as many modes as the coordinates have"
+                )
             count = max(below) + 1 if shape is None else len(shape)
             parts = [part((*path, i), None if shape is None else shape[i]) for i in range(count)]
             shapes, strides = zip(*parts) if parts else ((), ())
@@ -120,7 +132,8 @@ def _of_coordinates(layout: Layout, cotarget: IntTupleLike | None) -> Layout:
 
 
 def modes_along(layout: Layout) -> dict[tuple[int, ...], list[Mode]]:
-    """Extents and steps of a layout of coordinates, by the mode that they step along. Raises LeafTypeError for steps along several."""
+    """Extents and steps of a layout of coordinates, by the mode that they step along. Raises LeafTypeError for steps
+    along several."""
     found: dict[tuple[int, ...], list[Mode]] = {}
     for n, d in flat_modes(layout):
         if is_constant(0, d):
@@ -133,8 +146,8 @@ def modes_along(layout: Layout) -> dict[tuple[int, ...], list[Mode]]:
 
 
 def plain_complement(modes: Modes, n: int) -> tuple[Modes, bool]:
-    """The complement of static modes in range(n), and whether each stride is a multiple of where the modes before it end, so that
-    copies fill every gap: most tiles. No modes where it is refused, with a reason, below."""
+    """The complement of static modes in range(n), and whether each stride is a multiple of where the modes before it
+    end, so that copies fill every gap: most tiles. No modes where it is refused, with a reason, below."""
     out: Modes = []
     period, filled = 1, True
     for d, s in sorted([(d, s) for s, d in modes if d and s > 1]):
@@ -151,8 +164,8 @@ def plain_complement(modes: Modes, n: int) -> tuple[Modes, bool]:
 
 
 def ends_and_strides(layout: Layout) -> list[tuple[Any, Any]]:
-    """For each mode that steps, in the order of the strides, where those before it end, and its stride: where the first does not
-    divide the second, some of what lies between is in no copy of them."""
+    """For each mode that steps, in the order of the strides, where those before it end, and its stride: where the first
+    does not divide the second, some of what lies between is in no copy of them."""
     modes = by_stride(_counted(layout), lambda: f"the order of {shown(layout)}")
     return [*zip([_1, *(mul(s, d) for s, d in modes)], (d for _s, d in modes))]
 
@@ -180,7 +193,8 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
 
 
 def _covering(target: IntTree, period: Leaf) -> list[Mode]:
-    """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic modes in it."""
+    """Compact modes from `period` on that reach the size of target: one for each run of static or dynamic
+    modes in it."""
     size = product(target)
     if type(size) is Int or known(size) is None:
         return [(settled(ceil_div(size, period), size, period), period)]
@@ -192,5 +206,7 @@ def _covering(target: IntTree, period: Leaf) -> list[Mode]:
         start = mul(start, n)
     if at_most(size, start) is False:
         what = f"complement: the cotarget {shown(target)} does not divide by {period} mode by mode"
-        raise DivisibilityError(what, f"modes that {period} divides, or that divide it", f"give the cotarget as one integer, {size}")
+        raise DivisibilityError(
+            what, f"modes that {period} divides, or that divide it", f"give the cotarget as one integer, {size}"
+        )
     return out

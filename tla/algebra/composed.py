@@ -1,7 +1,7 @@
 """The algebra on composed layouts.
 
-What changes the coordinates only acts on the inner layout. What tla/algebra/swizzled.py moves through a swizzle, and what
-is inverted or recast here, is proved bit by bit or checked on the whole domain.
+What changes the coordinates only acts on the inner layout. What tla/algebra/swizzled.py moves through a swizzle, and
+what is inverted or recast here, is proved bit by bit or checked on the whole domain.
 
 Source: CuTe include/cute/swizzle_layout.hpp and layout_composed.hpp.
 """
@@ -54,9 +54,15 @@ def _right_inverse(layout: ComposedLayout) -> Any:
         raise Unproven(what, "a known size", "give its symbols values first")
     block = 1 << (swizzle.reads | swizzle.changes).bit_length()  # a swizzle moves offsets inside of blocks of this size
     if n % block > ENUMERABLE:
-        raise Unproven(f"{what}: {n % block} offsets past whole blocks", f"at most {ENUMERABLE:,}, to check them", "take a smaller tile")
+        raise Unproven(
+            f"{what}: {n % block} offsets past whole blocks",
+            f"at most {ENUMERABLE:,}, to check them",
+            "take a smaller tile",
+        )
     start = n - n % block
-    outside = first_difference(lambda x: swizzle(start + x) // n, lambda x: 0 * x, n % block)  # the first offset that comes from there
+    outside = first_difference(
+        lambda x: swizzle(start + x) // n, lambda x: 0 * x, n % block
+    )  # the first offset that comes from there
     fits = n if outside is None else start + outside
     whole = static(fits) if type(size(found)) is Int else fits
     try:
@@ -67,7 +73,8 @@ def _right_inverse(layout: ComposedLayout) -> Any:
 
 @on(ComposedLayout, left_inverse)
 def _left_inverse(layout: ComposedLayout) -> Any:
-    """The plain inverse with the swizzle in front of it, where every value agrees; else the inverse of each part, the last one first."""
+    """The plain inverse with the swizzle in front of it, where every value agrees; else the inverse of each part, the
+    last one first."""
     swizzle, found, n = _swizzle_of("left_inverse", layout), left_inverse(layout.inner), known(size(layout))
     if n is not None and n > ENUMERABLE:  # an inner layout that has an inverse has no negative strides
         most = layout.offset + int(cosize(layout.inner)) - 1
@@ -95,23 +102,30 @@ def _nullspace(layout: ComposedLayout) -> Layout:
     """The nullspace of a swizzled layout: a swizzle maps 0, and nothing else, to 0."""
     _swizzle_of("nullspace", layout)
     if not is_constant(0, layout.offset):
-        raise DivisibilityError(f"nullspace of {shown(layout)}: nothing may be at offset 0", "an offset of _0", "move it into the pointer")
+        raise DivisibilityError(
+            f"nullspace of {shown(layout)}: nothing may be at offset 0", "an offset of _0", "move it into the pointer"
+        )
     return nullspace(layout.inner)
 
 
 def _swizzle_of(name: str, layout: ComposedLayout) -> Swizzle:
     if not isinstance(layout.outer, Swizzle) or not isinstance(layout.inner, Layout):
         what = f"{name} of {shown(layout)}"
-        raise DivisibilityError(what, "a swizzle of a layout", "invert its parts: the inverse of A o B is that of B after that of A")
+        raise DivisibilityError(
+            what, "a swizzle of a layout", "invert its parts: the inverse of A o B is that of B after that of A"
+        )
     return layout.outer
 
 
 @on(ComposedLayout, max_common_layout)
 def _max_common_layout(a: ComposedLayout, b: Any) -> Layout:
-    """The part of the inner layout of a swizzled one that stays together, at every place, so that one vector can move it."""
+    """The part of the inner layout of a swizzled one that stays together, at every place, so that one vector
+    can move it."""
     swizzle = _swizzle_of("max_common_layout", a)
     if not is_constant(0, a.offset):
-        raise DivisibilityError(f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer")
+        raise DivisibilityError(
+            f"max_common_layout of {shown(a)}: nothing is at offset 0", "an offset of _0", "move it into the pointer"
+        )
     found, together = max_common_layout(a.inner, b), 1 << swizzle.base
     if not swizzle.bits or size(found) <= together:
         return found
@@ -148,7 +162,9 @@ def _log2(what: str, n: int) -> int:
 def _upcast(n: int) -> Callable[[ComposedLayout], Any]:
     def up(layout: ComposedLayout) -> Any:
         if known(layout.offset) is None or layout.offset % n:
-            raise DivisibilityError(f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer")
+            raise DivisibilityError(
+                f"upcast[{n}] of {shown(layout)}", f"an offset that {n} divides", "move it into the pointer"
+            )
         return _recast(upcast, n, layout, layout.offset // static(n))
 
     return up
@@ -164,7 +180,9 @@ def _recast(operation: Any, n: int, layout: ComposedLayout, offset: Leaf) -> Any
     result = ComposedLayout(operation[n](layout.outer), offset, operation[n](layout.inner))
     wide, narrow = (result, layout) if operation is upcast else (layout, result)
     if isinstance(layout.outer, Layout) and not _same_elements(wide, narrow, n):  # a swizzle has whole elements
-        raise DivisibilityError(f"{operation.__name__}[{n}] of {shown(layout)}", "parts that keep wide elements whole", "recast each apart")
+        raise DivisibilityError(
+            f"{operation.__name__}[{n}] of {shown(layout)}", "parts that keep wide elements whole", "recast each apart"
+        )
     return result
 
 
@@ -203,7 +221,9 @@ def _is_permuted(layout: ComposedLayout) -> bool:
     outer = layout.outer
     if not isinstance(outer, Swizzle) or not equal(layout.offset, 0) or known(size(layout)) is None:
         return False
-    return int(size(layout)) % (1 << (outer.reads | outer.changes).bit_length()) == 0 and bool(is_bijective(layout.inner))
+    return int(size(layout)) % (1 << (outer.reads | outer.changes).bit_length()) == 0 and bool(
+        is_bijective(layout.inner)
+    )
 
 
 @on(ComposedLayout, is_injective)
@@ -231,7 +251,11 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
         values = values_of(layout, "a question")
     except Unproven:
         return None
-    return True if holds(values) else Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
+    return (
+        True
+        if holds(values)
+        else Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
+    )
 
 
 @on(ComposedLayout, is_compact)
@@ -245,7 +269,11 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
         b = as_layout("same_map", b)  # which refuses it
     if a == b:
         return True
-    if a.origin_shape is None or b.origin_shape is None or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape):
+    if (
+        a.origin_shape is None
+        or b.origin_shape is None
+        or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape)
+    ):
         return None
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
@@ -264,7 +292,11 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
 def _product_of_tile(a: Layout, b: ComposedLayout) -> AnyLayout:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
-        raise Unproven(f"logical_product: {shown(a)} by {shown(b)}", f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
+        raise Unproven(
+            f"logical_product: {shown(a)} by {shown(b)}",
+            f"at most {ENUMERABLE:,} elements, to check them",
+            "use smaller tiles",
+        )
     rest = complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
@@ -297,14 +329,20 @@ def _side_by_side(*modes: Any) -> Any:
     for m in others:
         if not isinstance(m, Layout):
             raise LeafTypeError(
-                f"{what}: {shown(m)}", "one swizzled layout, and plain ones", "put the plain layouts together first, and swizzle the result"
+                f"{what}: {shown(m)}",
+                "one swizzled layout, and plain ones",
+                "put the plain layouts together first, and swizzle the result",
             )
         for s, d in flat_modes(m):
             if not is_int(d):
-                raise LeafTypeError(f"{what}: a layout of coordinates", "offsets in all", "compose the coordinates with a layout first")
+                raise LeafTypeError(
+                    f"{what}: a layout of coordinates", "offsets in all", "compose the coordinates with a layout first"
+                )
             if not (is_constant(1, s) or equal(d % static(period), 0) is True):
                 fix = "use tile_to_shape or append, which put the mode inside of the swizzle"
-                raise DivisibilityError(f"{what}: a stride of {d}", f"a multiple of {period}, where the swizzle repeats", fix)
+                raise DivisibilityError(
+                    f"{what}: a stride of {d}", f"a multiple of {period}, where the swizzle repeats", fix
+                )
     return layout.over(lambda _inner: join([*others[:at], inner, *others[at:]]))
 
 

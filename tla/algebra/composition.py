@@ -1,7 +1,8 @@
 """Composition: the layout of one layout after another.
 
-A result equals its definition on the whole domain, or is refused. What is static is worked in plain ints; the profile of
-a result never depends on the value of a dynamic integer, and whether it is right does, and is checked with the value.
+A result equals its definition on the whole domain, or is refused. What is static is worked in plain ints; the profile
+of a result never depends on the value of a dynamic integer, and whether it is right does, and is checked
+with the value.
 
 Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
 """
@@ -51,8 +52,9 @@ def composition(a: Layout, b: Layout) -> Layout:
       expected  steps that go evenly through the outer layout
       fix       use compose(a, b): it is exact, and keeps both layouts
 
-    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's. A coordinate of R is valid if it is
-    valid in b and b's value for it is valid in a. origin_shape is None where these coordinates are not known to be a box.
+    Law: R(c) == a(b(c)) for every coordinate c of b, and b's shape is compatible with R's. A coordinate of R is valid
+    if it is valid in b and b's value for it is valid in a. origin_shape is None where these coordinates are
+    not known to be a box.
     Source: CuTe `composition`; the search is ours, and finds a layout wherever one exists on small domains.
     """
     made = _composed(a, b)
@@ -65,7 +67,8 @@ def composition(a: Layout, b: Layout) -> Layout:
 
 
 def _composed(a: Layout, b: Layout) -> Layout:
-    """The composition of shapes and strides: in plain ints where both are static, else coordinate by coordinate of a."""
+    """The composition of shapes and strides: in plain ints where both are static, else coordinate by
+    coordinate of a."""
     plain_a, plain_b = a.plain_modes(), b.plain_modes()
     if plain_a and plain_b:
         cut = cut_static(plain_a, plain_b)
@@ -76,7 +79,9 @@ def _composed(a: Layout, b: Layout) -> Layout:
     if any(isinstance(d, BasisSum) for d in leaves(b.stride)):
         return _along_diagonals(a, b)
     modes = [(path_of(d), (s, step_of(d))) for s, d in flat_modes(b)]
-    outers = {path: _mode_at(a, b, path) for path, _mode in modes}  # of the modes of a that b goes to; () is all of a, for offsets
+    outers = {
+        path: _mode_at(a, b, path) for path, _mode in modes
+    }  # of the modes of a that b goes to; () is all of a, for offsets
     if any(is_constant(0, s) for s in leaves(b.shape)):
         strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
         return unchecked_layout(b.shape, like(b.stride, strides, Stride))
@@ -85,7 +90,11 @@ def _composed(a: Layout, b: Layout) -> Layout:
         what = f"composition: {shown(b)} has a dynamic extent of 0"
         raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
     if any(equal(s, 0) for s in leaves(a.shape)):
-        raise RangeError(f"composition: {shown(a)} has no elements", "an outer layout that has some", "compose only what is not empty")
+        raise RangeError(
+            f"composition: {shown(a)} has no elements",
+            "an outer layout that has some",
+            "compose only what is not empty",
+        )
     pieces: dict[Any, Iterator[Any]] = {}
     for path, outer in outers.items():
         inner = [mode for p, mode in modes if p == path]
@@ -100,11 +109,17 @@ def _along_diagonals(a: Layout, b: Layout) -> Layout:
     """The composition where b has strides along several modes of a."""
     what = f"composition: {shown(a)} o {shown(b)}"
     if not (a.is_static and b.is_static) or ends_empty(a.shape) or size(b) == 0:
-        raise Unproven(f"{what}: a step along several modes", "static layouts, which are not empty", "use ComposedLayout(a, _0, b)")
-    cut = cut_diagonals({path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}, flat_modes(b))
+        raise Unproven(
+            f"{what}: a step along several modes", "static layouts, which are not empty", "use ComposedLayout(a, _0, b)"
+        )
+    cut = cut_diagonals(
+        {path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}, flat_modes(b)
+    )
     if cut.why_not:
         raise DivisibilityError(
-            f"{what}: {cut.why_not}", "steps that go evenly through the outer layout", "use compose(a, b): it is exact, and keeps both"
+            f"{what}: {cut.why_not}",
+            "steps that go evenly through the outer layout",
+            "use compose(a, b): it is exact, and keeps both",
         )
     return _in_profile(b.shape, cut.pieces)
 
@@ -121,10 +136,19 @@ def _in_profile(profile: IntTupleLike, cut: Sequence[Sequence[Any]]) -> Layout:
 
 def _require_places(a: Layout, b: Layout) -> None:
     """RankError where b has no value: where one of its strides goes along a mode, and another one into that mode."""
-    paths = {path for s, d in flat_modes(b) if not is_constant(1, s) for path, step in steps_of(d) if not is_constant(0, step)}
+    paths = {
+        path
+        for s, d in flat_modes(b)
+        if not is_constant(1, s)
+        for path, step in steps_of(d)
+        if not is_constant(0, step)
+    }
     inside = next((p for p in paths for q in paths if len(q) < len(p) and p[: len(q)] == q), None)
     if inside is not None:
-        what = f"composition: {shown(a)} o {shown(b)}: the mode {'@'.join(map(str, reversed(inside)))} is an integer and a tuple"
+        what = (
+            f"composition: {shown(a)} o {shown(b)}: the mode {'@'.join(map(str, reversed(inside)))} is an integer and "
+            "a tuple"
+        )
         raise RankError(what, "coordinates of one nesting", "use basis elements of other modes")
 
 
@@ -133,7 +157,9 @@ def _mode_at(a: Layout, b: Layout, path: tuple[int, ...]) -> list[Mode]:
     for i in path:
         if not isinstance(a.shape, tuple) or i >= len(a.shape):
             what = f"composition: {shown(b)} goes to mode {'@'.join(map(str, reversed(path)))} of {shown(a)}"
-            raise RankError(what, "coordinates that the outer layout has", "nest the coordinates no deeper than its shape")
+            raise RankError(
+                what, "coordinates that the outer layout has", "nest the coordinates no deeper than its shape"
+            )
         a = a[i]
     rest = [(_1, _0)] if ends_empty(a.shape) else []  # what is left of an index goes to the last mode: here, to none
     return merge([*flat_modes(a), *rest], unbounded=True)

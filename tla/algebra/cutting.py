@@ -1,7 +1,7 @@
 """Cutting: the modes of a composition's inner layout, cut where the step of the outer one changes.
 
-A cutter is chosen once, for an outer layout and the modes of the inner one that go to it. Its cut(modes) gives the pieces of each
-mode, and the reason that they do not make the composition together, if there is one.
+A cutter is chosen once, for an outer layout and the modes of the inner one that go to it. Its cut(modes) gives the
+pieces of each mode, and the reason that they do not make the composition together, if there is one.
 
 static     cuts wherever the step changes, in plain ints
 dynamic    cuts as CuTe does, whatever dynamic integers hold, and checks the result with what they hold
@@ -59,7 +59,9 @@ class Cut(NamedTuple):
         return plain_layout(plain, profile, [len(pieces) for pieces in self.pieces])
 
 
-def cutter(outer: list[Mode], inner: list[Mode], where: Callable[[], str]) -> StaticCutter | DynamicCutter | SymbolicCutter:
+def cutter(
+    outer: list[Mode], inner: list[Mode], where: Callable[[], str]
+) -> StaticCutter | DynamicCutter | SymbolicCutter:
     """The cutter of an outer layout, its modes merged, for these modes of an inner one."""
     if has_symbols(*outer, *inner):
         return SymbolicCutter(outer, where)
@@ -107,7 +109,9 @@ def _why_no_stride(pieces: Sequence[Sequence[Piece]]) -> str | None:
     if None in strides:
         return "a step goes along two coordinates at once"
     return (
-        None if all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t)) else "a stride needs more than 64 bits"
+        None
+        if all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t))
+        else "a stride needs more than 64 bits"
     )
 
 
@@ -116,8 +120,8 @@ def cut_diagonals(outers: dict[tuple[int, ...], list[Mode]], inner: list[Mode]) 
 
     outers   of each mode that is gone to its modes, merged
 
-    The modes of the outer layout are put behind one another in one domain, each with more room than any coordinate takes; a step
-    along several of them is one number there.
+    The modes of the outer layout are put behind one another in one domain, each with more room than any coordinate
+    takes; a step along several of them is one number there.
     """
     code = Encoding([d for modes in outers.values() for _s, d in modes], sums=True)
     domain: Modes = []
@@ -131,7 +135,9 @@ def cut_diagonals(outers: dict[tuple[int, ...], list[Mode]], inner: list[Mode]) 
     steps = [[(places[path], int(step)) for path, step in steps_of(d) if step != 0] for _s, d in inner]
     if any(step < 0 for mode in steps for _place, step in mode):
         return Cut([], "a step along several modes goes back")
-    found, why = cut_static(domain, [(int(s), sum(place * step for place, step in mode)) for (s, _d), mode in zip(inner, steps)])
+    found, why = cut_static(
+        domain, [(int(s), sum(place * step for place, step in mode)) for (s, _d), mode in zip(inner, steps)]
+    )
     pieces = [[Piece(static(n), _0, code.stride(t)) for n, _x, t in mode] for mode in found]
     return Cut(pieces, _why_no_stride(pieces) or why)
 
@@ -140,7 +146,8 @@ def cut_diagonals(outers: dict[tuple[int, ...], list[Mode]], inner: list[Mode]) 
 
 
 class DynamicCutter(StaticCutter):
-    """A cutter where some integers are dynamic. A static mode in a static outer layout is cut wherever the step changes."""
+    """A cutter where some integers are dynamic. A static mode in a static outer layout is cut wherever
+    the step changes."""
 
     def __init__(self, outer: list[Mode]) -> None:
         super().__init__(outer)
@@ -190,9 +197,11 @@ class DynamicCutter(StaticCutter):
 class SymbolicCutter:
     """A cutter where some sizes are not known.
 
-    A mode of the inner layout steps through the outer modes from the first on: it passes over one whose extent divides its
-    step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the next with a step of
-    1. So each piece is a number of steps along one outer mode, and pieces add up without a carry if in each mode but the
+    A mode of the inner layout steps through the outer modes from the first on: it passes over one whose extent divides
+    its step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the
+    next with a step of
+    1. So each piece is a number of steps along one outer mode, and pieces add up without a carry if in each
+       mode but the
     last the steps of all of them together stay below its extent. Each of these is proved, or recorded by assuming().
     """
 
@@ -230,8 +239,8 @@ class SymbolicCutter:
         return [*out, self._piece(-1, s, at, step)]
 
     def _holds(self, reach: Any, extent: Any) -> bool:
-        """Whether the mode's extent covers every offset below `reach`. Where `reach` is a number and the extent is a symbol, no other
-        way to cut could be proved either: then it is required."""
+        """Whether the mode's extent covers every offset below `reach`. Where `reach` is a number and the extent is a
+        symbol, no other way to cut could be proved either: then it is required."""
         if known(reach) is None or known(extent) is not None:
             return bool(at_most(reach, extent))
         return require("<=", reach, extent, self.where)
@@ -242,7 +251,9 @@ class SymbolicCutter:
 
     def _require(self, question: Any, a: Leaf, b: Leaf, why: str) -> None:
         if not require(question, a, b, self.where):
-            raise DivisibilityError(f"{self.where()}: {why}", "steps that go evenly through the outer layout", "declare sizes that do")
+            raise DivisibilityError(
+                f"{self.where()}: {why}", "steps that go evenly through the outer layout", "declare sizes that do"
+            )
 
 
 def _reach(filled: list[Mode]) -> Leaf:

@@ -17,7 +17,20 @@ from ..core import arithmetic
 from ..core.basis import Basis
 from ..core.cache import memo
 from ..core.errors import DivisibilityError, Predicate, RankError, Reason
-from ..core.int_tuple import IntTuple, Underscore, as_int_tuple, get, leaves, modes_of, opened, product, product_each, rank, shown, size
+from ..core.int_tuple import (
+    IntTuple,
+    Underscore,
+    as_int_tuple,
+    get,
+    leaves,
+    modes_of,
+    opened,
+    product,
+    product_each,
+    rank,
+    shown,
+    size,
+)
 from ..core.ints import Int, IntTree, IntTupleLike, _0, _1, is_int
 from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
@@ -46,13 +59,13 @@ def logical_divide(a: Layout, b: Layout) -> Layout:
     """The layout cut into tiles: mode 0 is a tile, mode 1 counts the tiles.
 
     a         what is cut
-    b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and the
-              modes that the tuple does not reach stay whole
-    Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of sizes that
-              are not known, that they divide is proved, or recorded by assuming(). origin_shape is None where tiles cross the
-              edge of what is valid and no mode says which part of them is
-    Raises    what composition and complement raise; DivisibilityError for a tile with gaps that no copies of it fill: elements
-              would be lost
+    b         a tile: a layout into a's domain, an integer n for n:1, or a tuple of these, one per mode of a; `_` and
+              the modes that the tuple does not reach stay whole
+    Returns   composition(a, (b, complement(b, size(a)))). Of numbers, tiles that do not divide reach past the end; of
+              sizes that are not known, that they divide is proved, or recorded by assuming(). origin_shape is None
+              where tiles cross the edge of what is valid and no mode says which part of them is
+    Raises    what composition and complement raise; DivisibilityError for a tile with gaps that no copies of it fill:
+              elements would be lost
 
     >>> from tla import logical_divide, parse, _2, _4
     >>> print(logical_divide(parse("_16:_3"), _4))
@@ -98,7 +111,9 @@ def _require_all_in_tiles(a: Layout, b: Layout) -> None:
         if at_most(size(a), first) is not True and not require("divides", end, d, where):
             what = f"{where()}: the elements {first} to {d - 1} are in no tile"
             raise DivisibilityError(
-                what, "a tile whose copies fill its gaps", f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}"
+                what,
+                "a tile whose copies fill its gaps",
+                f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}",
             )
 
 
@@ -107,7 +122,9 @@ def _require_whole_tiles(a: Layout, b: Layout) -> None:
     where = functools.partial(_named, a, b)
     reach, n = reach_of(b), size(a)
     if not require("divides", reach, n, where):
-        raise DivisibilityError(f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile")
+        raise DivisibilityError(
+            f"{where()}: tiles of {reach} do not make up {n}", "a tile that divides", "pad, or take another tile"
+        )
 
 
 def _require_whole_coordinates(a: Layout, b: Layout) -> None:
@@ -118,7 +135,9 @@ def _require_whole_coordinates(a: Layout, b: Layout) -> None:
         for n, d in by_stride(modes, where):
             if not require("divides", end, d, where):
                 raise DivisibilityError(
-                    f"{where()}: a gap below {d} that tiles of {end} do not fill", "strides that divide", "use another tile"
+                    f"{where()}: a gap below {d} that tiles of {end} do not fill",
+                    "strides that divide",
+                    "use another tile",
                 )
             end = mul(n, d)
         extent = product(get[path](a.shape))
@@ -156,8 +175,8 @@ def logical_product(a: Layout, b: Layout) -> Layout:
 def zipped_divide(layout: Layout, tiler: TilerLike) -> Layout:
     """logical_divide with the tiles gathered: ((tile, ...), (rest, ...)).
 
-    A mode of two modes under `_` counts as (tile, rest) already, as CuTe has it; an integer under `_` is a tile of its own.
-    RankError for a mode of another rank there.
+    A mode of two modes under `_` counts as (tile, rest) already, as CuTe has it; an integer under `_` is a tile of its
+    own. RankError for a mode of another rank there.
 
     >>> from tla import parse, zipped_divide, _, _2, _4
     >>> print(zipped_divide(parse("(_8,_6):(_1,_8)"), (_4, _2)))
@@ -245,9 +264,11 @@ def ceil_div(a: IntTree, b: IntTree) -> IntTree:
     """a / b rounded up: of integers and tuples as numbers are, of a shape by a layout how many tiles there are of it.
 
     a         an integer or a shape
-    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its complement. Of a
-              shape, an integer is used up mode by mode, each time rounded up: for (2,4) and 7 the modes are 2/7 and 4/4
-    Raises    RangeError where an integer is not positive, RankError where b has more modes than a, and what complement does
+    b         an integer; a tuple, mode by mode; or a layout, into a's coordinates: then it is the shape of its
+              complement. Of a shape, an integer is used up mode by mode, each time rounded up: for (2,4) and 7 the
+              modes are 2/7 and 4/4
+    Raises    RangeError where an integer is not positive, RankError where b has more modes than a, and
+              what complement does
 
     >>> from tla import ceil_div, parse, Int
     >>> print(ceil_div(100, 16), ceil_div((Int[8](), 10), (Int[3](), 4)), ceil_div((4, 8, 2), 16))
@@ -261,7 +282,9 @@ def ceil_div(a: IntTree, b: IntTree) -> IntTree:
         return complement(as_layout("ceil_div by a layout", b), as_int_tuple(a)).shape
     if isinstance(b, tuple) and isinstance(a, tuple) and any(isinstance(x, (AnyLayout, tuple, Underscore)) for x in b):
         if len(b) > len(a):
-            raise RankError(f"ceil_div: {len(b)} tiles for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
+            raise RankError(
+                f"ceil_div: {len(b)} tiles for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}"
+            )
         return IntTuple(*(_1 if isinstance(y, Underscore) else ceil_div(x, y) for x, y in zip(a, b)), *a[len(b) :])
     return arithmetic.ceil_div(a, b)
 
@@ -287,7 +310,11 @@ def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
     tile = as_layout("evenly_divides", Layout(tiler, _1) if is_int(tiler) else tiler)
     tiles = mul(size(tile), size(complement(tile, size(shape))))
     even = equal(tiles, size(shape))
-    return even if even is not False else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
+    return (
+        even
+        if even is not False
+        else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
+    )
 
 
 def _halves(layout: Layout, tiler: TilerLike) -> tuple[Layout, Layout]:
@@ -315,7 +342,9 @@ def _zipped_already(mode: Layout) -> Layout:
         return join([mode, _ONE])
     if rank(mode) != 2:
         what = f"`_` over the mode {shown(mode)} in a zipped, tiled or flat form, where it stands for (tile, rest)"
-        raise RankError(what, "an integer, or two modes", "give the tile of that mode, its extents, or group its modes to two")
+        raise RankError(
+            what, "an integer, or two modes", "give the tile of that mode, its extents, or group its modes to two"
+        )
     return mode
 
 
@@ -375,8 +404,8 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
     shape    what is filled; each mode a multiple of the block's
-    order    in which modes the copies go, as compact_order takes it, LayoutLeft or LayoutRight; plain integers are static here, for an
-             order is known when a kernel is written
+    order    in which modes the copies go, as compact_order takes it, LayoutLeft or LayoutRight; plain integers are
+             static here, for an order is known when a kernel is written
     Raises   RankError for a shape of less rank than the block, DivisibilityError where the block does not divide it
 
     >>> from tla import parse, tile_to_shape, _4, _6
@@ -404,7 +433,9 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
             )
     copies = ceil_div(extents, product_each(padded.shape))
     ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
-    return blocked_product(padded, MakeOrderedLayout(copies, _as_types(order) if ordered is None else Shape(*(Int[k]() for k in ordered))))
+    return blocked_product(
+        padded, MakeOrderedLayout(copies, _as_types(order) if ordered is None else Shape(*(Int[k]() for k in ordered)))
+    )
 
 
 def _as_types(order: IntTupleLike) -> IntTree:

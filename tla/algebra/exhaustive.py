@@ -18,7 +18,11 @@ def values_of(layout: AnyLayout, what: str) -> list[Any]:
     """Every value of a layout of known sizes and strides, in the order of the index."""
     n = known(size(layout))
     if n is None or n > ENUMERABLE:
-        raise Unproven(f"{what} of {shown(size(layout))} coordinates", f"at most {ENUMERABLE:,}, to go through them", "take a smaller tile")
+        raise Unproven(
+            f"{what} of {shown(size(layout))} coordinates",
+            f"at most {ENUMERABLE:,}, to go through them",
+            "take a smaller tile",
+        )
     image = _image(layout, n)
     if image is not None:
         return image.tolist()  # type: ignore[no-any-return]  # int64: ints
@@ -32,7 +36,8 @@ def values_of(layout: AnyLayout, what: str) -> list[Any]:
 
 
 def _image(f: Callable[[Any], Any], n: int) -> Any:
-    """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers of 64 bits."""
+    """f(0), ..., f(n - 1) as an array of numpy, in one pass; None for a few, and for what is not integers
+    of 64 bits."""
     np = numpy_for(n)
     if np is None or has_symbols(f(1), f(n - 1)):  # the last one has every stride in it
         return None

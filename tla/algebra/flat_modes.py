@@ -49,7 +49,9 @@ def from_modes(modes: Iterable[Mode]) -> Layout:
     shape, stride = tuple(zip(*modes)) or ((_1,), (_0,))
     for n in shape + stride:
         leaf(n)  # sizes multiply here: what 64 bits cannot hold is refused, as where a layout is made
-    return unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
+    return (
+        unchecked_layout(shape[0], stride[0]) if len(shape) == 1 else unchecked_layout(Shape(*shape), Stride(*stride))
+    )
 
 
 def wrapped(modes: Modes) -> Layout:
@@ -63,7 +65,8 @@ def wrapped(modes: Modes) -> Layout:
 
 
 def merge(modes: list[Mode], unbounded: bool = False) -> list[Mode]:
-    """Flat modes coalesced. With `unbounded`, as a function of every integer: then the last mode stays, whatever its extent."""
+    """Flat modes coalesced. With `unbounded`, as a function of every integer: then the last mode stays,
+    whatever its extent."""
     out: list[Mode] = []  # reversed
     for s, d in reversed(modes):
         if not out:
@@ -95,7 +98,8 @@ M = TypeVar("M", bound="tuple[Any, ...]")
 
 
 def by_stride(modes: list[M], where: Callable[[], str]) -> list[M]:
-    """Modes (extent, stride, ...) by their strides, the smallest first, where that order is known whatever dynamic integers hold."""
+    """Modes (extent, stride, ...) by their strides, the smallest first, where that order is known whatever dynamic
+    integers hold."""
     if len(modes) < 2 or all(type(m[1]) is Int for m in modes):
         return sorted(modes, key=itemgetter(1))
     if any(type(m[1]) is int for m in modes):

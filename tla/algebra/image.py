@@ -70,7 +70,8 @@ def _is_number(x: IntLike) -> bool:
 
 
 def _added(layout: Any, box: Sequence[int], first_fastest: bool) -> Image | None:
-    """The image of a layout whose modes add up, or of a function of these; None where values have to be asked one by one."""
+    """The image of a layout whose modes add up, or of a function of these; None where values have to be asked
+    one by one."""
     if isinstance(layout, ComposedLayout) and _is_number(layout.offset):
         inner, outer, offset = _added(layout.inner, box, first_fastest), layout.outer, int(layout.offset)
         if inner is None or not is_int(inner.first) or not _is_number(outer(0)):
@@ -87,4 +88,8 @@ def _added(layout: Any, box: Sequence[int], first_fastest: bool) -> Image | None
         return None
     first = at_index(layout, zero)
     count = len([*leaves(first)])
-    return Image(first, [outer_sums([[int(x[j]) for x in part] for part in columns]) for j in range(count)]) if math.prod(box) else None
+    return (
+        Image(first, [outer_sums([[int(x[j]) for x in part] for part in columns]) for j in range(count)])
+        if math.prod(box)
+        else None
+    )

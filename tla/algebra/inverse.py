@@ -1,7 +1,7 @@
 """Inverses of layouts.
 
-An inverse is a search for digits. Where CuTe's order of strides gives the largest one, that is the answer; where another
-choice of digits reaches further, it is found and checked by the definition.
+An inverse is a search for digits. Where CuTe's order of strides gives the largest one, that is the answer; where
+another choice of digits reaches further, it is found and checked by the definition.
 
 Source: CuTe include/cute/layout.hpp; the whitepaper, arXiv 2603.02298.
 """
@@ -42,10 +42,10 @@ SEARCHED = 256
 def right_inverse(layout: Layout) -> Layout:
     """The layout that finds the place of an offset: as many offsets from 0 on as a layout can reach.
 
-    layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known. Of symbols, a
-              mode counts where it is proved that it follows
-    Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found. size(R) says how far it goes: of offsets past it
-              R says nothing. idx2crd(R(n), layout.shape) is the coordinate at offset n
+    layout    modes of dynamic stride do not count, nor what follows a dynamic extent: their order is not known. Of
+              symbols, a mode counts where it is proved that it follows
+    Returns   R, coalesced; _1:_0 where nothing but the offset 0 is found. size(R) says how far it goes: of offsets past
+              it R says nothing. idx2crd(R(n), layout.shape) is the coordinate at offset n
 
     >>> from tla import parse, right_inverse
     >>> r = right_inverse(parse("(_4,_8):(_8,_1)"))
@@ -59,8 +59,9 @@ def right_inverse(layout: Layout) -> Layout:
     >>> print(right_inverse(parse("((_4,_2),_4):((_1@1,_4@0),_1@0)")))
     ((_4,_2),_4):((_8,_4),_1)
 
-    Law: layout(R(i)) == i on R's whole domain, and of offsets no layout into layout's domain does so for more. Where strides are
-    negative, or overlap, and there are more than 1,024 coordinates, digits that carry are not tried, and 20,000 of the others.
+    Law: layout(R(i)) == i on R's whole domain, and of offsets no layout into layout's domain does so for more. Where
+    strides are negative, or overlap, and there are more than 1,024 coordinates, digits that carry are not tried, and
+    20,000 of the others.
     Source: CuTe `right_inverse`, which takes whole modes only.
     """
     if plain := layout.plain_modes():
@@ -86,7 +87,9 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
         return from_modes([(_0, _0)])
     if any(equal(s, 0) for s in extents):
         raise RangeError(
-            f"{name} of {shown(layouts[0])}: a dynamic extent of 0", "extents of 1 or more, or a static 0", "leave out what is empty"
+            f"{name} of {shown(layouts[0])}: a dynamic extent of 0",
+            "extents of 1 or more, or a static 0",
+            "leave out what is empty",
         )
     return None
 
@@ -97,11 +100,14 @@ def has_coordinates(layout: Layout) -> bool:
 
 def offsets_only(name: str, layout: Layout) -> None:
     if has_coordinates(as_layout(name, layout)):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order")
+        raise LeafTypeError(
+            f"{name} of {shown(layout)}", "a layout of offsets", "take each mode by itself: coordinates have no order"
+        )
 
 
 def _by_axis(name: str, inverse: Callable[[Layout], Layout], layout: Layout) -> Layout:
-    """The inverses of the axes, each of the modes that go along it: what they find are digits of the place apart from each other."""
+    """The inverses of the axes, each of the modes that go along it: what they find are digits of the place apart from
+    each other."""
     strides = [*leaves(layout.stride)]
     if any(len(d.terms) > 1 if isinstance(d, Basis) else not is_constant(0, d) for d in strides):
         digits = "write tla.linear.radix(layout).left_inverse(), which takes coordinates"
@@ -129,7 +135,8 @@ def _paths(profile: IntTree, path: tuple[int, ...] = ()) -> Iterator[tuple[int, 
 
 
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
-    """Modes in the order in which each is proved to begin where the last one ends; one of a dynamic extent is the last."""
+    """Modes in the order in which each is proved to begin where the last one ends; one of a dynamic extent
+    is the last."""
     out: list[Mode] = []
     reached: Any = _1
     rest = [m for m in modes if not is_constant(1, m[0]) and type(m[1]) is not int]
@@ -153,10 +160,11 @@ def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
 def left_inverse(layout: Layout) -> Layout:
     """The layout that gives the place back: R(layout(c)) == c, for an injective layout.
 
-    layout    injective but for its modes of static stride 0, which have place 0 in R; its strides are static, or symbols
+    layout    injective but for its modes of static stride 0, which have place 0 in R; its strides are
+              static, or symbols
     Returns   R, coalesced, of size at least cosize(layout) where that is static
-    Raises    InjectivityError where two coordinates share an offset; Unproven for dynamic strides; DivisibilityError where
-              no layout was found
+    Raises    InjectivityError where two coordinates share an offset; Unproven for dynamic strides; DivisibilityError
+              where no layout was found
 
     >>> from tla import left_inverse, parse
     >>> print(left_inverse(parse("(_4,_8):(_8,_1)")), left_inverse(parse("(_4,_2):(_2,_16)")))
@@ -169,8 +177,8 @@ def left_inverse(layout: Layout) -> Layout:
     >>> print(left_inverse(parse("(_4,_5):(_2@0,_1@1)")))
     ((_2,_4),_5):((_0,_1),_4)
 
-    Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the strides
-    do not divide each other, spans of up to 256 are searched for any layout that does it.
+    Law: R(layout(i)) == i for every i, of the modes whose stride is not 0. Source: CuTe `left_inverse`; where the
+    strides do not divide each other, spans of up to 256 are searched for any layout that does it.
     """
     if has_coordinates(layout):
         return _by_axis("left_inverse", left_inverse, layout)
@@ -205,15 +213,20 @@ def left_inverse(layout: Layout) -> Layout:
 def placed(layout: Layout) -> list[tuple[Any, Any, Any]]:
     """The coalesced modes: extent, stride, and the index at which each begins."""
     modes = merge(flat_modes(layout))
-    return [(s, d, place) for (s, d), place in zip(modes, itertools.accumulate((s for s, _d in modes), mul, initial=_1))]
+    return [
+        (s, d, place) for (s, d), place in zip(modes, itertools.accumulate((s for s, _d in modes), mul, initial=_1))
+    ]
 
 
 def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layout:
-    """A left inverse by search: radices of R that are each a prime times the last, and strides that solve R(layout(i)) == i."""
+    """A left inverse by search: radices of R that are each a prime times the last, and strides that
+    solve R(layout(i)) == i."""
     what = f"left_inverse of {shown(layout)}"
     if not all(type(s) is type(d) is Int for s, d, _p in modes):
         why = "its integers are not static, and its strides do not divide each other"
-        raise Unproven(f"{what}: {why}", "static integers, or strides that divide", "write them as Int[N](), or static(layout)")
+        raise Unproven(
+            f"{what}: {why}", "static integers, or strides that divide", "write them as Int[N](), or static(layout)"
+        )
     n = math.prod(int(s) for s, _d, _p in modes)
     expected = "strides each past the reach of the smaller ones"
     if n > SEARCHABLE:

@@ -1,8 +1,8 @@
 """The search for the digits of an inverse: of one layout, or of several at the same places.
 
-A right inverse R of the functions f has R(i) = sum of c_k r_k over the digits c_k of i, and f(r_k) is the product p_k of the
-extents before. So where one f has each offset in one place only, R is the start of its inverse, and every digit is known;
-elsewhere digits are chosen, and a choice is kept if it reaches further.
+A right inverse R of the functions f has R(i) = sum of c_k r_k over the digits c_k of i, and f(r_k) is the product p_k
+of the extents before. So where one f has each offset in one place only, R is the start of its inverse, and every digit
+is known; elsewhere digits are chosen, and a choice is kept if it reaches further.
 
 Source: the definition; CuTe include/cute/layout.hpp, right_inverse and max_common_layout.
 """
@@ -28,8 +28,8 @@ BUDGET = 20_000
 def whole_modes(modes: list[Any], as_leaf: Callable[[int], Any] = int) -> list[Any]:
     """CuTe's right inverse: modes in the order of their fixed strides, while each begins where the last one ends.
 
-    as_leaf   what makes a fixed integer: int where all are plain, `static` where others are dynamic. Such a stride does not
-              count; such an extent is the last
+    as_leaf   what makes a fixed integer: int where all are plain, `static` where others are dynamic. Such a stride does
+              not count; such an extent is the last
     """
     fixed, place = type(as_leaf(1)), as_leaf(1)
     found = []
@@ -112,8 +112,9 @@ def _most(f: Steps, digits: Pieces, n: int, digit: tuple[int, int, int]) -> int:
 class _Digits:
     """The largest R with f(R(i)) == i for every f: that of `modes`, and the others.
 
-    A domain of up to SEARCHABLE coordinates is searched whole. In a larger one a digit takes of each mode what the digits
-    before have left, so that nothing carries in `modes`; of the others, that they add up is decided as in a composition.
+    A domain of up to SEARCHABLE coordinates is searched whole. In a larger one a digit takes of each mode what the
+    digits before have left, so that nothing carries in `modes`; of the others, that they add up is decided as
+    in a composition.
     """
 
     def __init__(self, modes: Modes, others: list[Steps], n: int, limit: int, found: int) -> None:
@@ -154,13 +155,16 @@ class _Digits:
         assert self.at is not None
         for r in self.at.get(p, ()):
             n = 1
-            while (n + 1) * p <= self.limit and all(x + n * r in self.at.get(n * p + i, ()) for i, x in enumerate(image)):
+            while (n + 1) * p <= self.limit and all(
+                x + n * r in self.at.get(n * p + i, ()) for i, x in enumerate(image)
+            ):
                 n += 1
             for k in range(n, 1, -1):
                 self._anywhere([x + c * r for c in range(k) for x in image], [*digits, (k, r)])
 
     def _along_modes(self, p: int, used: list[int], digits: Pieces) -> None:
-        """Try every digit that can follow at place p, and after each all that can follow it; `used` counts steps in each mode."""
+        """Try every digit that can follow at place p, and after each all that can follow it; `used` counts
+        steps in each mode."""
         if (p, *used) in self.tried or not self._note(p, [(n, r) for n, r, _p in digits]):
             return
         if not self.others:  # what can follow depends on the steps taken, and not on the digits that took them
@@ -207,8 +211,8 @@ class _Digits:
 
 
 def _counts_between(low: int, high: int, d: int, room: int, of_zero: bool) -> Iterator[int]:
-    """The c of 0 to room with low <= c * d <= high, those of the largest c * d first; of a stride of 0 none but 0 counts
-    unless `of_zero`."""
+    """The c of 0 to room with low <= c * d <= high, those of the largest c * d first; of a stride of 0 none but 0
+    counts unless `of_zero`."""
     if d == 0:
         return iter(range(room + 1 if of_zero else 1) if low <= 0 <= high else ())
     first, last = (-(-low // d), high // d) if d > 0 else (-(-high // d), low // d)

@@ -55,7 +55,11 @@ def make_layout(shape: IntTupleLike | AnyLayout, stride: Any = LayoutLeft, *more
     if isinstance(shape, AnyLayout):
         return MakeLayout(shape, stride, *more)
     if more:
-        raise LeafTypeError(f"make_layout with {2 + len(more)} arguments", "a shape and its stride, or layouts", "put the shape in a tuple")
+        raise LeafTypeError(
+            f"make_layout with {2 + len(more)} arguments",
+            "a shape and its stride, or layouts",
+            "put the shape in a tuple",
+        )
     return MakeLayout(shape, stride) if isinstance(shape, tuple) or stride is LayoutLeft else Layout(shape, stride)
 
 
@@ -72,7 +76,9 @@ def make_tile(*tilers: object) -> tuple[Any, ...]:
         if isinstance(t, tuple):
             make_tile(*t)
         elif not (isinstance(t, (AnyLayout, Underscore)) or is_int(t)):
-            raise LeafTypeError(f"make_tile of {shown(t)}", "layouts, integers and _", "write make_tile(_4, parse('_2:_8'))")
+            raise LeafTypeError(
+                f"make_tile of {shown(t)}", "layouts, integers and _", "write make_tile(_4, parse('_2:_8'))"
+            )
     return tuple(opened(tilers))
 
 

@@ -1,7 +1,7 @@
 """The modes of tuples and layouts, chosen, gathered and put together.
 
-Each function takes an IntTuple or a layout and gives one of the same kind. A mode keeps what of it is valid; where modes are
-gathered or cut and that is no box of the new modes, the origin_shape is None.
+Each function takes an IntTuple or a layout and gives one of the same kind. A mode keeps what of it is valid; where
+modes are gathered or cut and that is no box of the new modes, the origin_shape is None.
 
 Source: CuTe include/cute/layout.hpp, algorithm/tuple_algorithms.hpp and underscore.hpp.
 """
@@ -25,7 +25,8 @@ MAX_RANK = 2**16
 
 
 def _checked(x: object, *more: object) -> Any:
-    """A layout or a coordinate as it is; a tuple with `_` in it, or beside it, as a coordinate; anything else as an IntTuple."""
+    """A layout or a coordinate as it is; a tuple with `_` in it, or beside it, as a coordinate; anything else
+    as an IntTuple."""
     if isinstance(x, (AnyLayout, Coord)):
         return x
     return Coord(*x) if isinstance(x, tuple) and any(map(_has_open, (x, *more))) else as_int_tuple(x)
@@ -52,7 +53,10 @@ def _chosen(x: object, choose: Callable[..., list[Any]], *more: object) -> Any:
     more   modes that are put beside those of x
     """
     x = _checked(x, *more)
-    new: list[Any] = [as_layout("a mode", m) if isinstance(x, AnyLayout) else m if isinstance(x, Coord) else as_int_tuple(m) for m in more]
+    new: list[Any] = [
+        as_layout("a mode", m) if isinstance(x, AnyLayout) else m if isinstance(x, Coord) else as_int_tuple(m)
+        for m in more
+    ]
     if not isinstance(x, Layout) or x._valid is ALL:
         return _of(x, choose(_modes(x), *new))
     blank = [Layout(m.shape, like(m.shape, itertools.repeat(_0))) for m in new]  # which go along no mode of x
@@ -102,7 +106,11 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     def f(x: object) -> Any:
         part = _range("take", begin, end, x)
         if (b := part.start) == part.stop:
-            raise RankError(f"take[{begin}, {end}] of {shown(x)}: no mode", "begin below end", f"write take[{b}, {b + 1}] for mode {b}")
+            raise RankError(
+                f"take[{begin}, {end}] of {shown(x)}: no mode",
+                "begin below end",
+                f"write take[{b}, {b + 1}] for mode {b}",
+            )
         return _chosen(x, lambda modes: modes[part])
 
     return f
@@ -122,7 +130,11 @@ def select(*indices: int) -> Callable[[Any], Any]:
     def f(x: object) -> Any:
         n = len(_modes(_checked(x)))
         if not all(0 <= i < n for i in indices):
-            raise RankError(f"select{[int(i) for i in indices]} of {shown(x)}", f"0 to {n - 1}", f"its rank is {n}: use some of these")
+            raise RankError(
+                f"select{[int(i) for i in indices]} of {shown(x)}",
+                f"0 to {n - 1}",
+                f"its rank is {n}: use some of these",
+            )
         return _chosen(x, lambda modes: [modes[i] for i in indices])
 
     return f
@@ -180,7 +192,9 @@ class _Extend(Operation):
             if leaf(n) > MAX_RANK:
                 raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"at most {MAX_RANK}", "use fewer modes")
             if n < rank:
-                raise RankError(f"{self.__name__}[{n}] of {shown(x)}", f"{rank} or more", "write take[0, n] for fewer modes")
+                raise RankError(
+                    f"{self.__name__}[{n}] of {shown(x)}", f"{rank} or more", "write take[0, n] for fewer modes"
+                )
             filler = (Layout(_1, _0) if isinstance(x, AnyLayout) else _1) if mode is None else mode
             return _chosen(x, lambda modes, new: self._join(modes, [new] * (int(n) - rank)), filler)
 
@@ -278,7 +292,11 @@ def _sliced(coord: CoordLike, x: object, keep_open: bool) -> list[Any]:
         return [x] if _is_open(coord) is keep_open else []
     modes = _modes(x)
     if len(coord) != len(modes) or not isinstance(getattr(x, "shape", x), tuple):
-        raise RankError(f"coordinate {shown(coord)} of {shown(x)}", f"{len(modes)} modes", "give one coordinate, or _, for each mode")
+        raise RankError(
+            f"coordinate {shown(coord)} of {shown(x)}",
+            f"{len(modes)} modes",
+            "give one coordinate, or _, for each mode",
+        )
     out = []
     for c, mode in zip(coord, modes):
         if not isinstance(c, tuple):

@@ -30,7 +30,9 @@ def compact_order(shape: IntTupleLike, order: IntTupleLike) -> IntTree:
     Raises RankError where the profiles do not fit. Source: CuTe `compact_order`.
     """
     shape, order = as_int_tuple(shape), as_int_tuple(order)
-    keys = [(not isinstance(o, Int), int(o) if isinstance(o, Int) else 0, k) for k, o in enumerate(_orders(shape, order))]
+    keys = [
+        (not isinstance(o, Int), int(o) if isinstance(o, Int) else 0, k) for k, o in enumerate(_orders(shape, order))
+    ]
     extents, current = list(leaves(shape)), _1
     strides: dict[int, Any] = {}
     for key in sorted(keys):

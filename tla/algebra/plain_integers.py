@@ -1,7 +1,8 @@
 """Answers that plain integers keep an operation from: named in its error, and in the note that `explain` prints.
 
-A plain integer is a run-time value, as in CuTe: nothing is asked of it, so that an answer may be refused, or smaller than it could be.
-Nothing here is believed: the operation is called once more with known integers, and only an answer is named.
+A plain integer is a run-time value, as in CuTe: nothing is asked of it, so that an answer may be refused, or smaller
+than it could be. Nothing here is believed: the operation is called once more with known integers, and only an
+answer is named.
 
 Source: ours.
 """
@@ -26,7 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Note(NamedTuple):
-    """A smaller answer than there is for known integers: what was called, what it gave, and the call that gives more, with its answer."""
+    """A smaller answer than there is for known integers: what was called, what it gave, and the call that gives more,
+    with its answer."""
 
     called: str
     answer: str
@@ -34,11 +36,15 @@ class Note(NamedTuple):
     known: str
 
     def __str__(self) -> str:
-        return f"Note: {self.called} is {self.answer}, for plain integers are run-time values; {self.instead} is {self.known}"
+        return (
+            f"Note: {self.called} is {self.answer}, for plain integers are run-time values; {self.instead} is "
+            f"{self.known}"
+        )
 
 
 class _Call(NamedTuple):
-    """A call of an operation with the plain integers of its arguments made known: these arguments, its text, and its answer."""
+    """A call of an operation with the plain integers of its arguments made known: these arguments, its text,
+    and its answer."""
 
     arguments: tuple[Any, ...]
     text: str

@@ -56,7 +56,9 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
     if extents[0] != extents[1]:
         return Reason(f"the extents {extents[0]} and {extents[1]}", "equal extents", "compare layouts of one shape")
     if a.origin_shape != b.origin_shape:
-        return Reason(f"the valid parts {a.origin_shape} and {b.origin_shape}", "equal origin_shapes", "crop both alike")
+        return Reason(
+            f"the valid parts {a.origin_shape} and {b.origin_shape}", "equal origin_shapes", "crop both alike"
+        )
     for i, (x, y) in enumerate(zip(a, b)):
         if size(a) and (p := _first_other(_normal(x), _normal(y))) is not None:
             zero = (0,) * len(extents[0])
@@ -67,14 +69,18 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
 def differs(a: AnyLayout, b: AnyLayout, coord: tuple[int, ...]) -> Reason:
     """The reason why two layouts differ: the first coordinate, first mode fastest, where their offsets differ."""
     at = coord if isinstance(a.shape, tuple) else coord[0]
-    what = f"{shown(a)} and {shown(b)} differ first at {str(coord).replace(' ', '').replace(',)', ')')}: {shown(a(at))} and {shown(b(at))}"
+    what = (
+        f"{shown(a)} and {shown(b)} differ first at {str(coord).replace(' ', '').replace(',)', ')')}: {shown(a(at))} "
+        f"and {shown(b(at))}"
+    )
     return Reason(what, "equal offsets", "look at both from there on: tla draw puts them beside each other")
 
 
 def _first_other(x: list[Mode], y: list[Mode]) -> int | None:
     """The first index at which two coalesced modes of one extent differ; None where they are one function.
 
-    Where strides are equal as far as extents are, the shorter one ends first: what follows it goes on otherwise, or they were merged.
+    Where strides are equal as far as extents are, the shorter one ends first: what follows it goes on otherwise, or
+    they were merged.
     """
     place = 1
     for (s, d), (t, e) in zip(x, y):
@@ -89,12 +95,16 @@ def _first_other(x: list[Mode], y: list[Mode]) -> int | None:
 def _normal(mode: Layout) -> list[Mode]:
     """The coalesced modes of a layout of known integers, by value."""
     return merge(
-        [(static(int(s)), d.each(lambda n: static(int(n))) if isinstance(d, Basis) else static(int(d))) for s, d in flat_modes(mode)]
+        [
+            (static(int(s)), d.each(lambda n: static(int(n))) if isinstance(d, Basis) else static(int(d)))
+            for s, d in flat_modes(mode)
+        ]
     )
 
 
 def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
-    """Extents and strides as plain ints, coordinates as integers that are equal where they are; None where one is not known."""
+    """Extents and strides as plain ints, coordinates as integers that are equal where they are; None where one
+    is not known."""
     modes = flat_modes(layout)
     if has_symbols(*modes):
         return None
@@ -105,8 +115,8 @@ def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
 @Predicate
 @by_kind(Layout)
 def is_injective(layout: Layout) -> Reason | bool | None:
-    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of three or more strides that
-    interleave, over a span of more than 2**26 offsets and 65,536 coordinates.
+    """Whether no two coordinates share an offset. None where that is not known: of symbols, or of three or more strides
+    that interleave, over a span of more than 2**26 offsets and 65,536 coordinates.
 
     >>> from tla import is_injective, parse
     >>> is_injective(parse("(4,2):(1,4)")), is_injective(parse("(4,2):(1,3)")), is_injective(parse("(4,2):(1,0)"))
@@ -130,7 +140,8 @@ def is_injective(layout: Layout) -> Reason | bool | None:
 
 
 def _proved_apart(layout: Layout, follows: Callable[[Any, Any], bool | None] = at_most) -> bool:
-    """Whether modes are proved to have an order in which the stride of each is at least, or is, where those before it end.
+    """Whether modes are proved to have an order in which the stride of each is at least, or is, where those
+    before it end.
 
     follows(end, stride)   at_most; or equal, so that there is no gap
     """
@@ -149,7 +160,8 @@ Coordinates = tuple[list[int], list[int]]
 
 
 def _meeting(modes: list[tuple[int, int]]) -> Coordinates | str | bool | None:
-    """Two coordinates that share an offset, or why there must be such; True where there are none, None where unknown."""
+    """Two coordinates that share an offset, or why there must be such; True where there are none,
+    None where unknown."""
     if any(s == 0 for s, _d in modes):
         return True
     steps = sorted((abs(d), s, k) for k, (s, d) in enumerate(modes) if s != 1)
@@ -204,7 +216,8 @@ def _moved(marks: int, s: int, d: int) -> int:
 
 
 def _sharing(modes: list[tuple[int, int]], before: list[int], rank: int) -> Coordinates:
-    """Two coordinates of one offset, where those of all modes but the last have their own: each is read back from the marks."""
+    """Two coordinates of one offset, where those of all modes but the last have their own: each is read back
+    from the marks."""
     s, d = modes[-1][0], abs(modes[-1][1])
     apart = next(c for c in range(1, s) if before[-1] & before[-1] << c * d)
     shared = before[-1] & before[-1] << apart * d
@@ -231,7 +244,8 @@ def _searched(modes: list[tuple[int, int]]) -> Coordinates | bool:
 
 
 def consecutive(modes: list[tuple[int, int]]) -> int | None:
-    """The number of offsets that are reached from 0 on, without a gap; None for negative strides that span more than 2**26 offsets.
+    """The number of offsets that are reached from 0 on, without a gap; None for negative strides that span more than
+    2**26 offsets.
 
     Of modes in the order of their strides, what the first ones reach without a gap; a stride past that leaves one.
     """
@@ -273,12 +287,17 @@ def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | N
     reached = consecutive(modes)
     if reached is None or reached >= n:
         return None if reached is None else True
-    return Reason(f"{shown(layout)}: nothing is at offset {reached}", f"every offset from 0 to {n - 1}", "fill the gap, or pad the buffer")
+    return Reason(
+        f"{shown(layout)}: nothing is at offset {reached}",
+        f"every offset from 0 to {n - 1}",
+        "fill the gap, or pad the buffer",
+    )
 
 
 @Predicate
 def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
-    """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is size(layout) by default.
+    """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is
+    size(layout) by default.
 
     >>> from tla import is_bijective, parse
     >>> is_bijective(parse("(4,2):(2,1)")), is_bijective(parse("(4,2):(1,8)")), is_bijective(parse("(4,2):(1,0)"))
@@ -301,7 +320,8 @@ def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
 @Predicate
 @by_kind(Layout)
 def is_compact(layout: Layout) -> Reason | bool | None:
-    """Whether the offsets are those from 0 on without a gap, each once, broadcasts aside: bijective without strides of 0.
+    """Whether the offsets are those from 0 on without a gap, each once, broadcasts aside: bijective without
+    strides of 0.
 
     >>> from tla import is_compact, parse
     >>> is_compact(parse("(4,2):(2,1)")), is_compact(parse("(4,2,8):(1,4,0)")), is_compact(parse("(4,2):(1,8)"))
@@ -339,7 +359,13 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     answer: bool | None = True
     for (s, a), (n, b) in itertools.pairwise(modes):
         here = at_most(a, b)
-        if here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False:  # both count, whatever symbols are
-            return Reason(f"{shown(layout)}: the stride {b} comes after {a}", "strides that do not decrease", "select its modes in order")
+        if (
+            here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False
+        ):  # both count, whatever symbols are
+            return Reason(
+                f"{shown(layout)}: the stride {b} comes after {a}",
+                "strides that do not decrease",
+                "select its modes in order",
+            )
         answer = (here and answer) or None
     return answer

@@ -37,7 +37,11 @@ def _counted(name: str, *numbers: int) -> list[int]:
 def _modes_of_offsets(name: str, layout: Layout) -> list[Mode]:
     modes = flat_modes(as_layout(name, layout))
     if any(isinstance(d, Basis) for _s, d in modes):
-        raise LeafTypeError(f"{name} of {shown(layout)}", "a layout of offsets", "recast the layout of offsets: coordinates have no width")
+        raise LeafTypeError(
+            f"{name} of {shown(layout)}",
+            "a layout of offsets",
+            "recast the layout of offsets: coordinates have no width",
+        )
     return modes
 
 
@@ -54,7 +58,8 @@ def _leafwise(name: str, layout: Layout, f: Callable[[Any, Any], Mode]) -> Layou
 
 
 def _scaled(old: IntTree, new: IntTree, valid: Leaf) -> Any:
-    """The number of coordinates of a mode that are valid when the extents in it are other ones; None where they are no beginning of it."""
+    """The number of coordinates of a mode that are valid when the extents in it are other ones; None where they are no
+    beginning of it."""
     pairs = [(n, m) for n, m in zip(leaves(old), leaves(new)) if not is_constant(1, n)]
     if all(n is m or equal(n, m) for n, m in pairs):
         return valid
@@ -109,7 +114,9 @@ def upcast(n: int) -> Callable[[Any], Any]:
         wide = _leafwise("upcast", layout, wider)
         if inside >= n:
             what = f"upcast[{n}] of {shown(layout)}: two modes step inside of one wide element and out of it"
-            raise DivisibilityError(what, f"steps of less than {n} together", "coalesce it first, or use a narrower element")
+            raise DivisibilityError(
+                what, f"steps of less than {n} together", "coalesce it first, or use a narrower element"
+            )
         return wide
 
     up.__name__ = f"upcast[{n}]"
@@ -135,7 +142,9 @@ def downcast(n: int) -> Callable[[Any], Any]:
     def down(layout: Layout) -> Layout:
         steps = [(s, d) for s, d in _modes_of_offsets("downcast", layout) if is_constant(1, d)]
         if not steps:
-            raise DivisibilityError(f"downcast[{n}] of {shown(layout)}", "a mode of static stride 1", "write its stride as _1")
+            raise DivisibilityError(
+                f"downcast[{n}] of {shown(layout)}", "a mode of static stride 1", "write its stride as _1"
+            )
         contiguous = next((m for m in steps if not is_constant(1, m[0])), steps[0])
         found = False
 
@@ -160,8 +169,8 @@ def recast_layout(old: int, new: int) -> Callable[[Any], Any]:
     >>> print(recast_layout[8, 32](parse("(_32,_4):(_1,_32)")), recast_layout[16, 4](parse("(_8):(_1)")))
     (_8,_4):(_1,_8) (_32):(_1)
 
-    Where neither width divides the other it goes by their greatest common divisor. Valid are as many elements as hold the valid
-    ones, where these fill whole elements; else origin_shape is None. Raises what upcast and downcast raise.
+    Where neither width divides the other it goes by their greatest common divisor. Valid are as many elements as hold
+    the valid ones, where these fill whole elements; else origin_shape is None. Raises what upcast and downcast raise.
     Source: CuTe `recast_layout<OldType, NewType>`, which rounds up before it cuts there.
     """
     old, new = _counted("recast_layout", old, new)

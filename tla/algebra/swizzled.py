@@ -36,14 +36,18 @@ def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
         return ComposedLayout(swizzle, _0, b)
     if not isinstance(b, Swizzle):
         raise LeafTypeError(
-            f"composition: {swizzle} o {shown(b)}", "a layout, or a swizzle", "compose it with a layout: a swizzle has no modes to tile"
+            f"composition: {swizzle} o {shown(b)}",
+            "a layout, or a swizzle",
+            "compose it with a layout: a swizzle has no modes to tile",
         )
     # Both are linear over bits, so what they do to single bits is all that they do.
     images = {k: swizzle(b(1 << k)) ^ (1 << k) for k in range(63)}
     reads = sum(1 << k for k, image in images.items() if image)
     found = between(reads, sum(images.values()))
     if found is None or any(found(1 << k) != (1 << k) ^ image for k, image in images.items()):
-        raise DivisibilityError(f"composition: {swizzle} o {b} is not one swizzle", "swizzles of one shift", "compose each with a layout")
+        raise DivisibilityError(
+            f"composition: {swizzle} o {b} is not one swizzle", "swizzles of one shift", "compose each with a layout"
+        )
     return b if swizzle.bits == 0 else swizzle if b.bits == 0 else found
 
 
@@ -52,15 +56,17 @@ def _after_coord_swizzle(swizzle: CoordSwizzle, b: object) -> Any:
     """composition(swizzle, b): b is of coordinates."""
     if not isinstance(b, AnyLayout):
         raise LeafTypeError(
-            f"composition: {swizzle} o {shown(b)}", "a layout of coordinates", "compose it with make_identity_layout(shape)"
+            f"composition: {swizzle} o {shown(b)}",
+            "a layout of coordinates",
+            "compose it with make_identity_layout(shape)",
         )
     return ComposedLayout(swizzle, _0, b)
 
 
 @on(ComposedLayout, composition)
 def _after_composed(a: ComposedLayout, b: Any) -> Any:
-    """composition(a, b): inside of a. What is composed already stays so: where a static b is composed too, and does not move through
-    the layout inside of a, both are kept."""
+    """composition(a, b): inside of a. What is composed already stays so: where a static b is composed too, and does not
+    move through the layout inside of a, both are kept."""
     try:
         return a.over(composition, b)
     except (DivisibilityError, Unproven):
@@ -89,16 +95,24 @@ def _moved(a: Layout, swizzle: Swizzle, offset: IntLike, inner: Layout, places: 
         raise DivisibilityError(f"{what}: coordinates are not swizzled", "a layout of offsets", "use compose")
     if not is_static(a.stride) or not all(map(is_static, [*leaves(a.shape)][:-1])):
         raise Unproven(
-            f"{what}: which bits it moves them to is not static", "a static layout", "write its sizes as Int[N](), or use ComposedLayout"
+            f"{what}: which bits it moves them to is not static",
+            "a static layout",
+            "write its sizes as Int[N](), or use ComposedLayout",
         )
     reads, changes = a(swizzle.reads), a(swizzle.changes)
     moved = Swizzle[0, swizzle.base, swizzle.shift]() if swizzle.bits == 0 else between(reads, changes)
     if moved is None or moved.bits != swizzle.bits:
-        raise DivisibilityError(f"{what}: it takes the swizzle's bits apart", "a layout that keeps them side by side", "use compose")
+        raise DivisibilityError(
+            f"{what}: it takes the swizzle's bits apart", "a layout that keeps them side by side", "use compose"
+        )
     result = ComposedLayout(moved, a(offset), inner)
     n = known(size(inner))
     if n is None or n > ENUMERABLE:
-        raise Unproven(f"{what}: {shown(size(inner))} coordinates to check", f"at most {ENUMERABLE:,}", "use compose, or take a tile")
+        raise Unproven(
+            f"{what}: {shown(size(inner))} coordinates to check",
+            f"at most {ENUMERABLE:,}",
+            "use compose, or take a tile",
+        )
     x = first_difference(result, lambda x: a(places(x)), n)
     if x is not None:
         raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")
@@ -112,12 +126,14 @@ def _moved(a: Layout, swizzle: Swizzle, offset: IntLike, inner: Layout, places: 
 def _slice_and_offset(coord: Any, layout: ComposedLayout) -> tuple[Any, Any]:
     """slice_and_offset(coord, layout): a plain Layout where the swizzle is one there.
 
-    With b the offset of what is fixed, Sw(b + x) - Sw(b) is a sum over the bits of x, as long as no bit of x is added to
-    one of b, and x has not both a bit that is read and the one that it changes.
+    With b the offset of what is fixed, Sw(b + x) - Sw(b) is a sum over the bits of x, as long as no bit of x is added
+    to one of b, and x has not both a bit that is read and the one that it changes.
     """
     rest, fixed = slice_and_offset(coord, layout.inner)
     if isinstance(rest, ComposedLayout):
-        return ComposedLayout(layout.outer, layout.offset, ComposedLayout(rest.outer, plus(rest.offset, fixed), rest.inner)), _0
+        return ComposedLayout(
+            layout.outer, layout.offset, ComposedLayout(rest.outer, plus(rest.offset, fixed), rest.inner)
+        ), _0
     here = plus(layout.offset, fixed)
     swizzle = layout.outer
     nested = isinstance(layout.inner, ComposedLayout)  # then `fixed` is no sum over coordinates
@@ -165,7 +181,8 @@ def _bits_of(layout: Layout) -> int:
 
 
 def _moving_bits(coord: Any, layout: Layout) -> tuple[int, int]:
-    """The bits of the offset of what is fixed that are not static knowledge, those of the dynamic coordinates; and the rest of it."""
+    """The bits of the offset of what is fixed that are not static knowledge, those of the dynamic coordinates; and the
+    rest of it."""
     mask, constant = 0, 0
     for part, c in zip(dice(coord, layout), (c for c in leaves(coord) if not isinstance(c, Underscore))):
         if type(c) is Int and type(part(c)) is Int:
@@ -178,14 +195,16 @@ def _moving_bits(coord: Any, layout: Layout) -> tuple[int, int]:
 
 
 def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> Layout:
-    """The layout x -> swizzle(here + rest(x)) - swizzle(here), with a static stride for each bit that is known statically."""
+    """The layout x -> swizzle(here + rest(x)) - swizzle(here), with a static stride for each bit that is known
+    statically."""
     low, gap = swizzle.base, abs(swizzle.shift) - swizzle.bits
     value = known(here)
     if value is None:
         raise Unproven(f"a slice of {swizzle} at {here}", "a known offset", "give its symbols values first")
 
     def step(k: int) -> Any:
-        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's bit in `here`."""
+        """The bits that bit k adds: itself, and what it changes or how it is changed, by the partner's
+        bit in `here`."""
         bit = 1 << k
         partner = (bit >> swizzle.shift if swizzle.shift >= 0 else bit << -swizzle.shift) if bit & swizzle.reads else 0
         if partner:
@@ -206,10 +225,14 @@ def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> La
         bits = _bits_of(rest)
         if bits == _ALL_BITS or bits & value or _has_pairs(swizzle, bits):
             raise DivisibilityError(
-                f"a slice of {swizzle} over {shown(rest)}", "a slice whose bits are its own", "leave fewer modes open in the slice"
+                f"a slice of {swizzle} over {shown(rest)}",
+                "a slice whose bits are its own",
+                "leave fewer modes open in the slice",
             )
         return result
     if first_difference(result, lambda x: swizzle(value + rest(x)) - swizzle(value), n) is not None:
         what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"
-        raise DivisibilityError(what, "a slice along bits that are read, or along bits that change", "keep both open, or fix both")
+        raise DivisibilityError(
+            what, "a slice along bits that are read, or along bits that change", "keep both open, or fix both"
+        )
     return result

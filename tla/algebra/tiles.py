@@ -1,7 +1,8 @@
 """Tiles of layouts: the part of a layout that a block works on, with its tail, and what is padding.
 
 A tile is a layout and a start. The layout has the strides of the whole, so the offset of the element c of the tile is
-`tile(start + c)`, wherever the tile starts; the start is kept apart, as instructions need it in blocks, not as an address.
+`tile(start + c)`, wherever the tile starts; the start is kept apart, as instructions need it in blocks, not
+as an address.
 
 Source: TLA include/tla/layout.hpp.
 """
@@ -52,12 +53,14 @@ def GetTileLayout(layout: Layout, tile: IntTupleLike, coord: CoordLike) -> Layou
     tile      one integer per top-level mode, 1 or more [elements]; it may reach past the end
     coord     where the tile starts, one integer per top-level mode, 0 or more [elements]; or in blocks: nested like the
               shape, such as ((0, 2), (0, 3)) for block row 2 and block column 3
-    Returns   shape as MakeLayoutTile has it; origin_shape is what is valid from the start on, 0 where that is past the end
-    Raises    RankError where the ranks differ, RangeError for an extent below 1 or a start below 0, Unproven where sizes
-              that are not known decide
+    Returns   shape as MakeLayoutTile has it; origin_shape is what is valid from the start on, 0 where that is
+              past the end
+    Raises    RankError where the ranks differ, RangeError for an extent below 1 or a start below 0, Unproven where
+              sizes that are not known decide
 
-    The offset of the element c of the tile is `tile(coord + c)`, for every start. Where the start is on a block boundary,
-    which `is_on_block` answers, it is `layout(coord) + tile(c)` too, and the blocks that the shape counts hold the tile.
+    The offset of the element c of the tile is `tile(coord + c)`, for every start. Where the start is on a block
+    boundary, which `is_on_block` answers, it is `layout(coord) + tile(c)` too, and the blocks that the shape counts
+    hold the tile.
 
     >>> from tla import GetTileLayout, idx2crd, parse
     >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
@@ -73,7 +76,8 @@ def GetTileLayout(layout: Layout, tile: IntTupleLike, coord: CoordLike) -> Layou
 
 @Predicate
 def is_on_block(layout: Layout, coord: CoordLike) -> Reason | bool | None:
-    """Whether `coord` is on a block boundary in every mode: a multiple of the inner extents, all but the outermost count.
+    """Whether `coord` is on a block boundary in every mode: a multiple of the inner extents, all but
+    the outermost count.
 
     coord     as in GetTileLayout
     Returns   True, False, or None where sizes are not known. If True, the tile at `coord` can be addressed from there:
@@ -91,7 +95,9 @@ def is_on_block(layout: Layout, coord: CoordLike) -> Reason | bool | None:
         here = True if equal(c, 0) else divides(block, c)
         if here is False:
             what = f"the start {shown(coord)} is inside a block of {block} in mode {i} of {shown(layout)}"
-            return Reason(what, f"a multiple of {block}", "start at the block before, or address the tile by absolute coordinates")
+            return Reason(
+                what, f"a multiple of {block}", "start at the block before, or address the tile by absolute coordinates"
+            )
         answer = answer and here
     return answer
 
@@ -126,8 +132,8 @@ class Box(NamedTuple):
 def padding(layout: Layout) -> Iterator[Box]:
     """The padding of a layout, shape minus origin_shape, as disjoint boxes that are all of it together.
 
-    Yields   Box, at most one per top-level mode: in mode i all that is past origin_shape, in those before it what is valid.
-             A box that is known to be empty is left out.
+    Yields   Box, at most one per top-level mode: in mode i all that is past origin_shape, in those before it what is
+             valid. A box that is known to be empty is left out.
 
     >>> from tla import MakeLayout, padding
     >>> from tla.ascend import half, zN
@@ -151,7 +157,11 @@ def padding(layout: Layout) -> Iterator[Box]:
 def tiled(where: str, layout: Layout, tile: IntTupleLike, start: tuple[Any, ...]) -> Layout:
     """The result of GetTileLayout, for a start [elements] that has been checked."""
     extents = _extents(where, layout, tile)
-    return _cut(layout, extents, tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)))
+    return _cut(
+        layout,
+        extents,
+        tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)),
+    )
 
 
 @memo  # all tiles but the tails are one layout
@@ -193,10 +203,14 @@ def start_of(where: str, layout: Layout, coord: object) -> tuple[Any, ...]:
     start = tuple(leaf(crd2idx(c, s) if isinstance(c, tuple) else c) for c, s in modes)
     for c in start:
         if at_most(c, -1):
-            raise RangeError(f"{where}: the start {shown(coord)} is before the layout", "0 or more in each mode", "start it at 0")
+            raise RangeError(
+                f"{where}: the start {shown(coord)} is before the layout", "0 or more in each mode", "start it at 0"
+            )
     if not all(_digits_fit(c, s) for c, s in modes if isinstance(c, tuple)):
         what = f"{where}: the start {shown(coord)} in {shown(layout)}"
-        raise RangeError(what, "each integer 0 or more, and below its extent but for the last", "carry what is more over to the next")
+        raise RangeError(
+            what, "each integer 0 or more, and below its extent but for the last", "carry what is more over to the next"
+        )
     return start
 
 

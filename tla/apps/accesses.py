@@ -22,8 +22,16 @@ _accesses, _owners, _patterns = OnDemand("tla.access"), OnDemand("tla.apps.owner
 
 def _tile_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--bits", metavar="N", type=int, help="bits of an element, if no text says them; else 32")
-    sub.add_argument("--tile", metavar="TILE", help="the extents of the tile, such as 64,64: for tla swizzle with names, and for '#ttg...'")
-    sub.add_argument("--memory", metavar="NAME", help="a row of the table of memories; by default that of the access, or NVIDIA_SHARED")
+    sub.add_argument(
+        "--tile",
+        metavar="TILE",
+        help="the extents of the tile, such as 64,64: for tla swizzle with names, and for '#ttg...'",
+    )
+    sub.add_argument(
+        "--memory",
+        metavar="NAME",
+        help="a row of the table of memories; by default that of the access, or NVIDIA_SHARED",
+    )
 
 
 def access_options(access: argparse.ArgumentParser) -> None:
@@ -40,11 +48,14 @@ def swizzle_options(swizzle: argparse.ArgumentParser) -> None:
 
 
 def access(arguments: argparse.Namespace) -> Answer:
-    """The cost of an access: wavefronts, the fewest there could be, the lanes that collide; sectors of global memory."""
+    """The cost of an access: wavefronts, the fewest there could be, the lanes that collide; sectors
+    of global memory."""
     tile = _extents(arguments.tile)
     who, (place, said) = _owners.owners(arguments.owners, tile), _owners.memory(arguments.memory_layout, tile)
     element = element_width(who.width, said, bits=arguments.bits, default=ASSUMED)
-    found = _accesses.access(who.held, place, element, who.vector if arguments.width is None else arguments.width, arguments.memory)
+    found = _accesses.access(
+        who.held, place, element, who.vector if arguments.width is None else arguments.width, arguments.memory
+    )
     value = {
         name: getattr(found, name)
         for name in ("wavefronts", "least", "degree", "vector", "instructions", "total", "used", "moved", "lines")
@@ -55,12 +66,17 @@ def access(arguments: argparse.Namespace) -> Answer:
         "convention": found.memory.convention,
         "element": element._asdict(),
     }
-    mend = [_mend(arguments, who.held, place, found)] if found.degree > 1 and isinstance(who.held, _patterns.Pattern) else []
+    mend = (
+        [_mend(arguments, who.held, place, found)]
+        if found.degree > 1 and isinstance(who.held, _patterns.Pattern)
+        else []
+    )
     return value, lambda _: terminal.wrapped([*str(found).splitlines(), *filter(None, mend)])
 
 
 def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Layout, found: accesses.Access) -> str:
-    """The command that finds a layout without this conflict, which is written along the rows; "" where there is none for its extents."""
+    """The command that finds a layout without this conflict, which is written along the rows; "" where there is none
+    for its extents."""
     tile = _places.extents_of(place)
     if any(n & (n - 1) for n in tile):
         return ""
@@ -73,7 +89,8 @@ def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Layout, f
 
 
 def swizzle(arguments: argparse.Namespace) -> Answer:
-    """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there is none better."""
+    """The layout of shared memory with the fewest wavefronts for who writes and who reads, and why there
+    is none better."""
     tile = _extents(arguments.tile)
     writes, reads = ([_owners.owners(text, tile) for text in texts] for texts in (arguments.write, arguments.read))
     element = element_width(*(who.width for who in (*writes, *reads)), bits=arguments.bits, default=ASSUMED)
@@ -95,7 +112,9 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
 def _swizzle_text(value: dict[str, Any]) -> str:
     readable, cost = value["text"].splitlines()
     chain = [] if readable == value["layout"] else [f"XOR strides {readable}"]
-    return terminal.wrapped([value["layout"], *chain, cost, "elements of {bits} bits ({said})".format(**value["element"])])
+    return terminal.wrapped(
+        [value["layout"], *chain, cost, "elements of {bits} bits ({said})".format(**value["element"])]
+    )
 
 
 def _extents(text: str | None) -> tuple[int, ...] | None:

@@ -21,16 +21,29 @@ else:  # the overview of all commands needs none of them
 
 def advise_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    sub.add_argument("--arguments", metavar="NAME", default="arguments", help="its arguments there: a tuple, or a function that gives one")
-    sub.add_argument("--topology", metavar="T", default="v5e:2x2", help="what it is compiled for, as libtpu names it: v5e:2x2, v6e:4x4")
+    sub.add_argument(
+        "--arguments",
+        metavar="NAME",
+        default="arguments",
+        help="its arguments there: a tuple, or a function that gives one",
+    )
+    sub.add_argument(
+        "--topology",
+        metavar="T",
+        default="v5e:2x2",
+        help="what it is compiled for, as libtpu names it: v5e:2x2, v6e:4x4",
+    )
     sub.add_argument("--most", metavar="N", type=int, default=24, help="try the first N changes; 24 by default")
 
 
 def advise(arguments: argparse.Namespace) -> Answer:
-    """Try changes of a function of JAX: each is compiled for a TPU, which needs none, and what measures better is recommended."""
+    """Try changes of a function of JAX: each is compiled for a TPU, which needs none, and what measures better is
+    recommended."""
     path, _, name = arguments.function.rpartition(":")
     if not path or not os.path.isfile(path):
-        raise LeafTypeError(f"{arguments.function}", "a file of Python and a function in it", "write tla advise script.py:step")
+        raise LeafTypeError(
+            f"{arguments.function}", "a file of Python and a function in it", "write tla advise script.py:step"
+        )
     if arguments.most < 1:
         raise RangeError(f"--most {arguments.most}", "1 or more", "leave it out for 24")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")  # for JAX would look for a TPU, and wait
@@ -39,7 +52,9 @@ def advise(arguments: argparse.Namespace) -> Answer:
     given = given() if callable(given) else given
     if not isinstance(given, (tuple, list)):
         raise LeafTypeError(
-            f"{arguments.arguments} of {path} is a {type(given).__name__}", "a tuple of arguments", "write arguments = (x, y)"
+            f"{arguments.arguments} of {path} is a {type(given).__name__}",
+            "a tuple of arguments",
+            "write arguments = (x, y)",
         )
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
@@ -52,6 +67,10 @@ def advise(arguments: argparse.Namespace) -> Answer:
 
 def _named(script: Mapping[str, Any], name: str, path: str) -> Any:
     if name not in script:
-        fix = "write arguments = (...) in it: arrays, or jax.ShapeDtypeStruct" if name == "arguments" else "name what the script has"
+        fix = (
+            "write arguments = (...) in it: arrays, or jax.ShapeDtypeStruct"
+            if name == "arguments"
+            else "name what the script has"
+        )
         raise LeafTypeError(f"{path} has no {name}", "a name of the script", fix)
     return script[name]

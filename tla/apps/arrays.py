@@ -60,18 +60,27 @@ def _elements(n: int) -> str:
 
 
 def explain_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("index", metavar="INDEX", nargs="?", help="numbers between commas, such as 2,3; by default the dimensions' letters")
+    sub.add_argument(
+        "index",
+        metavar="INDEX",
+        nargs="?",
+        help="numbers between commas, such as 2,3; by default the dimensions' letters",
+    )
     sub.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
 
 
 def explain(arguments: argparse.Namespace) -> Answer:
-    """Each step from the index of an element of an XLA array to its offset; without an index, as a formula of the dimensions' letters."""
+    """Each step from the index of an element of an XLA array to its offset; without an index, as a formula of the
+    dimensions' letters."""
     shape = named_shape(arguments.shape, {})
     index = None if arguments.index is None else _numbers("INDEX", arguments.index)
     found = xla.explain(shape, index)
     value: dict[str, Any] = {
         "shape": str(shape),
-        "steps": [{"name": s.name, "dimensions": [*map(plain, s.dimensions)], "index": [*map(plain, s.coord)]} for s in found.steps],
+        "steps": [
+            {"name": s.name, "dimensions": [*map(plain, s.dimensions)], "index": [*map(plain, s.coord)]}
+            for s in found.steps
+        ],
         "offset": plain(found.offset),
     }
     if arguments.strip:
@@ -100,11 +109,15 @@ def default(arguments: argparse.Namespace) -> Answer:
     value = []
     for target in targets:
         found = xla.default_layout(shape.element_type, dims, target)
-        value.append({"target": target, "shape": str(found), "bytes": xla.byte_size(found), "waste_bytes": xla.waste(found)})
+        value.append(
+            {"target": target, "shape": str(found), "bytes": xla.byte_size(found), "waste_bytes": xla.waste(found)}
+        )
 
     def text(value: list[dict[str, Any]]) -> str:
         rows = [["target", "bytes", "waste", "shape"]]
-        rows += [[v["target"], f"{v['bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"]), v["shape"]] for v in value]
+        rows += [
+            [v["target"], f"{v['bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"]), v["shape"]] for v in value
+        ]
         return "\n".join(terminal.table(rows, 1, terminal.width()))
 
     return value, text
@@ -119,13 +132,19 @@ def sharding(arguments: argparse.Namespace) -> Answer:
     read = xla.parse_shardy if arguments.sharding.lstrip().startswith("#sdy") else xla.parse_sharding
     found, shape = read(arguments.sharding), _array(arguments.array)
     if isinstance(found, xla.TupleSharding):
-        raise LeafTypeError(f"{arguments.sharding} is the sharding of a tuple", "that of one array", "give one of its elements")
+        raise LeafTypeError(
+            f"{arguments.sharding} is the sharding of a tuple", "that of one array", "give one of its elements"
+        )
     dims = tuple(n for n in shape.dimensions if isinstance(n, int))
     count = found.tiled(len(dims)).least_devices if arguments.devices is None else arguments.devices
     slices = found.slices(dims, count)
     largest = max(slices.values(), key=lambda s: math.prod(hi - lo for lo, hi in s), default=())
     local = tuple(hi - lo for lo, hi in largest)
-    one = xla.default_layout(shape.element_type, local) if shape.layout is None else xla.ArrayShape(shape.element_type, local, shape.layout)
+    one = (
+        xla.default_layout(shape.element_type, local)
+        if shape.layout is None
+        else xla.ArrayShape(shape.element_type, local, shape.layout)
+    )
     value = {
         "sharding": str(found),
         "devices": {str(d): [list(pair) for pair in s] for d, s in slices.items()},
@@ -139,13 +158,23 @@ def _sharding_text(value: dict[str, Any]) -> str:
     rows = [["device", "slice"]]
     rows += [[d, ", ".join(f"{lo}:{hi}" for lo, hi in s)] for d, s in value["devices"].items()]
     last = f"{value['shape']} on the device that holds most: {_bytes(value['bytes'])}"
-    return "\n".join([terminal.wrapped([value["sharding"]]), "", *terminal.table(rows, 1, terminal.width()), "", terminal.wrapped([last])])
+    return "\n".join(
+        [
+            terminal.wrapped([value["sharding"]]),
+            "",
+            *terminal.table(rows, 1, terminal.width()),
+            "",
+            terminal.wrapped([last]),
+        ]
+    )
 
 
 def _array(text: str) -> xla.ArrayShape:
     shape = xla.parse_shape(text)
     if not isinstance(shape, xla.ArrayShape) or not all(isinstance(n, int) for n in shape.dimensions):
-        raise LeafTypeError(f"{text} is no array of known sizes", "an element type and dimensions", "write it as in 'bf16[8,300]'")
+        raise LeafTypeError(
+            f"{text} is no array of known sizes", "an element type and dimensions", "write it as in 'bf16[8,300]'"
+        )
     return shape
 
 

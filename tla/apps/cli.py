@@ -69,7 +69,9 @@ def _unknown(command: str, given: Sequence[str]) -> int:
     near = nearest(command, COMMANDS)
     rest = given[given.index(command) + 1 :] if near else ["--help"]
     fix = "tla " + " ".join([*([near] if near else []), *map(shlex.quote, rest)])
-    terminal.complain(f"tla: {command:.40}: no such command\n  expected  one of {', '.join(COMMANDS)}\n  fix       type {fix}")
+    terminal.complain(
+        f"tla: {command:.40}: no such command\n  expected  one of {', '.join(COMMANDS)}\n  fix       type {fix}"
+    )
     return WRONG
 
 
@@ -86,7 +88,15 @@ class _Overview(argparse.ArgumentParser):
         for title, names in GROUPS.items():
             lines += ["", title, *(f"  {name:<10} {WANTS[name]}" for name in names)]
         return "\n".join(
-            [*lines, "", "begin with", *(f"  {line}" for line in BEGIN), "", "tla COMMAND --help: its options, with examples", ""]
+            [
+                *lines,
+                "",
+                "begin with",
+                *(f"  {line}" for line in BEGIN),
+                "",
+                "tla COMMAND --help: its options, with examples",
+                "",
+            ]
         )
 
 
@@ -97,7 +107,8 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().add_text(text and terminal.filled(text))
 
 
-#: The formatter with which argparse checks each argument that is added: without a width it would load shutil, to ask for the terminal's.
+#: The formatter with which argparse checks each argument that is added: without a width it would load shutil, to ask
+#: for the terminal's.
 _UNSIZED = functools.partial(argparse.HelpFormatter, width=80)
 
 
@@ -107,12 +118,17 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Overview(prog="tla", description=description, formatter_class=_UNSIZED)
     parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
     kind = argparse.ArgumentParser
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog, parser_class=kind)  # given, it costs no help
+    commands = parser.add_subparsers(
+        required=True, metavar="COMMAND", prog=parser.prog, parser_class=kind
+    )  # given, it costs no help
     chosen = _command(given)
     for name in [chosen] if chosen in COMMANDS else COMMANDS:
         module, arguments = COMMANDS[name]
         run = getattr(module, name.replace("-", "_"))
-        doc, epilog = terminal.summary(run), "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
+        doc, epilog = (
+            terminal.summary(run),
+            "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])]),
+        )
         sub = commands.add_parser(name, description=doc, epilog=epilog, formatter_class=_UNSIZED)
         if name != chosen:  # options name what is loaded for their command alone
             continue
@@ -134,9 +150,15 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "show": (_layouts, {"layout": LAYOUT}),
     "offset": (
         _layouts,
-        {"layout": LAYOUT, "coord": "a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus"},
+        {
+            "layout": LAYOUT,
+            "coord": "a coordinate, such as 5 or 1,5 or '(1,0),5'; in parentheses if it begins with a minus",
+        },
     ),
-    "read": (_recovered, {"expression": "an index expression, such as 'smem[(i/8)*64 + j]', or a function that is one"}),
+    "read": (
+        _recovered,
+        {"expression": "an index expression, such as 'smem[(i/8)*64 + j]', or a function that is one"},
+    ),
     "hlo": (_hlo, {"file": "the text of an HLO module, a dump's folder with one program, or - for standard input"}),
     "advise": (_advise, {"function": "a file of Python and a function of JAX in it, such as script.py:step"}),
     "explain": (_arrays, {"shape": "an XLA shape, such as 'f32[3,5]{1,0:T(2,2)}'"}),
@@ -150,9 +172,15 @@ COMMANDS: dict[str, tuple[OnDemand, dict[str, str]]] = {
     "emit": (_code, {"layout": LAYOUT}),
     "emit-copy": (_code, {"source": LAYOUT, "destination": "a layout of the same valid extents"}),
     "prove": (_code, {"layout": LAYOUT}),
-    "access": (_accesses, {"owners": OWNERS, "memory_layout": "where the tile lies: a layout, or '#ttg...' of shared memory"}),
+    "access": (
+        _accesses,
+        {"owners": OWNERS, "memory_layout": "where the tile lies: a layout, or '#ttg...' of shared memory"},
+    ),
     "swizzle": (_accesses, {}),
-    "ttgir": (_ttgir, {"file": "the TTGIR of a kernel of Triton's or Gluon's, or the IR of one of CuTe's DSL; - for standard input"}),
+    "ttgir": (
+        _ttgir,
+        {"file": "the TTGIR of a kernel of Triton's or Gluon's, or the IR of one of CuTe's DSL; - for standard input"},
+    ),
     "explore": (_page, {}),
 }
 
@@ -223,7 +251,10 @@ EXAMPLES = {
     ],
     "emit": ["'MakeLayout[half, zN](M, N)' --target cuda", "'((_4,_2),(_4,_3)):((_4,_16),(_1,_32))' --target cute_cpp"],
     "emit-copy": ["'(64,64):(64,1)' '(64,64):(1,64)'"],
-    "prove": ["'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)' --target cuda", "'MakeLayout[half, zN](M, N)' --multiple-of M=16 N=16"],
+    "prove": [
+        "'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)' --target cuda",
+        "'MakeLayout[half, zN](M, N)' --multiple-of M=16 N=16",
+    ],
     "access": ["ldmatrix '(64,64):(64,1)' --bits 16", "'(32,4):(4,1)' '(128):(1)' --bits 32"],
     "swizzle": [
         "--write cp.async.16 --read ldmatrix --tile 64,64 --bits 16",

@@ -21,22 +21,32 @@ else:
 def _code_options(sub: argparse.ArgumentParser, targets: Iterable[str]) -> None:
     sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
     sub.add_argument("--name", metavar="NAME", help="the name of the function")
-    sub.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
-    sub.add_argument("--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too")
+    sub.add_argument(
+        "--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names"
+    )
+    sub.add_argument(
+        "--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too"
+    )
     sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
 
 
 def emit_options(emit: argparse.ArgumentParser) -> None:
     """The options of `tla emit`."""
     _code_options(emit, (*codegen.TARGETS, *codegen.SYSTEMS))
-    emit.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
-    emit.add_argument("--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
+    emit.add_argument(
+        "--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default"
+    )
+    emit.add_argument(
+        "--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit"
+    )
 
 
 def emit_copy_options(emit_copy: argparse.ArgumentParser) -> None:
     """The options of `tla emit-copy`."""
     _code_options(emit_copy, codegen.WRITERS)
-    emit_copy.add_argument("--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the layout says")
+    emit_copy.add_argument(
+        "--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the layout says"
+    )
 
 
 def emit(arguments: argparse.Namespace) -> Answer:
@@ -53,13 +63,18 @@ def emit(arguments: argparse.Namespace) -> Answer:
 def prove_options(prove: argparse.ArgumentParser) -> None:
     """The options of `tla prove`."""
     prove.add_argument("--target", default="c", help=f"one of {', '.join(codegen.READ)}; c by default")
-    prove.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as i,j; i,j,... by default")
-    prove.add_argument("--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names")
+    prove.add_argument(
+        "--coords", metavar="NAMES", help="the names of the coordinates, such as i,j; i,j,... by default"
+    )
+    prove.add_argument(
+        "--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names"
+    )
     prove.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
 
 
 def prove(arguments: argparse.Namespace) -> Answer:
-    """Prove by z3 that the emitted function of a layout is the layout, at every coordinate and for all sizes that its comment allows."""
+    """Prove by z3 that the emitted function of a layout is the layout, at every coordinate and for all sizes that its
+    comment allows."""
     (subject,) = _with_sizes(arguments, arguments.layout)
     found = codegen.prove(layout_of(subject), arguments.target, arguments.coords)
     if found.proved is not True:
@@ -95,7 +110,8 @@ def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
     """The layouts, or XLA arrays, that expressions say, whose sizes may be open; options say what is known of these."""
     names = {name: None for text in texts for name in read(text).sizes}
     units, ends = (
-        _facts(option, given, names) for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
+        _facts(option, given, names)
+        for option, given in (("multiple-of", arguments.multiple_of), ("at-most", arguments.at_most))
     )
     sizes = {name: symbolic.dim(name, multiple_of=units.get(name, 1), at_most=ends.get(name)) for name in names}
     return [_with_symbols(text, sizes) for text in texts]
@@ -104,7 +120,9 @@ def _with_sizes(arguments: argparse.Namespace, *texts: str) -> list[Any]:
 def _with_symbols(text: str, sizes: dict[str, symbolic.SymInt]) -> Any:
     program = read(text, sizes)
     if program.assumed:
-        raise Unproven(f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64")
+        raise Unproven(
+            f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64"
+        )
     return only(text, layouts_in(text, program))
 
 
@@ -116,6 +134,8 @@ def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str,
         if not (n.isascii() and n.isdecimal() and len(n) < 20):
             raise LeafTypeError(f"--{option} {fact}", "a name and a number", f"write --{option} M=16")
         if name not in names:
-            raise LeafTypeError(f"--{option} {fact}", f"a name in the layout: {', '.join(names) or 'it has none'}", "leave it out")
+            raise LeafTypeError(
+                f"--{option} {fact}", f"a name in the layout: {', '.join(names) or 'it has none'}", "leave it out"
+            )
         found[name] = int(n)
     return found

@@ -53,7 +53,13 @@ def _text(value: dict[str, Any]) -> str:
     width = terminal.width()
     rows = [["space", "before", "after", "", ""]]
     rows += [
-        [p["name"], f"{p['before']:,}", f"{p['after']:,}", f"{p['after'] - p['before']:+,}", _growth(p["before"], p["after"])]
+        [
+            p["name"],
+            f"{p['before']:,}",
+            f"{p['after']:,}",
+            f"{p['after'] - p['before']:+,}",
+            _growth(p["before"], p["after"]),
+        ]
         for p in value["peaks"]
     ]
     for name, (one, two) in (("XLA's peak", value["reported"]), ("moved", value["moved"])):
@@ -65,7 +71,13 @@ def _text(value: dict[str, Any]) -> str:
         ("collectives", "collectives:"),
     ):
         if value[part]:
-            lines += ["", title, *terminal.table([["bytes", "change", "what", "name", "shape", "from"], *map(_row, value[part])], 4, width)]
+            lines += [
+                "",
+                title,
+                *terminal.table(
+                    [["bytes", "change", "what", "name", "shape", "from"], *map(_row, value[part])], 4, width
+                ),
+            ]
     if len(lines) == len(rows) + 1:
         lines += ["", "no buffer, move or collective differs"]
     return "\n".join(lines)
@@ -75,4 +87,11 @@ def _row(c: dict[str, Any]) -> list[str]:
     shape = c["was"] if c["was"] == c["now"] else f"{c['was'] or 'nothing'} => {c['now'] or 'nothing'}"
     size = in_units(max(c["before"], c["after"]))
     where = " ".join(filter(None, (c["op_name"], c["source"])))
-    return [f"{c['after'] - c['before']:+,}", size, c["kind"], f"{c['name']}{'*' if c['at_peak'] else ''}", shape, where]
+    return [
+        f"{c['after'] - c['before']:+,}",
+        size,
+        c["kind"],
+        f"{c['name']}{'*' if c['at_peak'] else ''}",
+        shape,
+        where,
+    ]

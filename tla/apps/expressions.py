@@ -37,7 +37,9 @@ def closed(text: str) -> Program:
     program = read(text)
     if program.sizes:
         given = "".join(f"{name} = 64; " for name in program.sizes)
-        raise Unproven(f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'")
+        raise Unproven(
+            f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'"
+        )
     return program
 
 
@@ -80,5 +82,7 @@ def read_coord(text: str) -> IntTree:
     except ParseError as error:
         raise ParseError(text, min(max(error.position - 1, 0), len(text)), *error.args[2:]) from None
     if not isinstance(inner, IntTuple):
-        raise LeafTypeError(f"{text} is no coordinate", "an integer, or integers between commas", "write it as in 1,5 or (1,0),5")
+        raise LeafTypeError(
+            f"{text} is no coordinate", "an integer, or integers between commas", "write it as in 1,5 or (1,0),5"
+        )
     return inner[0] if len(inner) == 1 else inner

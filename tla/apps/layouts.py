@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 else:
     viz, expressions = OnDemand("tla.viz"), OnDemand("tla.apps.expressions")
 
-_colouring, _kernels, _offsets = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels"), OnDemand("tla.tensors.offsets")
+_colouring, _kernels, _offsets = (
+    OnDemand("tla.viz.colouring"),
+    OnDemand("tla.viz.kernels"),
+    OnDemand("tla.tensors.offsets"),
+)
 
 #: More offsets than this are not listed as JSON.
 MAX_LISTED = 2**20
@@ -32,15 +36,26 @@ MAX_LISTED = 2**20
 def draw_options(draw: argparse.ArgumentParser) -> None:
     """The options of `tla draw`."""
     draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
-    draw.add_argument("-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png")
+    draw.add_argument(
+        "-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png"
+    )
     rules = ", ".join(_colouring.RULES)
-    draw.add_argument("--color-by", metavar="RULE", help=f"what colours mean: auto, {rules}; with --threads thread or value")
+    draw.add_argument(
+        "--color-by", metavar="RULE", help=f"what colours mean: auto, {rules}; with --threads thread or value"
+    )
     draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
     draw.add_argument(
-        "--bits", metavar="N", type=int, help="bits of an element, for --color-by bank, if the layout does not say them; else 32"
+        "--bits",
+        metavar="N",
+        type=int,
+        help="bits of an element, for --color-by bank, if the layout does not say them; else 32",
     )
-    draw.add_argument("--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds")
-    draw.add_argument("--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each")
+    draw.add_argument(
+        "--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds"
+    )
+    draw.add_argument(
+        "--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each"
+    )
 
 
 def lower(arguments: argparse.Namespace) -> Answer:
@@ -82,14 +97,17 @@ def _lowered(value: dict[str, Any]) -> str:
     rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
     for k, d in enumerate(value["dimensions"]):
         digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
-        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits or ("1:0" if d["padded"] == 1 else "see the layout")])
+        rows.append(
+            [str(k), str(d["extent"]), str(d["padded"]), digits or ("1:0" if d["padded"] == 1 else "see the layout")]
+        )
     return "\n".join(
         [
             value["layout"],
             "",
             *terminal.table(rows, 1, terminal.width()),
             "",
-            f"elements  {grouped(value['elements'])}, {grouped(value['padded_elements'])} with padding, {value['bits']} bits each",
+            f"elements  {grouped(value['elements'])}, {grouped(value['padded_elements'])} with padding, "
+            f"{value['bits']} bits each",
             f"bytes     {terminal.grouped(value['bytes'])}{terminal.binary(value['bytes'])}",
             f"waste     {terminal.grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
         ]
@@ -102,10 +120,18 @@ def show(arguments: argparse.Namespace) -> Answer:
     if not arguments.json:
         scene = viz.draw(*_drawables(arguments.layout, program))
         return None, lambda _: as_text(scene, arguments.all)
-    layout = expressions.layout_of(expressions.only(arguments.layout, expressions.layouts_in(arguments.layout, program)))
+    layout = expressions.layout_of(
+        expressions.only(arguments.layout, expressions.layouts_in(arguments.layout, program))
+    )
     if size(layout) > MAX_LISTED:
-        raise RangeError(f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner")
-    return {"layout": str(layout), "origin_shape": str(layout.origin_shape), "offsets": _offsets.offsets(layout).tolist()}, str
+        raise RangeError(
+            f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner"
+        )
+    return {
+        "layout": str(layout),
+        "origin_shape": str(layout.origin_shape),
+        "offsets": _offsets.offsets(layout).tolist(),
+    }, str
 
 
 def draw(arguments: argparse.Namespace) -> Answer:
@@ -145,7 +171,9 @@ def offset(arguments: argparse.Namespace) -> Answer:
     else:
         found = subject(coord)
         if outside := _is_outside(coord, subject.shape):
-            terminal.complain(f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written")
+            terminal.complain(
+                f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written"
+            )
     value = {"layout": arguments.layout, "coord": str(coord), "offset": plain(found), "outside": outside}
     return value, lambda value: str(value["offset"])
 

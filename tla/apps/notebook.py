@@ -1,6 +1,8 @@
-"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when one is asked for.
+"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when
+one is asked for.
 
-`%load_ext tla` shows lists of them too, errors of tla by what you wrote, without the frames inside of tla, and what `%tla EXPRESSION` says.
+`%load_ext tla` shows lists of them too, errors of tla by what you wrote, without the frames inside of tla, and what
+`%tla EXPRESSION` says.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ def _latex(x: object) -> str:
 def _scene(x: Any) -> Scene | None:
     try:
         both = isinstance(x, _compare.Relayout)
-        scene: Scene = _viz.draw(*((x.source, x.destination) if both else (x,)), color_by="offset" if both else "auto", limit=LIMIT)
+        scene: Scene = _viz.draw(
+            *((x.source, x.destination) if both else (x,)), color_by="offset" if both else "auto", limit=LIMIT
+        )
     except TlaError:
         return None
     return scene
@@ -88,7 +92,8 @@ MAX_LISTED = 16
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show lists and tuples of layouts by their pictures, errors of tla without the frames inside of it, and what `%tla EXPRESSION` says.
+    """Show lists and tuples of layouts by their pictures, errors of tla without the frames inside of it, and what
+    `%tla EXPRESSION` says.
 
     IPython calls it: `%load_ext tla`.
     """
@@ -99,7 +104,8 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def value_of(line: str, cell: str = "") -> Any:
-    """The value of an expression, in the language of the page: `%tla A = (8,6):(1,8); zipped_divide(A, (4,2))`, or a cell of `%%tla`.
+    """The value of an expression, in the language of the page: `%tla A = (8,6):(1,8); zipped_divide(A, (4,2))`, or a
+    cell of `%%tla`.
 
     >>> value_of("A = (_8,_6):(_1,_8); coalesce(A)")
     parse('_48:_1')
@@ -124,7 +130,9 @@ def listed(values: Any) -> str | None:
     return "\n".join(map(str, found)) if None not in found else None
 
 
-def _shown(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None) -> None:
+def _shown(
+    shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None
+) -> None:
     """The traceback of an error, up to the call of tla."""
     shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
 

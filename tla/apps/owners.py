@@ -1,4 +1,5 @@
-"""Who accesses a layout, from a text: the name of an instruction or of a usual access, an atom, a tiled copy, or a layout of owners."""
+"""Who accesses a layout, from a text: the name of an instruction or of a usual access, an atom, a tiled copy, or a
+layout of owners."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Owners(NamedTuple):
 def owners(text: str, tile: tuple[int, ...] | None) -> Owners:
     """The owners that a text says.
 
-    text     of PATTERNS, such as 'ldmatrix.x4'; a copy atom, by its vendor's name or as Copy_Atom[...]; a tiled copy; a layout of Triton's;
-             or a (thread, value) layout onto the tile
+    text     of PATTERNS, such as 'ldmatrix.x4'; a copy atom, by its vendor's name or as Copy_Atom[...]; a tiled copy; a
+             layout of Triton's; or a (thread, value) layout onto the tile
     tile     the extents of the tile, for a layout of Triton's that says none
     Raises   LeafTypeError for what holds nothing, RankError where there are several layouts
 
@@ -68,7 +69,9 @@ def owners(text: str, tile: tuple[int, ...] | None) -> Owners:
     layout = expressions.only(text, expressions.layouts_in(text, expressions.closed(text)))
     if len(product_each(expressions.layout_of(layout).shape)) != 2 or isinstance(layout, ArrayShape):
         fix = "write 'ldmatrix.x4', or a (thread, value) layout, such as (32,8):(8,1)"
-        raise RankError(f"an access by {text:.60}", f"one of {', '.join(patterns.PATTERNS)}, or two modes: thread and value", fix)
+        raise RankError(
+            f"an access by {text:.60}", f"one of {', '.join(patterns.PATTERNS)}, or two modes: thread and value", fix
+        )
     return Owners(layout, width)
 
 
@@ -78,7 +81,9 @@ def _require_known(text: str) -> None:
     if all(c.isalnum() or c in " ._" for c in word) and not word[:1].isdigit() and gpu.names.entry(word) is None:
         near = difflib.get_close_matches(word.lower(), [*patterns.PATTERNS], 1, 0.5)
         fix = f"write {near[0]!r}" if near else "write 'ldmatrix.x4', or a (thread, value) layout, such as (32,8):(8,1)"
-        raise LeafTypeError(f"an access by {word:.60}", f"one of {', '.join(patterns.PATTERNS)}, an atom, or a layout of owners", fix)
+        raise LeafTypeError(
+            f"an access by {word:.60}", f"one of {', '.join(patterns.PATTERNS)}, an atom, or a layout of owners", fix
+        )
 
 
 def _of_registers(text: str, value: Any) -> LeafTypeError:
@@ -92,7 +97,8 @@ def _of_registers(text: str, value: Any) -> LeafTypeError:
 
 
 def memory(text: str, tile: tuple[int, ...] | None) -> tuple[Any, Width | None]:
-    """The layout of memory that a text says, of Triton's shared memory too; and the width of an element, where the text says it."""
+    """The layout of memory that a text says, of Triton's shared memory too; and the width of an element, where
+    the text says it."""
     if text.lstrip().startswith("#"):
         if tile is None:
             raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
@@ -109,7 +115,11 @@ def _of_atom(atom: gpu.CopyAtom) -> Any:
     bits = int(size(atom.src[1]))
     if int(size(atom.thr_id)) != 1 or bits not in accesses.NVIDIA_SHARED.phases:
         what = f"an access by {atom.name}, of {int(size(atom.thr_id))} threads"
-        raise LeafTypeError(what, "ldmatrix, stmatrix, or a copy of one thread", "write 'ldmatrix.x4', or another that reads shared memory")
+        raise LeafTypeError(
+            what,
+            "ldmatrix, stmatrix, or a copy of one thread",
+            "write 'ldmatrix.x4', or another that reads shared memory",
+        )
     return patterns.PATTERNS["cp.async.16"]._replace(name=atom.name, bits=bits)
 
 
@@ -117,6 +127,8 @@ def _of_copy(copy: gpu.TiledCopy) -> Owners:
     """The threads of a tiled copy at its side in shared memory, onto the coordinates of its tile."""
     words = copy.atom.instruction
     side = copy.D_TV if words.startswith(("stmatrix", "cp.async")) else copy.S_TV
-    tile = MakeIdentityLayout(tuple(product_each(tuple(t.shape if isinstance(t, AnyLayout) else t for t in copy.tiler_mn))))
+    tile = MakeIdentityLayout(
+        tuple(product_each(tuple(t.shape if isinstance(t, AnyLayout) else t for t in copy.tiler_mn)))
+    )
     vector = 128 if patterns.instruction_pattern(words) else int(size(copy.atom.src[1]))
     return Owners(composition(tile, side), copy.element_width, vector)

@@ -18,20 +18,36 @@ def explore_options(page: argparse.ArgumentParser) -> None:
     """The options of `tla explore`."""
     begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
     page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
-    page.add_argument("--port", metavar="N", type=int, default=PORT, help=f"a port of this machine, {PORT} by default; 0 takes a free one")
+    page.add_argument(
+        "--port",
+        metavar="N",
+        type=int,
+        default=PORT,
+        help=f"a port of this machine, {PORT} by default; 0 takes a free one",
+    )
     site = "write the page to FOLDER, as files for any web server: Python in the browser answers"
     page.add_argument("--site", metavar="FOLDER", help=site)
-    page.add_argument("--pyodide", metavar="FOLDER", default="node_modules/pyodide", help="npm's package pyodide, for --site")
+    page.add_argument(
+        "--pyodide", metavar="FOLDER", default="node_modules/pyodide", help="npm's package pyodide, for --site"
+    )
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
 def explore(arguments: argparse.Namespace) -> Answer | None:
-    """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C, or SIGTERM."""
+    """A page on which layouts, and expressions of them, are typed and looked at; served to this machine until Ctrl-C,
+    or SIGTERM."""
     if arguments.site is not None:
         names = _site.build(Path(arguments.site), Path(arguments.pyodide))
         found = {"folder": arguments.site, "files": names}
-        return found, lambda value: f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
-    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json))
+        return (
+            found,
+            lambda value: (
+                f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
+            ),
+        )
+    _server.serve(
+        arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json)
+    )
     return None
 
 

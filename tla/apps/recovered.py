@@ -27,23 +27,34 @@ else:
 #: Accesses that are counted where none is named; that of one coordinate first.
 _USUAL = ("a row", "a column", "cp.async.16", "ldmatrix.x4")
 _disagreement = OnDemand("tla.recovery.disagreement")
-_recovery, _languages, _counting = OnDemand("tla.recovery.door"), OnDemand("tla.recovery.languages"), OnDemand("tla.access.counting")
+_recovery, _languages, _counting = (
+    OnDemand("tla.recovery.door"),
+    OnDemand("tla.recovery.languages"),
+    OnDemand("tla.access.counting"),
+)
 
 
 def read_options(read: argparse.ArgumentParser) -> None:
     """The options of `tla read`."""
     read.add_argument("--shape", metavar="EXTENTS", required=True, help="the extents of the coordinates, such as 64,64")
-    read.add_argument("--coords", metavar="NAMES", help="the names of the coordinates, such as row,col; by default i,j or as they say")
-    read.add_argument("--language", metavar="NAME", default="c", help=f"one of {', '.join(_languages.LANGUAGES)}; c by default")
+    read.add_argument(
+        "--coords", metavar="NAMES", help="the names of the coordinates, such as row,col; by default i,j or as they say"
+    )
+    read.add_argument(
+        "--language", metavar="NAME", default="c", help=f"one of {', '.join(_languages.LANGUAGES)}; c by default"
+    )
     read.add_argument("--integer", metavar="TYPE", help="int32 or int64; by default as the language has it")
-    read.add_argument("--values", metavar="NAME=N", nargs="+", default=[], help="the values of other names, such as ld=72")
+    read.add_argument(
+        "--values", metavar="NAME=N", nargs="+", default=[], help="the values of other names, such as ld=72"
+    )
     read.add_argument("--reader", metavar="EXPRESSION", help="say where this one disagrees, and what would mend either")
     read.add_argument("--access", metavar="NAME", help="count this access alone, by its name, such as ldmatrix")
     read.add_argument("--bits", metavar="N", type=int, help="bits of an element, for the accesses; else 32")
 
 
 def read(arguments: argparse.Namespace) -> Answer:
-    """The layout of an index expression of C, CUDA, Python, Triton, ...: parsed, computed at all coordinates, drawn, and its conflicts."""
+    """The layout of an index expression of C, CUDA, Python, Triton, ...: parsed, computed at all coordinates, drawn,
+    and its conflicts."""
     extents = read_coord(arguments.shape)
     shape = tuple(extents) if isinstance(extents, tuple) else extents
     how = (shape, arguments.coords, arguments.language, arguments.integer, dict(map(_value, arguments.values)))
@@ -53,10 +64,19 @@ def read(arguments: argparse.Namespace) -> Answer:
     bits = arguments.bits or ASSUMED
     one = arguments.access and _counting.access(arguments.access, layout, bits)
     found = {arguments.access: one} if one else _usual(layout, bits)
-    value: dict[str, Any] = {"layout": str(layout), "origin_shape": str(layout.origin_shape)}  # what is inside of bounds
+    value: dict[str, Any] = {
+        "layout": str(layout),
+        "origin_shape": str(layout.origin_shape),
+    }  # what is inside of bounds
     value |= {"wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
-    value["accesses"] = [{"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()]
-    said = str(one).splitlines() if one else _conflicts(found, f"{bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
+    value["accesses"] = [
+        {"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()
+    ]
+    said = (
+        str(one).splitlines()
+        if one
+        else _conflicts(found, f"{bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
+    )
     return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])
 
 
@@ -79,7 +99,10 @@ def _usual(layout: AnyLayout, bits: int | Width) -> dict[str, Access]:
 def _conflicts(found: dict[str, Access], elements: str) -> list[str]:
     """The conflicts of usual accesses, a line each."""
     if not found:
-        return ["none of the usual accesses takes it: name one by --access, or count a (thread, value) layout with tla access"]
+        return [
+            "none of the usual accesses takes it: name one by --access, or count a (thread, value) layout with tla "
+            "access"
+        ]
     head = f"usual accesses of shared memory, elements of {elements}:"
     width = max(map(len, found))
     return [head, *(f"  {name:{width}}  {str(x).splitlines()[0]}" for name, x in found.items())]

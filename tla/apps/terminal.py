@@ -24,9 +24,13 @@ else:  # a table that fits, and no JSON, needs none of them
     json, shutil, textwrap = OnDemand("json"), OnDemand("shutil"), OnDemand("textwrap")
 
 #: What the help says of a layout, and of who holds the elements of a tile.
-LAYOUT = "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, 60)'"
+LAYOUT = (
+    "shape:stride, such as '((4,2),3):((3,12),1)', an XLA shape, or an expression, such as 'MakeLayout[half, zN](100, "
+    "60)'"
+)
 OWNERS = (
-    "who holds what: the name of an access, such as ldmatrix; a copy atom or a tiled copy; a (thread, value) layout; a layout of Triton's"
+    "who holds what: the name of an access, such as ldmatrix; a copy atom or a tiled copy; a (thread, value) layout; a "
+    "layout of Triton's"
 )
 
 #: What a command answers: the value for --json, and how that reads.
@@ -39,7 +43,20 @@ _PATIENCE, _PERIOD = 0.5, 0.1
 _END = 3
 
 #: Options of commands, by the arguments of Python that they stand for.
-_NAMES = ("color_by", "tile", "bits", "thread", "width", "memory", "name", "integer", "target", "coords", "language", "values")
+_NAMES = (
+    "color_by",
+    "tile",
+    "bits",
+    "thread",
+    "width",
+    "memory",
+    "name",
+    "integer",
+    "target",
+    "coords",
+    "language",
+    "values",
+)
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _NAMES}
 _GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\{{[^{{}}]*\}}|\w+)"
 _QUOTES, _COLON = "'(){}", "':"
@@ -75,7 +92,9 @@ def open_missing_streams() -> None:
 def complain(message: str) -> None:
     """Print a message on standard error, in lines that a terminal holds."""
     lines = printable(message, lines=True).split("\n")
-    print(wrapped(lines, shutil.get_terminal_size().columns) if sys.stderr.isatty() else "\n".join(lines), file=sys.stderr)
+    print(
+        wrapped(lines, shutil.get_terminal_size().columns) if sys.stderr.isatty() else "\n".join(lines), file=sys.stderr
+    )
 
 
 def say(answer: Answer, as_json: bool, whole: bool = True) -> None:
@@ -100,12 +119,14 @@ def summary(operation: object) -> str:
 
 
 def width() -> int | None:
-    """The number of characters that a line of standard output holds; None where it is no terminal: then lines are as long as they need."""
+    """The number of characters that a line of standard output holds; None where it is no terminal: then lines are as
+    long as they need."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def colours() -> int:
-    """The number of colours that standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or TERM is dumb.
+    """The number of colours that standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or
+    TERM is dumb.
 
     Source: https://no-color.org; terminfo.
     """
@@ -180,10 +201,16 @@ def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[s
     widths = [max(map(len, column)) for column in zip(*rows)]
     numbers = len(widths) - texts
     if limit is None or sum(widths) + 2 * (len(widths) - 1) <= limit:
-        return ["  ".join(c.rjust(w) if k < numbers else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
+        return [
+            "  ".join(c.rjust(w) if k < numbers else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip()
+            for row in rows
+        ]
     lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths[:numbers])) for row in rows]
     lines[0] += "  " + ", ".join(rows[0][numbers:])
-    return [lines[0], *(line for first, row in zip(lines[1:], rows[1:]) for line in (first, *_wrapped(row[numbers:], limit)))]
+    return [
+        lines[0],
+        *(line for first, row in zip(lines[1:], rows[1:]) for line in (first, *_wrapped(row[numbers:], limit))),
+    ]
 
 
 def wrapped(lines: Iterable[str], limit: int | None = None) -> str:
@@ -195,7 +222,9 @@ def wrapped(lines: Iterable[str], limit: int | None = None) -> str:
 
 def _wrapped(texts: list[str], limit: int) -> Iterator[str]:
     for text in texts:
-        yield from textwrap.wrap(text, max(limit, 10), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        yield from textwrap.wrap(
+            text, max(limit, 10), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        )
 
 
 class _Watched(io.RawIOBase):

@@ -31,13 +31,18 @@ _TABLES = {
 def ttgir_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument("other", metavar="B", nargs="?", help="another compile of the kernel, to compare with")
-    sub.add_argument("--size", metavar="NAME=N", nargs="+", default=[], help="values of the kernel's arguments, such as K=4096")
-    sub.add_argument("--target", metavar="T", help="the machine, such as cuda:90 or hip:gfx942, where the program does not say it")
+    sub.add_argument(
+        "--size", metavar="NAME=N", nargs="+", default=[], help="values of the kernel's arguments, such as K=4096"
+    )
+    sub.add_argument(
+        "--target", metavar="T", help="the machine, such as cuda:90 or hip:gfx942, where the program does not say it"
+    )
     sub.add_argument("--advise", action="store_true", help="other layouts that make it cheaper, each with its gain")
 
 
 def ttgir(arguments: argparse.Namespace) -> Answer:
-    """Report what a TTGIR program costs: each load, store and conversion with its instructions, wavefronts and sectors."""
+    """Report what a TTGIR program costs: each load, store and conversion with its instructions,
+    wavefronts and sectors."""
     if arguments.advise and arguments.other is not None:
         raise LeafTypeError("--advise of two programs", "one program", f"write tla ttgir {arguments.file} --advise")
     found = read(arguments.file, arguments)
@@ -80,13 +85,26 @@ def value_of(found: Costs) -> dict[str, Any]:
         "operations": len(program.ops),
         "rows": [_row(row) for row in found.rows],
         "dots": [
-            {**dot._asdict(), "op": dot.op.name, "line": dot.op.line, "source": dot.op.source, "times": terminal.plain(dot.times)}
+            {
+                **dot._asdict(),
+                "op": dot.op.name,
+                "line": dot.op.line,
+                "source": dot.op.source,
+                "times": terminal.plain(dot.times),
+            }
             for dot in _ttgir.dots(found)
         ],
         "totals": {unit: terminal.plain(n) for unit, n in found.totals().items()},
         "assumed": dict(found.addresses.assumed),
         "faults": [
-            {"kind": f.kind, "operation": f.op.name, "line": f.op.line, "source": f.op.source, "what": f.what, "fix": f.fix}
+            {
+                "kind": f.kind,
+                "operation": f.op.name,
+                "line": f.op.line,
+                "source": f.op.source,
+                "what": f.what,
+                "fix": f.fix,
+            }
             for f in _ttgir.faults(found)
         ],
     }
@@ -116,7 +134,10 @@ def text_of(value: dict[str, Any]) -> str:
         lines += ["", "matrix products, m x n x k:"]
         for d in value["dots"]:
             a, b = d["operands"]
-            text = f"  {' x '.join(map(str, d['shape']))}, times {d['times']}, {d['source'] or d['op']}: a in {a}; b in {b}"
+            text = (
+                f"  {' x '.join(map(str, d['shape']))}, times {d['times']}, {d['source'] or d['op']}: a in {a}; b in "
+                f"{b}"
+            )
             lines += terminal.wrapped([text], width).split("\n")
     still = [row for row in value["rows"] if not row["parts"] and not row["refused"]]
     if still:
@@ -127,7 +148,12 @@ def text_of(value: dict[str, Any]) -> str:
         lines += [terminal.wrapped([f"  line {r['line']}, {r['operation']}: {r['refused']}"], width) for r in refused]
     for fault in value["faults"]:
         where = fault["source"] or f"line {fault['line']}"
-        lines += ["", terminal.wrapped([f"wrong: {where}, {fault['operation']}: {fault['what']}", f"  fix: {fault['fix']}"], width)]
+        lines += [
+            "",
+            terminal.wrapped(
+                [f"wrong: {where}, {fault['operation']}: {fault['what']}", f"  fix: {fault['fix']}"], width
+            ),
+        ]
     lines += ["", "in one instance of the program:"]
     unknown = {part["unit"] for row in value["rows"] for part in row["parts"] if part["cost"] is None}
     lines += [f"  {unit} {n}{', without those of ?' if unit in unknown else ''}" for unit, n in value["totals"].items()]
@@ -157,7 +183,7 @@ def _table(value: dict[str, Any], unit: str, width: int) -> list[str]:
     return ["", f"{title}:", *terminal.table(rows, 3, width)] if len(rows) > 1 else []
 
 
-# ------------------------------------------------------------------------------------------------- advice, and two programs
+# --------------------------------------------------------------------------------------------- advice, and two programs
 
 
 def _advice(advice: Advice) -> dict[str, Any]:
@@ -181,7 +207,10 @@ def _advice_text(value: list[dict[str, Any]]) -> str:
         lines += [f"{v['kind']}: {v['unit']} {v['before']} -> {v['after']}, {where}"]
         name = f"#{v['alias']} = " if v["alias"] else ""
         lines += [f"  {name}{v['was']}", f"  => {name}{v['change']}"]
-    note = "predicted, not compiled: the cost of these accesses alone; another layout of registers may need a conversion elsewhere"
+    note = (
+        "predicted, not compiled: the cost of these accesses alone; another layout of registers may need a conversion "
+        "elsewhere"
+    )
     return terminal.wrapped([*lines, "", note] if lines else ["no other layout that was tried makes an access cheaper"])
 
 
@@ -190,10 +219,18 @@ def _compared(before: Costs, after: Costs) -> dict[str, Any]:
     changes = _ttgir.difference(before, after)
     return {
         "totals": [
-            {"unit": unit, "before": terminal.plain(totals[0].get(unit, 0)), "after": terminal.plain(totals[1].get(unit, 0))}
+            {
+                "unit": unit,
+                "before": terminal.plain(totals[0].get(unit, 0)),
+                "after": terminal.plain(totals[1].get(unit, 0)),
+            }
             for unit in dict.fromkeys((*totals[0], *totals[1]))
         ],
-        "changes": [{**c._asdict(), "before": terminal.plain(c.before), "after": terminal.plain(c.after)} for c in changes if c.differs],
+        "changes": [
+            {**c._asdict(), "before": terminal.plain(c.before), "after": terminal.plain(c.after)}
+            for c in changes
+            if c.differs
+        ],
         "same": sum(not c.differs for c in changes),
     }
 
@@ -203,5 +240,9 @@ def _compared_text(value: dict[str, Any]) -> str:
     rows = [["in all", "A", "B"], *([t["unit"], str(t["before"]), str(t["after"])] for t in value["totals"])]
     lines = [*terminal.table(rows, 3, width), ""]
     for c in value["changes"]:
-        lines += terminal.wrapped([f"{c['source'] or '?'} {c['operation']}: {c['unit']} {c['before']} -> {c['after']}"], width).split("\n")
-    return "\n".join([*lines, *[""][: len(value["changes"])], f"{len(value['changes'])} places differ, {value['same']} are the same"])
+        lines += terminal.wrapped(
+            [f"{c['source'] or '?'} {c['operation']}: {c['unit']} {c['before']} -> {c['after']}"], width
+        ).split("\n")
+    return "\n".join(
+        [*lines, *[""][: len(value["changes"])], f"{len(value['changes'])} places differ, {value['same']} are the same"]
+    )

@@ -21,12 +21,33 @@ from ..core.questions import at_most
 from .element import as_element
 
 _ALIGNMENT = MappingProxyType(
-    {"GM": 1, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 64, "UB": 32, "Bias": 64, "FixBuf": 128, "L0AMx": 32, "L0BMx": 32}
+    {
+        "GM": 1,
+        "L1": 32,
+        "L0A": 512,
+        "L0B": 512,
+        "L0C": 64,
+        "UB": 32,
+        "Bias": 64,
+        "FixBuf": 128,
+        "L0AMx": 32,
+        "L0BMx": 32,
+    }
 )
 
 #: The positions of AscendC by the names that CATLASS's tensors have, and by AscendC's own (`TPosition::A1`).
-POSITIONS = {"GM": "GM", "L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "UB": "VECCALC", "FixBuf": "C2PIPE2GM"}
-#: Beside L0A and L0B of Ascend950 lie the scales of MX types, at a sixteenth of the address. AscendC has no name for them.
+POSITIONS = {
+    "GM": "GM",
+    "L1": "A1",
+    "L0A": "A2",
+    "L0B": "B2",
+    "L0C": "CO1",
+    "Bias": "C2",
+    "UB": "VECCALC",
+    "FixBuf": "C2PIPE2GM",
+}
+#: Beside L0A and L0B of Ascend950 lie the scales of MX types, at a sixteenth of the address. AscendC has no
+#: name for them.
 POSITIONS |= {"L0AMx": "L0AMx", "L0BMx": "L0BMx"}
 
 #: AscendC's other names of the same buffers: of L1 for B and the biases, of UB for the ends of a queue.
@@ -46,7 +67,8 @@ class Architecture:
     >>> AtlasA2, AtlasA2.sizes["L1"], Ascend950.sizes["L0C"], AtlasA2.cores
     (AtlasA2, 524288, 262144, (20, 24))
 
-    Source: CATLASS `Catlass::Arch`; the cores are those of its documents and examples (docs 11_matmul_optimization, example 73).
+    Source: CATLASS `Catlass::Arch`; the cores are those of its documents and examples
+    (docs 11_matmul_optimization, example 73).
     """
 
     name: str
@@ -73,7 +95,9 @@ def as_architecture(x: object) -> Architecture:
     """x as an architecture: one of them, or its name."""
     found = ARCHITECTURES.get(x) if isinstance(x, str) else x
     if not isinstance(found, Architecture):
-        raise LeafTypeError(f"the architecture {shown(x)}", f"one of {', '.join(ARCHITECTURES)}", "write AtlasA2, or 'AtlasA2'")
+        raise LeafTypeError(
+            f"the architecture {shown(x)}", f"one of {', '.join(ARCHITECTURES)}", "write AtlasA2, or 'AtlasA2'"
+        )
     return found
 
 
@@ -81,7 +105,9 @@ def position_of(x: object) -> str:
     """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
     names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}, **_SHARED}
     if not isinstance(x, str) or x not in names:
-        raise LeafTypeError(f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')")
+        raise LeafTypeError(
+            f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')"
+        )
     return names[x]
 
 
@@ -109,10 +135,11 @@ class Fit:
 def fits(tiles: Mapping[str, Any], arch: object = AtlasA2, stages: object = 1) -> dict[str, Fit]:
     """The bytes that the tiles of a kernel take in each position, if they fit.
 
-    tiles     of each position a (tile, element) or a list of them: a tile is a Layout, of which the cosize counts, or a shape
-              [elements]. AscendC's names of one buffer (A1 and B1; VECIN, VECOUT and VECCALC) share it
+    tiles     of each position a (tile, element) or a list of them: a tile is a Layout, of which the cosize counts, or a
+              shape [elements]. AscendC's names of one buffer (A1 and B1; VECIN, VECOUT and VECCALC) share it
     stages    how many buffers each tile has: an integer for all, or one for each position, as {"L1": 2, "L0A": 2}
-    Returns   for each position, by CATLASS's name, its Fit [bytes]; every buffer begins at a multiple of the position's alignment
+    Returns   for each position, by CATLASS's name, its Fit [bytes]; every buffer begins at a multiple of
+              the position's alignment
     Raises    RangeError where a position is full, with what each tile takes, and for stages below 1 and sizes below 0
 
     >>> from tla import MakeLayout
@@ -127,14 +154,18 @@ def fits(tiles: Mapping[str, Any], arch: object = AtlasA2, stages: object = 1) -
     """
     arch = as_architecture(arch)
     if not isinstance(tiles, Mapping):
-        raise LeafTypeError(f"fits of a {type(tiles).__name__}", "the tiles of each position", 'write fits({"L1": (tile, half)})')
+        raise LeafTypeError(
+            f"fits of a {type(tiles).__name__}", "the tiles of each position", 'write fits({"L1": (tile, half)})'
+        )
     for name in stages if isinstance(stages, Mapping) else ():
         position_of(name)
     taken: dict[str, list[int]] = {}
     for given, wanted in tiles.items():
         place = position_of(given)
         if place not in arch.sizes:
-            raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", f"leave {place} out: it has no limit")
+            raise LeafTypeError(
+                f"tiles in {place}", f"one of {', '.join(arch.sizes)}", f"leave {place} out: it has no limit"
+            )
         count = _stages_of(given, stages)
         sizes = [_bytes(tile, element, arch.alignment[place]) * count for tile, element in _pairs(wanted)]
         taken.setdefault(place, []).extend(sizes)
@@ -151,7 +182,8 @@ def _fit(place: str, sizes: list[int], arch: Architecture) -> Fit:
 
 
 def _stages_of(given: str, stages: Any) -> int:
-    """The stages of the tiles under one name of a position: those told under this name, or under another of the same buffer."""
+    """The stages of the tiles under one name of a position: those told under this name, or under another of
+    the same buffer."""
     if not isinstance(stages, Mapping):
         return _stage_count(stages)
     told = {name: _stage_count(n) for name, n in stages.items() if position_of(name) == position_of(given)}

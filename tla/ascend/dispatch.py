@@ -1,7 +1,7 @@
 """C++'s dispatch: the predicates of TLA as they see a type, static integers only.
 
-`iszN[half](layout)` asks whether a layout is a tag's, by its values. A `TileCopyTla` is chosen by the type: a dynamic integer is
-no number there, and counts as 0. A table of what each predicate looks at.
+`iszN[half](layout)` asks whether a layout is a tag's, by its values. A `TileCopyTla` is chosen by the type: a dynamic
+integer is no number there, and counts as 0. A table of what each predicate looks at.
 
 Source: CATLASS include/tla/layout.hpp, `tla::detail`.
 """
@@ -27,10 +27,30 @@ _TABLE: dict[str, tuple[Any, bool, tuple[_Condition, ...], tuple[_Condition, ...
     "isVector": ((1,), False, (("stride", 0, None, 1),), ()),
     "isRowMajor": (_FLAT, False, (("stride", 1, None, 1),), ()),
     "isColumnMajor": (_FLAT, False, (("stride", 0, None, 1),), ()),
-    "iszN": (_PAIRS, False, (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 0, 1, "FR")), ()),
-    "iszNUnAlign": (_PAIRS, False, (("shape", 0, 1, 1), ("shape", 1, 0, "C0"), ("stride", 0, 0, "C0"), ("stride", 1, 0, 1)), ()),
-    "iszZ": (_PAIRS, False, (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 1, 1, "FR")), ()),
-    "isnZ": (_PAIRS, False, (("shape", 0, 0, "C0"), ("shape", 1, 0, 16), ("stride", 0, 0, 1), ("stride", 1, 1, "FR")), ()),
+    "iszN": (
+        _PAIRS,
+        False,
+        (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 0, 1, "FR")),
+        (),
+    ),
+    "iszNUnAlign": (
+        _PAIRS,
+        False,
+        (("shape", 0, 1, 1), ("shape", 1, 0, "C0"), ("stride", 0, 0, "C0"), ("stride", 1, 0, 1)),
+        (),
+    ),
+    "iszZ": (
+        _PAIRS,
+        False,
+        (("shape", 0, 0, 16), ("shape", 1, 0, "C0"), ("stride", 1, 0, 1), ("stride", 1, 1, "FR")),
+        (),
+    ),
+    "isnZ": (
+        _PAIRS,
+        False,
+        (("shape", 0, 0, "C0"), ("shape", 1, 0, 16), ("stride", 0, 0, 1), ("stride", 1, 1, "FR")),
+        (),
+    ),
     "isMxScaleForRowMajorA": ((1, 2), True, (), (("stride", 0, None, 2),)),
     "isMxScaleForColumnMajorA": ((1, 2), True, (("stride", 0, None, 2),), ()),
     "isMxScaleForRowMajorB": ((2, 1), True, (), (("stride", 0, 1, 2),)),

@@ -30,7 +30,9 @@ class Template(Bracketed[F]):
     def __getitem__(self, arguments: Any) -> F:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if len(given) != self._count:
-            raise RankError(f"{self.__name__}[{shown(given)}]", f"{self._count} in brackets", f"write {self._form}(...)")
+            raise RankError(
+                f"{self.__name__}[{shown(given)}]", f"{self._count} in brackets", f"write {self._form}(...)"
+            )
         return self._make(*given)
 
 
@@ -47,7 +49,9 @@ def MakeLayoutFromTag(tag: Tagged) -> Layout:
     Raises LeafTypeError for anything else. Source: TLA `MakeLayoutFromTag`, which makes every integer dynamic.
     """
     if not isinstance(tag, Tagged):
-        raise LeafTypeError(f"MakeLayoutFromTag of {shown(tag)}", "a tag with its sizes", "write RowMajor(4, 6), or zN[half](4, 6)")
+        raise LeafTypeError(
+            f"MakeLayoutFromTag of {shown(tag)}", "a tag with its sizes", "write RowMajor(4, 6), or zN[half](4, 6)"
+        )
     return tag.layout
 
 
@@ -65,7 +69,8 @@ def MakeLayoutL0C(rows: IntLike, cols: IntLike) -> Layout:
 
 @Template
 def MakeMxScaleLayout(element: Element, tag: Tag, is_b: bool) -> Callable[..., Layout]:
-    """`MakeMxScaleLayout[fp8_e8m0, RowMajor, False](rows, cols)`: the scales of matrix A, (m, k/32), or of B, (k/32, n).
+    """`MakeMxScaleLayout[fp8_e8m0, RowMajor, False](rows, cols)`: the scales of matrix A, (m, k/32), or of
+    B, (k/32, n).
 
     Scales lie in pairs along k. The tag is RowMajor, ColumnMajor, zZ or nN; ld as in MakeLayout.
     Raises LeafTypeError for other element types and tags.
@@ -80,7 +85,9 @@ def MakeMxScaleLayout(element: Element, tag: Tag, is_b: bool) -> Callable[..., L
     side = "" if tag in (zZ, nN) else "B" if is_b else "A"
     found = TAGS.get(f"MxScale{tag}{side}") if isinstance(tag, Tag) else None
     if found is None:
-        raise LeafTypeError(f"MakeMxScaleLayout of {shown(tag)}", "the tag RowMajor, ColumnMajor, zZ or nN", "take it from tla.ascend")
+        raise LeafTypeError(
+            f"MakeMxScaleLayout of {shown(tag)}", "the tag RowMajor, ColumnMajor, zZ or nN", "take it from tla.ascend"
+        )
     return functools.partial(found.MakeLayout, element)
 
 
@@ -181,5 +188,7 @@ def tuple_size(t: IntTupleLike) -> Int:
     Raises LeafTypeError for what is no tuple: `rank` of an integer is 1. Source: TLA `tuple_size`.
     """
     if not isinstance(t, tuple):
-        raise LeafTypeError(f"tuple_size of {shown(as_int_tuple(t))}", "a tuple", "write rank(x), which is 1 of an integer")
+        raise LeafTypeError(
+            f"tuple_size of {shown(as_int_tuple(t))}", "a tuple", "write rank(x), which is 1 of an integer"
+        )
     return static(len(t))

@@ -19,7 +19,8 @@ _LIMIT = 65536
 
 
 def IsNeedPadding(layout: object, align: object) -> bool | None:
-    """Whether a matrix is better copied into a padded one first: its rows begin off `align`, or lie too far apart for one Nd2Nz.
+    """Whether a matrix is better copied into a padded one first: its rows begin off `align`, or lie too far
+    apart for one Nd2Nz.
 
     layout    of rows or of columns; one of blocks (zN, nZ, ...) needs none. Or a tag with its sizes: RowMajor(m, k)
     align     what the leading dimension should be a multiple of [elements]: 512 bytes read best, which are 256 of half
@@ -29,11 +30,14 @@ def IsNeedPadding(layout: object, align: object) -> bool | None:
     >>> IsNeedPadding(RowMajor(100, 300), 256), IsNeedPadding(RowMajor(100, 512), 256), IsNeedPadding(zN[half](100, 300), 256)
     (True, False, False)
 
-    Raises LeafTypeError for anything but layouts and tags, RangeError for an align below 1. Source: CATLASS `IsNeedPadding`.
+    Raises LeafTypeError for anything but layouts and tags, RangeError for an align below 1. Source: CATLASS
+    `IsNeedPadding`.
     """
     layout = layout.layout if isinstance(layout, Tagged) else layout
     if not isinstance(layout, Layout):
-        raise LeafTypeError(f"IsNeedPadding of a {type(layout).__name__}", "a layout, or a tag with its sizes", "write RowMajor(m, k)")
+        raise LeafTypeError(
+            f"IsNeedPadding of a {type(layout).__name__}", "a layout, or a tag with its sizes", "write RowMajor(m, k)"
+        )
     if not is_int(align) or at_most(leaf(align), 0):
         what = f"IsNeedPadding with align={shown(align) if is_int(align) else repr(align):.40}"
         raise RangeError(what, "1 or more elements", "write 256: 512 bytes of half")

@@ -1,8 +1,8 @@
 """Recognise the tag of a layout: the table read the other way.
 
-A layout has a tag if it is the tag's layout for some sizes and leading dimension, as a function: strides of extents that
-are known to be 1 do not count. Several tags may have one layout in common, as zN and L0C of 16-bit elements; then the
-first of the table is the one that `recognize` finds, and each predicate says yes.
+A layout has a tag if it is the tag's layout for some sizes and leading dimension, as a function: strides of extents
+that are known to be 1 do not count. Several tags may have one layout in common, as zN and L0C of 16-bit elements; then
+the first of the table is the one that `recognize` finds, and each predicate says yes.
 
 Source: CATLASS include/tla/layout.hpp, the predicates of `tla::detail`, which see static integers only.
 """
@@ -33,12 +33,14 @@ Condition = tuple["bool | None", str]
 
 
 def recognize(layout: Layout, element: int | Element | None = None) -> Tagged | None:
-    """The tag of a layout with its parameters: sizes, block, order, leading dimension, contiguous mode. None if it has none.
+    """The tag of a layout with its parameters: sizes, block, order, leading dimension, contiguous mode. None if
+    it has none.
 
     element   the element type; without one, only tags that need none are found
-    Returns   Tagged, whose `layout` has the same shape and strides. Its sizes are the valid ones, and `layout` the same with its
-              padding, where these fill the last blocks; of a tile that ends before its last block they are whole blocks
-              [elements]. A batch has no tag, a matrix of it has one: `recognize(select[1, 2](batch), half)`
+    Returns   Tagged, whose `layout` has the same shape and strides. Its sizes are the valid ones, and `layout` the same
+              with its padding, where these fill the last blocks; of a tile that ends before its last block they are
+              whole blocks [elements]. A batch has no tag, a matrix of it has one:
+              `recognize(select[1, 2](batch), half)`
     Raises    Unproven where a tag might be, and sizes that are not known decide
 
     >>> from tla import GetTileLayout, MakeLayout, parse
@@ -74,7 +76,9 @@ def _fits(tag: Tag, layout: Layout, element: Element | None) -> Reason | bool | 
     answer: bool | None = True
     for holds, what in _conditions(tag, layout, element):
         if holds is False:
-            return Reason(f"{shown(layout)} is not {tag}: {what}", f"what MakeLayout[..., {tag}] makes", "make it with the tag")
+            return Reason(
+                f"{shown(layout)} is not {tag}: {what}", f"what MakeLayout[..., {tag}] makes", "make it with the tag"
+            )
         answer = answer and holds
     return answer
 
@@ -131,14 +135,16 @@ def _unless_one(n: IntLike, holds: bool | None) -> bool | None:
 
 
 def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
-    """The tag with what the shape of its layout says: the valid sizes where these take as many blocks, else whole blocks."""
+    """The tag with what the shape of its layout says: the valid sizes where these take as many blocks,
+    else whole blocks."""
     blocks = [extents[0] for block, extents in zip(tag.blocks, modes_of(layout.shape)) if block == GIVEN]
     valid = Tagged(tag, element, (*_valid(layout), *blocks))
     return valid if valid.shape == layout.shape else replace(valid, sizes=(*product_each(layout.shape), *blocks))
 
 
 def _valid(layout: Layout) -> Any:
-    """The valid part of each mode; all of it where that is no box: what is asked of it then is asked of its padding too."""
+    """The valid part of each mode; all of it where that is no box: what is asked of it then is asked of
+    its padding too."""
     return layout.origin_shape or product_each(layout.shape)
 
 

@@ -1,10 +1,12 @@
-"""Tags: the names of Ascend's layouts. Each is a row of one table, a block for each mode and an order; the layout follows.
+"""Tags: the names of Ascend's layouts. Each is a row of one table, a block for each mode and an order;
+the layout follows.
 
-A mode with a block b has the extents (b, ceil(size / b)). The order numbers all extents from the fastest to the slowest,
-and the stride of each is the product of those before it. Small letters of a name tell the order inside a block, capitals
-that of the blocks: z is row by row, n column by column.
+A mode with a block b has the extents (b, ceil(size / b)). The order numbers all extents from the fastest to the
+slowest, and the stride of each is the product of those before it. Small letters of a name tell the order inside a
+block, capitals that of the blocks: z is row by row, n column by column.
 
-Source: CATLASS include/tla/layout.hpp and include/catlass/layout; the orders are those of TLA v2 (`FractalSpec`, `Step`).
+Source: CATLASS include/tla/layout.hpp and include/catlass/layout; the orders are those of TLA
+v2 (`FractalSpec`, `Step`).
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ class Tag:
     """A tag: `RowMajor`, `zN`, ... `MakeLayout[half, zN](rows, cols)` makes its layout.
 
     name      as CATLASS has it
-    blocks    the inner extent of each mode: a static integer, C0 elements, ALL of the mode, or GIVEN after the sizes; None
-              for a mode without blocks
+    blocks    the inner extent of each mode: a static integer, C0 elements, ALL of the mode, or GIVEN after the sizes;
+              None for a mode without blocks
     step      nested like the layout's shape: the place of each extent in memory, 0 the fastest
     element   the only element type that it has, if there is one
     sizes     the names of its sizes, in the order of a call; a last c0 may be left out
@@ -117,7 +119,9 @@ class Tag:
     def require_element(self, element: Element | None) -> None:
         """LeafTypeError where it needs an element type, or another."""
         if element is None and C0 in self.blocks:
-            raise LeafTypeError(f"{self} without an element type", "one: it has blocks of 32 bytes", f"write {self}[half](...)")
+            raise LeafTypeError(
+                f"{self} without an element type", "one: it has blocks of 32 bytes", f"write {self}[half](...)"
+            )
         if not self.takes(element):
             given = "without an element type" if element is None else f"of {element}"
             fix = f"write {self}[{self.element}](...), {self.predicate}[{self.element}](layout); another tag for data"
@@ -242,7 +246,8 @@ class Tagged:
 
     @property
     def capacity(self) -> Leaf:
-        """The number of elements that the layout takes in memory, padding and gaps included: its slowest extent, whole [elements]."""
+        """The number of elements that the layout takes in memory, padding and gaps included: its slowest extent, whole
+        [elements]."""
         places = [*leaves(self.tag.step)]
         last = -1 if self.outer else places.index(max(places))
         return mul([*leaves(self.shape)][last], [*leaves(self.stride)][last])
@@ -268,9 +273,15 @@ def _extents(step: IntTree, kind: Int | str | None, block: Leaf, n: Leaf) -> Any
 def _checked_ld(made: Tagged, ld: Leaf) -> Leaf:
     """A leading dimension that a caller gives, unless it is known to be wrong."""
     if at_most(made.least_ld, ld) is False:
-        raise RangeError(f"{made!r}: a leading dimension of {ld}", f"{made.least_ld} or more, in elements", "leave it out for the least")
+        raise RangeError(
+            f"{made!r}: a leading dimension of {ld}",
+            f"{made.least_ld} or more, in elements",
+            "leave it out for the least",
+        )
     if divides(made.ld_group, ld) is False:
-        raise DivisibilityError(f"{made!r}: a leading dimension of {ld}", "a multiple of 2: pairs of fp4", f"use {ld + 1}")
+        raise DivisibilityError(
+            f"{made!r}: a leading dimension of {ld}", "a multiple of 2: pairs of fp4", f"use {ld + 1}"
+        )
     return ld
 
 

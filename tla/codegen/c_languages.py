@@ -1,4 +1,5 @@
-"""The languages of the C family, as one table: C, C++, CUDA, HIP and OpenCL. Offsets, copies and loops are written by it.
+"""The languages of the C family, as one table: C, C++, CUDA, HIP and OpenCL. Offsets, copies and loops are
+written by it.
 
 A new language of the family is a row here. Targets that are no C have a file each in indices/.
 """
@@ -26,7 +27,8 @@ class Threads(NamedTuple):
 class CLanguage(NamedTuple):
     """The spellings that differ between languages of the C family.
 
-    includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy" and "assert" on use
+    includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy" and
+               "assert" on use
     integers   integer type -> its name
     words      bytes -> the type of an element of this size
     function   what stands before the type of a function of integers
@@ -99,7 +101,9 @@ C_FAMILY: dict[str, CLanguage] = {
         inline="inline",
     ),
     "cuda": _CUDA,
-    "hip": _CUDA._replace(includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>", "half": "#include <hip/hip_fp16.h>"}),
+    "hip": _CUDA._replace(
+        includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>", "half": "#include <hip/hip_fp16.h>"}
+    ),
     "opencl": CLanguage(
         includes={},
         integers={"int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong"},
@@ -107,7 +111,9 @@ C_FAMILY: dict[str, CLanguage] = {
         function="static inline",
         restrict="restrict",
         space="global ",
-        threads=Threads(kernel="kernel void", first="get_global_id(0)", total="get_global_size(0)", helper="static inline"),
+        threads=Threads(
+            kernel="kernel void", first="get_global_id(0)", total="get_global_size(0)", helper="static inline"
+        ),
         asserts=False,
     ),
 }

@@ -1,7 +1,7 @@
 """Operations of layouts that are tuples of plain integers, without layouts of tla on the way.
 
-They are those of `tla.algebra` on static layouts, which are worked in plain integers there too. What it takes more than one look to
-decide, or to refuse with a reason, is None: then the exact algebra is asked.
+They are those of `tla.algebra` on static layouts, which are worked in plain integers there too. What it takes more than
+one look to decide, or to refuse with a reason, is None: then the exact algebra is asked.
 
 order   1 where the first mode is fastest, -1 where the last one is: the flat modes are in the other order then
 """
@@ -27,7 +27,11 @@ Parts = tuple[Any, Any]
 def _collected(shape: Any, stride: Any, out: Modes) -> bool:
     """Whether these are congruent tuples of integers, each extent 1 or more; out gets the flat modes."""
     if type(shape) is tuple:
-        return type(stride) is tuple and len(shape) == len(stride) and all(_collected(s, d, out) for s, d in zip(shape, stride))
+        return (
+            type(stride) is tuple
+            and len(shape) == len(stride)
+            and all(_collected(s, d, out) for s, d in zip(shape, stride))
+        )
     out.append((shape, stride))
     return type(shape) is type(stride) is int and 0 < shape <= INT64_MAX and INT64_MIN <= stride <= INT64_MAX
 

@@ -1,6 +1,8 @@
-"""NVIDIA's pycute over the exact algebra: the same names and the same plain tuples, with answers that are right or refused.
+"""NVIDIA's pycute over the exact algebra: the same names and the same plain tuples, with answers that are
+right or refused.
 
-`from tla.compat import pycute` stands for `import pycute`. Plain integers are known. What differs from pycute 4.2 is in docs/compat.md.
+`from tla.compat import pycute` stands for `import pycute`. Plain integers are known. What differs from pycute 4.2 is in
+docs/compat.md.
 
 >>> from tla.compat.pycute import Layout, complement, logical_divide
 >>> complement(Layout((2, 4), (1, 16)), 64)
@@ -16,7 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..algebra import coalesce as merging, codomain, complement as complements, composition as compositions, divide, inverse
+from ..algebra import (
+    coalesce as merging,
+    codomain,
+    complement as complements,
+    composition as compositions,
+    divide,
+    inverse,
+)
 from ..core import arithmetic, conversions
 from ..core.cache import memo, plain_memo
 from ..core.composed import ComposedLayout as ExactComposed
@@ -109,7 +118,9 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
     (1, 6)
     """
-    return plain(conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride)))
+    return plain(
+        conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride))
+    )
 
 
 def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
@@ -135,7 +146,8 @@ def is_layout(x: object) -> bool:
 
 
 class Layout(LayoutBase):
-    """A function from coordinates to integers, of plain tuples: `Layout((8, 4), (4, 1))`; without strides the first mode is fastest.
+    """A function from coordinates to integers, of plain tuples: `Layout((8, 4), (4, 1))`; without strides the first
+    mode is fastest.
 
     >>> a = Layout((2, (3, 4)))
     >>> a(1, (2, 3)), a(23), a[1], len(a), a.size(), a.cosize()
@@ -187,7 +199,8 @@ class Layout(LayoutBase):
         return product(self.shape)
 
     def cosize(self) -> Any:
-        """One more than the largest offset: pycute takes that of the last coordinate, which is another where a stride is below 0."""
+        """One more than the largest offset: pycute takes that of the last coordinate, which is another where a stride
+        is below 0."""
         return _cosize(self.shape, self.stride)
 
     def __str__(self) -> str:
@@ -197,7 +210,8 @@ class Layout(LayoutBase):
         return f"Layout({self.shape},{self.stride})"
 
 
-#: What a layout is composed with or cut by: a layout, a size, or one of these for each mode; None leaves a mode as it is.
+#: What a layout is composed with or cut by: a layout, a size, or one of these for each mode; None leaves a mode
+#: as it is.
 Tiler = Layout | int | tuple[Any, ...] | None
 
 
@@ -348,7 +362,11 @@ def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
 
 def coalesce(layout: Any, profile: Any = None) -> Any:
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
-    found = plain_modes.coalesce(layout.shape, layout.stride, 1) if type(profile) is not tuple and isinstance(layout, Layout) else None
+    found = (
+        plain_modes.coalesce(layout.shape, layout.stride, 1)
+        if type(profile) is not tuple and isinstance(layout, Layout)
+        else None
+    )
     return _of_parts(found) or plain(merging.coalesce(exact(layout), _profile(profile)))
 
 
@@ -375,7 +393,9 @@ def by_mode(does: Callable[[Any, Any], Any], layout: Any, tiles: tuple[Any, ...]
     return make_layout([*done, *(layout[i] for i in range(len(tiles), len(layout) if keep_rest else 0))])
 
 
-def _tiled(name: str, plainly: plain_modes.OfTwo, does: Callable[[Any, Any], Any], keep_rest: bool = True) -> Callable[[Any, Any], Any]:
+def _tiled(
+    name: str, plainly: plain_modes.OfTwo, does: Callable[[Any, Any], Any], keep_rest: bool = True
+) -> Callable[[Any, Any], Any]:
     """An operation of a layout by a tiler: in plain integers, else by the exact algebra."""
 
     def tiled(layoutA: Any, layoutB: Any) -> Any:
@@ -408,7 +428,9 @@ def complement(layout: Any, max_idx: Any = 1) -> Layout:
     return made
 
 
-def _inverse(plainly: Callable[[Any, Any, int], plain_modes.Parts | None], does: Callable[[Any], Any], layout: Any) -> Any:
+def _inverse(
+    plainly: Callable[[Any, Any, int], plain_modes.Parts | None], does: Callable[[Any], Any], layout: Any
+) -> Any:
     if layout is None:
         return None
     a = _as_layout(layout)
@@ -431,7 +453,9 @@ def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) ->
         found: Layout = splitter(layoutA, layoutB)
         return found
     if len(layoutB) > len(layoutA):
-        raise RankError(f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none")
+        raise RankError(
+            f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none"
+        )
     split = [hier_unzip(splitter, layoutA[i], b) for i, b in enumerate(layoutB)]
     over = [*(s[1] for s in split), *(layoutA[i] for i in range(len(layoutB), len(layoutA)))]
     return make_layout(make_layout(s[0] for s in split), make_layout(over))

@@ -1,7 +1,9 @@
-"""torch.distributed._pycute over the exact algebra: pycute's names with the last mode fastest, on which DeviceMesh rests.
+"""torch.distributed._pycute over the exact algebra: pycute's names with the last mode fastest, on
+which DeviceMesh rests.
 
-`from tla.compat.torch import composition` stands for `from torch.distributed._pycute import composition`; torch is not needed. A layout
-here is one of pycute with its modes, at every depth, in the other order, and so is each operation. What differs is in docs/compat.md.
+`from tla.compat.torch import composition` stands for `from torch.distributed._pycute import composition`; torch is not
+needed. A layout here is one of pycute with its modes, at every depth, in the other order, and so is each operation.
+What differs is in docs/compat.md.
 
 >>> from tla.compat.torch import Layout, complement, composition
 >>> Layout((2, (3, 4))), Layout((6, 2), (2, 1))(5), complement(Layout(4, 1), 16)
@@ -184,7 +186,9 @@ def _asked(does: Callable[..., Any], *args: Any) -> Layout:
 def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tuple[Any, ...]) -> pycute.Layout:
     """f of each mode and its tile; modes past the last tile stay."""
     if len(tiles) > len(layout):
-        raise Refusal(f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none")
+        raise Refusal(
+            f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none"
+        )
     made: pycute.Layout = pycute.by_mode(f, layout, tiles, keep_rest=True)
     return made
 

@@ -42,11 +42,17 @@ def shape_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     """
     a, b = as_int_tuple(a), as_int_tuple(b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
-        raise RankError(f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}", f"{len(a)}, or one integer", "give one for each mode")
+        raise RankError(
+            f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}",
+            f"{len(a)}, or one integer",
+            "give one for each mode",
+        )
     return _divide(shape_div, leaf_arithmetic.shape_div, a, b)
 
 
-def _divide(divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: IntTree, b: IntTree) -> IntTree:
+def _divide(
+    divide: Callable[[Any, Any], Any], divide_ints: Callable[[Any, Any], Any], a: IntTree, b: IntTree
+) -> IntTree:
     if not isinstance(a, tuple):
         return divide_ints(a, product(b))
     if isinstance(b, tuple):
@@ -80,7 +86,11 @@ def round_up(a: IntTupleLike, b: IntTupleLike) -> IntTree:
 def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """The modes of a with those of b; where b is shorter the rest is left whole."""
     if len(b) > len(a):
-        raise RankError(f"{name}: {len(b)} modes of {shown(b)} for {shown(a)}", f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
+        raise RankError(
+            f"{name}: {len(b)} modes of {shown(b)} for {shown(a)}",
+            f"at most {len(a)}",
+            f"drop the last {len(b) - len(a)}",
+        )
     one = Int[1]()
     return zip(a, b + (one,) * (len(a) - len(b)))
 
@@ -178,7 +188,9 @@ def safe_div(a: IntLike, b: IntLike) -> Leaf:
         raise RangeError(f"safe_div({x}, {d})", "a divisor that is not 0", "leave out what is empty")
     if not require("divides", d, x, lambda: f"safe_div({x}, {d})"):
         raise DivisibilityError(
-            f"safe_div({x}, {d}): there is a remainder", f"{d} divides {x}", f"use ceil_div({x}, {d}), or pad to round_up({x}, {d})"
+            f"safe_div({x}, {d}): there is a remainder",
+            f"{d} divides {x}",
+            f"use ceil_div({x}, {d}), or pad to round_up({x}, {d})",
         )
     return x // d
 
@@ -218,15 +230,15 @@ def elem_scale(a: IntTupleLike, b: IntTupleLike) -> IntTree:
 def elem_less(a: object, b: object) -> Any:
     """Whether every integer of a is less than its counterpart in b: whether a coordinate is inside of a shape.
 
-    True, False, or None where that is not known. A tuple with more modes than its counterpart is not less; one with fewer
-    has its own compared.
+    True, False, or None where that is not known. A tuple with more modes than its counterpart is not less; one with
+    fewer has its own compared.
 
     >>> from tla import elem_less
     >>> elem_less((1, (2, 3)), (2, (3, 4))), elem_less((1, 3), (4, 3)), elem_less((1, 1), (4,))
     (True, False, False)
 
-    Coordinates that are arrays are compared element by element: the predicate of a whole tile. Of a tensor of coordinates it
-    is the tensor of these conditions.
+    Coordinates that are arrays are compared element by element: the predicate of a whole tile. Of a tensor of
+    coordinates it is the tensor of these conditions.
 
     Raises RankError where an integer meets a tuple. Source: CuTe `elem_less`.
     """
@@ -239,9 +251,12 @@ def elem_less(a: object, b: object) -> Any:
 
 
 def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: IntTree, b: IntTree) -> Any:
-    """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays, element by element."""
+    """Whether holds(x, y) for every x of a and its counterpart y in b: True, False or None; of arrays,
+    element by element."""
     if isinstance(a, tuple) != isinstance(b, tuple):
-        raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
+        raise RankError(
+            f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart"
+        )
     if not isinstance(a, tuple):
         return holds(a, b)
     if len(a) > len(b):
@@ -255,7 +270,9 @@ def _elementwise(name: str, holds: Callable[[Any, Any], Any], a: IntTree, b: Int
 def _order(name: str, a: IntTree, b: IntTree, end: int) -> tuple[bool | None, bool | None]:
     """Whether a comes before b, and whether b does not come before a, the mode at an end (0 or -1) deciding first."""
     if isinstance(a, tuple) != isinstance(b, tuple):
-        raise RankError(f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart")
+        raise RankError(
+            f"{name}: {shown(a)} and {shown(b)}", "integers in the same places", "give each integer its counterpart"
+        )
     if not isinstance(a, tuple):
         return at_most(add(a, static(1)), b), at_most(a, b)
     if not a or not b:
@@ -300,17 +317,35 @@ elem_leq = _comparison(
     "elem_leq((1, 3), (4, 3))",
     lambda a, b: _elementwise("elem_leq", _at_most, as_coord(a), as_coord(b)),
 )
-elem_gtr = _comparison("every integer of a is greater than its counterpart in b", "elem_gtr((2, 4), (1, 3))", lambda a, b: elem_less(b, a))
-elem_geq = _comparison("every integer of a is at least its counterpart in b", "elem_geq((2, 3), (1, 3))", lambda a, b: elem_leq(b, a))
+elem_gtr = _comparison(
+    "every integer of a is greater than its counterpart in b", "elem_gtr((2, 4), (1, 3))", lambda a, b: elem_less(b, a)
+)
+elem_geq = _comparison(
+    "every integer of a is at least its counterpart in b", "elem_geq((2, 3), (1, 3))", lambda a, b: elem_leq(b, a)
+)
 
 # by the first mode, then the next; a tuple that another one begins with comes before it
-lex_less = _comparison("a comes before b, by their first modes", "lex_less((0, 1), (1, 0))", _by_order("lex_less", 0, 0))
-lex_leq = _comparison("b does not come before a, by their first modes", "lex_leq((1, 2), (1, 2))", _by_order("lex_leq", 0, 1))
+lex_less = _comparison(
+    "a comes before b, by their first modes", "lex_less((0, 1), (1, 0))", _by_order("lex_less", 0, 0)
+)
+lex_leq = _comparison(
+    "b does not come before a, by their first modes", "lex_leq((1, 2), (1, 2))", _by_order("lex_leq", 0, 1)
+)
 lex_gtr = _comparison("a comes after b, by their first modes", "lex_gtr((1, 2), (1, 0))", lambda a, b: lex_less(b, a))
-lex_geq = _comparison("a does not come before b, by their first modes", "lex_geq((1, 2), (1, 2))", lambda a, b: lex_leq(b, a))
+lex_geq = _comparison(
+    "a does not come before b, by their first modes", "lex_geq((1, 2), (1, 2))", lambda a, b: lex_leq(b, a)
+)
 
 # by the last mode, then the one before: the order of the index
-colex_less = _comparison("a comes before b, by their last modes", "colex_less((1, 0), (0, 1))", _by_order("colex_less", -1, 0))
-colex_leq = _comparison("b does not come before a, by their last modes", "colex_leq((1, 2), (1, 2))", _by_order("colex_leq", -1, 1))
-colex_gtr = _comparison("a comes after b, by their last modes", "colex_gtr((2, 1), (0, 1))", lambda a, b: colex_less(b, a))
-colex_geq = _comparison("a does not come before b, by their last modes", "colex_geq((2, 1), (2, 1))", lambda a, b: colex_leq(b, a))
+colex_less = _comparison(
+    "a comes before b, by their last modes", "colex_less((1, 0), (0, 1))", _by_order("colex_less", -1, 0)
+)
+colex_leq = _comparison(
+    "b does not come before a, by their last modes", "colex_leq((1, 2), (1, 2))", _by_order("colex_leq", -1, 1)
+)
+colex_gtr = _comparison(
+    "a comes after b, by their last modes", "colex_gtr((2, 1), (0, 1))", lambda a, b: colex_less(b, a)
+)
+colex_geq = _comparison(
+    "a does not come before b, by their last modes", "colex_geq((2, 1), (2, 1))", lambda a, b: colex_leq(b, a)
+)

@@ -21,7 +21,8 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 #: Functions of fewer integers than this are asked one by one; numpy is loaded for more.
 FEW = 256
 
-# What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64, Int32, bfloat16, key<fry>.
+# What the dtypes of arrays and tracers, numpy's or another library's, are called: int32, torch.int64,
+# Int32, bfloat16, key<fry>.
 _INTEGER_DTYPE = r"(?i)(?:.*\.)?(u?)int(\d+)"
 NO_INTEGER_DTYPE = r"(?i)float|complex|bool|key<"
 
@@ -47,7 +48,8 @@ def range_of(dtype: str) -> tuple[int, int] | None:
 def int64_of(digits: str) -> int | None:
     """The integer of decimal digits, a minus before them or not; None where it does not fit in 64 bits.
 
-    Of 20 digits, the first not 0, there is none that fits: no more are read. int() of a million takes its time, and refuses them.
+    Of 20 digits, the first not 0, there is none that fits: no more are read. int() of a million takes its
+    time, and refuses them.
     """
     n = int(digits.lstrip("-0")[:20] or "0") * (-1 if digits.startswith("-") else 1)
     return n if INT64_MIN <= n <= INT64_MAX else None
@@ -73,7 +75,8 @@ def require_held(what: str, x: Any, low: int, high: int) -> None:
 
 
 def as_int64(x: Any) -> Any:
-    """A numpy array of integers as one of int64, in which they compute; as Python's integers where these do not fit. A copy."""
+    """A numpy array of integers as one of int64, in which they compute; as Python's integers where these do not
+    fit. A copy."""
     import numpy as np
 
     fits = x.size == 0 or INT64_MIN <= int(x.min()) <= int(x.max()) <= INT64_MAX
@@ -97,8 +100,9 @@ def seen(x: Any) -> Any:
 def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """operation(a, b) of integers, arrays and tracers, an operator: no result wraps that can be seen here.
 
-    Arrays of numpy compute in 64 bits, and in Python's integers where a result does not fit; those of other numbers as numpy does.
-    Of another library the dtype has to hold the integer that meets it, or that is refused; what its values are is not known.
+    Arrays of numpy compute in 64 bits, and in Python's integers where a result does not fit; those of other numbers as
+    numpy does. Of another library the dtype has to hold the integer that meets it, or that is refused; what its values
+    are is not known.
 
     >>> import operator
     >>> computed(operator.mul, 100, 4)
@@ -120,12 +124,15 @@ def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     except TypeError:
         given = f"{operation.__name__} of a {type(a).__name__} and a {type(b).__name__}"
         raise LeafTypeError(
-            given, "integers, or arrays and tracers of integers", "give values to the sizes that are not known: .at(M=128)"
+            given,
+            "integers, or arrays and tracers of integers",
+            "give values to the sizes that are not known: .at(M=128)",
         ) from None
 
 
 def _literal(n: Any, x: Any) -> Any:
-    """An integer that meets x. Past 32 bits it gets x's dtype, where that is one of numpy's: JAX takes integers of Python for int32."""
+    """An integer that meets x. Past 32 bits it gets x's dtype, where that is one of numpy's: JAX takes integers of
+    Python for int32."""
     past = isinstance(n, int) and not -(2**31) <= n < 2**31
     return x.dtype.type(n) if past and hasattr(getattr(x, "dtype", None), "type") else n
 
@@ -134,7 +141,8 @@ def _is_integers(np: Any, x: Any) -> bool:
     return isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype.kind in "iubO")
 
 
-#: Operators whose results may be larger than their operands; those that round quotients. Others have results of no more bits.
+#: Operators whose results may be larger than their operands; those that round quotients. Others have results of
+#: no more bits.
 _GROW, _DIVIDE = (operator.add, operator.sub, operator.mul, operator.lshift), (operator.floordiv, operator.mod)
 
 
@@ -147,7 +155,8 @@ def _exact(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 
 def _fits(operation: Callable[[Any, Any], Any], a: int | npt.NDArray[Any], b: int | npt.NDArray[Any]) -> bool:
-    """Whether 64 bits hold all operands and results: a sum, a product or a shift has its ends where its operands have."""
+    """Whether 64 bits hold all operands and results: a sum, a product or a shift has its ends where
+    its operands have."""
     if not all(INT64_MIN <= n <= INT64_MAX for n in (a, b) if isinstance(n, int)):
         return False
     if operation in _DIVIDE:  # the one quotient that is too large is that of INT64_MIN and -1

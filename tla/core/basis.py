@@ -129,8 +129,8 @@ class ScaledBasis(Basis):
 
 
 class BasisSum(Basis):
-    """A stride along several modes at once, the sum of basis elements: (1,1) is the step of a diagonal. Only strides are of this kind:
-    a layout called gives an ArithmeticTuple.
+    """A stride along several modes at once, the sum of basis elements: (1,1) is the step of a diagonal. Only strides
+    are of this kind: a layout called gives an ArithmeticTuple.
 
     >>> from tla import E, make_layout
     >>> a = make_layout(4, E[0] + 2 * E[1])
@@ -173,7 +173,9 @@ class BasisSum(Basis):
 
     def __int__(self) -> int:
         raise LeafTypeError(
-            f"the stride {self}, along several modes,", "an integer", "give a layout of offsets, or of one mode for each stride"
+            f"the stride {self}, along several modes,",
+            "an integer",
+            "give a layout of offsets, or of one mode for each stride",
         )
 
     def __eq__(self, other: object) -> bool:
@@ -214,7 +216,9 @@ def _terms(x: object, path: tuple[int, ...]) -> Iterator[ScaledBasis]:
 def _path(path: object) -> tuple[int, ...]:
     modes = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
     if not 0 < len(modes) <= MAX_DEPTH:
-        raise RankError(f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1; E<>{} is 1")
+        raise RankError(
+            f"E of {len(modes)} modes", f"1 to {MAX_DEPTH}", "write E[0], or E[1, 0] for mode 0 of mode 1; E<>{} is 1"
+        )
     if not all(0 <= i < 2**16 for i in modes):
         raise RangeError(f"E{list(modes)}", "modes from 0 to 65535", "count the modes from 0")
     return modes
@@ -233,7 +237,9 @@ def _in_64_bits(x: object) -> Any:
 def _factor(n: IntLike) -> Any:
     """n, if coordinates can be multiplied by it."""
     if isinstance(n, (ScaledBasis, tuple)):
-        raise LeafTypeError(f"coordinates times {shown(n)}", "an integer", "add coordinates, or multiply them by integers")
+        raise LeafTypeError(
+            f"coordinates times {shown(n)}", "an integer", "add coordinates, or multiply them by integers"
+        )
     return coord_leaf(n)
 
 
@@ -307,7 +313,13 @@ class ArithmeticTuple(IntTuple):
 
 def _negative(x: object) -> IntTree:
     """-x of a coordinate: of an element, a tuple or an integer."""
-    return -x if isinstance(x, ScaledBasis) else -ArithmeticTuple(*x) if isinstance(x, tuple) else times(coord_leaf(x), _MINUS)
+    return (
+        -x
+        if isinstance(x, ScaledBasis)
+        else -ArithmeticTuple(*x)
+        if isinstance(x, tuple)
+        else times(coord_leaf(x), _MINUS)
+    )
 
 
 def _coordinate(modes: Any) -> ArithmeticTuple:
@@ -316,7 +328,8 @@ def _coordinate(modes: Any) -> ArithmeticTuple:
 
 
 def as_coordinate(x: object) -> Any:
-    """A basis element as a coordinate: `8@0@1` is `(_0,(8))`, or a sum of them. A tuple as an ArithmeticTuple; an integer stays one."""
+    """A basis element as a coordinate: `8@0@1` is `(_0,(8))`, or a sum of them. A tuple as an ArithmeticTuple; an
+    integer stays one."""
     if isinstance(x, BasisSum):
         return functools.reduce(_sum_of_modes, map(as_coordinate, x.terms))
     if isinstance(x, ScaledBasis):
@@ -328,7 +341,8 @@ def as_coordinate(x: object) -> Any:
 
 
 def in_shape(x: object, shape: IntTupleLike) -> Any:
-    """The value of a layout of coordinates as a coordinate of a shape: a basis element, or a sum, is 0 in the modes that it does not name.
+    """The value of a layout of coordinates as a coordinate of a shape: a basis element, or a sum, is 0 in the modes
+    that it does not name.
 
     >>> print(in_shape(3 * E[1], (4, 5, 6)), in_shape(2 * E[0] + E[1, 1], (4, (5, 2), 6)))
     (_0,3,_0) (2,(_0,_1),_0)
@@ -339,12 +353,17 @@ def in_shape(x: object, shape: IntTupleLike) -> Any:
         return x
     coord = as_coordinate(x)
     if not isinstance(shape, tuple) or len(coord) > len(shape):
-        raise RankError(f"the coordinate {shown(x)} of the shape {shown(shape)}", "modes that the shape has", "use basis elements of these")
+        raise RankError(
+            f"the coordinate {shown(x)} of the shape {shown(shape)}",
+            "modes that the shape has",
+            "use basis elements of these",
+        )
     return _coordinate(in_shape(c, s) for c, s in zip_longest(coord, shape, fillvalue=_0))
 
 
 def _sum(a: object, b: object) -> IntTree:
-    """The sum of two coordinates, mode by mode. A zero that sum() begins with, or a static one, is that of every module."""
+    """The sum of two coordinates, mode by mode. A zero that sum() begins with, or a static one, is that
+    of every module."""
     for x, other in ((a, b), (b, a)):
         if is_int(x) and not isinstance(other, int) and (is_constant(0, x) or (type(x) is int and x == 0)):
             return other
@@ -357,14 +376,18 @@ def _sum_of_modes(a: IntLike, b: IntLike) -> Any:
     if is_constant(0, a) or is_constant(0, b):
         return b if is_constant(0, a) else a
     if isinstance(a, tuple) or isinstance(b, tuple) or is_no_integer(a) or is_no_integer(b):
-        raise RankError(f"the sum of {shown(a)} and {shown(b)}", "coordinates of one nesting", "use basis elements of other modes")
+        raise RankError(
+            f"the sum of {shown(a)} and {shown(b)}", "coordinates of one nesting", "use basis elements of other modes"
+        )
     return _in_64_bits(plus(a, b))
 
 
 def _ask(question: str, a: IntLike, b: IntLike) -> bool | None:
     if question == "==":
         return bool(a == b)
-    raise LeafTypeError(f"{shown(a)} and {shown(b)}: coordinates have no order", "integers", "use basis elements as strides only")
+    raise LeafTypeError(
+        f"{shown(a)} and {shown(b)}: coordinates have no order", "integers", "use basis elements as strides only"
+    )
 
 
 register_leaf(ScaledBasis, _ask, integer=False)
@@ -416,7 +439,8 @@ class Encoding:
         return sum(int(t.value) << self._shift[t.path] for t in d.terms) if isinstance(d, Basis) else int(d)
 
     def stride(self, n: int) -> Leaf | None:
-        """The static stride of an encoded number; None for one along several modes where no stride that was given is."""
+        """The static stride of an encoded number; None for one along several modes where no stride that
+        was given is."""
         found = self.decode(n)
         if found:
             value, path = found

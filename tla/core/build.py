@@ -1,8 +1,9 @@
-"""The build that is imported: pure Python, or extension modules that Cython made of the same files (`TLA_COMPILED=1 pip install .`).
+"""The build that is imported: pure Python, or extension modules that Cython made of the same files
+(`TLA_COMPILED=1 pip install .`).
 
-The build leaves a record beside the package: a hash of each source that it compiled, and the bytes of its extension module.
-These modules are used only where all of it is true of what stands there now, so that neither an older source nor half a
-copy of a module is; this file, which is always Python, sees to that before any other is imported.
+The build leaves a record beside the package: a hash of each source that it compiled, and the bytes of its extension
+module. These modules are used only where all of it is true of what stands there now, so that neither an older source
+nor half a copy of a module is; this file, which is always Python, sees to that before any other is imported.
 """
 
 from __future__ import annotations
@@ -76,11 +77,15 @@ def _read_build() -> BuildInfo:
 
 
 def _fingerprint(path: str) -> str | None:
-    """The record of a source, `tla/core/ints.py`: its hash, and the bytes of the extension module; None where one is missing."""
+    """The record of a source, `tla/core/ints.py`: its hash, and the bytes of the extension module; None where
+    one is missing."""
     source = os.path.join(os.path.dirname(_ROOT), path)
     try:
         with open(source, "rb") as file:
-            return f"{source_hash(file.read()).hex()} {os.path.getsize(source.removesuffix('.py') + EXTENSION_SUFFIXES[0])}"
+            return (
+                f"{source_hash(file.read()).hex()} "
+                f"{os.path.getsize(source.removesuffix('.py') + EXTENSION_SUFFIXES[0])}"
+            )
     except (OSError, ValueError):
         return None
 

@@ -1,7 +1,8 @@
 """Results that are remembered: the same operation on the same objects, again and again, as in a kernel that is traced.
 
-A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, and other arguments by identity: these stay
-alive while it knows them. What is remembered is immutable; what is not says so, by a field `is_kept` that is False.
+A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, and other arguments by identity:
+these stay alive while it knows them. What is remembered is immutable; what is not says so, by a field `is_kept`
+that is False.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ R = TypeVar("R")
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
-#: The blocks of assuming() that are open: what is computed there may rest on conditions that hold there only, and is not kept.
+#: The blocks of assuming() that are open: what is computed there may rest on conditions that hold there only,
+#: and is not kept.
 ASSUMING: ContextVar[tuple[Any, ...]] = ContextVar("assuming", default=())
 
 
@@ -86,14 +88,17 @@ def known_memo(f: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], remembered)
 
 
-#: The regular expression of a text, compiled when it is first used: a module's seven take longer than the rest of its import.
+#: The regular expression of a text, compiled when it is first used: a module's seven take longer than the rest
+#: of its import.
 compiled = plain_memo(re.compile)
 
 
 def _key(x: tuple[Any, ...], depth: int = 128) -> Any:
     if depth == 0:  # the compiled build has no limit of its own
         raise RecursionError
-    return tuple([(type(m), m) if isinstance(m, int) else _key(m, depth - 1) if isinstance(m, tuple) else id(m) for m in x])
+    return tuple(
+        [(type(m), m) if isinstance(m, int) else _key(m, depth - 1) if isinstance(m, tuple) else id(m) for m in x]
+    )
 
 
 def cache_clear() -> None:

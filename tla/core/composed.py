@@ -81,7 +81,9 @@ class ComposedLayout(AnyLayout):
             parts, last = parts + 2, last.inner
         if parts > MAX_PARTS:
             raise RankError(
-                f"a ComposedLayout of {parts} parts", f"at most {MAX_PARTS}", "put some of them together first: composition(a, b)"
+                f"a ComposedLayout of {parts} parts",
+                f"at most {MAX_PARTS}",
+                "put some of them together first: composition(a, b)",
             )
         if isinstance(outer, Swizzle) and (not is_int(offset) or coordinates):
             raise LeafTypeError(
@@ -91,7 +93,9 @@ class ComposedLayout(AnyLayout):
             )
         if isinstance(outer, CoordSwizzle) and not coordinates:
             raise LeafTypeError(
-                f"{outer} o {shown(offset)} o {shown(inner)}", "coordinates to swizzle", "write Swizzle[3, 4, 3] for offsets"
+                f"{outer} o {shown(offset)} o {shown(inner)}",
+                "coordinates to swizzle",
+                "write Swizzle[3, 4, 3] for offsets",
             )
         if isinstance(outer, (Swizzle, CoordSwizzle)) and outer.bits == 0 and is_constant(0, offset):
             return inner
@@ -157,7 +161,8 @@ class ComposedLayout(AnyLayout):
 
 
 def around(layout: Any, inner: AnyLayout, offset: IntTree = _0) -> tuple[Any, Any]:
-    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it goes where inner's do.
+    """A layout with another innermost part, and the offset that stays outside: in a ComposedLayout it
+    goes where inner's do.
 
     offset   an integer; or an array of them, one for each of several threads, which only tensors of threads have
     """
@@ -173,11 +178,14 @@ def around(layout: Any, inner: AnyLayout, offset: IntTree = _0) -> tuple[Any, An
 def gives_coordinates(layout: object) -> bool:
     """Whether a layout's values are coordinates, those of its outermost part."""
     last = layout.outer if isinstance(layout, ComposedLayout) else layout
-    return isinstance(last, CoordSwizzle) or (isinstance(last, Layout) and any(isinstance(d, Basis) for d in leaves(last.stride)))
+    return isinstance(last, CoordSwizzle) or (
+        isinstance(last, Layout) and any(isinstance(d, Basis) for d in leaves(last.stride))
+    )
 
 
 def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
-    """The least and the largest of a layout's offsets plus `offset`, and 0; None where they are not known, or coordinates."""
+    """The least and the largest of a layout's offsets plus `offset`, and 0; None where they are not known, or
+    coordinates."""
     if not isinstance(offset, int):
         return None
     if isinstance(layout, Layout):
@@ -207,7 +215,9 @@ def _filled(coord: CoordLike, shape: IntTupleLike) -> Any:
     """The coordinate with 0 in the modes of the shape that it does not have."""
     if not isinstance(coord, tuple) or not isinstance(shape, tuple):
         return coord
-    return tuple(_filled(c, s) for c, s in itertools.zip_longest(coord, shape[: max(len(coord), len(shape))], fillvalue=_0))
+    return tuple(
+        _filled(c, s) for c, s in itertools.zip_longest(coord, shape[: max(len(coord), len(shape))], fillvalue=_0)
+    )
 
 
 def _numbers(layout: AnyLayout) -> list[Any]:

@@ -50,7 +50,8 @@ def crd2offset(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> O
 
 
 def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleLike | None = None) -> Offset:
-    """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset. Of a layout, its offset there.
+    """The index of a coordinate in a shape, first mode fastest; with strides, its offset, as crd2offset. Of a layout,
+    its offset there.
 
     >>> from tla import crd2idx
     >>> crd2idx((1, 5), (4, 6)), crd2idx((1, (1, 2)), (4, (2, 3))), crd2idx((1, 5), (4, 6), (6, 1))
@@ -127,7 +128,11 @@ def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) 
 def _crd2crd(coord: IntTree, src: IntTree, dst: IntTree) -> IntTree:
     if isinstance(coord, tuple) and isinstance(src, tuple) and isinstance(dst, tuple):
         if not len(coord) == len(src) == len(dst):
-            raise RankError(f"crd2crd: {shown(coord)} of {shown(src)} to {shown(dst)}", "equal ranks", "go through crd2idx and idx2crd")
+            raise RankError(
+                f"crd2crd: {shown(coord)} of {shown(src)} to {shown(dst)}",
+                "equal ranks",
+                "go through crd2idx and idx2crd",
+            )
         return tuple.__new__(Coord, map(_crd2crd, coord, src, dst))
     return _split(crd2idx(coord, src), dst)
 
@@ -157,7 +162,8 @@ def _offset_of_coord(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike
 def _offset_in(arrays: list[Any], coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
     """_offset of a coordinate with arrays and tracers in it, which compute in their dtypes: these wrap silently.
 
-    A dtype has to hold each coordinate inside of the shape, and each sum on the way. What lies past the shape is not seen.
+    A dtype has to hold each coordinate inside of the shape, and each sum on the way. What lies past the shape
+    is not seen.
     """
     if arrays and (reach := _reach(coord, shape, stride)):
         for x in arrays:
@@ -166,7 +172,8 @@ def _offset_in(arrays: list[Any], coord: CoordLike, shape: IntTupleLike, stride:
 
 
 def _reach(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] | None:
-    """Between which integers the coordinates inside of a shape and all sums on the way to their offsets lie, if that is known."""
+    """Between which integers the coordinates inside of a shape and all sums on the way to their offsets lie, if
+    that is known."""
     extents = [known(n) for x, n in _matched(coord, shape) if dtype_of(x)]
     reach = offset_range(shape, stride)
     if reach is None or any(n is None for n in extents):
@@ -175,7 +182,8 @@ def _reach(coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> tuple
 
 
 def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] | None:
-    """The least and the largest offset inside of a shape, or integer of its coordinates, with 0; None where one is not known."""
+    """The least and the largest offset inside of a shape, or integer of its coordinates, with 0; None where one
+    is not known."""
     lows: dict[Any, int] = {}
     highs: dict[Any, int] = {}
     for s, d in zip(leaves(shape), leaves(stride)):
@@ -189,8 +197,8 @@ def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] |
     return min(lows.values(), default=0), max(highs.values(), default=0)
 
 
-# int's own operators, called by name: they pass by those of Int, and answer what is no int with NotImplemented, which no
-# sum takes.
+# int's own operators, called by name: they pass by those of Int, and answer what is no int with NotImplemented, which
+# no sum takes.
 _by, _rest, _whole = int.__mul__, int.__mod__, int.__floordiv__
 
 
@@ -212,7 +220,8 @@ def _sum_of_ints(coord: object, shape: IntTree, stride: IntTree) -> int:
 
 
 def _reduced(x: int, shape: IntTree, stride: IntTree) -> tuple[int, int]:
-    """The offset of x modulo the size of shape, and x divided by that size. stride may have more modes, which do not count."""
+    """The offset of x modulo the size of shape, and x divided by that size. stride may have more modes, which
+    do not count."""
     total = 0
     for s, d in zip(shape, stride):
         if isinstance(s, tuple):
@@ -251,7 +260,8 @@ def _terms(x: object, shape: IntTupleLike, stride: IntTupleLike) -> Iterator[Any
 
 
 def ends_empty(shape: IntTupleLike) -> bool:
-    """Whether the last leaf of a shape is an empty tuple, as in (4,()) and (4,(2,())): then no mode takes what is left of an index."""
+    """Whether the last leaf of a shape is an empty tuple, as in (4,()) and (4,(2,())): then no mode takes what is left
+    of an index."""
     while isinstance(shape, tuple) and shape:
         shape = shape[-1]
     return isinstance(shape, tuple)
@@ -286,7 +296,11 @@ def _split_by(index: object, shape: IntTree, stride: IntTree) -> IntTree:
 def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     """The modes of a shape for the modes of a coordinate; RankError if these do not fit."""
     if not isinstance(shape, tuple):
-        raise RankError(f"coordinate {shown(coord)} for the extent {shape}", "an integer", "nest the coordinate no deeper than the shape")
+        raise RankError(
+            f"coordinate {shown(coord)} for the extent {shape}",
+            "an integer",
+            "nest the coordinate no deeper than the shape",
+        )
     if len(coord) != len(shape):
         what = f"coordinate {shown(coord)} has {len(coord)} modes and the shape {shown(shape)} has {len(shape)}"
         raise RankError(what, f"{len(shape)} of them, or one integer for all", "give one coordinate per mode")
@@ -310,7 +324,8 @@ def modulo(x: Offset, n: Offset) -> Offset:
 
 
 def _power_of_two(x: Any, n: object) -> int:
-    """k where n is 2**k, k > 0, and x an array or tracer of integers: a shift and a mask round down as // and % do, in one operation.
+    """k where n is 2**k, k > 0, and x an array or tracer of integers: a shift and a mask round down as // and % do, in
+    one operation.
 
     JAX's // and % are a dozen each, for they put right what the machine rounds towards 0.
     """
@@ -321,7 +336,9 @@ def _power_of_two(x: Any, n: object) -> int:
 
 def _divides_by(n: IntLike) -> None:
     if equal(n, 0):
-        raise RangeError("an integer coordinate divided by 0", "extents and strides of 1 or more", "give one coordinate per mode")
+        raise RangeError(
+            "an integer coordinate divided by 0", "extents and strides of 1 or more", "give one coordinate per mode"
+        )
 
 
 def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: IntTupleLike) -> Offset:
@@ -332,8 +349,12 @@ def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: I
         out_shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError:
         shapes = ", ".join(str(a.shape) for a in arrays)
-        raise RankError(f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "add axes of 1 with [:, None]") from None
-    if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(isinstance(n, int) for n in (*leaves(shape), *leaves(stride))):
+        raise RankError(
+            f"coordinate arrays of shapes {shapes}", "shapes that broadcast together", "add axes of 1 with [:, None]"
+        ) from None
+    if not all(isinstance(x, (int, np.ndarray)) for x in parts) or not all(
+        isinstance(n, int) for n in (*leaves(shape), *leaves(stride))
+    ):
         tracers = [x for x in parts if dtype_of(x) and not isinstance(x, np.ndarray)]
         return _offset_in(tracers, coord, shape, stride)  # coordinates, tracers and symbols compute by themselves
     offsets = np.asarray(_offset(coord, shape, stride))

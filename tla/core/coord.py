@@ -44,7 +44,8 @@ class Computes(Protocol):
 
 #: A coordinate: an integer, an array or a tracer, `_`, or a tuple of these, nested.
 CoordLike: TypeAlias = "Computes | Underscore | tuple[CoordLike, ...]"
-#: The value of a layout: an integer, a coordinate, an array, or what a tracer makes of it; which depends on the coordinate and the strides.
+#: The value of a layout: an integer, a coordinate, an array, or what a tracer makes of it; which depends on the
+#: coordinate and the strides.
 Offset: TypeAlias = Any
 
 
@@ -62,9 +63,13 @@ def coord_leaf(x: object) -> Leaf:
     if np and isinstance(x, np.ndarray):
         return _index_array(np, x)
     if x is None or isinstance(x, Underscore):
-        raise LeafTypeError(f"`{x}` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open")
+        raise LeafTypeError(
+            f"`{x}` in a coordinate", "an integer for each mode", "write slice_((_, 3), layout) for what is left open"
+        )
     if re.search(NO_INTEGER_DTYPE, dtype := dtype_of(x)):
-        raise LeafTypeError(f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant")
+        raise LeafTypeError(
+            f"a coordinate array of {dtype}", "an integer array", "convert it with .astype('int32') if that is meant"
+        )
     if (
         is_no_integer(x)
         or isinstance(x, Integral)
@@ -84,7 +89,9 @@ def _index_array(np: Any, x: Any) -> Any:
     if x.dtype == object:
         x = np.array([leaf(n) for n in x.flat], object).reshape(x.shape)
     elif x.dtype.kind not in "iu":
-        raise LeafTypeError(f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant")
+        raise LeafTypeError(
+            f"a coordinate array of {x.dtype}", "an integer array", "convert it with .astype('int64') if that is meant"
+        )
     return as_int64(x)
 
 

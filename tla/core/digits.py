@@ -1,7 +1,8 @@
-"""Digits: modes as pairs (extent, stride), first mode fastest; how they coalesce, how far they reach, and where they carry.
+"""Digits: modes as pairs (extent, stride), first mode fastest; how they coalesce, how far they reach, and
+where they carry.
 
-A layout of static leaves is worked in plain ints and wrapped at the end. tla/algebra/flat_modes.py has the same for leaves of
-every kind, dynamic and symbolic ones with what is proved of them.
+A layout of static leaves is worked in plain ints and wrapped at the end. tla/algebra/flat_modes.py has the same for
+leaves of every kind, dynamic and symbolic ones with what is proved of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from .arrays import FEW, INT64_MAX, numpy_for
 from .ints import Int
 
 Modes = list[tuple[int, int]]
-CommonMode = tuple[int, tuple[int, ...]]  # of several functions at once: the number of steps, and how far one goes in each
+CommonMode = tuple[
+    int, tuple[int, ...]
+]  # of several functions at once: the number of steps, and how far one goes in each
 Pieces = list[tuple[int, int, int]]  # of a mode: how many steps, how far each goes in the domain, and in the values
 
 #: Domains up to this size are decided by going through them, where no shorter proof is known.
@@ -22,7 +25,8 @@ ENUMERABLE = 2**16
 
 
 def merged(modes: Iterable[tuple[int, int]], unbounded: bool = False) -> Modes:
-    """The modes coalesced. With `unbounded`, as a function of every integer: then the last one stays, whatever its extent."""
+    """The modes coalesced. With `unbounded`, as a function of every integer: then the last one stays,
+    whatever its extent."""
     out: Modes = []
     n, step = 1, 0  # the mode that grows
     s = d = 0
@@ -64,13 +68,19 @@ def reached(modes: Iterable[tuple[int, int]], n: int) -> Modes:
 
 
 def merged_leaves(modes: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Modes of leaves of any kind, static ones that continue their left neighbour merged into it: x%s*d + x//s*(s*d) == x*d.
+    """Modes of leaves of any kind, static ones that continue their left neighbour merged into it: x%s*d +
+    x//s*(s*d) == x*d.
 
     Extents of 1 stay: their strides may be coordinates, which count in the sum.
     """
     out: list[tuple[Any, Any]] = []
     for s, d in modes:
-        if out and out[-1][0] != 0 and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int and d == out[-1][0] * out[-1][1]:
+        if (
+            out
+            and out[-1][0] != 0
+            and type(s) is type(d) is type(out[-1][0]) is type(out[-1][1]) is Int
+            and d == out[-1][0] * out[-1][1]
+        ):
             out[-1] = (out[-1][0] * s, out[-1][1])
         else:
             out.append((s, d))
@@ -78,7 +88,8 @@ def merged_leaves(modes: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def merged_together(modes: Iterable[CommonMode]) -> list[CommonMode]:
-    """Modes of several functions at once, (extent, strides), slowest first: those merged that continue their right neighbour in all."""
+    """Modes of several functions at once, (extent, strides), slowest first: those merged that continue their right
+    neighbour in all."""
     out: list[CommonMode] = []
     for n, steps in reversed([*modes]):
         if out and steps == tuple(out[-1][0] * d for d in out[-1][1]):
@@ -93,8 +104,8 @@ class Steps:
 
     functions   flat and merged modes, the last without bound; of several layouts, a is their sum
     step        d_0
-    bounds      P, the product of the extents before a mode, for each but the first, and what floor(x / P) is multiplied by: a
-                changes its step at multiples of P
+    bounds      P, the product of the extents before a mode, for each but the first, and what floor(x / P) is multiplied
+                by: a changes its step at multiples of P
     """
 
     __slots__ = ("bounds", "step")
@@ -144,8 +155,8 @@ class Steps:
         return n, step
 
     def carried(self, modes: Modes) -> int | None:
-        """The first bound that the steps of modes, extents of 1 or more and steps x_k in the domain, reach past together; None if
-        there is none, and a is then linear over them: see why_not."""
+        """The first bound that the steps of modes, extents of 1 or more and steps x_k in the domain, reach past
+        together; None if there is none, and a is then linear over them: see why_not."""
         for p, _change in self.bounds:
             reach = 0
             for n, x in modes:
@@ -155,10 +166,12 @@ class Steps:
         return None
 
     def why_not(self, pieces: Pieces, exact: bool = False) -> str | None:
-        """The reason why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact: a(x_k) == t_k is known.
+        """The reason why a(sum of c_k x_k) is not the sum of c_k t_k for all c_k < n_k; None if it is. exact:
+        a(x_k) == t_k is known.
 
-        If a(x_k) == t_k, and for every bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees more
-        than the sum of the pieces' own. If that sum is larger, carries may still cancel: that is tried, if it is short.
+        If a(x_k) == t_k, and for every bound p the sum of (n_k - 1)(x_k mod p) is below p, then no floor(x / p) sees
+        more than the sum of the pieces' own. If that sum is larger, carries may still cancel: that is tried, if
+        it is short.
         """
         carried = self.carried([(n, x) for n, x, _t in pieces])
         why = None if carried is None else f"its modes carry together past {carried}"
@@ -170,7 +183,8 @@ class Steps:
         return None if short and self._holds(pieces) else why
 
     def _holds(self, pieces: Pieces) -> bool:
-        """The law, on every coordinate: the first ones one by one, and many more as an array, where 64 bits hold all numbers."""
+        """The law, on every coordinate: the first ones one by one, and many more as an array, where 64 bits
+        hold all numbers."""
         place, value = (Steps([(piece[0], piece[k]) for piece in pieces]) for k in (1, 2))
         count = math.prod([n for n, _x, _t in pieces])
         if any(self(place(k)) != value(k) for k in range(min(count, FEW))):

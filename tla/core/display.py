@@ -1,4 +1,5 @@
-"""Views of values in a notebook: as pictures or LaTeX, which tla.apps.notebook makes, and where there is none as their text."""
+"""Views of values in a notebook: as pictures or LaTeX, which tla.apps.notebook makes, and where there is none
+as their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A value made anew of its leaves: layouts, tuples, tilers and tensors, each leaf changed by a function; `static` and `dynamic`.
+"""A value made anew of its leaves: layouts, tuples, tilers and tensors, each leaf changed by a function;
+`static` and `dynamic`.
 
 Source: CuTe `Int<N>`; ours for whole values, and for a block of a program.
 """
@@ -59,12 +60,12 @@ def static(x: object) -> Any: ...
 def static(x: object = _NOTHING) -> Any:
     """Make plain integers known: those of a value, or, without one, all that a `with` block reads.
 
-    A plain int is a run-time value, as in CuTe: an operation must not look at it. The peers in Python take it as known, which is what
-    4 becomes here: Int[4](), a template argument in C++. Symbols stay.
+    A plain int is a run-time value, as in CuTe: an operation must not look at it. The peers in Python take it as known,
+    which is what 4 becomes here: Int[4](), a template argument in C++. Symbols stay.
 
     x         a layout, a tuple, a tiler, a tensor (its layout: where it begins stays), an integer
-    Returns   the value of static integers; without x a block, which holds for its thread and its task of asyncio. Inside, a value that
-              was made before stays as it was made, and so does the 4 of a text that parse reads
+    Returns   the value of static integers; without x a block, which holds for its thread and its task of asyncio.
+              Inside, a value that was made before stays as it was made, and so does the 4 of a text that parse reads
 
     >>> from tla import make_layout, right_inverse, static
     >>> print(static((4, (2, 8))), static(make_layout((4, 2))))
@@ -87,7 +88,8 @@ def dynamic() -> Block[None]: ...
 @overload
 def dynamic(x: object) -> Any: ...
 def dynamic(x: object = _NOTHING) -> Any:
-    """Make static integers plain ones, which are known at run time only: the way back of `static`, for a value or a block.
+    """Make static integers plain ones, which are known at run time only: the way back of `static`, for a value
+    or a block.
 
     >>> from tla import dynamic, make_layout, parse, static
     >>> print(dynamic(parse("(_4,_2):(_1,_4)")))
@@ -98,4 +100,6 @@ def dynamic(x: object = _NOTHING) -> Any:
 
     Raises LeafTypeError for what has no integers. Source: ours.
     """
-    return plain_ints(False) if x is _NOTHING else each_leaf("dynamic", x, lambda n: int(n) if isinstance(n, int) else n)
+    return (
+        plain_ints(False) if x is _NOTHING else each_leaf("dynamic", x, lambda n: int(n) if isinstance(n, int) else n)
+    )

@@ -26,7 +26,8 @@ class Element(Record):
     _16 _64
     (half, 16, None)
 
-    Source: CATLASS `SizeOfBits`. A host build of CATLASS takes int4b for 8 bits; here it has 4 everywhere, as on the device.
+    Source: CATLASS `SizeOfBits`. A host build of CATLASS takes int4b for 8 bits; here it has 4 everywhere, as
+    on the device.
     """
 
     __slots__ = __match_args__ = ("name", "bits", "group")

@@ -39,7 +39,8 @@ MOST = 1000
 
 
 class Predicate(Generic[P]):
-    """A question with a reason: `p(x)` is True, False, or None where that is not known; `p.why_not(x)` says why it is False.
+    """A question with a reason: `p(x)` is True, False, or None where that is not known; `p.why_not(x)` says why
+    it is False.
 
     >>> from tla import is_injective, parse
     >>> is_injective(parse("(4,2):(1,3)"))
@@ -78,7 +79,8 @@ class TlaError(Exception):
       fix       give one per mode
     """
 
-    #: The refusal as it was before an operation named the call of itself that answers: an operation around it has to name its own.
+    #: The refusal as it was before an operation named the call of itself that answers: an operation around it has to
+    #: name its own.
     unnamed: TlaError | None = None
 
     def __init__(self, what: str, expected: str, fix: str) -> None:
@@ -156,14 +158,16 @@ def caret(text: str, position: int) -> str:
 
 
 def printable(text: str, lines: bool = False) -> str:
-    """A text from outside as it may be shown: a replacement character for all that a terminal obeys, or that turns the order of letters.
+    """A text from outside as it may be shown: a replacement character for all that a terminal obeys, or that turns the
+    order of letters.
 
     lines   whether it may have several lines; else their ends are replaced, too
 
     >>> print(printable("a\\x1b[31m\\tb\\u202e"))
     a�[31m b�
 
-    All that tla prints of a text that it was given passes here: errors, reports, titles of drawings. A character stays one character.
+    All that tla prints of a text that it was given passes here: errors, reports, titles of drawings. A character stays
+    one character.
     """
     if text.isprintable():
         return text

@@ -1,7 +1,8 @@
 """Python's search for cycles of dead objects, left out for a while.
 
-Each time some hundred objects are made it begins, and now and then it goes through all that there are. What a long text is read into is
-hundreds of thousands of objects that live on and have no cycles: it finds nothing there, and takes as long as the reading.
+Each time some hundred objects are made it begins, and now and then it goes through all that there are. What a long text
+is read into is hundreds of thousands of objects that live on and have no cycles: it finds nothing there, and takes as
+long as the reading.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Leave out the search for cycles, in a block or in a function that this decorates; what has no cycles is freed as ever.
+    """Leave out the search for cycles, in a block or in a function that this decorates; what has no cycles is
+    freed as ever.
 
     >>> import gc
     >>> with uncollected():

@@ -1,8 +1,9 @@
 """IntTuples: an integer, or a tuple of IntTuples; and the operations on them that layouts are made of.
 
 Functions with template arguments in C++ take them in square brackets: `get[0, 1](x)`, `rank[0](x)`. First mode fastest
-(colexicographic) wherever one integer stands for a coordinate. A layout is no IntTuple: rank, depth, size, shape and the
-predicates on profiles are defined on layouts, by their shapes, and take them; everything else that wants integers refuses one.
+(colexicographic) wherever one integer stands for a coordinate. A layout is no IntTuple: rank, depth, size, shape and
+the predicates on profiles are defined on layouts, by their shapes, and take them; everything else that
+wants integers refuses one.
 
 Source: CuTe include/cute/int_tuple.hpp and algorithm/tuple_algorithms.hpp; TLA include/tla/int_tuple.hpp.
 """
@@ -24,7 +25,11 @@ from .plain_ints import remade
 #: Nesting deeper than this is refused: it is no layout, and recursion on it would not end well.
 MAX_DEPTH = 64
 #: An error of deeper ones: what was given, what was expected, the fix.
-TOO_DEEP = f"tuples nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", "write its integers in one flat tuple"
+TOO_DEEP = (
+    f"tuples nested more than {MAX_DEPTH} deep",
+    f"at most {MAX_DEPTH} levels",
+    "write its integers in one flat tuple",
+)
 
 T = TypeVar("T", bound="IntTuple")
 M = TypeVar("M", bound="_TupleMeta")
@@ -43,15 +48,17 @@ class _TupleMeta(type):
 def _static_mode(x: object) -> IntTree:
     x = x.value if isinstance(x, Static) else x
     if not is_static(x):
-        raise LeafTypeError(f"{shown(x)} in square brackets", "what is known at compile time", "write _4 or Int[4], or use MakeShape(4)")
+        raise LeafTypeError(
+            f"{shown(x)} in square brackets", "what is known at compile time", "write _4 or Int[4], or use MakeShape(4)"
+        )
     return x
 
 
 class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
     """A tuple of IntTuples. It prints as tla's notation; Shape, Stride and Coord are its kinds.
 
-    A tuple in every Python sense, and equal to a plain tuple of the same values. `Shape[_4, Int[2]]` is a static one as a
-    type, and `Shape[_4, Int[2]]()` that value.
+    A tuple in every Python sense, and equal to a plain tuple of the same values. `Shape[_4, Int[2]]` is a static one as
+    a type, and `Shape[_4, Int[2]]()` that value.
 
     Raises LeafTypeError where a leaf is no integer, RankError past a nesting of 64.
 
@@ -77,14 +84,17 @@ class IntTuple(tuple[Any, ...], Displayed, metaclass=_TupleMeta):
 
     def __call__(self, *arguments: Any) -> Any:
         what = f"{shown(self)} called: a shape, stride or coordinate is a value"
-        raise LeafTypeError(what, "a layout or tensor to call", "leave out the (): t.shape, t.stride; t(1, 2) is an element")
+        raise LeafTypeError(
+            what, "a layout or tensor to call", "leave out the (): t.shape, t.stride; t(1, 2) is an element"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return remade, (type(self), *self)
 
 
 class Underscore:
-    """The type of `_`, the placeholder: all of a mode, in coordinates and tilers. As in C++, write `from tla import _`."""
+    """The type of `_`, the placeholder: all of a mode, in coordinates and tilers. As in C++, write
+    `from tla import _`."""
 
     def __repr__(self) -> str:
         return "_"
@@ -103,14 +113,18 @@ def opened(coord: object, depth: int = MAX_DEPTH) -> Any:
         return coord
     if depth == 0:
         raise RankError(*TOO_DEEP)
-    return tuple([_ if m is None or (isinstance(m, slice) and m == slice(None)) else opened(m, depth - 1) for m in coord])
+    return tuple(
+        [_ if m is None or (isinstance(m, slice) and m == slice(None)) else opened(m, depth - 1) for m in coord]
+    )
 
 
 def as_tuple(cls: type[T], modes: tuple[Any, ...], as_leaf: Callable[[Any], Any] = leaf, depth: int = 0) -> T:
     """The tuple `modes` and every tuple in it as a `cls`, its leaves checked by as_leaf."""
     if depth >= MAX_DEPTH:
         raise RankError(*TOO_DEEP)
-    return tuple.__new__(cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes])
+    return tuple.__new__(
+        cls, [as_tuple(cls, m, as_leaf, depth + 1) if isinstance(m, tuple) else as_leaf(m) for m in modes]
+    )
 
 
 def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
@@ -123,12 +137,14 @@ def require_depth(x: tuple[Any, ...], depth: int = MAX_DEPTH) -> None:
 
 
 def as_shape(x: object) -> IntTree:
-    """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as an IntTuple, a layout as its shape."""
+    """x checked, for what is defined on layouts by their shapes: an integer as a leaf, a tuple as an IntTuple, a layout
+    as its shape."""
     return as_int_tuple(shape_of(x))
 
 
 def as_int_tuple(x: object, cls: type[IntTuple] = IntTuple) -> IntTree:
-    """x checked: an integer as a leaf, a tuple as a `cls`. A layout is neither, and refused: its shape alone is not what it is."""
+    """x checked: an integer as a leaf, a tuple as a `cls`. A layout is neither, and refused: its shape alone is not
+    what it is."""
     if type(x) is cls or (cls is IntTuple and isinstance(x, IntTuple) and x.checked):
         return x
     return as_tuple(cls, x) if isinstance(x, tuple) else leaf(x)
@@ -170,7 +186,9 @@ class ByPath(Operation, Generic[R]):
     def __call__(self, x: Any, *path: Any) -> R:
         if path:
             name = self._f.__name__
-            raise LeafTypeError(f"{name} with {1 + len(path)} arguments", "one, and the mode in brackets", f"write {name}[0](x)")
+            raise LeafTypeError(
+                f"{name} with {1 + len(path)} arguments", "one, and the mode in brackets", f"write {name}[0](x)"
+            )
         return self._of(x, ())
 
     def __getitem__(self, path: int | tuple[int, ...]) -> Callable[[Any], R]:
@@ -201,7 +219,11 @@ class Bracketed(Operation, Generic[F]):
     def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
         given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
         if self._count and len(given) != self._count:
-            raise RankError(f"{self.__name__}{[int(i) for i in given]}", f"{self._count} integers in brackets", f"write {self._form}(x)")
+            raise RankError(
+                f"{self.__name__}{[int(i) for i in given]}",
+                f"{self._count} integers in brackets",
+                f"write {self._form}(x)",
+            )
         bound = self._make(*given)
 
         def of_any_kind(x: object, *more: object) -> Any:
@@ -212,7 +234,9 @@ class Bracketed(Operation, Generic[F]):
 
     def __call__(self, *arguments: Any) -> Any:
         raise LeafTypeError(
-            f"{self.__name__} without brackets", "what C++ has in <> in square brackets", f"write {self.__name__}[...](layout)"
+            f"{self.__name__} without brackets",
+            "what C++ has in <> in square brackets",
+            f"write {self.__name__}[...](layout)",
         )
 
 
@@ -222,7 +246,9 @@ def mode(x: Any, i: int) -> Any:
         x = leaf(x)
     if 0 <= i < len(modes_of(x)):
         return x[i] if not is_int(x) else x
-    raise RankError(f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}: use one of these")
+    raise RankError(
+        f"mode {i} of {shown(x)}", f"0 to {len(modes_of(x)) - 1}", f"its rank is {len(modes_of(x))}: use one of these"
+    )
 
 
 def shape_of(x: object) -> IntTree:

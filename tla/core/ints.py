@@ -19,11 +19,13 @@ from .errors import LeafTypeError, RangeError
 from .plain_ints import are_static
 from .value import Value
 
-#: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind that these decide.
+#: An integer of any kind: Int[4](), 4, a SymInt, an integer of numpy. What an operation of two gives is of the kind
+#: that these decide.
 IntLike: TypeAlias = SupportsIndex
 #: An integer, or a tuple of these, nested.
 IntTupleLike: TypeAlias = "SupportsIndex | tuple[IntTupleLike, ...]"
-#: An integer of a result: Int, int or SymInt, or a basis element. Which of them depends on the values, so checkers let it be used as any.
+#: An integer of a result: Int, int or SymInt, or a basis element. Which of them depends on the values, so checkers let
+#: it be used as any.
 Leaf: TypeAlias = Any
 #: An integer of a result, or an IntTuple of them; which depends on the values.
 IntTree: TypeAlias = Any
@@ -51,7 +53,9 @@ class Static(Value):
 
     def __call__(self, *arguments: Any) -> Any:
         if arguments:
-            raise LeafTypeError(f"{self!r}{arguments!r}", "no arguments: it is a type", f"write {self!r}() for the value")
+            raise LeafTypeError(
+                f"{self!r}{arguments!r}", "no arguments: it is a type", f"write {self!r}() for the value"
+            )
         return self.value
 
     def __instancecheck__(self, x: object) -> bool:
@@ -99,7 +103,9 @@ def _meets(name: str, a: Int, b: object) -> LeafTypeError:
 
 def _no_true_division(self: Int, other: object) -> Any:
     raise LeafTypeError(
-        f"{int(self)} and {other!r}: no true division of layout integers", "an integer division", "use // for the quotient rounded down"
+        f"{int(self)} and {other!r}: no true division of layout integers",
+        "an integer division",
+        "use // for the quotient rounded down",
     )
 
 
@@ -110,7 +116,9 @@ class _IntMeta(type):
     if not TYPE_CHECKING:  # a checker would take its result type for that of Int[4]()
 
         def __call__(cls, *args):
-            raise LeafTypeError(f"Int{args!r}", "a size in square brackets", "write Int[4]() for the value, Int[4] for its type")
+            raise LeafTypeError(
+                f"Int{args!r}", "a size in square brackets", "write Int[4]() for the value, Int[4] for its type"
+            )
 
 
 class Int(int, metaclass=_IntMeta):
@@ -166,7 +174,9 @@ class Int(int, metaclass=_IntMeta):
         if is_no_integer(other):
             raise _meets("pow", self, other)
         if modulus is None and is_int(other) and known(other) is not None and other < 0:
-            raise RangeError(f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more", "divide by the power instead")
+            raise RangeError(
+                f"{int(self)} ** {int(other)} is no integer", "an exponent of 0 or more", "divide by the power instead"
+            )
         result = int.__pow__(self, other, modulus)
         if result is NotImplemented:  # of a symbol
             return result
@@ -248,7 +258,13 @@ def _static(n: int) -> Int:
 def static_literal(name: str) -> Int | None:
     """The static integer that the name `_4`, `_128`, ... stands for; None for any other name."""
     digits = name[1:]
-    plain = name[:1] == "_" and digits.isdecimal() and digits.isascii() and (digits == "0" or digits[0] != "0") and len(digits) < 20
+    plain = (
+        name[:1] == "_"
+        and digits.isdecimal()
+        and digits.isascii()
+        and (digits == "0" or digits[0] != "0")
+        and len(digits) < 20
+    )
     return static(int(digits)) if plain and int(digits) <= INT64_MAX else None
 
 
@@ -281,8 +297,10 @@ def register_leaf(
     """Make `kind` a leaf of IntTuples. It needs + - * // % with integers on both sides, and `==` and hash by structure.
 
     ask(question, a, b)                True, False, or None when that is not known; question is "==", "<=" or "divides"
-    integer                            whether it is an integer; a basis element is none, and has + - and * with integers only
-    undecided(question, a, b, where)   what `require` gives where that is not known: True if it is recorded, or it raises
+    integer                            whether it is an integer; a basis element is none, and has + - and
+                                       * with integers only
+    undecided(question, a, b, where)   what `require` gives where that is not known: True if it is recorded,
+                                       or it raises
     fold(name, a, b)                   "min", "max", "gcd" or "lcm" of a and b; None where that is not known
     """
     KINDS[kind] = LeafKind(ask, integer, undecided, fold)
@@ -335,12 +353,15 @@ def _is_bool(x: object) -> bool:
 
 
 def leaf(x: object) -> Leaf:
-    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int. Every integer of a user comes in here or by `taken`.
+    """x as a leaf: Int, int or a registered kind; a numpy integer becomes an int. Every integer of a user comes in here
+    or by `taken`.
 
     LeafTypeError for anything else, RangeError for what 64 bits cannot hold.
     """
     if isinstance(x, int) and not INT64_MIN <= x <= INT64_MAX:
-        raise RangeError(f"an integer of {x.bit_length()} bits", "what a signed 64-bit integer holds", "use a smaller one")
+        raise RangeError(
+            f"an integer of {x.bit_length()} bits", "what a signed 64-bit integer holds", "use a smaller one"
+        )
     if is_leaf(x):
         return taken(x)
     if isinstance(x, Static):
@@ -352,7 +373,9 @@ def leaf(x: object) -> Leaf:
     if is_int(x):
         return leaf(operator.index(cast(Any, x)))
     if hasattr(type(x), "origin_shape"):
-        raise LeafTypeError(f"a {type(x).__name__} where integers belong", "an integer, or a tuple of integers", "give its .shape")
+        raise LeafTypeError(
+            f"a {type(x).__name__} where integers belong", "an integer, or a tuple of integers", "give its .shape"
+        )
     if isinstance(x, (list, range, set)):
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple, or an integer", "write a tuple: (4, 8)")
     shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"

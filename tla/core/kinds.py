@@ -1,8 +1,8 @@
 """Kinds of layouts, and operations that are defined kind by kind.
 
-An operation is written where it stands for one kind, most often a Layout: `@by_kind(Layout)`. It knows what it is for other
-kinds, a composed layout, a swizzle or a tensor: `@on(kind, operation)` tells it, in the files of that kind, which are
-tla/algebra/composed.py with swizzled.py, and tla/tensors/operations.py. Nothing else asks for the kind.
+An operation is written where it stands for one kind, most often a Layout: `@by_kind(Layout)`. It knows what it is for
+other kinds, a composed layout, a swizzle or a tensor: `@on(kind, operation)` tells it, in the files of that kind, which
+are tla/algebra/composed.py with swizzled.py, and tla/tensors/operations.py. Nothing else asks for the kind.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class AnyLayout(Value, Displayed):
 
 
 class Operation:
-    """An operation that is an object: it is printed, pickled and copied by its name, and knows what it is for each kind.
+    """An operation that is an object: it is printed, pickled and copied by its name, and knows what it is
+    for each kind.
 
     kinds   kind, and which of the arguments is of it -> what the operation is there
     """
@@ -75,7 +76,8 @@ def on(kind: type, *operations: Any, argument: int = 0) -> Callable[[F], F]:
 
 
 def over(kind: type, *operations: Any) -> None:
-    """Implement operations that act on coordinates only, for a kind whose x.over(operation, ...) does them to what x is made of."""
+    """Implement operations that act on coordinates only, for a kind whose x.over(operation, ...) does them to what
+    x is made of."""
     on(kind, *operations)(_OVER)
 
 
@@ -86,7 +88,8 @@ def defined_in(kind: type, *modules: str) -> None:
 
 
 def own(operation: Any, x: object, argument: int = 0, brackets: tuple[Any, ...] = ()) -> Callable[..., Any] | None:
-    """The implementation of an operation, with arguments in brackets perhaps, for the kind of x; None where there is none."""
+    """The implementation of an operation, with arguments in brackets perhaps, for the kind of x; None where
+    there is none."""
     kind = type(x)
     if kind in _DEFINED_IN:
         for module in _DEFINED_IN.get(kind, ()):
@@ -94,7 +97,9 @@ def own(operation: Any, x: object, argument: int = 0, brackets: tuple[Any, ...] 
         _DEFINED_IN.pop(kind, None)  # another thread may have been here
     found: Callable[..., Any] | None = operation.kinds.get((kind, argument))
     if found and found is _OVER:
-        return functools.partial(found, operation[brackets[0] if len(brackets) == 1 else brackets] if brackets else operation)
+        return functools.partial(
+            found, operation[brackets[0] if len(brackets) == 1 else brackets] if brackets else operation
+        )
     return found(*brackets) if found and brackets else found
 
 
@@ -108,7 +113,8 @@ def is_operation(f: Any, operation: Any) -> bool:
 
 
 def by_kind(written_for: type, argument: int = 0) -> Callable[[F], F]:
-    """Make f, which is written for one kind, an operation: what it is for the kind of its argument; LeafTypeError where it is nothing."""
+    """Make f, which is written for one kind, an operation: what it is for the kind of its argument; LeafTypeError where
+    it is nothing."""
 
     def decorate(f: F) -> F:
         name = f.__code__.co_varnames[argument]
@@ -141,7 +147,8 @@ class Certified(Protocol[P, R]):
 
 
 def certified(operation: Callable[P, R]) -> Certified[P, R]:
-    """The operation, with certificates: `operation.certificate(*arguments)` is what tla/algebra/certificates.py makes of it."""
+    """The operation, with certificates: `operation.certificate(*arguments)` is what
+    tla/algebra/certificates.py makes of it."""
 
     def certificate(*arguments: Any) -> Certificate:
         made: Certificate = import_module("tla.algebra.certificates").certificate(operation.__name__, *arguments)
@@ -165,7 +172,9 @@ def layout_fix(x: object) -> str:
     if isinstance(x, list):
         return "write a tuple: MakeLayout((4, 8))"
     if isinstance(getattr(x, "layout", None), AnyLayout):  # a tensor, a tag with its sizes
-        return "give its .layout, and add its .offset to what comes of it" if hasattr(x, "offset") else "give its .layout"
+        return (
+            "give its .layout, and add its .offset to what comes of it" if hasattr(x, "offset") else "give its .layout"
+        )
     if type(x).__module__.startswith("tla.compat."):
         return f"write {type(x).__module__}.exact(x)"
     return "cut or compose it until it is a plain Layout" if type(x) in _KINDS else "make one with MakeLayout"

@@ -44,10 +44,14 @@ class _LayoutMeta(type):
     def __getitem__(cls, parts: object) -> Callable[[], Layout]:
         parts = parts if isinstance(parts, tuple) else (parts,)
         if not 1 <= len(parts) <= 3:
-            raise RankError(f"Layout of {len(parts)} parts in brackets", "one to three", "write Layout[Shape[...], Stride[...]]")
+            raise RankError(
+                f"Layout of {len(parts)} parts in brackets", "one to three", "write Layout[Shape[...], Stride[...]]"
+            )
         values: list[Any] = [p.value if isinstance(p, Static) else p for p in parts]
         if not all(map(is_static, values)):
-            raise LeafTypeError(f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic")
+            raise LeafTypeError(
+                f"Layout[{', '.join(map(shown, values))}]", "static parts", "use MakeLayout for what is dynamic"
+            )
         shape, *rest = values
         return Static(Layout(shape, *(rest or [compact_col_major(shape)])), f"Layout[{', '.join(map(repr, parts))}]")
 
@@ -60,14 +64,14 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     origin_shape   one integer per top-level mode: how much of it holds valid data. What XLA calls padding and Ascend a
                    tail tile. Default: the product of each mode. Where the valid part is no box of the modes, as after a
                    divide whose tiles cross its edge, it is None: part of this is padding. Given as `...` it says that
-    Raises         RankError where these do not fit each other, RangeError for a negative extent, an origin_shape past the
-                   shape, or what 64 bits cannot hold, Unproven for an extent of symbols that may be negative, LeafTypeError
-                   for a leaf that is no integer
+    Raises         RankError where these do not fit each other, RangeError for a negative extent, an origin_shape past
+                   the shape, or what 64 bits cannot hold, Unproven for an extent of symbols that may be negative,
+                   LeafTypeError for a leaf that is no integer
 
-    `layout(coord)` and `layout(i, j)` take an integer (first mode fastest), a coordinate per mode, or one nested like the
-    shape, of anything with + * // %. There is no bounds check: past its size a layout goes on along its last mode.
-    `==` compares structure, static-ness aside. MakeLayout has the defaults; `Layout[Shape[...], Stride[...]]` is a static
-    layout as a type.
+    `layout(coord)` and `layout(i, j)` take an integer (first mode fastest), a coordinate per mode, or one nested like
+    the shape, of anything with + * // %. There is no bounds check: past its size a layout goes on along its last mode.
+    `==` compares structure, static-ness aside. MakeLayout has the defaults; `Layout[Shape[...], Stride[...]]` is a
+    static layout as a type.
 
     >>> from tla import Layout, Shape, Stride, _1, _2, _3, _4, _16, _32
     >>> a = Layout[Shape[Shape[_4, _2], Shape[_4, _3]], Stride[Stride[_4, _16], Stride[_1, _32]]]()
@@ -91,7 +95,9 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
     def __init__(self, shape: IntTree, stride: IntTree = None, origin_shape: Any = None) -> None:
         if stride is None:
             raise LeafTypeError(
-                f"Layout of {shown(shape)} without a stride", "a shape and its stride", "write MakeLayout for the compact one"
+                f"Layout of {shown(shape)} without a stride",
+                "a shape and its stride",
+                "write MakeLayout for the compact one",
             )
         plain: list[tuple[int, int]] = []
         made = _static_pair(shape, stride, plain) if isinstance(shape, tuple) else None
@@ -100,14 +106,20 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         _set_stride(self, stride)
         _set_plain(self, plain if made else _plain_modes(shape, stride))
         _set_cut(self, None)
-        _set_valid(self, ALL if origin_shape is None else UNKNOWN if origin_shape is ... else _as_valid(shape, origin_shape))
+        _set_valid(
+            self, ALL if origin_shape is None else UNKNOWN if origin_shape is ... else _as_valid(shape, origin_shape)
+        )
 
     if not TYPE_CHECKING:  # a checker would take any name for an attribute
 
         def __getattr__(self, name):
-            """shape and stride of a layout that was worked out in plain ints: they are wrapped when one is first asked for."""
+            """shape and stride of a layout that was worked out in plain ints: they are wrapped when one is
+            first asked for."""
             if name not in ("shape", "stride"):
-                instead = {"originShape": "; write origin_shape", "layout": ": it is the layout; leave out .layout"}.get(name, "")
+                instead = {
+                    "originShape": "; write origin_shape",
+                    "layout": ": it is the layout; leave out .layout",
+                }.get(name, "")
                 raise AttributeError(f"a Layout has no attribute {name!r}{instead}")
             profile, counts = self._cut
             shape, stride = _wrapped(profile, iter(counts), iter(self._plain))
@@ -123,13 +135,16 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     @property
     def origin_shape(self) -> Shape | None:
-        """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of it is padding."""
+        """The part of each top-level mode that holds valid data [elements]; None where that is no box: part of
+        it is padding."""
         return whole_of(self.shape) if self._valid is ALL else None if self._valid is UNKNOWN else self._valid
 
     def __call__(self, *coord: Any) -> Offset:
         at = coord[0] if len(coord) == 1 else coord
         # In plain ints, as offset_of does it; a sum of 0 may be static, see there.
-        if (plain := self._plain) and (total := _at_ints(at, self.shape, plain) if isinstance(at, tuple) else _at_int(at, plain)):
+        if (plain := self._plain) and (
+            total := _at_ints(at, self.shape, plain) if isinstance(at, tuple) else _at_int(at, plain)
+        ):
             return total
         if not coord and self.shape != ():
             raise LeafTypeError(
@@ -143,7 +158,9 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         """Mode i as a layout, with what of it is valid."""
         if not isinstance(i, int):
             raise LeafTypeError(
-                f"mode {shown(i)} of a layout", "one integer", "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice"
+                f"mode {shown(i)} of a layout",
+                "one integer",
+                "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice",
             )
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
@@ -159,7 +176,11 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def flatten(self) -> Layout:
         """The layout that `flatten(layout)` gives."""
-        return unchecked_layout(flatten(self.shape), flatten(self.stride)) if self._valid is ALL else carried(flatten, self)
+        return (
+            unchecked_layout(flatten(self.shape), flatten(self.stride))
+            if self._valid is ALL
+            else carried(flatten, self)
+        )
 
     def unflatten(self, profile: IntTupleLike) -> Layout:
         """The layout that `unflatten(layout, profile)` gives."""
@@ -206,9 +227,11 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         return unchecked_layout, (self.shape, self.stride, self._valid)
 
 
-def _static_pair(shape: IntTree, stride: IntTree, plain: list[tuple[int, int]], depth: int = MAX_DEPTH) -> tuple[Shape, Stride] | None:
-    """Tuples of one nesting as Shape and Stride, and their leaves as plain ints, in one pass; None for what is not static
-    throughout, empty, or to be refused. Most layouts are made here."""
+def _static_pair(
+    shape: IntTree, stride: IntTree, plain: list[tuple[int, int]], depth: int = MAX_DEPTH
+) -> tuple[Shape, Stride] | None:
+    """Tuples of one nesting as Shape and Stride, and their leaves as plain ints, in one pass; None for what is not
+    static throughout, empty, or to be refused. Most layouts are made here."""
     if not isinstance(stride, tuple) or len(shape) != len(stride) or not shape or not depth:
         return None
     extents: list[Any] = []
@@ -239,7 +262,9 @@ def _checked_pair(shape: Any, stride: object) -> tuple[Any, Any]:
         require_congruent("Layout", shape, stride)
     for n in leaves(shape):
         if n < 0 if isinstance(n, int) else not _may_be_extent(n, shape):
-            raise RangeError(f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride")
+            raise RangeError(
+                f"Layout: extent {n} in {shown(shape)}", "extents of 0 or more", f"use {-n:d}, or a negative stride"
+            )
     return shape, stride
 
 
@@ -262,8 +287,8 @@ _set_shape, _set_stride, _set_valid, _set_plain, _set_cut = (
 
 
 def plain_layout(plain: list[tuple[int, int]], profile: IntTupleLike, counts: Sequence[int]) -> Layout:
-    """The static layout of these leaves in the nesting of a profile, each of whose integers is cut into so many of them: where that
-    is not 1, into a tuple. The caller has proved that they fit."""
+    """The static layout of these leaves in the nesting of a profile, each of whose integers is cut into so many of
+    them: where that is not 1, into a tuple. The caller has proved that they fit."""
     new = _new(Layout)
     _set_cut(new, (profile, counts))
     _set_valid(new, ALL)
@@ -272,13 +297,16 @@ def plain_layout(plain: list[tuple[int, int]], profile: IntTupleLike, counts: Se
 
 
 def static_layout(modes: Sequence[Sequence[tuple[int, int]]], valid: tuple[int, ...] | None = None) -> Layout:
-    """The static layout with a mode of each of these leaves, or _1:_0 where a mode has none: the caller has proved that they fit.
+    """The static layout with a mode of each of these leaves, or _1:_0 where a mode has none: the caller has
+    proved that they fit.
 
     modes   of each its leaves as plain ints, extents 1 or more
     valid   how much of each mode is valid, no more than there is; by default all
     """
     whole = tuple([math.prod([n for n, _d in mode]) for mode in modes])
-    new = plain_layout([leaf for mode in modes for leaf in mode or ((1, 0),)], whole, [len(mode) or 1 for mode in modes])
+    new = plain_layout(
+        [leaf for mode in modes for leaf in mode or ((1, 0),)], whole, [len(mode) or 1 for mode in modes]
+    )
     if valid is not None and valid != whole:
         _set_valid(new, tuple.__new__(Shape, map(static, valid)))
     return new
@@ -307,7 +335,8 @@ def _at_int(x: object, plain: list[tuple[int, int]]) -> int:
 
 
 def _at_ints(at: tuple[Any, ...], shape: IntTupleLike, plain: list[tuple[int, int]]) -> int:
-    """The offset of one dynamic int for each mode of a shape whose leaves are `plain`; 0 for any other coordinate, and other nesting."""
+    """The offset of one dynamic int for each mode of a shape whose leaves are `plain`; 0 for any other coordinate, and
+    other nesting."""
     if not isinstance(shape, tuple) or len(at) != len(shape) or are_static():
         return 0
     total, modes, leaf = 0, iter(shape), iter(plain)  # no zip: it takes a fifth of the time
@@ -343,7 +372,9 @@ def as_layout(where: str, x: object) -> Any:
     if isinstance(x, Layout):
         return x
     if isinstance(x, AnyLayout):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "one shape and stride", "cut or compose it until it is a plain Layout")
+        raise LeafTypeError(
+            f"{where} of a {type(x).__name__}", "one shape and stride", "cut or compose it until it is a plain Layout"
+        )
     raise LeafTypeError(f"{where} of a {type(x).__name__}", "a layout", layout_fix(x))
 
 
@@ -359,21 +390,28 @@ def join(layouts: Iterable[Layout]) -> Layout:
     if whole and cuts and None not in cuts:  # all were worked out in plain ints, and so is this
         profile = tuple([cut[0] for cut in cuts])
         if depth_of(profile) < MAX_DEPTH:  # then the shape, which may be one deeper, is as deep as may be
-            return plain_layout([leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]])
+            return plain_layout(
+                [leaf for m in modes for leaf in m.plain_modes()], profile, [n for cut in cuts for n in cut[1]]
+            )
     shape, stride = tuple.__new__(Shape, [m.shape for m in modes]), tuple.__new__(Stride, [m.stride for m in modes])
     require_depth(shape)
     counts: list[Any] = [] if whole else [_first_valid(m) for m in modes]
-    return unchecked_layout(shape, stride, ALL if whole else UNKNOWN if None in counts else _kept(shape, Shape(*counts)))
+    return unchecked_layout(
+        shape, stride, ALL if whole else UNKNOWN if None in counts else _kept(shape, Shape(*counts))
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- what is valid
 
 
-def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None = None, by_index: bool = False) -> Layout:
-    """The result of an operation that goes by shape and stride, with what of it is valid: unknown where that is no known box.
+def carried(
+    operation: Callable[[Layout], Any], a: Layout, made: Layout | None = None, by_index: bool = False
+) -> Layout:
+    """The result of an operation that goes by shape and stride, with what of it is valid: unknown where that
+    is no known box.
 
-    operation   on the layout of a's coordinates it says which of these each coordinate of the result is. It gives a layout, or a pair
-                of a layout and where that begins
+    operation   on the layout of a's coordinates it says which of these each coordinate of the result is. It gives a
+                layout, or a pair of a layout and where that begins
     a           where all of it is valid, what lies past its end is not
     made        the result, where that is not operation(a)
     by_index    whether it goes through all modes at once, and may leave out one of extent 1
@@ -394,7 +432,8 @@ def carried(operation: Callable[[Layout], Any], a: Layout, made: Layout | None =
 
 
 def _places(a: Layout, by_index: bool) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """The strides that map a coordinate of a layout to itself, and to its index; and how far what is valid goes there."""
+    """The strides that map a coordinate of a layout to itself, and to its index; and how far what is
+    valid goes there."""
     counts = a.origin_shape or ()
     if not by_index or all(at_most(1, n) for n in counts):
         yield coordinates(a.shape), counts
@@ -408,8 +447,8 @@ def _first_valid(a: Layout) -> Leaf | None:
 
 
 def _box(place: Layout, begin: IntTree | None, limits: Sequence[Any], shape: IntTree) -> Sequence[Leaf] | None:
-    """The valid part of each mode of a shape whose index i is place(i), moved on by `begin`; None where that is no box, or is fixed
-    where nothing is known to be valid."""
+    """The valid part of each mode of a shape whose index i is place(i), moved on by `begin`; None where that is no box,
+    or is fixed where nothing is known to be valid."""
     if begin is not None:
         start = as_coordinate(begin)
         left = [n - c for n, c in zip_longest(limits, start if isinstance(start, tuple) else (start,), fillvalue=_0)]
@@ -432,18 +471,24 @@ def require_origin(where: str, layout: Any) -> Shape:
     origin: Shape | None = layout.origin_shape
     if origin is None:
         what = f"{where} of {shown(layout)}: part of it is padding, and the rest no box of its modes"
-        fix = "take tiles by GetTile of a tensor or GetTileLayout, which know; or give the origin_shape: Layout(a.shape, a.stride, (3, 5))"
+        fix = (
+            "take tiles by GetTile of a tensor or GetTileLayout, which know; or give the origin_shape: Layout(a.shape, "
+            "a.stride, (3, 5))"
+        )
         raise RangeError(what, "a layout whose origin_shape is known", fix)
     return origin
 
 
 def origin_given(layout: Layout) -> str:
     """The argument that repr adds to parse(text) for an origin_shape: nothing for the default."""
-    return "" if layout._valid is ALL else f", origin_shape={'...' if layout._valid is UNKNOWN else repr(layout._valid)}"
+    return (
+        "" if layout._valid is ALL else f", origin_shape={'...' if layout._valid is UNKNOWN else repr(layout._valid)}"
+    )
 
 
 def unchecked_layout(shape: IntTupleLike, stride: IntTupleLike, valid: Valid = ALL, plain: object = None) -> Layout:
-    """The layout of parts that the caller has proved to fit: Layout without its checks. plain: what plain_modes() gives."""
+    """The layout of parts that the caller has proved to fit: Layout without its checks. plain:
+    what plain_modes() gives."""
     new = _new(Layout)
     _set_shape(new, shape)
     _set_stride(new, stride)
@@ -472,7 +517,9 @@ def _as_valid(shape: IntTupleLike, origin_shape: IntTupleLike) -> Valid:
     for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:
             raise RangeError(
-                f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}", "0 up to the extent of its mode", "pad the shape"
+                f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}",
+                "0 up to the extent of its mode",
+                "pad the shape",
             )
     return _kept(shape, origin)
 

@@ -1,4 +1,5 @@
-"""Arithmetic on leaves: integers of any kind, and basis elements. What is static stays so, whatever a dynamic integer holds.
+"""Arithmetic on leaves: integers of any kind, and basis elements. What is static stays so, whatever a
+dynamic integer holds.
 
 Where an operand may be an array or a tracer, that computes as it is. tla/core/arithmetic.py has the same on IntTuples.
 """
@@ -24,8 +25,8 @@ def add(a: IntLike, b: IntLike) -> Leaf:
     _6 4
 
     Where + follows sum() and takes a plain 0 on the left for its beginning, `add` never looks at a dynamic value: the
-    library adds leaves with it, so that static-ness does not depend on what a variable happens to hold. A static 0 costs
-    nothing.
+    library adds leaves with it, so that static-ness does not depend on what a variable happens to hold. A static 0
+    costs nothing.
 
     Source: TLA `tla::add`.
     """
@@ -55,8 +56,13 @@ def _combined(operation: Callable[[Any, Any], Any], a: object, b: object) -> Lea
 
 
 def _operand(x: object) -> Any:
-    """x, unless it is no integer and nothing that computes like one: a text, a tuple, None. A numpy integer as an int."""
-    return leaf(x) if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None) else x
+    """x, unless it is no integer and nothing that computes like one: a text, a tuple, None. A numpy integer
+    as an int."""
+    return (
+        leaf(x)
+        if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None)
+        else x
+    )
 
 
 def times(x: Leaf, d: Leaf) -> Leaf:
@@ -111,7 +117,9 @@ def fold(name: str, decide: Callable[[int, int], int], a: object, b: object) -> 
         for kind in map(KINDS.get, (type(a), type(b))):
             if kind and kind.fold and (found := kind.fold(name, a, b)) is not None:
                 return found
-        raise Unproven(f"{name}({a}, {b}) of integers that are not known", "integers with values", "give them values first")
+        raise Unproven(
+            f"{name}({a}, {b}) of integers that are not known", "integers with values", "give them values first"
+        )
     return static(decide(x, y)) if type(a) is type(b) is Int else decide(x, y)
 
 

@@ -1,6 +1,7 @@
 """The small static integers by name: `_4` is `Int[4]()`.
 
-`from tla import _48` finds any other as well; these are the ones that type checkers know and that `from tla import *` gives.
+`from tla import _48` finds any other as well; these are the ones that type checkers know and that `from tla
+import *` gives.
 """
 
 from __future__ import annotations

@@ -32,7 +32,9 @@ class _Make(Operation, Generic[P]):
     def __getitem__(self, types: tuple[Any, Any]) -> Callable[..., Layout]:
         make = getattr(types[1], "MakeLayout", None) if isinstance(types, tuple) and len(types) == 2 else None
         if make is None:
-            raise LeafTypeError(f"MakeLayout[{shown(types)}]", "an element type and a tag", "write MakeLayout[half, zN](rows, cols)")
+            raise LeafTypeError(
+                f"MakeLayout[{shown(types)}]", "an element type and a tag", "write MakeLayout[half, zN](rows, cols)"
+            )
         return functools.partial(make, types[0])
 
 
@@ -46,9 +48,10 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     origin_shape   one integer per top-level mode: how much holds valid data [elements]; all of it by default
     Raises         RankError, RangeError, LeafTypeError as Layout does
 
-    With an element type and a tag in brackets it is the layout of that tag (tla.ascend): `MakeLayout[half, zN](rows, cols)`,
-    with a leading dimension `ld=...` [elements] where it is not the least, `((rows, cols), batch)` for a batch of them. A width
-    in bits may stand for the element type. origin_shape is the sizes, and static sizes give static strides.
+    With an element type and a tag in brackets it is the layout of that tag (tla.ascend):
+    `MakeLayout[half, zN](rows, cols)`, with a leading dimension `ld=...` [elements] where it is not the least,
+    `((rows, cols), batch)` for a batch of them. A width in bits may stand for the element type. origin_shape is the
+    sizes, and static sizes give static strides.
 
     >>> from tla import MakeLayout, MakeShape, MakeStride, LayoutRight, Int
     >>> print(MakeLayout(MakeShape(Int[2](), 4), MakeStride(Int[12](), Int[1]())))
@@ -64,13 +67,17 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
     Source: TLA `MakeLayout`; the compact default is CuTe's `make_layout`.
     """
     if isinstance(shape, AnyLayout):
-        return _concatenated([shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more])
+        return _concatenated(
+            [shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more]
+        )
     if not isinstance(shape, tuple) and not is_int(shape):
         if isinstance(shape, list):
             leaf(shape)  # which says how to write it
         if stride is not LayoutLeft or origin_shape is not None or more:
             raise LeafTypeError(
-                f"MakeLayout of a {type(shape).__name__} and more", "it alone, or a shape", "use compose to put them together"
+                f"MakeLayout of a {type(shape).__name__} and more",
+                "it alone, or a shape",
+                "use compose to put them together",
             )
         whole = own(MakeLayout, shape) or functools.partial(refuse_kind, "MakeLayout")
         return cast(Layout, whole(shape))
@@ -83,12 +90,16 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
 
 
 def _concatenated(modes: list[Any]) -> Layout:
-    if found := next((implementation for m in modes if isinstance(m, AnyLayout) and (implementation := own(MakeLayout, m))), None):
+    if found := next(
+        (implementation for m in modes if isinstance(m, AnyLayout) and (implementation := own(MakeLayout, m))), None
+    ):
         return cast(Layout, found(*modes))
     for m in modes:
         if not isinstance(m, Layout):
             raise LeafTypeError(
-                f"MakeLayout of layouts and of {shown(m)}", "layouts only, or a shape with its stride", "make a layout of it first"
+                f"MakeLayout of layouts and of {shown(m)}",
+                "layouts only, or a shape with its stride",
+                "make a layout of it first",
             )
     return join(modes)
 

@@ -47,7 +47,8 @@ class _Package(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Importing `tla.xla.lower` sets the module as an attribute: where the package has a name that is so called, that stays."""
+        """Importing `tla.xla.lower` sets the module as an attribute: where the package has a name that is so called,
+        that stays."""
         if not (name in self._module_of and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 

@@ -31,8 +31,8 @@ def plain_ints(static: bool) -> Iterator[None]:
 
 
 def as_written(f: Callable[P, R]) -> Callable[P, R]:
-    """f, for which plain integers are dynamic wherever it is called: what it makes tells them from static ones itself, or is kept
-    for callers who read them otherwise."""
+    """f, for which plain integers are dynamic wherever it is called: what it makes tells them from static ones itself,
+    or is kept for callers who read them otherwise."""
 
     @functools.wraps(f)
     def outside(*arguments: P.args, **named: P.kwargs) -> R:

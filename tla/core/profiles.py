@@ -34,7 +34,8 @@ def flatten(x: object) -> Any:
 
 
 def unflatten(flat: object, profile: IntTupleLike) -> Any:
-    """The leaves of `flat` in the nesting of `profile`: `unflatten(flatten(x), x) == x`. Of a layout, the modes of both parts.
+    """The leaves of `flat` in the nesting of `profile`: `unflatten(flatten(x), x) == x`. Of a layout, the modes
+    of both parts.
 
     profile   an IntTuple: of a layout that was flattened, its shape
     Raises    RankError where the number of leaves differs
@@ -65,7 +66,11 @@ def why_not_congruent(a: IntTree, b: IntTree) -> Reason | None:
     if not isinstance(a, tuple):
         return None
     if len(a) != len(b):
-        return Reason(f"{shown(a)} has {len(a)} modes and {shown(b)} has {len(b)}", "the same nesting", "give each mode its counterpart")
+        return Reason(
+            f"{shown(a)} has {len(a)} modes and {shown(b)} has {len(b)}",
+            "the same nesting",
+            "give each mode its counterpart",
+        )
     return next((why for pair in zip(a, b) if (why := why_not_congruent(*pair))), None)
 
 
@@ -135,7 +140,13 @@ def _refines(a: IntLike, b: IntLike, holds: Callable[[Any, Any], bool | None], o
     """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a; if not, why."""
     if not isinstance(a, tuple):
         answer = holds(a, product(b))
-        return answer if answer is not False else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
+        return (
+            answer
+            if answer is not False
+            else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
+        )
     if not isinstance(b, tuple) or len(a) != len(b):
-        return Reason(f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes")
+        return Reason(
+            f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes"
+        )
     return every(_refines(x, y, holds, otherwise) for x, y in zip(a, b))

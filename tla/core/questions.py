@@ -50,8 +50,8 @@ def every(answers: Iterable[A]) -> A | bool | None:
 def require(question: Question, a: object, b: object, where: Callable[[], str]) -> bool:
     """Ask for a condition that an operation needs: True where it holds, False where it does not.
 
-    Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names it. where: the
-    operation for the message, which takes its time to write.
+    Where it is not known, the answer is True under assuming(), which records the condition; else Unproven, which names
+    it. where: the operation for the message, which takes its time to write.
 
     >>> require("divides", 16, 64, lambda: "a divide"), require("<=", 5, 4, lambda: "a tile")
     (True, False)
@@ -72,7 +72,8 @@ NOTHING_NEW: ContextVar[bool] = ContextVar("nothing new", default=False)
 
 @contextmanager
 def asking_nothing_new() -> Iterator[None]:
-    """Refuse inside, with Unproven, each condition that is not known, but for those that assuming() has recorded before."""
+    """Refuse inside, with Unproven, each condition that is not known, but for those that assuming()
+    has recorded before."""
     token = NOTHING_NEW.set(True)
     try:
         yield

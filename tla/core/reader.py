@@ -1,7 +1,8 @@
-"""A reader of text from outside: tokens one ahead, places, limits, and the words of refusals. A grammar is a subclass of `Reader`.
+"""A reader of text from outside: tokens one ahead, places, limits, and the words of refusals. A grammar is
+a subclass of `Reader`.
 
-The time is linear by construction: a token is matched where the one before it ends, once; blanks, which may hold comments, are matched
-apart from tokens; and rules go forward only. Nothing that is read is evaluated.
+The time is linear by construction: a token is matched where the one before it ends, once; blanks, which may hold
+comments, are matched apart from tokens; and rules go forward only. Nothing that is read is evaluated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _STRAY = r"(?s)[A-Za-z0-9_.+-]+|."
 
 
 class Reader:
-    """A text and the next token in it. A subclass says what its tokens are, and has a function for each rule of its grammar.
+    """A text and the next token in it. A subclass says what its tokens are, and has a function for each rule
+    of its grammar.
 
     tokens      the form of a token; none begins with a blank
     blank       what may stand between tokens
@@ -73,7 +75,9 @@ class Reader:
         if not isinstance(text, str):
             raise LeafTypeError(f"{cls.noun} of type {type(text).__name__}", "a text", cls.example)
         if len(text) > MAX_TEXT:
-            raise ParseError(text, MAX_TEXT, f"{cls.noun} of {len(text):,} characters", f"{MAX_TEXT:,} at most", "give a part of it")
+            raise ParseError(
+                text, MAX_TEXT, f"{cls.noun} of {len(text):,} characters", f"{MAX_TEXT:,} at most", "give a part of it"
+            )
         return text
 
     def whole(self, rule: Callable[[], R]) -> R:
@@ -140,7 +144,8 @@ class Reader:
         return value
 
     def word(self, words: Collection[str], kind: str, given: Collection[str] = ()) -> str:
-        """One of the words that a grammar knows, and not one of those that are given already. kind: what they are, for errors."""
+        """One of the words that a grammar knows, and not one of those that are given already. kind: what they
+        are, for errors."""
         word = self.token
         if word not in words:
             self.unexpected(f"{kind}: {', '.join(words) or 'none'}", write_nearest(word, words))
@@ -150,7 +155,8 @@ class Reader:
         return word
 
     def listed(self, brackets: str, read: Callable[[], R], what: str = "", empty: bool = True) -> list[R]:
-        """The values that `read` reads, between commas in a pair of brackets. what: they are, for errors; empty: there may be none."""
+        """The values that `read` reads, between commas in a pair of brackets. what: they are, for errors; empty: there
+        may be none."""
         close = brackets[1] if empty else ""
         return self.enclosed(brackets, lambda: self.several(close, read), what, "',' or ")
 
@@ -170,7 +176,11 @@ class Reader:
     def deeper(self) -> int:
         """The depth inside of one bracket more, if that may be."""
         if self.depth >= self.max_depth:
-            self.fail(f"more than {self.max_depth} levels of brackets", f"at most {self.max_depth}", "give the parts one by one")
+            self.fail(
+                f"more than {self.max_depth} levels of brackets",
+                f"at most {self.max_depth}",
+                "give the parts one by one",
+            )
         return self.depth + 1
 
     def part_from(self, at: int, read: Callable[[], R]) -> R:
@@ -204,7 +214,8 @@ class Reader:
 
 
 def nearest(word: str, known: Collection[str], least: float = 0.6) -> str:
-    """The one of the known words that was meant by a misspelt one; nothing where none is near. least: 1 is the same word, 0 another one.
+    """The one of the known words that was meant by a misspelt one; nothing where none is near. least: 1 is the same
+    word, 0 another one.
 
     >>> nearest("fp4padded", ["fp4Padded", "rank"]), nearest("order", ["rank"])
     ('fp4Padded', '')
@@ -222,7 +233,8 @@ def write_nearest(word: str, known: Collection[str]) -> str:
 
 
 def closings(text: str) -> Mapping[int, int]:
-    """The positions behind the parentheses that close those of a text, by the positions of these; those that stay open are left out.
+    """The positions behind the parentheses that close those of a text, by the positions of these; those that
+    stay open are left out.
 
     >>> closings("f(a(b)c)d(")
     {3: 6, 1: 8}

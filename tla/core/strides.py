@@ -39,7 +39,8 @@ class Stride(IntTuple):
     __slots__ = ()
 
 
-#: TLA's and CuTe's makers: MakeShape(_4, 2) is a Shape of these extents, MakeStride((_1, 8), 16) a Stride of these steps.
+#: TLA's and CuTe's makers: MakeShape(_4, 2) is a Shape of these extents, MakeStride((_1, 8), 16) a Stride
+#: of these steps.
 MakeShape, MakeStride = Shape, Stride
 
 

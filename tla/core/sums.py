@@ -1,6 +1,7 @@
 """Sums and products of arrays of numbers: of integers exact, of floats of few bits in float32.
 
-Nothing wraps, and no finite numbers become infinite unseen. What the elements of a result do not hold is for the store to refuse.
+Nothing wraps, and no finite numbers become infinite unseen. What the elements of a result do not hold is for
+the store to refuse.
 
 Source: CuTe and CATLASS sum products of 16 bits and less in 32; the rest is ours.
 """
@@ -23,7 +24,8 @@ _GROWING = frozenset({"add", "subtract", "multiply", "power", "left_shift", "lcm
 
 
 def sum_type(dtype: Any) -> Any:
-    """The type in which numbers for elements of a type are summed: 64 bits of integers, float32 of floats below 32 bits, else their own."""
+    """The type in which numbers for elements of a type are summed: 64 bits of integers, float32 of floats below 32
+    bits, else their own."""
     import numpy as np
 
     numbers = format_of(dtype)
@@ -94,7 +96,9 @@ def reduced(what: str, operation: Any, values: npt.NDArray[Any], axes: tuple[int
             found = np.asarray(operation.reduce(values, axis=axes))
     except TypeError as why:
         fix = "write numpy.add, numpy.maximum, ..."
-        raise LeafTypeError(f"{what} by {operation!r}: {str(why)[:80]}", f"an operation that reduces {values.dtype}", fix) from None
+        raise LeafTypeError(
+            f"{what} by {operation!r}: {str(why)[:80]}", f"an operation that reduces {values.dtype}", fix
+        ) from None
     except ValueError as why:  # such as the largest of nothing
         raise RangeError(f"{what}: {why}", "elements to reduce", "leave out what is empty") from None
     return finite(what, found, values)
@@ -116,5 +120,9 @@ def finite(what: str, found: npt.NDArray[Any], *given: Any) -> npt.NDArray[Any]:
     import numpy as np
 
     if found.dtype.kind in "fc" and not np.isfinite(found).all() and all(np.isfinite(x).all() for x in given):
-        raise RangeError(f"{what}: a sum that {found.dtype} does not hold", "finite sums of finite numbers", "use a wider element type")
+        raise RangeError(
+            f"{what}: a sum that {found.dtype} does not hold",
+            "finite sums of finite numbers",
+            "use a wider element type",
+        )
     return found

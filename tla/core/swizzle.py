@@ -1,4 +1,5 @@
-"""Swizzles: permutations that xor bits into others, those of an offset, or of one mode of a coordinate into another mode.
+"""Swizzles: permutations that xor bits into others, those of an offset, or of one mode of a coordinate
+into another mode.
 
 Source: CuTe include/cute/swizzle.hpp; FlyDSL include/flydsl/Dialect/Fly/IR/FlyAttrDefs.td, `CoordSwizzle`.
 """
@@ -29,7 +30,9 @@ class _SwizzleMeta(type):
         return Static(make_swizzle(bits, base, shift), f"Swizzle[{bits}, {base}, {shift}]")  # type: ignore[return-value]
 
     def __call__(cls, *arguments: Any) -> Any:
-        raise LeafTypeError(f"Swizzle{arguments!r}", "the numbers in square brackets", "write Swizzle[3, 4, 3]() for the value")
+        raise LeafTypeError(
+            f"Swizzle{arguments!r}", "the numbers in square brackets", "write Swizzle[3, 4, 3]() for the value"
+        )
 
 
 class Swizzle(Value, metaclass=_SwizzleMeta):
@@ -44,8 +47,8 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
     >>> print(s, s(8), s(9), s(s(13)))
     Sw<2,0,3> 9 8 13
 
-    `Swizzle[B, M, S]` is the type, calling it gives the value. It is its own inverse. It takes integers, arrays and what
-    else has & >> << ^. Raises RangeError for negative bits or base, for ranges that overlap, or past 62 bits.
+    `Swizzle[B, M, S]` is the type, calling it gives the value. It is its own inverse. It takes integers, arrays and
+    what else has & >> << ^. Raises RangeError for negative bits or base, for ranges that overlap, or past 62 bits.
 
     Source: CuTe `Swizzle<B, M, S>`.
     """
@@ -78,7 +81,9 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         if type(x) is Int:
             return static(self._of(int(x)))
         if isinstance(x, (tuple, ScaledBasis, AnyLayout)):
-            raise LeafTypeError(f"{self} of {shown(x)}", "an integer", "swizzle offsets; composition(swizzle, layout) takes layouts")
+            raise LeafTypeError(
+                f"{self} of {shown(x)}", "an integer", "swizzle offsets; composition(swizzle, layout) takes layouts"
+            )
         x = coord_leaf(x)
         require_held(str(self), x, 0, self.reads | self.changes)
         if not self.bits:
@@ -94,7 +99,9 @@ class Swizzle(Value, metaclass=_SwizzleMeta):
         [0, 5, 4, 12]
         """
         reads, shift = self.reads, self.shift
-        return [x ^ (x & reads) >> shift for x in offsets] if shift >= 0 else [x ^ (x & reads) << -shift for x in offsets]
+        return (
+            [x ^ (x & reads) >> shift for x in offsets] if shift >= 0 else [x ^ (x & reads) << -shift for x in offsets]
+        )
 
     def _of(self, x: int) -> int:
         read = x & self.reads
@@ -126,7 +133,9 @@ def make_swizzle(bits: int, base: int, shift: int) -> Swizzle:
         raise RangeError(what, "bits and base of 0 or more", "use 0 or more for these; only the shift may be negative")
     if abs(shift) < bits:
         raise RangeError(
-            f"{what}: its {bits} bits and those {abs(shift)} places on overlap", f"a shift of {bits} or more", f"use the shift {bits}"
+            f"{what}: its {bits} bits and those {abs(shift)} places on overlap",
+            f"a shift of {bits} or more",
+            f"use the shift {bits}",
         )
     if bits + base + abs(shift) > 62:
         raise RangeError(what, "at most 62 bits in all", "use smaller numbers")
@@ -153,11 +162,15 @@ class _MakeSwizzle:
         found = between(reads, changes)
         if found is None:
             what = f"MakeSwizzle[{reads:#b}, {changes:#b}]"
-            raise RangeError(what, "two masks, each one run of as many bits, that do not overlap", "write Swizzle[bits, base, shift]")
+            raise RangeError(
+                what, "two masks, each one run of as many bits, that do not overlap", "write Swizzle[bits, base, shift]"
+            )
         return Swizzle[found.bits, found.base, found.shift]
 
     def __call__(self, *masks: Any) -> Any:
-        raise LeafTypeError(f"MakeSwizzle{masks!r}", "the masks in square brackets", "write MakeSwizzle[0b11000, 0b11]()")
+        raise LeafTypeError(
+            f"MakeSwizzle{masks!r}", "the masks in square brackets", "write MakeSwizzle[0b11000, 0b11]()"
+        )
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -172,7 +185,11 @@ def between(reads: int, changes: int) -> Swizzle | None:
         return Swizzle[0, 0, 0]() if reads == changes == 0 else None
     low = [(m & -m).bit_length() - 1 for m in (reads, changes)]
     bits = reads.bit_count()
-    if any(m >> k != (1 << bits) - 1 for m, k in zip((reads, changes), low)) or abs(low[0] - low[1]) < bits or max(low) + bits > 62:
+    if (
+        any(m >> k != (1 << bits) - 1 for m, k in zip((reads, changes), low))
+        or abs(low[0] - low[1]) < bits
+        or max(low) + bits > 62
+    ):
         return None
     return make_swizzle(bits, min(low), low[0] - low[1])
 
@@ -185,14 +202,20 @@ class _CoordSwizzleMeta(type):
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if len(given) != 5:
             fix = "write CoordSwizzle[3, 0, 1, 0, 2]"
-            raise RankError(f"CoordSwizzle of {len(given)} parts", "five: bits, base and mode of the row, base and mode of the column", fix)
+            raise RankError(
+                f"CoordSwizzle of {len(given)} parts",
+                "five: bits, base and mode of the row, base and mode of the column",
+                fix,
+            )
         bits, row_base, row, col_base, col = given
         value = make_coord_swizzle(int(leaf(bits)), int(leaf(row_base)), _path(row), int(leaf(col_base)), _path(col))
         return Static(value, repr(value)[:-2])  # type: ignore[return-value]
 
     def __call__(cls, *arguments: Any) -> Any:
         raise LeafTypeError(
-            f"CoordSwizzle{arguments!r}", "the numbers in square brackets", "write CoordSwizzle[3, 0, 1, 0, 2]() for the value"
+            f"CoordSwizzle{arguments!r}",
+            "the numbers in square brackets",
+            "write CoordSwizzle[3, 0, 1, 0, 2]() for the value",
         )
 
 
@@ -214,16 +237,17 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
     >>> print(s, s((5, 1)), s(s((5, 1))))
     CS<3,0,[0],0,[1]> (5,4) (5,1)
 
-    Where it stands in front of a layout of coordinates, it is a ComposedLayout of coordinates, and a layout of offsets may follow:
+    Where it stands in front of a layout of coordinates, it is a ComposedLayout of coordinates, and a layout
+    of offsets may follow:
 
     >>> from tla import ComposedLayout, composition, parse
     >>> places = composition(s, parse("(_8,_8):(_1@0,_1@1)"))
     >>> print(ComposedLayout(parse("(_8,_8):(_8,_1)"), 0, places)(5, 1) == parse("Sw<3,0,3> o _0 o (_8,_8):(_8,_1)")(5, 1))
     True
 
-    `CoordSwizzle[bits, row_base, row, col_base, col]` is the type, calling it gives the value. It is its own inverse. Modes that a
-    coordinate does not have are 0. Raises RangeError for negative numbers, for a column that is the row or a part of it, or past 62 bits;
-    RankError for a coordinate whose row or column is no integer.
+    `CoordSwizzle[bits, row_base, row, col_base, col]` is the type, calling it gives the value. It is its own inverse.
+    Modes that a coordinate does not have are 0. Raises RangeError for negative numbers, for a column that is the row or
+    a part of it, or past 62 bits; RankError for a coordinate whose row or column is no integer.
 
     Source: FlyDSL `CoordSwizzle`, `CS<mask, baseRow, [modeRow], baseCol, [modeCol]>`.
     """
@@ -245,7 +269,11 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
             raise LeafTypeError(f"{self} of {shown(place)}", "a coordinate", fix)
         if not self.bits:
             return place
-        read = computed(operator.and_, computed(operator.rshift, self._leaf(place, self.row), self.row_base), static((1 << self.bits) - 1))
+        read = computed(
+            operator.and_,
+            computed(operator.rshift, self._leaf(place, self.row), self.row_base),
+            static((1 << self.bits) - 1),
+        )
         changed = computed(operator.xor, self._leaf(place, self.col), computed(operator.lshift, read, self.col_base))
         return _with(place, self.col, changed)
 
@@ -256,12 +284,18 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
             if not isinstance(found, tuple):
                 if not is_constant(0, found):
                     raise RankError(
-                        f"{self} of {shown(place)}: mode {list(path)}", "an integer there", "nest the coordinate as its modes say"
+                        f"{self} of {shown(place)}: mode {list(path)}",
+                        "an integer there",
+                        "nest the coordinate as its modes say",
                     )
                 return _0
             found = found[i] if i < len(found) else _0
         if isinstance(found, tuple):
-            raise RankError(f"{self} of {shown(place)}: mode {list(path)} is a tuple", "an integer there", "name a mode inside of it")
+            raise RankError(
+                f"{self} of {shown(place)}: mode {list(path)} is a tuple",
+                "an integer there",
+                "name a mode inside of it",
+            )
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -274,7 +308,11 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
         return self.bits, self.row_base, self.row, self.col_base, self.col
 
     def __str__(self) -> str:
-        return "CS<" + ",".join(f"[{','.join(map(str, x))}]" if isinstance(x, tuple) else str(x) for x in self._numbers()) + ">"
+        return (
+            "CS<"
+            + ",".join(f"[{','.join(map(str, x))}]" if isinstance(x, tuple) else str(x) for x in self._numbers())
+            + ">"
+        )
 
     def __repr__(self) -> str:
         return f"CoordSwizzle[{', '.join(map(repr, self._numbers()))}]()"
@@ -283,7 +321,9 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
         return make_coord_swizzle, self._numbers()
 
 
-def make_coord_swizzle(bits: int, row_base: int, row: tuple[int, ...], col_base: int, col: tuple[int, ...]) -> CoordSwizzle:
+def make_coord_swizzle(
+    bits: int, row_base: int, row: tuple[int, ...], col_base: int, col: tuple[int, ...]
+) -> CoordSwizzle:
     """The swizzle of checked numbers."""
     what = f"CoordSwizzle[{bits}, {row_base}, {row}, {col_base}, {col}]"
     if min(bits, row_base, col_base, *row, *col) < 0:
@@ -292,7 +332,9 @@ def make_coord_swizzle(bits: int, row_base: int, row: tuple[int, ...], col_base:
         raise RangeError(what, "at most 62 bits, and modes from 0 to 65535", "use smaller numbers")
     if bits and row[: len(col)] == col[: len(row)]:
         raise RangeError(
-            f"{what}: it reads what it changes", "a row and a column that are two modes", "write Swizzle[bits, base, shift] for one mode"
+            f"{what}: it reads what it changes",
+            "a row and a column that are two modes",
+            "write Swizzle[bits, base, shift] for one mode",
         )
     return new_value(CoordSwizzle, bits=bits, row_base=row_base, row=row, col_base=col_base, col=col)
 

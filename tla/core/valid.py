@@ -1,7 +1,9 @@
-"""The part of a layout that holds valid data: all of it, a box of its top-level modes, or unknown; and what becomes of it.
+"""The part of a layout that holds valid data: all of it, a box of its top-level modes, or unknown; and what
+becomes of it.
 
-Whatever is done to a layout is done to its coordinates. So an operation is asked: on the layout of coordinates it says which
-coordinate of the layout each coordinate of the result is, and by that whether it is valid. Here the result's box is found.
+Whatever is done to a layout is done to its coordinates. So an operation is asked: on the layout of coordinates it says
+which coordinate of the layout each coordinate of the result is, and by that whether it is valid. Here the
+result's box is found.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ class _Digit(NamedTuple):
 
 
 def box(shape: IntTupleLike, stride: IntTupleLike, limits: Sequence[Any]) -> list[Leaf] | None:
-    """The number of valid indices of each top-level mode, where these make a box; None where they make none, or it is not known.
+    """The number of valid indices of each top-level mode, where these make a box; None where they make none, or
+    it is not known.
 
     shape, stride   of a layout whose values are coordinates
     limits          the end of what is valid along each axis: a coordinate is valid where each of its integers is below
@@ -113,7 +116,9 @@ def _below(limit: Leaf, digits: dict[Any, _Digit]) -> dict[Any, Leaf] | None:
     counts = {key: digit.extent for key, digit in digits.items()}
     if not digits or at_most(add(_reach(digits), _1), limit):
         return counts
-    last = next((k for k, digit in digits.items() if all(at_most(other.step, digit.step) for other in digits.values())), None)
+    last = next(
+        (k for k, digit in digits.items() if all(at_most(other.step, digit.step) for other in digits.values())), None
+    )
     if last is None:
         return None
     digit, rest = digits[last], {key: other for key, other in digits.items() if key is not last}
@@ -138,7 +143,8 @@ def least(n: Any, m: Any) -> Leaf:
 
 
 def first(extents: Sequence[Any], counts: Sequence[Any]) -> Leaf | None:
-    """The number of coordinates in a box, where these are the first ones, first mode fastest; None where they are not."""
+    """The number of coordinates in a box, where these are the first ones, first mode fastest; None where
+    they are not."""
     total, whole = _1, True
     for n, count in zip(extents, counts):
         if not whole and not equal(count, 1):
@@ -148,7 +154,8 @@ def first(extents: Sequence[Any], counts: Sequence[Any]) -> Leaf | None:
 
 
 def spread(extents: Sequence[Any], count: IntLike) -> list[Leaf] | None:
-    """The number of valid indices of each mode where the first `count` coordinates are valid; None where these are no box."""
+    """The number of valid indices of each mode where the first `count` coordinates are valid; None where these
+    are no box."""
     shape = tuple(extents)
     return box(shape, indices(shape), [count])
 

@@ -1,7 +1,7 @@
 """Values: objects whose fields are set where they are made, and never again.
 
-Layouts, tensors, symbols and the rest are values. What has been checked once stays true, they may be keys of a dict, and
-a result that is remembered may be handed out again.
+Layouts, tensors, symbols and the rest are values. What has been checked once stays true, they may be keys of a dict,
+and a result that is remembered may be handed out again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Record(Value):
 
     A kind of record names its fields in `__match_args__`, in the order of its `__init__`, which checks and puts them.
 
-    What nearly every program loads is a Record, and no dataclass: these come with ten modules of Python (inspect, ast, tokenize, ...),
-    and each is compiled when it is imported, which together took a fifth of a short command's time.
+    What nearly every program loads is a Record, and no dataclass: these come with ten modules of Python (inspect, ast,
+    tokenize, ...), and each is compiled when it is imported, which together took a fifth of a short command's time.
 
     >>> from tla.xla import Split, ArrayLayout
     >>> ArrayLayout((0,), ((128,),)) == ArrayLayout([0], [[128]])

@@ -1,9 +1,10 @@
 """The numbers that element types have: one question for every store of a value, whether its type holds it.
 
-Integers have to fit. Floats are rounded; a number past the ends, an infinity and a NaN are refused where the type has none.
+Integers have to fit. Floats are rounded; a number past the ends, an infinity and a NaN are refused where the
+type has none.
 
-Source: IEEE 754; OCP 8-bit Floating Point and Microscaling Formats; ml_dtypes, whose names tell the formats apart; the PTX manual,
-alternate floating point data formats.
+Source: IEEE 754; OCP 8-bit Floating Point and Microscaling Formats; ml_dtypes, whose names tell the formats apart; the
+PTX manual, alternate floating point data formats.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Format(NamedTuple):
     kind            "bool", "integer", "real" or "complex", whose two parts are these
     low, high       the least and the largest finite one
     first, last     what is rounded to a finite one lies between them; of integers the ends
-    closed          whether first and last themselves are rounded to one: of two that are as near to the one without a last odd digit
+    closed          whether first and last themselves are rounded to one: of two that are as near to the one without a
+                    last odd digit
     infinite, nan   whether it has infinities, and NaN
     """
 
@@ -67,14 +69,18 @@ _KINDS = ("bool", "integer", "real", "complex")
 
 def _text(end: Number) -> str:
     end = Fraction(end)
-    return str(end) if end.denominator == 1 and abs(end) < 1 << 64 else f"{Decimal(end.numerator) / end.denominator:.6g}"
+    return (
+        str(end) if end.denominator == 1 and abs(end) < 1 << 64 else f"{Decimal(end.numerator) / end.denominator:.6g}"
+    )
 
 
 def _integers(low: float, high: float) -> Format:
     return Format("integer", low, high, low, high)
 
 
-def _reals(mantissa: int, exponent: int, infinite: bool = True, nan: bool = True, spare: int = 0, low: Fraction | None = None) -> Format:
+def _reals(
+    mantissa: int, exponent: int, infinite: bool = True, nan: bool = True, spare: int = 0, low: Fraction | None = None
+) -> Format:
     """A float format.
 
     mantissa   the bits behind the point
@@ -115,7 +121,8 @@ _FORMATS |= {f"complex{2 * bits}": _FORMATS[f"float{bits}"]._replace(kind="compl
 
 
 def format_of(kind: Any) -> Format | None:
-    """The numbers of an element type, or of a dtype of numpy or ml_dtypes; None where they are not known, and of what has none.
+    """The numbers of an element type, or of a dtype of numpy or ml_dtypes; None where they are not known, and
+    of what has none.
 
     >>> import numpy
     >>> from tla.ascend import fp4_e2m1, int4b
@@ -143,7 +150,8 @@ def _of_numpy(name: str, kind: str) -> Format:
 
 
 def integers_of(dtype: Any) -> tuple[int, int] | None:
-    """The least and the largest integer of an element type, the int4 of ml_dtypes included; None where it has other values."""
+    """The least and the largest integer of an element type, the int4 of ml_dtypes included; None where it
+    has other values."""
     return range_of(dtype.name)
 
 
@@ -157,7 +165,9 @@ def holds_all(wanted: Any, given: Any) -> bool:
     import numpy as np
 
     formats = format_of(wanted), format_of(given)
-    return formats[0].holds_all_of(formats[1]) if formats[0] and formats[1] else bool(np.can_cast(given, wanted, "safe"))
+    return (
+        formats[0].holds_all_of(formats[1]) if formats[0] and formats[1] else bool(np.can_cast(given, wanted, "safe"))
+    )
 
 
 def require_castable(given: object, wanted: object) -> None:
@@ -176,7 +186,8 @@ def require_castable(given: object, wanted: object) -> None:
 
 
 def require_numbers(what: str, values: Any, kind: object) -> None:
-    """RangeError where an element type does not hold numbers of an array: an integer or a finite number past its ends, an infinity, a NaN.
+    """RangeError where an element type does not hold numbers of an array: an integer or a finite number past its ends,
+    an infinity, a NaN.
 
     what   the store, for the message
     kind   a dtype, or an element type whose values another dtype carries
@@ -194,16 +205,25 @@ def _require_real(what: str, values: npt.NDArray[Any], kind: object, numbers: Fo
     with np.errstate(invalid="ignore", over="ignore"):  # ml_dtypes compares NaN aloud
         ends = values.min(), values.max()
         if not all(isinstance(x, int) or np.isfinite(x) for x in ends):
-            for has, name, found in ((numbers.nan, "NaN", np.isnan(values)), (numbers.infinite, "an infinity", np.isinf(values))):
+            for has, name, found in (
+                (numbers.nan, "NaN", np.isnan(values)),
+                (numbers.infinite, "an infinity", np.isinf(values)),
+            ):
                 if not has and found.any():
-                    raise RangeError(f"{what}: {name} as {kind}", numbers.text, "replace it first, or use another element type")
+                    raise RangeError(
+                        f"{what}: {name} as {kind}", numbers.text, "replace it first, or use another element type"
+                    )
             values = values[np.isfinite(values)]
             if not values.size:
                 return
             ends = values.min(), values.max()
         exact = [_exact(x, kind) for x in ends]
     if lost := [end for end, x in zip(ends, exact) if not numbers.rounds(x, x)]:
-        given = f"integers from {ends[0]} to {ends[1]}" if numbers.kind == "integer" and ends[0] != ends[1] else f"{lost[-1]} as {kind}"
+        given = (
+            f"integers from {ends[0]} to {ends[1]}"
+            if numbers.kind == "integer" and ends[0] != ends[1]
+            else f"{lost[-1]} as {kind}"
+        )
         raise RangeError(f"{what}: {given}", numbers.text, "use a wider element type")
 
 
@@ -230,7 +250,8 @@ def held(what: str, values: Any, dtype: Any) -> Any:
       expected  -128 to 127
       fix       use a wider element type
 
-    Raises     RangeError for what does not fit. That the types go together is for the caller to ask: require_castable, or converted
+    Raises     RangeError for what does not fit. That the types go together is for the caller to
+               ask: require_castable, or converted
     """
     if not holds_all(dtype, values.dtype):
         require_numbers(what, values, dtype)
@@ -240,7 +261,8 @@ def held(what: str, values: Any, dtype: Any) -> Any:
 
 
 def rounded(values: Any, dtype: Any) -> Any:
-    """An array or tracer as one of another type, as hardware stores it: floats are rounded, past the largest one is infinity.
+    """An array or tracer as one of another type, as hardware stores it: floats are rounded, past the largest
+    one is infinity.
 
     Nothing is asked: it is for integers that are known to fit. Numbers that a user gives go through held or converted.
 
@@ -255,7 +277,8 @@ def rounded(values: Any, dtype: Any) -> Any:
 
 
 def converted(what: str, values: Any, dtype: Any) -> Any:
-    """An array as one of another type, as `held`: integers have to fit by value, whatever else their type has; 0 and 1 as truth values.
+    """An array as one of another type, as `held`: integers have to fit by value, whatever else their type has; 0 and 1
+    as truth values.
 
     >>> import numpy
     >>> converted("a store", numpy.array([3]), numpy.dtype("int8"))

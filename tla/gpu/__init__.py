@@ -164,8 +164,13 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a name that is not there is an error for type checkers too
-    #: The element types by our names and C++'s, but for float and int: Python's own are taken for these wherever a type is.
-    _ELEMENTS = {name: x for name, x in (*vars(element).items(), *CPP.items()) if isinstance(x, element.Element) and name.isidentifier()}
+    #: The element types by our names and C++'s, but for float and int: Python's own are taken for these wherever
+    #: a type is.
+    _ELEMENTS = {
+        name: x
+        for name, x in (*vars(element).items(), *CPP.items())
+        if isinstance(x, element.Element) and name.isidentifier()
+    }
     __all__ += sorted({*_ELEMENTS, *names.names()} - {*vars(builtins)})
 
     def __getattr__(name):
@@ -174,7 +179,9 @@ if not TYPE_CHECKING:  # a name that is not there is an error for type checkers 
         if found is None:
             found = _ELEMENTS.get(name)
         if found is None:
-            near = f": {names._nearest(name)}" if name[:1].isupper() else ""  # as all atoms; a search of thousands takes 40 ms
+            near = (
+                f": {names._nearest(name)}" if name[:1].isupper() else ""
+            )  # as all atoms; a search of thousands takes 40 ms
             raise AttributeError(f"module 'tla.gpu' has no attribute {name!r}{near}")
         return found
 

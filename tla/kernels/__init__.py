@@ -46,7 +46,14 @@ from .words.order import (
     warpgroup_wait,
 )
 from .words.partition import local_partition
-from .words.tensor_memory import Allocator1Sm, Allocator2Sm, tmem, umma_arrive, umma_arrive_multicast, umma_arrive_multicast_2x1SM
+from .words.tensor_memory import (
+    Allocator1Sm,
+    Allocator2Sm,
+    tmem,
+    umma_arrive,
+    umma_arrive_multicast,
+    umma_arrive_multicast_2x1SM,
+)
 
 __all__ = [
     "Allocator1Sm",

@@ -66,9 +66,20 @@ class Kernel:
     """
 
     def __init__(
-        self, function: Callable[..., None], threads: int, grid: Grid, registers: int | None = None, cluster: tuple[int, ...] = ()
+        self,
+        function: Callable[..., None],
+        threads: int,
+        grid: Grid,
+        registers: int | None = None,
+        cluster: tuple[int, ...] = (),
     ) -> None:
-        self.function, self.threads, self.grid, self.registers, self.cluster = function, threads, grid, registers, cluster
+        self.function, self.threads, self.grid, self.registers, self.cluster = (
+            function,
+            threads,
+            grid,
+            registers,
+            cluster,
+        )
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
 
     def __repr__(self) -> str:
@@ -78,8 +89,8 @@ class Kernel:
         """Run every block on numpy, one after the other, each with all of its threads at once.
 
         arguments   numpy arrays, which are written in place; tensors; sizes and scalars
-        Raises      RangeError for an access past the end that no predicate guards, and for a grid that is none; what the
-                    statements raise
+        Raises      RangeError for an access past the end that no predicate guards, and for a grid that is none; what
+                    the statements raise
 
         >>> import numpy as np
         >>> from tla import local_tile, parse, _4
@@ -98,11 +109,14 @@ class Kernel:
         self._launch(arguments, None)
 
     def check(self, *arguments: Any, arch: str | None = None) -> Report:
-        """Look at every access of every thread: whether it can be made, what it costs, and with what it races; buffers are not written.
+        """Look at every access of every thread: whether it can be made, what it costs, and with what it races; buffers
+        are not written.
 
-        arguments   as run takes them: then it is of their sizes. Or as program takes them: then every access is proved to be inside
-                    of its tensor for all sizes, or is among `.bounds`; the rest is of small sizes, which the report names
-        arch        "sm_80", "gfx942": the banks that are counted, and what a block may take of shared memory and registers
+        arguments   as run takes them: then it is of their sizes. Or as program takes them: then every access is proved
+                    to be inside of its tensor for all sizes, or is among `.bounds`; the rest is of small sizes, which
+                    the report names
+        arch        "sm_80", "gfx942": the banks that are counted, and what a block may take of shared
+                    memory and registers
         Returns     a Report: `.holds`, and the rows `.races`, `.bounds`, `.conflicts`, `.resources`, each with its line
         Raises      what program raises; what run raises is a row, with its line
 
@@ -129,11 +143,11 @@ class Kernel:
     def program(self, *arguments: Any) -> Program:
         """The kernel as data: its statements, with symbols for blocks, threads and steps of loops.
 
-        arguments   for each parameter a tensor (`tensor(np.float32, layout)` of sizes that may be symbols), an array, a size, or a
-                    type of numpy for a scalar
+        arguments   for each parameter a tensor (`tensor(np.float32, layout)` of sizes that may be symbols), an array, a
+                    size, or a type of numpy for a scalar
         Returns     a Program
-        Raises      what the statements raise; Unproven where Python asks for the value of a symbol, as `if k < 2:` does: a kernel
-                    has no such conditions
+        Raises      what the statements raise; Unproven where Python asks for the value of a symbol, as `if k < 2:`
+                    does: a kernel has no such conditions
 
         >>> import numpy as np
         >>> from tla import dim, make_layout, parse, _1, ceil_div, elem_less, local_tile, make_identity_tensor
@@ -162,18 +176,19 @@ class Kernel:
         name: str = "kernel_main",
         parameters: str | Sequence[str] | None = None,
     ) -> Source:
-        """The whole kernel as text; every access of global and shared memory is proved to be inside of its tensor before.
+        """The whole kernel as text; every access of global and shared memory is proved to be inside of
+        its tensor before.
 
         target       "c", "cuda", "hip" or "gluon"
         arguments    as program takes them
         arch         the architecture that it is for, "sm_80" or "gfx942", which is asked for each instruction
         name         the name of the text's function
-        parameters   the names of its parameters in order, arguments' and sizes': "m n A ldA"; by default the arguments in their
-                     order, then sizes
+        parameters   the names of its parameters in order, arguments' and sizes': "m n A ldA"; by default the arguments
+                     in their order, then sizes
         Returns      Source: `.text`, `.grid`, `.block`, `.shared_bytes`, `.conditions`
-        Raises       RangeError for an access that is not proved to be inside, with its line; for races of the kernel at the small
-                     sizes at which it is checked; LeafTypeError for instructions and types that the text has not; what program
-                     raises
+        Raises       RangeError for an access that is not proved to be inside, with its line; for races of the kernel at
+                     the small sizes at which it is checked; LeafTypeError for instructions and types that the text has
+                     not; what program raises
 
         >>> import numpy as np
         >>> from tla import dim, make_layout, parse, _1, ceil_div, elem_less, local_tile, make_identity_tensor
@@ -194,7 +209,11 @@ class Kernel:
         program = self.program(*arguments)
         report = self._checked(program, arch, counting=False)
         self._require(report)
-        looked = ", and no threads to race" if report.proved else f"; races were looked for at {report.at}, and none was found"
+        looked = (
+            ", and no threads to race"
+            if report.proved
+            else f"; races were looked for at {report.at}, and none was found"
+        )
         checked = f"Accesses are proved to be inside of their tensors for all sizes{looked}."
         return source_of(program, target, name, parameters, checked)
 
@@ -210,7 +229,16 @@ class Kernel:
         watch = Watch(self.threads, arch, counting=counting)
         blocks = self._launch(arguments, watch)
         races, refused = tuple(watch.findings.races), tuple(watch.refused.values())
-        return Report(races, refused, watch.counted, watch.used, watch.idle, (*watch.findings.unwritten.values(),), blocks, self.threads)
+        return Report(
+            races,
+            refused,
+            watch.counted,
+            watch.used,
+            watch.idle,
+            (*watch.findings.unwritten.values(),),
+            blocks,
+            self.threads,
+        )
 
     def _require(self, report: Report) -> None:
         """RangeError for the first thing that a report refuses."""
@@ -232,7 +260,9 @@ class Kernel:
             signature.bind(*arguments)
         except TypeError as error:
             what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
-            raise RankError(what, str(error), "give a tensor, an array, a size or a scalar for each parameter") from None
+            raise RankError(
+                what, str(error), "give a tensor, an array, a size or a scalar for each parameter"
+            ) from None
         return names
 
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
@@ -242,7 +272,9 @@ class Kernel:
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         require_whole_clusters(grid, self.cluster)
         for places in clusters_of(grid, self.cluster):
-            launches = [Launch(at, self.threads, self._watch_of(watch, at, grid, rank)) for rank, at in enumerate(places)]
+            launches = [
+                Launch(at, self.threads, self._watch_of(watch, at, grid, rank)) for rank, at in enumerate(places)
+            ]
             run_together(launches, self.cluster, functools.partial(self._run_block, tensors))
         return math.prod(grid)
 
@@ -269,7 +301,8 @@ def kernel(
     """Make a Python function a kernel: `@kernel(threads=128, grid=lambda a, b: (a.shape[0] // 64,))`.
 
     threads     the number of threads of a block, 1 to 1024
-    grid        the number of blocks along one to three modes, or a function of the arguments (arrays as tensors) that gives it
+    grid        the number of blocks along one to three modes, or a function of the arguments (arrays as
+                tensors) that gives it
     registers   the most registers that CUDA's compiler may give a thread, 1 to 255; None for as many as there are
     cluster     the blocks along each mode that run together, at most 16: the grid has whole clusters; None without
     Returns     a decorator, which gives a Kernel
@@ -287,17 +320,26 @@ def kernel(
 
     Source: CUDA's launch; its `__maxnreg__`.
     """
-    if registers is not None and (not is_int(registers) or known(registers) is None or not 1 <= int(registers) <= MOST_REGISTERS):
+    if registers is not None and (
+        not is_int(registers) or known(registers) is None or not 1 <= int(registers) <= MOST_REGISTERS
+    ):
         what = f"kernel(registers={shown(registers)})"
-        raise RangeError(what, f"1 to {MOST_REGISTERS} registers of a thread", "leave it out, or write @kernel(threads=128, registers=96)")
+        raise RangeError(
+            what,
+            f"1 to {MOST_REGISTERS} registers of a thread",
+            "leave it out, or write @kernel(threads=128, registers=96)",
+        )
     if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
-        raise RangeError(f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)")
+        raise RangeError(
+            f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)"
+        )
     blocks = cluster_of(cluster)
     return lambda function: Kernel(function, int(threads), grid, None if registers is None else int(registers), blocks)
 
 
 def _extents(grid: Any) -> tuple[int, ...]:
-    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more than three modes."""
+    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more
+    than three modes."""
     modes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     if not all(is_int(n) and known(n) is not None for n in modes):
         raise LeafTypeError(f"a grid of {shown(grid)}", "the number of blocks along each mode", "write grid=(4, 2)")

@@ -1,4 +1,5 @@
-"""Layouts that are linear over bits, as Triton has them, or over digits of any extents; the bridge to layouts of shape and stride."""
+"""Layouts that are linear over bits, as Triton has them, or over digits of any extents; the bridge to layouts of shape
+and stride."""
 
 from .bridge import affine, layout_of, linear
 from .linear_layout import LinearLayout
@@ -6,4 +7,13 @@ from .radix import RadixLayout
 from .radix_bridge import radix
 from .xor_strides import from_xor_strides, to_xor_strides
 
-__all__ = ["LinearLayout", "RadixLayout", "affine", "from_xor_strides", "layout_of", "linear", "radix", "to_xor_strides"]
+__all__ = [
+    "LinearLayout",
+    "RadixLayout",
+    "affine",
+    "from_xor_strides",
+    "layout_of",
+    "linear",
+    "radix",
+    "to_xor_strides",
+]

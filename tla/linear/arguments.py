@@ -31,17 +31,23 @@ def _is_mapping(x: Any) -> bool:
     return isinstance(x, Mapping) and all(isinstance(name, str) for name in x)
 
 
-_LAYOUT = Kind(lambda x: hasattr(x, "get_out_dim_names") and not callable(x), "a LinearLayout", "linear(layout) gives one")
+_LAYOUT = Kind(
+    lambda x: hasattr(x, "get_out_dim_names") and not callable(x), "a LinearLayout", "linear(layout) gives one"
+)
 _RADIX = Kind(lambda x: hasattr(x, "radices") and not callable(x), "a RadixLayout", "radix(layout) gives one")
 _NAMES = Kind(
-    lambda x: isinstance(x, str) or (_is_list(x) and all(isinstance(n, str) for n in x)), "a list of names", "write ['register', 'lane']"
+    lambda x: isinstance(x, str) or (_is_list(x) and all(isinstance(n, str) for n in x)),
+    "a list of names",
+    "write ['register', 'lane']",
 )
 #: annotation -> the kind; parameters of other annotations are not looked at.
 KINDS = {
     "LinearLayout": _LAYOUT,
     "L": _LAYOUT,
     "RadixLayout": _RADIX,
-    "LinearLayout | RadixLayout": Kind(lambda x: _LAYOUT.fits(x) or _RADIX.fits(x), "a LinearLayout or RadixLayout", _LAYOUT.fix),
+    "LinearLayout | RadixLayout": Kind(
+        lambda x: _LAYOUT.fits(x) or _RADIX.fits(x), "a LinearLayout or RadixLayout", _LAYOUT.fix
+    ),
     "str": Kind(lambda x: isinstance(x, str), "a text", "put it in quotes"),
     "int": Kind(lambda x: is_int(x) and known(x) is not None, "a known integer", "give its value"),
     "bool": Kind(lambda x: isinstance(x, bool), "True or False", "write True"),
@@ -50,7 +56,9 @@ KINDS = {
     "Sequence[Any]": Kind(_is_list, "a list", "put it in square brackets"),
     "Mapping[str, int]": Kind(_is_mapping, "a dict from names to sizes", "write {'dim0': 64}"),
     "Mapping[str, str]": Kind(_is_mapping, "a dict from names to names", "write {'dim0': 'row'}"),
-    "Mapping[str, Radices]": Kind(_is_mapping, "a dict from names to sizes or radices", "write {'dim0': 48}, or {'dim0': (16, 3)}"),
+    "Mapping[str, Radices]": Kind(
+        _is_mapping, "a dict from names to sizes or radices", "write {'dim0': 48}, or {'dim0': (16, 3)}"
+    ),
     "Mapping[str, object]": Kind(_is_mapping, "a dict from names to values", "write {'lane': 5}"),
     "Mapping[str, Any]": Kind(_is_mapping, "a dict from names to values", "write {'lane': 5}"),
 }
@@ -69,7 +77,10 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
       fix       give its value
     """
     parameters = [*inspect.signature(f).parameters.values()]
-    kinds = [(p.name, KINDS.get(str(p.annotation).removesuffix(" | None")), str(p.annotation).endswith("None")) for p in parameters]
+    kinds = [
+        (p.name, KINDS.get(str(p.annotation).removesuffix(" | None")), str(p.annotation).endswith("None"))
+        for p in parameters
+    ]
     by_name = {name: (kind, empty) for name, kind, empty in kinds}
 
     def require(name: str, kind: Kind | None, may_be_none: bool, x: object) -> None:

@@ -1,4 +1,5 @@
-"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows; adding is xor."""
+"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows;
+adding is xor."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ class Echelon:
     """
 
     def __init__(self, columns: Iterable[int] = ()) -> None:
-        self._rows: dict[int, tuple[int, int]] = {}  # highest bit -> the reduced column, and the mask of the columns in it
+        self._rows: dict[
+            int, tuple[int, int]
+        ] = {}  # highest bit -> the reduced column, and the mask of the columns in it
         self.count = 0
         #: Indices of the columns that are sums of those before them.
         self.free: list[int] = []
@@ -42,7 +45,10 @@ class Echelon:
         if not left:
             self.free.append(self.count - 1)
             return False
-        self._rows[left.bit_length() - 1] = left, mask  # free of the highest bits of the rows before it: one pass reduces, in this order
+        self._rows[left.bit_length() - 1] = (
+            left,
+            mask,
+        )  # free of the highest bits of the rows before it: one pass reduces, in this order
         return True
 
     def solve(self, target: int) -> int | None:
@@ -124,7 +130,8 @@ def complement(columns: Sequence[int], bits: int) -> list[int]:
 
 
 def reduced(columns: Iterable[int]) -> list[int]:
-    """The basis of the space that columns span of which no vector has the highest bit of another: single bits, where they are in it.
+    """The basis of the space that columns span of which no vector has the highest bit of another: single bits, where
+    they are in it.
 
     >>> reduced([3, 6, 5, 1])
     [1, 2, 4]

@@ -1,8 +1,8 @@
 """Layouts of shape and stride as linear layouts: exactly, or refused with the coordinates that show it is not one.
 
-A layout is linear over bits iff its extents are powers of two and the offsets of its input bits are pairwise disjoint in
-their bits: a + b == a ^ b iff a & b == 0, and where all pairs are disjoint so are all sums. Swizzles always are. A constant
-in front makes it affine: c + x with the columns (c + v) ^ c, iff these add up for every pair.
+A layout is linear over bits iff its extents are powers of two and the offsets of its input bits are pairwise disjoint
+in their bits: a + b == a ^ b iff a & b == 0, and where all pairs are disjoint so are all sums. Swizzles always are. A
+constant in front makes it affine: c + x with the columns (c + v) ^ c, iff these add up for every pair.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ Affine = tuple[int, list[int]]
 
 
 @checked
-def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> LinearLayout:
+def linear(
+    layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None
+) -> LinearLayout:
     """A layout as the linear layout that it is: from the index of each mode to the offset.
 
     layout     a Layout, or swizzles and layouts composed, of known sizes; or a RadixLayout, whose names stay
     in_dims    a name for each top-level mode, by default dim0, dim1, ...; a single name takes all modes as one input
-    out_dims   names and sizes that the offset is cut into, the first fastest; by default `offset`, the least power of two
-    Raises     DivisibilityError for an extent that is no power of two, RangeError with two coordinates where it is not linear,
-               or where the offset of 0 is not 0, Unproven for sizes that are not known
+    out_dims   names and sizes that the offset is cut into, the first fastest; by default `offset`, the least
+               power of two
+    Raises     DivisibilityError for an extent that is no power of two, RangeError with two coordinates where it is not
+               linear, or where the offset of 0 is not 0, Unproven for sizes that are not known
 
-    A thread-value layout goes from hardware to the tensor, as Triton's distributed layouts do; Triton's shared layouts go from
-    the offset to the tensor: linear(memory).invert() of a layout of memory.
+    A thread-value layout goes from hardware to the tensor, as Triton's distributed layouts do; Triton's shared layouts
+    go from the offset to the tensor: linear(memory).invert() of a layout of memory.
 
     >>> from tla import parse
     >>> linear(parse("Sw<1,0,1> o _0 o (2,2):(1,2)")).bases
@@ -65,7 +68,9 @@ def linear(layout: Any, in_dims: Sequence[str] | None = None, out_dims: Mapping[
 
 
 @checked
-def affine(layout: AnyLayout, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> tuple[LinearLayout, int]:
+def affine(
+    layout: AnyLayout, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None
+) -> tuple[LinearLayout, int]:
     """A layout as a linear layout and a constant: the offset is the linear one xor the constant. See linear().
 
     >>> from tla import parse
@@ -88,7 +93,8 @@ def affine(layout: AnyLayout, in_dims: Sequence[str] | None = None, out_dims: Ma
 
 
 def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | None) -> list[tuple[str, int]]:
-    """The name and the number of bits of each input, dim0, dim1, ... by default: an input for each mode, or one for all."""
+    """The name and the number of bits of each input, dim0, dim1, ... by default: an input for each mode, or
+    one for all."""
     names = [f"dim{k}" for k in range(len(counts))] if in_dims is None else list(in_dims)
     counts = [sum(counts)] if len(names) == 1 else counts
     if len(names) != len(counts):
@@ -100,10 +106,14 @@ def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | Non
 def _bits_of(layout: AnyLayout, extent: IntLike) -> int:
     n = known(extent)
     if n is None:
-        raise Unproven(f"linear({shown(layout)}): the extent {extent}", "sizes that are known", "give its symbols values first")
+        raise Unproven(
+            f"linear({shown(layout)}): the extent {extent}", "sizes that are known", "give its symbols values first"
+        )
     if not bits.is_power_of_two(n):
         what = f"linear({shown(layout)}): the extent {n}"
-        raise DivisibilityError(what, "powers of two: only these are bits", f"pad it to {1 << n.bit_length()}" if n else "use 1")
+        raise DivisibilityError(
+            what, "powers of two: only these are bits", f"pad it to {1 << n.bit_length()}" if n else "use 1"
+        )
     return bits.log2(n)
 
 
@@ -133,7 +143,9 @@ def _columns(layout: Layout) -> list[int]:
         for k in range(_bits_of(layout, extent)):
             if d < 0:
                 raise RangeError(
-                    f"linear({shown(layout)}): the stride {d}", "strides of 0 or more", "reverse the mode: use its positive stride"
+                    f"linear({shown(layout)}): the stride {d}",
+                    "strides of 0 or more",
+                    "reverse the mode: use its positive stride",
                 )
             images.append(d << k)
     if any(v.bit_length() > MAX_BITS for v in images):
@@ -148,7 +160,11 @@ def _not_linear(layout: AnyLayout, zero: int, i: int, j: int, a: int, b: int, bo
     x, y = 1 << i, 1 << j
     what = f"{shown(layout)} is not linear over bits: indices {x}, {y} and {x + y} go to {a}, {b} and {both}"
     start = f" ^ {zero}" if zero else ""
-    return RangeError(what, f"{a} ^ {b}{start}, which is {a ^ b ^ zero}", "use strides whose multiples share no bit, such as powers of two")
+    return RangeError(
+        what,
+        f"{a} ^ {b}{start}, which is {a ^ b ^ zero}",
+        "use strides whose multiples share no bit, such as powers of two",
+    )
 
 
 def _added(offset: int, inner: Affine) -> Affine | None:
@@ -160,7 +176,10 @@ def _added(offset: int, inner: Affine) -> Affine | None:
     start = offset + constant
     if not _disjoint([constant, *columns]) or start < 0:
         return None
-    pairs = ((start + a) ^ (start + b) ^ start == start + a + b for a, b in itertools.combinations([c for c in columns if c], 2))
+    pairs = (
+        (start + a) ^ (start + b) ^ start == start + a + b
+        for a, b in itertools.combinations([c for c in columns if c], 2)
+    )
     return (start, [(start + c) ^ start for c in columns]) if all(pairs) else None
 
 
@@ -176,7 +195,8 @@ def _through(outer: Layout | Swizzle, inner: Affine) -> Affine | None:
 
 
 def _bit_images(layout: Layout, reached: int) -> list[int] | None:
-    """The image of each bit of an index, 0 if not in `reached`; the last mode goes on without end. None for extents that are not bits."""
+    """The image of each bit of an index, 0 if not in `reached`; the last mode goes on without end. None for extents
+    that are not bits."""
     images: list[int] = []
     flat = [*zip(leaves(layout.shape), leaves(layout.stride))]
     for i, (extent, stride) in enumerate(flat):
@@ -202,8 +222,13 @@ def _evaluated(layout: AnyLayout) -> Affine:
         if both != start ^ columns[i] ^ columns[j]:
             raise _not_linear(layout, start, i, j, start ^ columns[i], start ^ columns[j], both)
     if count > MAX_EVALUATED:
-        what = f"linear({shown(layout)}): 2^{count} offsets, of which no pair of bits shows that it is not linear, and nothing that it is"
-        raise Unproven(what, f"at most 2^{MAX_EVALUATED}, or parts that are linear", "use strides that are powers of two")
+        what = (
+            f"linear({shown(layout)}): 2^{count} offsets, of which no pair of bits shows that it is not linear, and "
+            "nothing that it is"
+        )
+        raise Unproven(
+            what, f"at most 2^{MAX_EVALUATED}, or parts that are linear", "use strides that are powers of two"
+        )
     for x in range(1 << count):
         if _known(layout, layout(x)) != start ^ bits.apply(columns, x):
             what = f"{shown(layout)} is not linear over bits: index {x} goes to {layout(x)}"
@@ -216,10 +241,12 @@ def _evaluated(layout: AnyLayout) -> Affine:
 
 @checked
 def layout_of(found: LinearLayout | RadixLayout) -> Any:
-    """A layout with the offsets of a linear layout, over bits or digits: a mode for each input, the outputs one offset, the first lowest.
+    """A layout with the offsets of a linear layout, over bits or digits: a mode for each input, the outputs one offset,
+    the first lowest.
 
-    Returns    a Layout where the bases share no bit; else one swizzle over a layout if there is one, the one of the fewest bits;
-               else a chain of swizzles over a layout. Bits that are sums of others stay in a chain on the index.
+    Returns    a Layout where the bases share no bit; else one swizzle over a layout if there is one, the one of the
+               fewest bits; else a chain of swizzles over a layout. Bits that are sums of others stay in a chain
+               on the index.
     Raises     RankError where the chain has more parts than a ComposedLayout takes
 
     Of a single input the modes are the runs of its bits; linear(layout_of(x), ["its name"], x.out_dims) is x again.
@@ -275,7 +302,8 @@ def one_swizzle(columns: Sequence[int], rows: int) -> Swizzle | None:
 
 
 def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> AnyLayout:
-    """Swizzles over a layout; where columns depend on each other, over a layout of an index that other swizzles made."""
+    """Swizzles over a layout; where columns depend on each other, over a layout of an index that
+    other swizzles made."""
     echelon = bits.Echelon(columns)
     if not echelon.free:
         swizzles, left = eliminated(columns, rows)
@@ -302,10 +330,10 @@ def _composed(swizzles: Sequence[Swizzle], inner: AnyLayout) -> AnyLayout:
 def eliminated(columns: Sequence[int], rows: int) -> tuple[list[Swizzle], list[int]]:
     """Swizzles, the outermost first, and single bits: independent columns are the swizzles of these bits.
 
-    Column by column: of its bits one that no column before it has left is kept, and is xored into the others, which clears them.
-    Columns before it do not have that bit, so they stay as they are; of these bits one that the fewest other columns have changes the
-    fewest of them. Each step is a Swizzle<1,M,S>; steps that commute with
-    those between them and make one run of bits are one swizzle.
+    Column by column: of its bits one that no column before it has left is kept, and is xored into the others, which
+    clears them. Columns before it do not have that bit, so they stay as they are; of these bits one that the fewest
+    other columns have changes the fewest of them. Each step is a Swizzle<1,M,S>; steps that commute with those between
+    them and make one run of bits are one swizzle.
     """
     runs: list[Run] = []
     work, taken = list(columns), 0

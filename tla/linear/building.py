@@ -1,4 +1,5 @@
-"""Linear layouts as they are built: from bases and columns, of one dimension, by the direct product, and from one of other names."""
+"""Linear layouts as they are built: from bases and columns, of one dimension, by the direct product, and from one of
+other names."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ L = TypeVar("L", bound="Built")
 
 
 class Built(Bases):
-    """The ways to make a linear layout, of its parts or of another's bits; the class of the result is the one that is asked."""
+    """The ways to make a linear layout, of its parts or of another's bits; the class of the result is the one
+    that is asked."""
 
     __slots__ = ()
 
@@ -41,7 +43,8 @@ class Built(Bases):
     ) -> L:
         """The layout of bases, as a dict or pairs of a name and vectors; sizes by default the least that hold them.
 
-        Raises     RangeError where it does not reach every output and that is required, or for sizes left open where it is not
+        Raises     RangeError where it does not reach every output and that is required, or for sizes left open
+                   where it is not
 
         >>> from tla.linear import LinearLayout
         >>> LinearLayout.from_bases([("i", [[1], [2]])], ["dim0"]).out_dims
@@ -49,23 +52,35 @@ class Built(Bases):
         """
         if out_dim_sizes is None and not require_surjective:
             raise RangeError(
-                "from_bases: sizes left open of a layout that need not be surjective", "out_dim_sizes", "give one for each output"
+                "from_bases: sizes left open of a layout that need not be surjective",
+                "out_dim_sizes",
+                "give one for each output",
             )
         for names in (out_dim_names, () if out_dim_sizes is None else out_dim_sizes):
             if not isinstance(names, (list, tuple)):
-                raise LeafTypeError(f"from_bases: {shown(names)[:80]}", "a list of names, and one of sizes", "write ['dim0'], [64]")
+                raise LeafTypeError(
+                    f"from_bases: {shown(names)[:80]}", "a list of names, and one of sizes", "write ['dim0'], [64]"
+                )
         checked_names("output", out_dim_names)
         ins = checked_ins(dict(pairs("bases", bases)).items(), out_dim_names)
         if out_dim_sizes is None:
             vectors = [v for _, vectors in ins for v in vectors]
-            out_dim_sizes = [1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(len(out_dim_names))]
+            out_dim_sizes = [
+                1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(len(out_dim_names))
+            ]
         if len(out_dim_sizes) != len(out_dim_names):
-            raise RankError(f"from_bases: {len(out_dim_sizes)} sizes for {len(out_dim_names)} outputs", "one for each", "give them all")
+            raise RankError(
+                f"from_bases: {len(out_dim_sizes)} sizes for {len(out_dim_names)} outputs",
+                "one for each",
+                "give them all",
+            )
         new = cls(dict(ins), dict(zip(out_dim_names, out_dim_sizes)))
         if require_surjective and not new.is_surjective():
             reached, size = bits.rank(new.columns), new.get_total_out_dim_size_log2()
             what = f"from_bases: it reaches 2^{reached} of the 2^{size} outputs"
-            raise RangeError(what, "a layout that reaches all of them", "give smaller sizes, or require_surjective=False")
+            raise RangeError(
+                what, "a layout that reaches all of them", "give smaller sizes, or require_surjective=False"
+            )
         return new
 
     @classmethod
@@ -76,7 +91,8 @@ class Built(Bases):
     @classmethod
     @checked
     def strided_1d(cls: type[L], size: int, stride: int, in_dim: str, out_dim: str) -> L:
-        """One input of `size` to one output, x to x * stride, powers of two; the output has size * stride elements. Of size 0: empty.
+        """One input of `size` to one output, x to x * stride, powers of two; the output has size * stride elements. Of
+        size 0: empty.
 
         >>> from tla.linear import LinearLayout
         >>> LinearLayout.strided_1d(4, 2, "offset", "dim0").bases
@@ -103,7 +119,8 @@ class Built(Bases):
         return cls({in_dim: [(0,)] * count}, {out_dim: out_dim_size})
 
     def __mul__(self: L, other: L) -> L:
-        """The direct product: this layout inside, the other outside, its bits above this one's wherever they share a name.
+        """The direct product: this layout inside, the other outside, its bits above this one's wherever they
+        share a name.
 
         The names are in an order that both have, or as the inner layout has them.
 
@@ -124,7 +141,7 @@ class Built(Bases):
             ins.append((name, tuple(tuple(v.get(out, 0) for out in names) for v in [*inner, *outer])))
         return type(self)(dict(ins), dict(outs))
 
-    # ---------------------------------------------------------------------- the same bits under other names, in other orders
+    # ----------------------------------------------------------------- the same bits under other names, in other orders
 
     @checked
     def transpose_ins(self: L, names: Sequence[str]) -> L:
@@ -166,22 +183,34 @@ class Built(Bases):
     @staticmethod
     def _same_bits(where: str, given: int, has: int) -> None:
         if given != has:
-            raise RangeError(f"{where}: sizes of 2^{given} in all", f"2^{has}, as many as it has", "give sizes whose product is that")
+            raise RangeError(
+                f"{where}: sizes of 2^{given} in all", f"2^{has}, as many as it has", "give sizes whose product is that"
+            )
 
     def flatten_ins(self: L) -> L:
         """All inputs as one, of the first one's name, the first lowest."""
-        return self.reshape_ins({self.get_in_dim_names()[0]: 1 << self.get_total_in_dim_size_log2()}) if self._ins else self
+        return (
+            self.reshape_ins({self.get_in_dim_names()[0]: 1 << self.get_total_in_dim_size_log2()})
+            if self._ins
+            else self
+        )
 
     def flatten_outs(self: L) -> L:
         """All outputs as one, of the first one's name, the first lowest."""
-        return self.reshape_outs({self.get_out_dim_names()[0]: 1 << self.get_total_out_dim_size_log2()}) if self._outs else self
+        return (
+            self.reshape_outs({self.get_out_dim_names()[0]: 1 << self.get_total_out_dim_size_log2()})
+            if self._outs
+            else self
+        )
 
     @checked
     def concat_ins(self: L, other: L) -> L:
         """Both layouts' inputs beside each other; the outputs of both are the same."""
         if self._outs != other._outs:
             raise RankError(
-                "concat_ins of layouts of other outputs", f"{self.out_dims}", "use resize_out_dim and transpose_outs on one of them"
+                "concat_ins of layouts of other outputs",
+                f"{self.out_dims}",
+                "use resize_out_dim and transpose_outs on one of them",
             )
         checked_names("input", [*self.get_in_dim_names(), *other.get_in_dim_names()])
         return self._make((*self._ins, *other._ins), self._outs)
@@ -191,9 +220,15 @@ class Built(Bases):
         """Both layouts' outputs beside each other; the inputs of both are the same."""
         sizes = [[(name, len(v)) for name, v in layout._ins] for layout in (self, other)]
         if sizes[0] != sizes[1]:
-            raise RankError("concat_outs of layouts of other inputs", f"{sizes[0]}", "use resize_in_dim and transpose_ins on one of them")
+            raise RankError(
+                "concat_outs of layouts of other inputs",
+                f"{sizes[0]}",
+                "use resize_in_dim and transpose_ins on one of them",
+            )
         checked_names("output", [*self.get_out_dim_names(), *other.get_out_dim_names()])
-        ins = tuple((name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in zip(self._ins, other._ins))
+        ins = tuple(
+            (name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in zip(self._ins, other._ins)
+        )
         return self._make(ins, (*self._outs, *other._outs))
 
     @checked
@@ -224,7 +259,9 @@ class Built(Bases):
     def remove_zero_bases_along_dim(self: L, name: str) -> L:
         """An input without the bits that go to 0."""
         self.get_in_dim_size(name)
-        return self._make(tuple((d, tuple(v for v in vs if any(v)) if d == name else vs) for d, vs in self._ins), self._outs)
+        return self._make(
+            tuple((d, tuple(v for v in vs if any(v)) if d == name else vs) for d, vs in self._ins), self._outs
+        )
 
     @staticmethod
     def _same_names(where: str, what: str, mine: list[str], whose: str, theirs: list[str]) -> None:
@@ -246,7 +283,8 @@ def unpack(x: int, outs: Outs) -> tuple[int, ...]:
 
 
 def merged(a: list[str], b: list[str]) -> list[str]:
-    """All names in an order that both lists have; where it is open, or there is none, those of the first list come first.
+    """All names in an order that both lists have; where it is open, or there is none, those of the first
+    list come first.
 
     >>> merged(["a", "c"], ["b", "c", "d"]), merged(["a", "b"], ["b", "a"])
     (['a', 'b', 'c', 'd'], ['a', 'b'])

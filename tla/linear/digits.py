@@ -1,4 +1,5 @@
-"""Digits of mixed radix: input digits with what they add to each digit of the outputs, cut, joined and brought to other radices."""
+"""Digits of mixed radix: input digits with what they add to each digit of the outputs, cut, joined and brought
+to other radices."""
 
 from __future__ import annotations
 
@@ -48,8 +49,11 @@ def wraps(digits: Iterable[Digit], k: int, radix: int) -> bool:
     return sum((d.extent - 1) * d.step[k] for d in digits) >= radix
 
 
-def cut(digit: Digit, radices: Sequence[int], rooms: Mapping[int, int], fine: Callable[[Vector], Vector] = tuple) -> list[Digit]:
-    """A digit cut where its multiples first wrap in one of the `rooms`, place in fine(step) -> radix; uncut where that is uneven."""
+def cut(
+    digit: Digit, radices: Sequence[int], rooms: Mapping[int, int], fine: Callable[[Vector], Vector] = tuple
+) -> list[Digit]:
+    """A digit cut where its multiples first wrap in one of the `rooms`, place in fine(step) -> radix; uncut
+    where that is uneven."""
     pieces, left = [], digit
     while left.extent > 1:
         step = fine(left.step)
@@ -68,7 +72,11 @@ def taken(name: str, size: int, left: list[Digit], radices: Sequence[int]) -> li
         d = left.pop()
         here = math.gcd(d.extent, size)
         if here < min(d.extent, size):
-            raise RangeError(f"reshape_ins: {name} cuts a digit of {d.extent} at {size}", "a cut that is even", "give sizes that divide it")
+            raise RangeError(
+                f"reshape_ins: {name} cuts a digit of {d.extent} at {size}",
+                "a cut that is even",
+                "give sizes that divide it",
+            )
         digits.append(Digit(here, d.step))
         if here < d.extent:
             left.append(Digit(d.extent // here, d.times(here, radices)))
@@ -95,9 +103,11 @@ def blocks(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list
 
 
 def aligned(radices: Sequence[int], digits: Sequence[Digit], outer: Sequence[int]) -> tuple[Vector, list[Digit]]:
-    """Radices of an output, and the digits of the input that it becomes, of these extents: as they are where one cuts the other.
+    """Radices of an output, and the digits of the input that it becomes, of these extents: as they are where
+    one cuts the other.
 
-    A digit of the input is cut wherever the output has a border; of the output it is the other way where borders do not fit.
+    A digit of the input is cut wherever the output has a border; of the output it is the other way where borders
+    do not fit.
     """
     found: list[int] = []
     cut: list[Digit] = []
@@ -114,8 +124,11 @@ def aligned(radices: Sequence[int], digits: Sequence[Digit], outer: Sequence[int
     return tuple(found), cut
 
 
-def composed(ins: Ins, radices: Sequence[int], below: Sequence[Digit], outer: Sequence[int]) -> list[tuple[str, list[Digit]]] | None:
-    """The digits of inputs, each to the sum of the outer digits that it moves; None where a digit wraps that is no turn of the outer."""
+def composed(
+    ins: Ins, radices: Sequence[int], below: Sequence[Digit], outer: Sequence[int]
+) -> list[tuple[str, list[Digit]]] | None:
+    """The digits of inputs, each to the sum of the outer digits that it moves; None where a digit wraps that is no turn
+    of the outer."""
     rooms = {k: d.extent for k, d in enumerate(below) if any(d.times(d.extent, outer))}
     cut_ins = [(name, [piece for d in digits for piece in cut(d, radices, rooms)]) for name, digits in ins]
     pieces = [d for _, digits in cut_ins for d in digits]
@@ -129,7 +142,8 @@ def composed(ins: Ins, radices: Sequence[int], below: Sequence[Digit], outer: Se
 
 
 def cut_places(radix: int, moved: Sequence[tuple[int, int]]) -> list[int]:
-    """A radix cut at the strides of the digits that move it, and their ends; whole where these places do not divide each other.
+    """A radix cut at the strides of the digits that move it, and their ends; whole where these places do
+    not divide each other.
 
     >>> cut_places(24, [(4, 6), (3, 1)]), cut_places(12, [(12, 5)])
     ([3, 2, 4], [12])
@@ -181,23 +195,34 @@ def radices_of(name: str, x: object) -> Vector:
 
 def digits_of(name: str, given: object, outs: Sequence[tuple[str, Vector]]) -> list[Digit]:
     if not isinstance(given, (list, tuple)):
-        raise LeafTypeError(f"RadixLayout: the digits of {name} are {shown(given)[:60]}", "pairs of extent and basis", "write [(4, 1)]")
+        raise LeafTypeError(
+            f"RadixLayout: the digits of {name} are {shown(given)[:60]}", "pairs of extent and basis", "write [(4, 1)]"
+        )
     return [_digit(name, pair, outs) for pair in given]
 
 
 def _digit(name: str, pair: object, outs: Sequence[tuple[str, Vector]]) -> Digit:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise LeafTypeError(f"RadixLayout: a digit of {name} is {shown(pair)[:60]}", "a pair of extent and basis", "write (4, 1)")
+        raise LeafTypeError(
+            f"RadixLayout: a digit of {name} is {shown(pair)[:60]}", "a pair of extent and basis", "write (4, 1)"
+        )
     extent = integer(f"RadixLayout: an extent of {name}", pair[0])
     vector = pair[1] if isinstance(pair[1], (list, tuple)) else [pair[1]]
     if len(vector) != len(outs):
         what = f"RadixLayout: the basis {shown(pair[1])[:60]} of {name}"
-        raise RankError(what, f"{len(outs)} integers, one for each of {', '.join(d for d, _ in outs)}", "give one for each output")
+        raise RankError(
+            what, f"{len(outs)} integers, one for each of {', '.join(d for d, _ in outs)}", "give one for each output"
+        )
     step: list[int] = []
     for x, (out, radices) in zip(vector, outs):
         value, size = integer(f"RadixLayout: a basis of {name}", x), math.prod(radices)
         if extent < 1 or value >= size:
-            what = f"RadixLayout: a digit of {name} has extent {extent} and goes to {value} of {out}, which has size {size}"
-            raise RangeError(what, f"an extent of 1 or more, and 0 to {size - 1}", "take the basis modulo the size, or a larger one")
+            what = (
+                f"RadixLayout: a digit of {name} has extent {extent} and goes to {value} of {out}, which has size "
+                f"{size}"
+            )
+            raise RangeError(
+                what, f"an extent of 1 or more, and 0 to {size - 1}", "take the basis modulo the size, or a larger one"
+            )
         step += split(value, radices)
     return Digit(extent, tuple(step))

@@ -25,9 +25,11 @@ def turns(radices: Sequence[int]) -> list[Vector]:
 
 
 def back_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] | None:
-    """For each radix of the outputs digits of the inputs that add one to it; None where sums of them would wrap that may not.
+    """For each radix of the outputs digits of the inputs that add one to it; None where sums of them would
+    wrap that may not.
 
-    A digit that turns, whose extent times its step is 0, may wrap. Of any other whole extents are carried on to those that turn.
+    A digit that turns, whose extent times its step is 0, may wrap. Of any other whole extents are carried on
+    to those that turn.
     """
     lattice, m, turn = lattice_of(digits, radices), radices, turning(digits, radices)
     free = Lattice([*(d.step if t else (0,) * len(m) for d, t in zip(digits, turn)), *turns(m)], len(m))
@@ -48,7 +50,8 @@ def back_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] 
 
 
 def left_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] | None:
-    """For each radix of the outputs what it adds to the digits of the inputs, so that each is given back; None where nothing does."""
+    """For each radix of the outputs what it adds to the digits of the inputs, so that each is given back; None where
+    nothing does."""
     rows = [_left_row(digits, radices, j) for j in range(len(digits))]
     whole = [row for row in rows if row is not None]
     return [tuple(row[k] for row in whole) for k in range(len(radices))] if len(whole) == len(rows) else None

@@ -20,7 +20,8 @@ class LinearLayout(Built, Displayed):
 
     bases      name -> one basis for each bit of that input, the lowest first; a basis has one integer for each output
     out_dims   name -> size, a power of two; the order of names is that of the integers in a basis
-    Raises     RangeError for sizes that are no powers of two, or more than 62 bits, RankError for vectors of another length
+    Raises     RangeError for sizes that are no powers of two, or more than 62 bits, RankError for vectors
+               of another length
 
     The order of inputs and outputs is from minor to major, as in Triton. Equal layouts have equal names in equal order.
     A value that several inputs reach is one value with several owners: apply() stays a function of the owner.
@@ -43,7 +44,9 @@ class LinearLayout(Built, Displayed):
         """The layout of some of the inputs and outputs, in this layout's order; the other inputs are 0."""
         ins, outs = self._chosen("input", in_dims), self._chosen("output", out_dims)
         places = [k for k, (name, _) in enumerate(self._outs) if name in outs]
-        kept = tuple((name, tuple(tuple(v[k] for k in places) for v in vectors)) for name, vectors in self._ins if name in ins)
+        kept = tuple(
+            (name, tuple(tuple(v[k] for k in places) for v in vectors)) for name, vectors in self._ins if name in ins
+        )
         return LinearLayout._make(kept, tuple(self._outs[k] for k in places))
 
     def _chosen(self, kind: str, names: Sequence[str]) -> set[str]:
@@ -51,7 +54,9 @@ class LinearLayout(Built, Displayed):
         table = self.get_in_dim_names() if kind == "input" else self.get_out_dim_names()
         for name in names:
             if name not in table:
-                raise RankError(f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "use names among these")
+                raise RankError(
+                    f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "use names among these"
+                )
         return {*names}
 
     @checked
@@ -80,10 +85,14 @@ class LinearLayout(Built, Displayed):
         dims = [dims] if isinstance(dims, str) else list(dims)
         if not self.is_trivial_over(dims):
             return None
-        return self.sublayout([d for d in self.get_in_dim_names() if d not in dims], [d for d in self.get_out_dim_names() if d not in dims])
+        return self.sublayout(
+            [d for d in self.get_in_dim_names() if d not in dims],
+            [d for d in self.get_out_dim_names() if d not in dims],
+        )
 
     def get_free_variable_masks(self) -> dict[str, int]:
-        """name of an input -> the bits of it that are sums of bits before them: changing them changes no set of outputs.
+        """name of an input -> the bits of it that are sums of bits before them: changing them changes no
+        set of outputs.
 
         >>> LinearLayout({"lane": [(1,), (0,), (1,), (2,)]}, {"dim0": 4}).get_free_variable_masks()
         {'lane': 6}
@@ -113,12 +122,15 @@ class LinearLayout(Built, Displayed):
 
     @checked
     def get_reps(self, tile: LinearLayout) -> LinearLayout | None:
-        """This layout without the bits of `tile`: which repetition of the tile each input is in. None if it is no tile of it.
+        """This layout without the bits of `tile`: which repetition of the tile each input is in. None if it is
+        no tile of it.
 
-        The bits of the tile go to 0; with the tile's own they make this layout again. None where a bit of the tile is not a bit
-        of this layout, or another bit changes what the tile covers.
+        The bits of the tile go to 0; with the tile's own they make this layout again. None where a bit of the tile is
+        not a bit of this layout, or another bit changes what the tile covers.
         """
-        if not all(self.has_in_dim(d) for d in tile.get_in_dim_names()) or not all(self.has_out_dim(d) for d in tile.get_out_dim_names()):
+        if not all(self.has_in_dim(d) for d in tile.get_in_dim_names()) or not all(
+            self.has_out_dim(d) for d in tile.get_out_dim_names()
+        ):
             return None
         names = self.get_out_dim_names()
         covered = [0] * len(names)
@@ -146,30 +158,44 @@ class LinearLayout(Built, Displayed):
         >>> a.compose(LinearLayout({"x": [(2,), (1,)]}, {"y": 4})).bases
         {'i': ((2,), (1,))}
         """
-        self._same_names("compose", "outputs", self.get_out_dim_names(), "the inputs of the outer layout", outer.get_in_dim_names())
+        self._same_names(
+            "compose", "outputs", self.get_out_dim_names(), "the inputs of the outer layout", outer.get_in_dim_names()
+        )
         for name, size in self._outs:
             if size > outer.get_in_dim_size(name):
-                what = f"compose: {name} has size {size}, and the outer layout takes {outer.get_in_dim_size(name)} of it"
+                what = (
+                    f"compose: {name} has size {size}, and the outer layout takes {outer.get_in_dim_size(name)} of it"
+                )
                 raise RangeError(
-                    what, f"an input of at least {size}", f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest"
+                    what,
+                    f"an input of at least {size}",
+                    f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest",
                 )
         names = self.get_out_dim_names()
-        ins = tuple((name, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vectors)) for name, vectors in self._ins)
+        ins = tuple(
+            (name, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vectors))
+            for name, vectors in self._ins
+        )
         return LinearLayout._make(ins, outer._outs)
 
     def invert(self) -> LinearLayout:
         """The layout back, from outputs to inputs.
 
-        Raises     InjectivityError where two inputs share an output, with both, RangeError where an output is never reached
+        Raises     InjectivityError where two inputs share an output, with both, RangeError where an output
+                   is never reached
         """
         if not self.is_injective():
             a = bits.kernel(self.columns)[0]
             at = self._inputs_text(a)
-            raise InjectivityError(f"invert: {at} goes where all zeros go", "no two inputs with one output", "use pseudoinvert()")
+            raise InjectivityError(
+                f"invert: {at} goes where all zeros go", "no two inputs with one output", "use pseudoinvert()"
+            )
         if not self.is_surjective():
             missing = unpack(bits.complement(self.columns, self.get_total_out_dim_size_log2())[0], self._outs)
             what = f"invert: nothing reaches ({', '.join(map(str, missing))})"
-            raise RangeError(what, "a layout that reaches every output", "add bases that reach it, or make its outputs smaller")
+            raise RangeError(
+                what, "a layout that reaches every output", "add bases that reach it, or make its outputs smaller"
+            )
         return self.pseudoinvert()
 
     def _inputs_text(self, x: int) -> str:
@@ -207,16 +233,28 @@ class LinearLayout(Built, Displayed):
         outer_there = outer.transpose_outs(names)
         for name, size in self._outs:
             if size > outer.get_out_dim_size(name):
-                what = f"invert_and_compose: {name} has size {size}, and {outer.get_out_dim_size(name)} in the outer layout"
-                raise RangeError(what, f"an output of at least {size} there", f"write outer.resize_out_dim({name!r}, {size})")
-        both = [d for d in outer.get_in_dim_names() if self.has_in_dim(d) and dict(self._ins)[d] == dict(outer_there._ins)[d]]
+                what = (
+                    f"invert_and_compose: {name} has size {size}, and {outer.get_out_dim_size(name)} in the outer "
+                    "layout"
+                )
+                raise RangeError(
+                    what, f"an output of at least {size} there", f"write outer.resize_out_dim({name!r}, {size})"
+                )
+        both = [
+            d
+            for d in outer.get_in_dim_names()
+            if self.has_in_dim(d) and dict(self._ins)[d] == dict(outer_there._ins)[d]
+        ]
         rest = self.sublayout([d for d in self.get_in_dim_names() if d not in both], names)
         found = rest._least_squares(
             "invert_and_compose", outer_there.sublayout([d for d in outer.get_in_dim_names() if d not in both], names)
         )
         ins = {d: dict(found._ins).get(d, ()) for d in self.get_in_dim_names()}
         outs = {d: outer.get_in_dim_size(d) for d in outer.get_in_dim_names()}
-        full = {d: [tuple(dict(zip(found.get_out_dim_names(), v)).get(o, 0) for o in outs) for v in vectors] for d, vectors in ins.items()}
+        full = {
+            d: [tuple(dict(zip(found.get_out_dim_names(), v)).get(o, 0) for o in outs) for v in vectors]
+            for d, vectors in ins.items()
+        }
         for d in both:
             full[d] = [tuple(1 << k if o == d else 0 for o in outs) for k in range(len(dict(self._ins)[d]))]
         return LinearLayout(full, outs)
@@ -229,7 +267,9 @@ class LinearLayout(Built, Displayed):
             found = matrix.solve(outer.pack(v))
             if found is None:
                 raise RangeError(
-                    f"{where}: nothing reaches ({', '.join(map(str, v))})", "a layout that reaches it", "add bases, or broadcast"
+                    f"{where}: nothing reaches ({', '.join(map(str, v))})",
+                    "a layout that reaches it",
+                    "add bases, or broadcast",
                 )
             columns.append(found)
         outs = tuple((name, 1 << len(vectors)) for name, vectors in outer._ins)
@@ -237,12 +277,14 @@ class LinearLayout(Built, Displayed):
 
     @checked
     def divide_left(self, divisor: LinearLayout) -> LinearLayout | None:
-        """C with divisor * C == self: what is outside of `divisor`. None if there is none. Names all stay, some of size 1."""
+        """C with divisor * C == self: what is outside of `divisor`. None if there is none. Names all stay, some
+        of size 1."""
         return self._divided(divisor, left=True)
 
     @checked
     def divide_right(self, divisor: LinearLayout) -> LinearLayout | None:
-        """C with C * divisor == self: what is inside of `divisor`. None if there is none. Names all stay, some of size 1.
+        """C with C * divisor == self: what is inside of `divisor`. None if there is none. Names all stay, some
+        of size 1.
 
         >>> a = LinearLayout.identity_1d(8, "i", "o")
         >>> a.divide_right(LinearLayout.identity_1d(2, "i", "o")) == LinearLayout.identity_1d(4, "i", "o")
@@ -253,7 +295,9 @@ class LinearLayout(Built, Displayed):
     def _divided(self, divisor: LinearLayout, left: bool) -> LinearLayout | None:
         """The other factor, where this layout is the product of it and the divisor; None where it is not."""
         theirs = dict(divisor._outs)
-        if not all(self.has_out_dim(d) for d in theirs) or not all(self.has_in_dim(d) for d in divisor.get_in_dim_names()):
+        if not all(self.has_out_dim(d) for d in theirs) or not all(
+            self.has_in_dim(d) for d in divisor.get_in_dim_names()
+        ):
             return None
         outs = {d: size // theirs.get(d, 1) for d, size in self._outs}
         ins = {}
@@ -282,15 +326,19 @@ class LinearLayout(Built, Displayed):
 
     @checked
     def get_distributed_view(self, use_hw_view: bool) -> str:
-        """Who holds each element, as Triton prints it; with use_hw_view the elements that each lane of each warp holds."""
+        """Who holds each element, as Triton prints it; with use_hw_view the elements that each lane of
+        each warp holds."""
         return views.distributed(self, use_hw_view)
 
     @checked
     def get_shared_view(self, use_hw_view: bool) -> str:
-        """The offset of each element in shared memory, as Triton prints it; with use_hw_view the element at each offset."""
+        """The offset of each element in shared memory, as Triton prints it; with use_hw_view the element
+        at each offset."""
         return views.shared(self, use_hw_view)
 
 
 def _identity(sizes: Mapping[str, int]) -> LinearLayout:
     """The layout of these names from each to itself."""
-    return math.prod((LinearLayout.identity_1d(size, name, name) for name, size in sizes.items()), start=LinearLayout.empty())
+    return math.prod(
+        (LinearLayout.identity_1d(size, name, name) for name, size in sizes.items()), start=LinearLayout.empty()
+    )

@@ -1,15 +1,18 @@
 """RadixLayout: a map of named inputs to named outputs that is linear over digits of any extents.
 
-An output is a number in mixed radix, and each of its digits adds modulo its own radix: a digit of radix 2 is a bit that xors, one digit
-of the whole size is the plain sum of offsets. So outputs are elements of a product of cyclic groups Z_m1 x Z_m2 x ..., and an input
-digit c goes to c times its basis: over bits a digit of extent 4 repeats after 2, and two bits are two digits. With all radices and
-extents 2 this is Triton's linear layout; with one radix that no sum reaches it is CuTe's shape and stride.
+An output is a number in mixed radix, and each of its digits adds modulo its own radix: a digit of radix 2 is a bit that
+xors, one digit of the whole size is the plain sum of offsets. So outputs are elements of a product of cyclic groups
+Z_m1 x Z_m2 x ..., and an input digit c goes to c times its basis: over bits a digit of extent 4 repeats after 2, and
+two bits are two digits. With all radices and extents 2 this is Triton's linear layout; with one radix that no sum
+reaches it is CuTe's shape and stride.
 
-One fact carries the algebra. Digits that add modulo m1, m2, ... add as one number modulo m1*m2*... exactly where no digit but the
-highest wraps: the first sum that wraps would carry into the next digit. So an input digit is cut where its multiples first wrap, and what
-still wraps then is no map of these radices at all (`cut`, `wraps`). Cutting radices, and joining them, is exact and refuses only that.
+One fact carries the algebra. Digits that add modulo m1, m2, ... add as one number modulo m1*m2*... exactly where no
+digit but the highest wraps: the first sum that wraps would carry into the next digit. So an input digit is cut where
+its multiples first wrap, and what still wraps then is no map of these radices at all (`cut`, `wraps`). Cutting radices,
+and joining them, is exact and refuses only that.
 
-Source: Linear Layouts, arXiv 2505.23819, section 6; CuTe, arXiv 2603.02298; digits modulo radices as in facebookexperimental/triton#1629.
+Source: Linear Layouts, arXiv 2505.23819, section 6; CuTe, arXiv 2603.02298; digits modulo radices as in
+facebookexperimental/triton#1629.
 """
 
 from __future__ import annotations
@@ -58,9 +61,12 @@ Radices = int | Sequence[int]
 class RadixLayout(Value, Displayed):
     """A map, linear over digits of mixed radix, of named inputs to named outputs.
 
-    bases      name -> the digits of this input, the lowest first: pairs of an extent and a basis, one integer for each output
-    out_dims   name -> its size, whose values add modulo it, or the radices of its digits, the lowest first, each of which adds by itself
-    Raises     RangeError for extents below 1, bases outside of the outputs, or more than 62 bits; RankError for bases of another length
+    bases      name -> the digits of this input, the lowest first: pairs of an extent and a basis, one integer
+               for each output
+    out_dims   name -> its size, whose values add modulo it, or the radices of its digits, the lowest first, each of
+               which adds by itself
+    Raises     RangeError for extents below 1, bases outside of the outputs, or more than 62 bits; RankError for bases
+               of another length
 
     >>> wide = RadixLayout({"lane": [(4, 1), (3, 16)], "register": [(4, 4)]}, {"column": 48})
     >>> wide.apply({"lane": 5, "register": 2})
@@ -68,9 +74,10 @@ class RadixLayout(Value, Displayed):
     >>> print(wide.invert())
     column=(4,4,3):((1,0),(0,1),(4,0)) -> lane=(4,3), register=4
 
-    Inputs are in their shortest form: digits of extent 1 are left out, and neighbours of which one goes on along the other are one
-    digit. There is one such form of each map, so that equal layouts are equal maps of the same radices; same_map compares any.
-    radix(x) makes one of a LinearLayout, which is all over bits, of a layout of shape and stride, or of a text.
+    Inputs are in their shortest form: digits of extent 1 are left out, and neighbours of which one goes on along the
+    other are one digit. There is one such form of each map, so that equal layouts are equal maps of the same radices;
+    same_map compares any. radix(x) makes one of a LinearLayout, which is all over bits, of a layout of shape and
+    stride, or of a text.
     """
 
     __slots__ = ("ins", "outs")
@@ -78,14 +85,20 @@ class RadixLayout(Value, Displayed):
     ins: Ins
     outs: tuple[tuple[str, Vector], ...]
 
-    def __init__(self, bases: Mapping[str, object] | Iterable[object], out_dims: Mapping[str, Radices] | Iterable[object]) -> None:
+    def __init__(
+        self, bases: Mapping[str, object] | Iterable[object], out_dims: Mapping[str, Radices] | Iterable[object]
+    ) -> None:
         outs = [(name, radices_of(name, n)) for name, n in pairs("out_dims", out_dims, "RadixLayout")]
         ins = [(name, digits_of(name, of, outs)) for name, of in pairs("bases", bases, "RadixLayout")]
         for kind, names in (("input", [name for name, _ in ins]), ("output", [name for name, _ in outs])):
             checked_names(kind, names, "RadixLayout")
             for name in names:
                 if not (name.isascii() and name.isidentifier()):
-                    raise LeafTypeError(f"RadixLayout: the {kind} {name!r:.40}", "a name of letters, digits and underscores", "rename it")
+                    raise LeafTypeError(
+                        f"RadixLayout: the {kind} {name!r:.40}",
+                        "a name of letters, digits and underscores",
+                        "rename it",
+                    )
         made = _made(ins, outs)
         put(self, "ins", made.ins)
         put(self, "outs", made.outs)
@@ -142,16 +155,21 @@ class RadixLayout(Value, Displayed):
         single = len(self.outs) == 1
         ins = []
         for name, digits in self.bases.items():
-            strides = [str(v[0]) if single else vector_text(v) for _, v in digits] or ["0" if single else vector_text([0] * len(self.outs))]
+            strides = [str(v[0]) if single else vector_text(v) for _, v in digits] or [
+                "0" if single else vector_text([0] * len(self.outs))
+            ]
             ins.append(f"{name}={listed([str(n) for n, _ in digits] or ['1'])}:{listed(strides)}")
-        return f"{', '.join(ins)} -> {', '.join(f'{name}={radix_text(radices)}' for name, radices in self.outs)}".strip()
+        return (
+            f"{', '.join(ins)} -> {', '.join(f'{name}={radix_text(radices)}' for name, radices in self.outs)}".strip()
+        )
 
     def __repr__(self) -> str:
         return f"radix({str(self)!r})"
 
     @checked
     def apply(self, inputs: Mapping[str, object]) -> dict[str, Any]:
-        """The outputs of one value for each input: integers, arrays of them, or symbols. Past its size an input begins again.
+        """The outputs of one value for each input: integers, arrays of them, or symbols. Past its size an
+        input begins again.
 
         Raises     RankError for other names than the inputs'
 
@@ -160,7 +178,11 @@ class RadixLayout(Value, Displayed):
         """
         if {*inputs} != {*self.in_sizes}:
             has = ", ".join(self.in_sizes) or "none"
-            raise RankError(f"apply to inputs {', '.join(map(str, inputs)) or 'none'}", f"one value for each of {has}", "give them all")
+            raise RankError(
+                f"apply to inputs {', '.join(map(str, inputs)) or 'none'}",
+                f"one value for each of {has}",
+                "give them all",
+            )
         values: list[Any] = []
         for name, digits in self.ins:
             left = input_value(name, inputs[name])
@@ -236,7 +258,9 @@ class RadixLayout(Value, Displayed):
             return step if many else (*step[:at], *split(step[at], fine), *step[at + 1 :])
 
         rooms = {k: fine[k - at] for k in lower}
-        ins = [(name, [piece for d in digits for piece in cut(d, here, rooms, fine_digits)]) for name, digits in self.ins]
+        ins = [
+            (name, [piece for d in digits for piece in cut(d, here, rooms, fine_digits)]) for name, digits in self.ins
+        ]
         pieces = [Digit(d.extent, fine_digits(d.step)) for _, digits in ins for d in digits]
         for k in lower:
             if wraps(pieces, k, fine[k - at]):
@@ -250,7 +274,9 @@ class RadixLayout(Value, Displayed):
             return fine_digits(step)
 
         radices = (*here[:at], *new, *here[at + count :])
-        return _made([(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins], [("", radices)])
+        return _made(
+            [(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins], [("", radices)]
+        )
 
     @checked
     def reshape_ins(self, dims: Mapping[str, int]) -> RadixLayout:
@@ -285,8 +311,14 @@ class RadixLayout(Value, Displayed):
         has, wide = self.out_sizes[name], int(self.out_sizes[name] > 1)
         most = sum((d.extent - 1) * x for _, of in plain for d in of for x in d.step[k : k + wide])
         if most >= min(integer("resize_out: the size", size), has):
-            fix = f"give a size of at least {most + 1}" if most < has else "leave it as it is: its values begin again at its size"
-            raise RangeError(f"resize_out of {name} to {size}: its values add up to {most}", f"sums below {min(size, has)}", fix)
+            fix = (
+                f"give a size of at least {most + 1}"
+                if most < has
+                else "leave it as it is: its values begin again at its size"
+            )
+            raise RangeError(
+                f"resize_out of {name} to {size}: its values add up to {most}", f"sums below {min(size, has)}", fix
+            )
         new = radices_of(name, size)
 
         def resized(step: Vector) -> Vector:
@@ -296,9 +328,12 @@ class RadixLayout(Value, Displayed):
         return _made(ins, [(d, new if d == name else m) for d, m in self.outs])
 
     def _plain(self, name: str) -> tuple[list[tuple[str, list[Digit]]], int]:
-        """The digits where this output adds as one number, cut where they reach its size, and the place of its radix."""
+        """The digits where this output adds as one number, cut where they reach its size, and the place
+        of its radix."""
         if name not in self.out_dims:
-            raise RankError(f"no output is named {name!r:.40}", f"one of {', '.join(self.out_dims)}", "give one of these names")
+            raise RankError(
+                f"no output is named {name!r:.40}", f"one of {', '.join(self.out_dims)}", "give one of these names"
+            )
         plain = self.reshape_outs({d: self.out_sizes[d] if d == name else m for d, m in self.outs})
         k = sum(len(m) for _, m in itertools.takewhile(lambda pair: pair[0] != name, plain.outs))
         rooms = dict.fromkeys(range(k, k + len(plain.out_dims[name])), self.out_sizes[name])
@@ -332,7 +367,9 @@ class RadixLayout(Value, Displayed):
         mine, theirs = self.out_dims, other.out_dims
         outs = {name: (*mine.get(name, ()), *theirs.get(name, ())) for name in merged(list(mine), list(theirs))}
         inner, outer = _spread(self, outs, {}), _spread(other, outs, {name: len(of) for name, of in mine.items()})
-        return _made([(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])], [*outs.items()])
+        return _made(
+            [(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])], [*outs.items()]
+        )
 
     @checked
     def compose(self, outer: RadixLayout) -> RadixLayout:
@@ -350,7 +387,10 @@ class RadixLayout(Value, Displayed):
         lane=4:1 -> place=12
         """
         if {*self.out_dims} != {*outer.in_sizes}:
-            what = f"compose: outputs {', '.join(self.out_dims)}, and the inputs of the outer layout are {', '.join(outer.in_sizes)}"
+            what = (
+                f"compose: outputs {', '.join(self.out_dims)}, and the inputs of the outer layout are "
+                f"{', '.join(outer.in_sizes)}"
+            )
             raise RankError(what, "the same names", "rename one")
         for name, size in self.out_sizes.items():
             if size != outer.in_sizes[name]:
@@ -366,7 +406,9 @@ class RadixLayout(Value, Displayed):
         found = composed(inner.ins, inner.radices, below, outer.radices)
         if found is None:
             what = f"compose of {self} and {outer}: digits wrap that the outer layout does not repeat"
-            raise RangeError(what, "digits that stay below the extents of the outer layout", "keep both: apply one after the other")
+            raise RangeError(
+                what, "digits that stay below the extents of the outer layout", "keep both: apply one after the other"
+            )
         return _made(found, outer.outs)
 
     def is_surjective(self) -> bool:
@@ -394,17 +436,24 @@ class RadixLayout(Value, Displayed):
         """The outputs of all inputs, each as one integer."""
         total = math.prod(self.in_sizes.values())
         if total > MAX_COUNTED:
-            raise RangeError(f"the outputs of {self}: {total} inputs", f"{MAX_COUNTED} at most, or whole turns", "look at a part of it")
+            raise RangeError(
+                f"the outputs of {self}: {total} inputs",
+                f"{MAX_COUNTED} at most, or whole turns",
+                "look at a part of it",
+            )
         flat = self.reshape_ins({"index": total}).reshape_outs({"offset": self.radices})
         return [flat.apply({"index": x})["offset"] for x in range(total)]
 
     def _groupings(self) -> list[RadixLayout]:
-        """This map as it is, and over radices that are cut where its digits begin and end, if it is linear over these."""
+        """This map as it is, and over radices that are cut where its digits begin and end, if it is
+        linear over these."""
         radices = iter(enumerate(self.radices))
         parts = {}
         for name, old in self.outs:
             here = itertools.islice(radices, len(old))
-            parts[name] = [p for k, m in here for p in cut_places(m, [(d.extent, d.step[k]) for d in self.digits if d.step[k]])]
+            parts[name] = [
+                p for k, m in here for p in cut_places(m, [(d.extent, d.step[k]) for d in self.digits if d.step[k]])
+            ]
         try:
             return [self, self.reshape_outs(parts)]
         except RangeError:  # some digit carries over these radices
@@ -413,12 +462,14 @@ class RadixLayout(Value, Displayed):
     def invert(self) -> RadixLayout:
         """The layout back, from outputs to inputs.
 
-        Raises     InjectivityError where two inputs share an output, RangeError where an output is never reached, or the way back is not
-                   linear over digits
+        Raises     InjectivityError where two inputs share an output, RangeError where an output is never reached, or
+                   the way back is not linear over digits
         """
         has, wants = math.prod(self.in_sizes.values()), math.prod(self.radices)
         if has > wants:
-            raise InjectivityError(f"invert of {self}: {has} inputs, {wants} outputs", "no two with one output", "use right_inverse()")
+            raise InjectivityError(
+                f"invert of {self}: {has} inputs, {wants} outputs", "no two with one output", "use right_inverse()"
+            )
         if has < wants:
             raise RangeError(f"invert of {self}: {has} inputs, {wants} outputs", "as many", "use left_inverse()")
         return self.right_inverse()  # of as many inputs as outputs, and each output is reached
@@ -445,12 +496,16 @@ class RadixLayout(Value, Displayed):
         >>> print(RadixLayout({"i": [(4, 2)]}, {"o": 8}).left_inverse())
         o=(2,4):(0,1) -> i=4
         """
-        for found in reversed(self._groupings()):  # a digit that stays below its radix has a way back only where it is cut off
+        for found in reversed(
+            self._groupings()
+        ):  # a digit that stays below its radix has a way back only where it is cut off
             if (steps := left_steps(found.digits, found.radices)) is not None:
                 return found._back(steps)
         if math.prod(self.in_sizes.values()) == math.prod(self.radices):
             return self.right_inverse()
-        raise self._no_way("left_inverse", "a layout of which no two inputs share an output, whose digits begin where others end")
+        raise self._no_way(
+            "left_inverse", "a layout of which no two inputs share an output, whose digits begin where others end"
+        )
 
     def _no_way(self, where: str, expected: str) -> RangeError:
         """The error of a layout without an inverse that is linear over digits."""
@@ -463,14 +518,16 @@ class RadixLayout(Value, Displayed):
         return RangeError(what, expected, "keep a table of its values")
 
     def _back(self, steps: Sequence[Vector]) -> RadixLayout:
-        """The layout from outputs to inputs of which each radix is a digit with this step, one integer for each digit of the inputs."""
+        """The layout from outputs to inputs of which each radix is a digit with this step, one integer for each digit
+        of the inputs."""
         digits = iter([Digit(m, step) for m, step in zip(self.radices, steps)])
         ins = [(name, [next(digits) for _ in radices]) for name, radices in self.outs]
         return _made(ins, [(name, tuple(d.extent for d in of)) for name, of in self.ins])
 
 
 def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, int]) -> dict[str, list[Digit]]:
-    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many radices of each."""
+    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many
+    radices of each."""
 
     def wide(step: Vector) -> Vector:
         it = iter(step)
@@ -487,4 +544,6 @@ def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, in
 def _made(ins: Iterable[tuple[str, Sequence[Digit]]], outs: Sequence[tuple[str, Vector]]) -> RadixLayout:
     """The layout of parts that are proved to fit, in its shortest form."""
     radices = [m for _, of in outs for m in of]
-    return new_value(RadixLayout, ins=tuple((name, shortest(digits, radices)) for name, digits in ins), outs=tuple(outs))
+    return new_value(
+        RadixLayout, ins=tuple((name, shortest(digits, radices)) for name, digits in ins), outs=tuple(outs)
+    )

@@ -1,4 +1,5 @@
-"""Layouts of shape and stride, swizzled ones, linear layouts and texts as RadixLayouts, and back: exactly, or refused."""
+"""Layouts of shape and stride, swizzled ones, linear layouts and texts as RadixLayouts, and back:
+exactly, or refused."""
 
 from __future__ import annotations
 
@@ -31,13 +32,17 @@ def radix(
     in_dims: Sequence[str] | None = None,
     out_dims: Mapping[str, Radices] | None = None,
 ) -> RadixLayout:
-    """Anything that is linear over digits as a RadixLayout: a layout of shape and stride, swizzled or not, a linear layout, a text.
+    """Anything that is linear over digits as a RadixLayout: a layout of shape and stride, swizzled or not, a linear
+    layout, a text.
 
-    layout     a Layout, or swizzles over one, of known sizes and strides of 0 or more; a LinearLayout; the text of a RadixLayout
-    in_dims    of a layout a name for each top-level mode, by default dim0, dim1, ...; a single name takes all modes as one input
-    out_dims   names and sizes, or radices, that the offset is cut into, the first fastest; by default `offset` of the cosize, of a
-               layout of coordinates `axis0`, `axis1`, ...
-    Raises     RangeError where it is not linear over these digits, ParseError for a text that is none, Unproven for open sizes
+    layout     a Layout, or swizzles over one, of known sizes and strides of 0 or more; a LinearLayout; the text
+               of a RadixLayout
+    in_dims    of a layout a name for each top-level mode, by default dim0, dim1, ...; a single name takes all
+               modes as one input
+    out_dims   names and sizes, or radices, that the offset is cut into, the first fastest; by default `offset` of the
+               cosize, of a layout of coordinates `axis0`, `axis1`, ...
+    Raises     RangeError where it is not linear over these digits, ParseError for a text that is none,
+               Unproven for open sizes
 
     >>> from tla import parse
     >>> print(radix(parse("((16,3),8):((1,128),16)"), ["column", "row"]))
@@ -62,7 +67,9 @@ def radix(
         found = _named(_of_layout(layout), layout, in_dims)
         if out_dims is not None:
             size = math.prod(m if isinstance(m, int) else math.prod(m) for m in out_dims.values())
-            return (found if size == math.prod(found.radices) else found.resize_out("offset", size)).reshape_outs(out_dims)
+            return (found if size == math.prod(found.radices) else found.resize_out("offset", size)).reshape_outs(
+                out_dims
+            )
     else:
         raise LeafTypeError(f"radix of a {type(layout).__name__}", "a layout, or the text of one", layout_fix(layout))
     return found if out_dims is None else found.reshape_outs(out_dims)
@@ -75,7 +82,9 @@ def _named(found: RadixLayout, layout: AnyLayout, in_dims: Sequence[str] | None)
     if len(names) == 1:
         sizes = [math.prod(sizes)]
     if len(names) != len(sizes):
-        raise RankError(f"radix of {shown(layout)}: {len(names)} names", f"{len(sizes)}, one for each mode, or 1", "name each mode")
+        raise RankError(
+            f"radix of {shown(layout)}: {len(names)} names", f"{len(sizes)}, one for each mode, or 1", "name each mode"
+        )
     return found.reshape_ins(dict(zip(names, sizes)))
 
 
@@ -84,7 +93,9 @@ def _known(layout: AnyLayout, x: object) -> int:
     if n is None:
         raise Unproven(f"radix of {shown(layout)}: {shown(x)}", "known integers", "give its symbols values first")
     if n < 0:
-        raise RangeError(f"radix of {shown(layout)}: {n}", "integers of 0 or more", "reverse the mode: use its positive stride")
+        raise RangeError(
+            f"radix of {shown(layout)}: {n}", "integers of 0 or more", "reverse the mode: use its positive stride"
+        )
     return n
 
 
@@ -98,7 +109,9 @@ def _of_layout(layout: AnyLayout) -> RadixLayout:
         digits = [(n, [step.get(name, 0) % size for name, size in sizes.items()]) for n, step in zip(extents, steps)]
         return RadixLayout({"index": digits}, sizes)
     if not isinstance(layout, ComposedLayout) or not is_int(layout.offset) or known(layout.offset) != 0:
-        raise RangeError(f"radix of {shown(layout)}: it does not begin at 0", "an offset of 0", "add the offset to what it gives")
+        raise RangeError(
+            f"radix of {shown(layout)}: it does not begin at 0", "an offset of 0", "add the offset to what it gives"
+        )
     inner = _of_layout(layout.inner)
     if isinstance(layout.outer, Swizzle):
         return _swizzled(inner, layout.outer)
@@ -203,14 +216,19 @@ def as_linear(layout: RadixLayout) -> LinearLayout:
     sizes = {**layout.in_sizes, **layout.out_sizes}
     for name, size in sizes.items():
         if not bits.is_power_of_two(size):
-            raise RangeError(f"linear({layout}): {name} has size {size}", "powers of two: only these are bits", "keep the RadixLayout")
+            raise RangeError(
+                f"linear({layout}): {name} has size {size}",
+                "powers of two: only these are bits",
+                "keep the RadixLayout",
+            )
     over_bits = layout.reshape_outs({name: (2,) * bits.log2(size) for name, size in layout.out_sizes.items()})
     ins = {name: [v for n, v in of for v in _doubled(n, v)] for name, of in over_bits.bases.items()}
     return LinearLayout(ins, layout.out_sizes)
 
 
 def as_layout(layout: RadixLayout) -> AnyLayout:
-    """A layout of shape and stride with these values, one mode for each input; of outputs over bits one swizzle over such a layout.
+    """A layout of shape and stride with these values, one mode for each input; of outputs over bits one swizzle over
+    such a layout.
 
     Raises     RankError for several outputs, RangeError where one swizzle and strides do not say it
 
@@ -220,7 +238,9 @@ def as_layout(layout: RadixLayout) -> AnyLayout:
     Sw<1,0,2> o _0 o (_2,(_4,_3)):(_4,(_1,_8))
     """
     if len(layout.outs) != 1:
-        raise RankError(f"layout_of({layout}): {len(layout.outs)} outputs", "one, the offset", "write reshape_outs({'offset': ...})")
+        raise RankError(
+            f"layout_of({layout}): {len(layout.outs)} outputs", "one, the offset", "write reshape_outs({'offset': ...})"
+        )
     if (found := _plain(layout)) is not None:
         return found
     (_, radices), *_ = layout.outs
@@ -229,7 +249,11 @@ def as_layout(layout: RadixLayout) -> AnyLayout:
         if (found := _plain(_changed(layout, swizzle, count))) is not None:
             swizzled: AnyLayout = ComposedLayout(swizzle, _0, found)
             return swizzled
-    raise RangeError(f"layout_of({layout})", "one swizzle over a layout of shape and stride", "keep the RadixLayout, or as_linear of it")
+    raise RangeError(
+        f"layout_of({layout})",
+        "one swizzle over a layout of shape and stride",
+        "keep the RadixLayout, or as_linear of it",
+    )
 
 
 def swizzles(rows: int) -> Iterator[Swizzle]:

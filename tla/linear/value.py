@@ -35,7 +35,9 @@ class Bases(Value):
     _outs: Outs
     _columns: tuple[int, ...] | None
 
-    def __init__(self, bases: Mapping[str, Sequence[Any]] | Iterable[tuple[str, Sequence[Any]]], out_dims: Mapping[str, int]) -> None:
+    def __init__(
+        self, bases: Mapping[str, Sequence[Any]] | Iterable[tuple[str, Sequence[Any]]], out_dims: Mapping[str, int]
+    ) -> None:
         outs = checked_outs(pairs("out_dims", out_dims))
         ins = checked_ins(pairs("bases", bases), [name for name, _ in outs])
         for name, vectors in ins:
@@ -114,7 +116,8 @@ class Bases(Value):
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The matrix over bits: a column for each input bit, in order; the bits of the first output are lowest in it."""
+        """The matrix over bits: a column for each input bit, in order; the bits of the first output are
+        lowest in it."""
         if self._columns is None:
             columns = tuple(self.pack(vector) for _, vectors in self._ins for vector in vectors)
             put(self, "_columns", columns)
@@ -122,8 +125,14 @@ class Bases(Value):
 
     def pack(self, coordinate: Iterable[int]) -> int:
         """One value of each output as one integer, the first output's bits lowest."""
-        if not isinstance(coordinate, (list, tuple)) or len(coordinate) != len(self._outs) or not all(map(is_int, coordinate)):
-            raise RankError(f"pack of {shown(coordinate)[:80]}", f"{len(self._outs)} integers, one for each output", "give them all")
+        if (
+            not isinstance(coordinate, (list, tuple))
+            or len(coordinate) != len(self._outs)
+            or not all(map(is_int, coordinate))
+        ):
+            raise RankError(
+                f"pack of {shown(coordinate)[:80]}", f"{len(self._outs)} integers, one for each output", "give them all"
+            )
         total = shift = 0
         for value, (_, size) in zip(coordinate, self._outs):
             total |= value << shift
@@ -144,7 +153,8 @@ class Bases(Value):
 
     @checked
     def apply(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs of one value for each input: integers, or arrays of them. Bits past an input's size are not looked at.
+        """The outputs of one value for each input: integers, or arrays of them. Bits past an input's size
+        are not looked at.
 
         Raises     RankError for other names than the inputs'
         """
@@ -162,7 +172,10 @@ class Bases(Value):
             require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
                 bit = computed(operator.and_, computed(operator.rshift, x, k), 1)
-                totals = [computed(operator.xor, total, computed(operator.mul, bit, v)) if v else total for total, v in zip(totals, vector)]
+                totals = [
+                    computed(operator.xor, total, computed(operator.mul, bit, v)) if v else total
+                    for total, v in zip(totals, vector)
+                ]
         return dict(zip(self.get_out_dim_names(), totals))
 
     def __eq__(self, other: object) -> bool:
@@ -183,7 +196,9 @@ class Bases(Value):
     def __str__(self) -> str:
         lines = []
         for name, vectors in self._ins:
-            rows = [f"{name}={1 << k} -> ({', '.join(map(str, v))})" for k, v in enumerate(vectors)] or [f"{name} is a size 1 dimension"]
+            rows = [f"{name}={1 << k} -> ({', '.join(map(str, v))})" for k, v in enumerate(vectors)] or [
+                f"{name} is a size 1 dimension"
+            ]
             lines += [f" - {rows[0]}", *(f"   {row}" for row in rows[1:])]
         if not self._ins:
             return "(empty layout)"
@@ -200,7 +215,9 @@ def input_value(name: str, x: object) -> int | npt.NDArray[Any]:
 
 def _named(kind: str, table: Mapping[str, Any], name: str) -> Any:
     if name not in table:
-        raise RankError(f"no {kind} is named {name!r:.40}", f"one of {', '.join(table) or 'none'}", "give one of these names")
+        raise RankError(
+            f"no {kind} is named {name!r:.40}", f"one of {', '.join(table) or 'none'}", "give one of these names"
+        )
     return table[name]
 
 
@@ -235,11 +252,17 @@ def checked_names(kind: str, names: Sequence[Any], where: str = "LinearLayout") 
 def pairs(what: str, x: Any, where: str = "LinearLayout") -> list[tuple[Any, Any]]:
     """A dict, or a list of pairs, as pairs."""
     found = [*x.items()] if isinstance(x, Mapping) else x
-    if not isinstance(found, (list, tuple)) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found):
-        raise LeafTypeError(f"{where}: {what} {shown(x)}", "a dict, or a list of pairs", "write {'lane': [(1,)]}, and {'dim0': 2}")
+    if not isinstance(found, (list, tuple)) or not all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found
+    ):
+        raise LeafTypeError(
+            f"{where}: {what} {shown(x)}", "a dict, or a list of pairs", "write {'lane': [(1,)]}, and {'dim0': 2}"
+        )
     for name, _ in found:
         if not isinstance(name, str):
-            raise LeafTypeError(f"{where}: {what}: the name {shown(name)}", "a name, as text", "write 'register', or 'dim0'")
+            raise LeafTypeError(
+                f"{where}: {what}: the name {shown(name)}", "a name, as text", "write 'register', or 'dim0'"
+            )
     return [(name, value) for name, value in found]
 
 
@@ -247,7 +270,9 @@ def checked_outs(pairs: Iterable[Any]) -> Outs:
     outs = tuple((name, power_of_two(f"LinearLayout: the size of {name}", size)) for name, size in pairs)
     checked_names("output", [name for name, _ in outs])
     if sum(bits.log2(size) for _, size in outs) > MAX_BITS:
-        raise RangeError("LinearLayout: outputs of more bits than integers have", f"{MAX_BITS} bits in all", "use smaller sizes")
+        raise RangeError(
+            "LinearLayout: outputs of more bits than integers have", f"{MAX_BITS} bits in all", "use smaller sizes"
+        )
     return outs
 
 
@@ -261,10 +286,14 @@ def checked_ins(pairs: Iterable[Any], names: Sequence[str]) -> Ins:
             if not isinstance(v, (list, tuple)) or len(v) != len(names):
                 what = f"LinearLayout: the basis {shown(v)} of {name}"
                 raise RankError(
-                    what, f"{len(names)} integers, one for each of {', '.join(names) or 'no outputs'}", "give one for each output"
+                    what,
+                    f"{len(names)} integers, one for each of {', '.join(names) or 'no outputs'}",
+                    "give one for each output",
                 )
         ins.append((name, tuple(tuple(integer(f"LinearLayout: a basis of {name}", x) for x in v) for v in vectors)))
     checked_names("input", [name for name, _ in ins])
     if sum(len(vectors) for _, vectors in ins) > MAX_BITS:
-        raise RangeError("LinearLayout: inputs of more bits than integers have", f"{MAX_BITS} bits in all", "use fewer bases")
+        raise RangeError(
+            "LinearLayout: inputs of more bits than integers have", f"{MAX_BITS} bits in all", "use fewer bases"
+        )
     return tuple(ins)

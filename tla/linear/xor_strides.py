@@ -1,7 +1,7 @@
 """XOR strides, as PyCuTe writes them: `(4,(4,4)):(F1,(F5,F16))`, where `F5` is a stride whose multiples are xored.
 
-c times F5 is the xor of 5 << k over the bits k of c, a product without carries; a mode of 2^n with this stride has the bases 5, 10,
-20, ... The other way one mode of a few bits is needed for each run of bases that double.
+c times F5 is the xor of 5 << k over the bits k of c, a product without carries; a mode of 2^n with this stride has the
+bases 5, 10, 20, ... The other way one mode of a few bits is needed for each run of bases that double.
 
     layout = tree ":" tree          of one form; leaves are extents on the left, strides on the right
     tree   = leaf | "(" tree { "," tree } ")"
@@ -34,8 +34,8 @@ Tree = Any  # an integer, or a tuple of trees
 def to_xor_strides(layout: object) -> str:
     """A linear layout as PyCuTe writes it: a mode for each input, a stride for each run of bases that double.
 
-    layout     a LinearLayout, whose outputs are one offset, the first output's bits lowest; or a layout that linear() takes, such as a
-               chain of swizzles, which this is one line for
+    layout     a LinearLayout, whose outputs are one offset, the first output's bits lowest; or a layout that linear()
+               takes, such as a chain of swizzles, which this is one line for
     Raises     as linear() does for a layout that is not linear over bits
 
     >>> to_xor_strides(LinearLayout({"row": [(5,), (10,)], "column": [(1,), (2,)]}, {"offset": 16}))
@@ -49,12 +49,16 @@ def to_xor_strides(layout: object) -> str:
     if isinstance(layout, AnyLayout):
         return to_xor_strides(linear(layout))
     if not isinstance(layout, LinearLayout):
-        raise LeafTypeError(f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout, or a layout", layout_fix(layout))
+        raise LeafTypeError(
+            f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout, or a layout", layout_fix(layout)
+        )
     columns = iter(layout.columns)
     modes = [runs_of([next(columns) for _ in vectors]) for vectors in layout.bases.values()]
     if len(modes) == 1:
         modes = [[run] for run in modes[0]]
-    shape, stride = ([listed([text.format(pair[k]) for pair in runs]) for runs in modes] for k, text in enumerate(("{}", "F{}")))
+    shape, stride = (
+        [listed([text.format(pair[k]) for pair in runs]) for runs in modes] for k, text in enumerate(("{}", "F{}"))
+    )
     return f"{listed(shape)}:{listed(stride)}"
 
 
@@ -70,7 +74,9 @@ def readable(layout: Any) -> str:
 
 
 @checked
-def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None) -> LinearLayout:
+def from_xor_strides(
+    text: str, in_dims: Sequence[str] | None = None, out_dims: Mapping[str, int] | None = None
+) -> LinearLayout:
     """The linear layout of a text with XOR strides. See linear() for the names.
 
     Raises     ParseError for other texts, DivisibilityError for extents that are no powers of two
@@ -80,7 +86,11 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     """
     shape, stride = _StrideReader(text).layout()
     if _profile(shape) != _profile(stride):
-        raise RankError(f"from_xor_strides of {text[:60]}: shape and stride of other forms", "one stride for each extent", "give them all")
+        raise RankError(
+            f"from_xor_strides of {text[:60]}: shape and stride of other forms",
+            "one stride for each extent",
+            "give them all",
+        )
     columns = [[*_bases(text, n, d)] for n, d in zip(modes_of(shape), modes_of(stride))]
     ins = named_inputs("from_xor_strides", [*map(len, columns)], in_dims)
     flat = [c for mode in columns for c in mode]
@@ -88,7 +98,9 @@ def from_xor_strides(text: str, in_dims: Sequence[str] | None = None, out_dims: 
     whole = LinearLayout({}, outs)
     if any(c >> whole.get_total_out_dim_size_log2() for c in flat):
         raise RankError(
-            f"from_xor_strides: offsets up to {max(flat)} in {outs}", "outputs that hold them", "give larger sizes, or leave out_dims out"
+            f"from_xor_strides: offsets up to {max(flat)} in {outs}",
+            "outputs that hold them",
+            "give larger sizes, or leave out_dims out",
         )
     return LinearLayout._of_columns(ins, tuple(whole.out_dims.items()), flat)
 
@@ -128,9 +140,13 @@ def _bases(text: str, shape: Tree, stride: Tree) -> Iterable[int]:
         return
     if not bits.is_power_of_two(shape):
         what = f"from_xor_strides of {text[:60]}: the extent {shape}"
-        raise DivisibilityError(what, "powers of two: only these are bits", f"pad it to {1 << shape.bit_length()}" if shape else "use 1")
+        raise DivisibilityError(
+            what, "powers of two: only these are bits", f"pad it to {1 << shape.bit_length()}" if shape else "use 1"
+        )
     if bits.log2(shape) + stride.bit_length() > MAX_BITS:
         raise RangeError(
-            f"from_xor_strides of {text[:60]}: offsets of more bits than integers have", f"{MAX_BITS} bits", "use smaller ones"
+            f"from_xor_strides of {text[:60]}: offsets of more bits than integers have",
+            f"{MAX_BITS} bits",
+            "use smaller ones",
         )
     yield from (stride << k for k in range(bits.log2(shape)))

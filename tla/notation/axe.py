@@ -35,8 +35,9 @@ Step: TypeAlias = "tuple[int, str]"
 
 
 class AxeReader(PeerReader):
-    """A reader of layouts with named axes. Each name is one mode of coordinates, in the order of their first appearance; where nothing
-    has a name the values are offsets. Replicas are one more mode: all the places that hold an element."""
+    """A reader of layouts with named axes. Each name is one mode of coordinates, in the order of their first
+    appearance; where nothing has a name the values are offsets. Replicas are one more mode: all the places that
+    hold an element."""
 
     tokens = r"-?[0-9]+(?![0-9A-Za-z_.])|[A-Za-z_]\w*|[][():,.+@=]"
     noun, example = "a layout of Axe", "write S[(8,4):(4@laneid,1)]"
@@ -53,7 +54,8 @@ class AxeReader(PeerReader):
             self.expect(".")
 
     def swizzled(self) -> AnyLayout:
-        """Offsets with bits xored: those that are read are above those that change, or below where swizzle_inner is False."""
+        """Offsets with bits xored: those that are read are above those that change, or below where
+        swizzle_inner is False."""
         at = self.at
         base, bits, shift, layout, inner = self.enclosed("()", self.swizzle_and_layout, "a swizzle and a layout")
         begin: IntTree = static(0)
@@ -90,7 +92,9 @@ class AxeReader(PeerReader):
         if len(boxes) > 2:
             self.fail("several replicas", "one R[...]", "write them as one, R[(2,4):(1@a,2@a)]")
         named = {*names} - {"m"}
-        made = [Layout(*(tuple(self.along(x, names, bool(named)) for x in side) for side in zip(*box))) for box in boxes]
+        made = [
+            Layout(*(tuple(self.along(x, names, bool(named)) for x in side) for side in zip(*box))) for box in boxes
+        ]
         layout = made[0] if len(made) == 1 else Layout(tuple(x.shape for x in made), tuple(x.stride for x in made))
         if not starts:
             return layout

@@ -1,7 +1,8 @@
 """The reader of our notation: `((_4,_2),(_4,_3)):((_4,_16),(_1,_32))`.
 
     text   = part { "o" part "o" part }                      Sw<3,4,3> o _0 o (_8,_8):(_8,_1)
-    part   = "Sw" "<" integer "," integer "," integer ">" | "CS" "<" integer "," integer "," modes "," integer "," modes ">"
+    part   = "Sw" "<" integer "," integer "," integer ">" | "CS" "<" integer "," integer "," modes "," integer
+           "," modes ">"
            | tuple [ ":" tuple ]
     modes  = "[" [ integer { "," integer } ] "]"
     tuple  = leaf | "(" [ tuple { "," tuple } [ "," ] ] ")"  blanks may stand between any two of these
@@ -91,13 +92,17 @@ class NotationReader(Reader):
         return numbers
 
     def coord_swizzle(self) -> CoordSwizzle:
-        """A swizzle of coordinates, CS<3,0,[0],0,[1]>: bits, base and mode of what is read, base and mode of what changes."""
+        """A swizzle of coordinates, CS<3,0,[0],0,[1]>: bits, base and mode of what is read, base and mode
+        of what changes."""
         start = self.at
         self.advance()
         found = self.listed("<>", self.number_or_modes, "the 5 parts of a coordinate swizzle")
         if [type(x) for x in found] != [int, int, tuple, int, tuple]:
             self.fail(
-                "a coordinate swizzle of other parts", "3 numbers, and modes after the second and third", "write CS<3,0,[0],0,[1]>", start
+                "a coordinate swizzle of other parts",
+                "3 numbers, and modes after the second and third",
+                "write CS<3,0,[0],0,[1]>",
+                start,
             )
         return make_coord_swizzle(*found)
 
@@ -107,7 +112,8 @@ class NotationReader(Reader):
         return self.integer("a number, or modes in []")
 
     def int_tuple(self) -> Any:
-        """An IntTuple, by a stack of the tuples that are open: however deep the caller is, recursion never meets its limit."""
+        """An IntTuple, by a stack of the tuples that are open: however deep the caller is, recursion never
+        meets its limit."""
         opened: list[tuple[int, list[Any]]] = []
         while True:
             if self.token == "(" and not (self.symbols is not None and self.at_expression()):
@@ -161,7 +167,10 @@ class NotationReader(Reader):
         digits, _, path = token.removeprefix("_").partition("@")
         if not digits.removeprefix("-").isdecimal():
             named = token[:1].isalpha() and self.symbols is None
-            self.unexpected("an integer like 4 or _4, or a tuple", "give the names it has: parse(text, symbols=[M, N])" if named else "")
+            self.unexpected(
+                "an integer like 4 or _4, or a tuple",
+                "give the names it has: parse(text, symbols=[M, N])" if named else "",
+            )
         value = int64_of(digits)
         if value is None:
             self.fail(f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one")

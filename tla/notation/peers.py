@@ -1,12 +1,14 @@
 """The layouts that other libraries write, read: their constructors, and what shape operations make of an arange.
 
     text    = layout | "(" tree ":" tree ")" | chain
-    layout  = "Layout" "(" tree [ "," tree ] ")" | ( "Layout.row_major" | "Layout.col_major" ) "(" integer { "," integer } ")"
-    tree    = leaf | [ "IntTuple" ] "(" [ tree { "," tree } [ "," ] ] ")"        as in Python, (4) is 4; IntTuple(4) is (4)
+    layout  = "Layout" "(" tree [ "," tree ] ")" | ( "Layout.row_major" | "Layout.col_major" ) "(" integer {
+            "," integer } ")"
+    tree    = leaf | [ "IntTuple" ] "(" [ tree { "," tree } [ "," ] ] ")" as in Python, (4) is 4; IntTuple(4) is (4)
     leaf    = summand { "+" summand }
     summand = integer { "@" integer } | [ integer "*" ] "E" "(" integer { "," integer } ")" [ "*" integer ]
     chain   = arange { "." name [ "(" [ arguments ] ")" ] }
-    arange  = ( "torch" | "numpy" | "np" ) ".arange" "(" integer ")" | "ct.arange" "(" integer "," "dtype" "=" "ct" "." name ")"
+    arange  = ( "torch" | "numpy" | "np" ) ".arange" "(" integer ")" | "ct.arange" "(" integer "," "dtype" "="
+            "ct" "." name ")"
 
     Layout((4, 8), (1, 4))                           PyCuTe, NVIDIA's pycute, tensor-layouts; E(0) is a basis element
     Layout(IntTuple(4, 8), IntTuple(1, 4))           Mojo; it prints ((4, 8):(1, 4))
@@ -85,7 +87,11 @@ class PeerReader(Reader):
             return self.leaf()
         at = self.at
         modes = self.listed("()", self.tree, "numbers")
-        if len(modes) == 1 and not is_tuple and not self.text[at : self.at].rstrip().removesuffix(")").rstrip().endswith(","):
+        if (
+            len(modes) == 1
+            and not is_tuple
+            and not self.text[at : self.at].rstrip().removesuffix(")").rstrip().endswith(",")
+        ):
             return modes[0]
         return tuple.__new__(IntTuple, modes)
 
@@ -113,7 +119,8 @@ class PeerReader(Reader):
     # ---------------------------------------------------------------------------------------------------- chains
 
     def chain(self) -> Layout:
-        """The layout of the elements that shape operations make of an arange. Rows are fastest at their end, as there."""
+        """The layout of the elements that shape operations make of an arange. Rows are fastest at their
+        end, as there."""
         library = self.next()
         operations = _CHAINS[library]
         self.expect(".")
@@ -127,7 +134,11 @@ class PeerReader(Reader):
                 self.fail(f"the operation {name[:40]!r}", ", ".join(operations), write_nearest(name, operations), at)
             arguments = self.arguments() if self.token == "(" else None
             if (arguments is None) != (name in ("T", "mT")):
-                self.fail(f"{name}{'' if arguments is None else '(...)'}", "T and mT without brackets, all others with them", at=at)
+                self.fail(
+                    f"{name}{'' if arguments is None else '(...)'}",
+                    "T and mT without brackets, all others with them",
+                    at=at,
+                )
             try:
                 dims = operation(dims, *(arguments or ()))
             except (_Refused, TypeError, IndexError) as why:
@@ -138,9 +149,16 @@ class PeerReader(Reader):
                     at=at,
                 )
             if len(dims) > MAX_DIMENSIONS:
-                self.fail(f"an array of {len(dims)} dimensions", f"at most {MAX_DIMENSIONS}", "leave out those of extent 1", at)
+                self.fail(
+                    f"an array of {len(dims)} dimensions",
+                    f"at most {MAX_DIMENSIONS}",
+                    "leave out those of extent 1",
+                    at,
+                )
         modes = [[(s, d) for s, d in reversed(dim) if s != 1] or [(1, 0)] for dim in dims]
-        shape, stride = ([tuple(static(x[k]) for x in m) if len(m) > 1 else static(m[0][k]) for m in modes] for k in (0, 1))
+        shape, stride = (
+            [tuple(static(x[k]) for x in m) if len(m) > 1 else static(m[0][k]) for m in modes] for k in (0, 1)
+        )
         return Layout(tuple(shape), tuple(stride))
 
     def elements(self) -> int:
@@ -160,7 +178,11 @@ class PeerReader(Reader):
         return self.listed("()", self.argument, "integers")
 
     def argument(self) -> int | tuple[int, ...]:
-        return tuple(self.listed("()", lambda: self.integer("an integer"))) if self.token == "(" else self.integer("an integer")
+        return (
+            tuple(self.listed("()", lambda: self.integer("an integer")))
+            if self.token == "("
+            else self.integer("an integer")
+        )
 
 
 class _Refused(Exception):
@@ -283,7 +305,12 @@ _CHAINS: dict[str, dict[str, Callable[..., list[Digits]]]] = {
         "permute": lambda dims, order: _permuted(dims, order),
         "transpose": _turned,
     },
-    "numpy": {**_BOTH, "transpose": _transposed, "ravel": lambda dims: _flattened(dims), "flatten": lambda dims: _flattened(dims)},
+    "numpy": {
+        **_BOTH,
+        "transpose": _transposed,
+        "ravel": lambda dims: _flattened(dims),
+        "flatten": lambda dims: _flattened(dims),
+    },
     "torch": {
         **_BOTH,
         "view": _reshaped,

@@ -3,21 +3,23 @@
     text    = "!cute.layout" "<" '"' chain '"' ">" | "!cute.memref" "<" item { "," item } "," '"' chain '"' ">" | type
             | "tensor" "<" chain ">" | "tensor" "(" chain "," "data" "=" numbers ")" | chain [ ":" ]
     chain   = part { "o" part }                           parts as in our notation, and what a tensor begins with
-    start   = [ swizzle "_" ] pointer "[" bits "b" "]" "(" address ")" | ["raw_"] "ptr" ( "<" items ">" | "(" address ":" items ")" )
+    start   = [ swizzle "_" ] pointer "[" bits "b" "]" "(" address ")" | ["raw_"] "ptr" ( "<" items ">" | "(" address
+            ":" items ")" )
             | "ArithTuple" tuple | "counting_iter" "(" leaf ")" | tuple, of a tensor of coordinates
             | "!fly." name "<" [ element "," space "," ] chain [ "," "align" "<" integer ">" ] [ "," swizzle ] ">"
     item    = element | space | "align" "<" integer ">" | swizzle
-    part    = a part of our notation | "[" chain "]"         FlyDSL's; brackets change nothing: (A o B) o C is A o (B o C)
-    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]          ?: a size that is not known
+    part    = a part of our notation | "[" chain "]" FlyDSL's; brackets change nothing: (A o B) o C is A o (B o C)
+    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ] ?: a size that
+            is not known
 
-    Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1)      a tensor of CuTe: its swizzle is one of bytes; the pointer is left out
-    S<3,3,3> o 0 o (8,64):(64,1)                             the DSL: a bare number is static there, `?` dynamic
-    !fly.layout<(4,8):(1E0,2E1)>                             FlyDSL: 1E0E1 is E[0, 1], the outermost mode first; numbers are static
-    ArithTuple(0,4) o (4,5):(_1@0,_1@1)                      coordinates, and the one that they begin at
-    cute::Layout<cute::tuple<cute::C<4>, int>, ...>          a type of C++: int is a size that is not known
+    Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1) a tensor of CuTe: its swizzle is one of bytes; the pointer is
+    left out S<3,3,3> o 0 o (8,64):(64,1) the DSL: a bare number is static there, `?` dynamic
+    !fly.layout<(4,8):(1E0,2E1)> FlyDSL: 1E0E1 is E[0, 1], the outermost mode first; numbers are static ArithTuple(0,4)
+    o (4,5):(_1@0,_1@1) coordinates, and the one that they begin at cute::Layout<cute::tuple<cute::C<4>, int>, ...> a
+    type of C++: int is a size that is not known
 
-Source: cute::print of CUTLASS (util/print.hpp, pointer.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of the CuTe DSL 4.8;
-lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL.
+Source: cute::print of CUTLASS (util/print.hpp, pointer.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of
+the CuTe DSL 4.8; lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ MAX_UNKNOWN = 256
 
 
 class Unknown(NamedTuple):
-    """A size that a print does not tell. name: what stands for it; divisor: what divides it; extent: whether it is of a shape"""
+    """A size that a print does not tell. name: what stands for it; divisor: what divides it; extent: whether it is
+    of a shape"""
 
     name: str
     divisor: int
@@ -183,7 +186,8 @@ class PrintedReader(NotationReader):
         return self.joined(parts, of_tensor=True)
 
     def of_fly(self, kind: str) -> Any:
-        """The inside of !fly.layout<...>, and of a tensor of FlyDSL: element, space, layout, alignment and swizzle of bytes."""
+        """The inside of !fly.layout<...>, and of a tensor of FlyDSL: element, space, layout, alignment and
+        swizzle of bytes."""
         if kind in _FLY_TYPES:
             return self.joined(self.enclosed("<>", self.parts))
         if kind != "memref":
@@ -231,7 +235,11 @@ class PrintedReader(NotationReader):
             return self.coord_swizzle()
         if token in ("ptr", "raw_ptr") and self.text.startswith(("<", "("), self.after):
             self.advance()
-            return self.enclosed("()", self.raw_pointer) if self.token == "(" else self.pointer_to(self.enclosed("<>", self.items))
+            return (
+                self.enclosed("()", self.raw_pointer)
+                if self.token == "("
+                else self.pointer_to(self.enclosed("<>", self.items))
+            )
         if compiled(_POINTER).fullmatch(token):
             return self.pointer()
         if self.take("ArithTuple"):
@@ -278,7 +286,11 @@ class PrintedReader(NotationReader):
         """The next of the sizes that the text does not tell."""
         self.unknown += 1
         if self.unknown > MAX_UNKNOWN:
-            self.fail(f"more than {MAX_UNKNOWN} sizes that the text does not tell", f"{MAX_UNKNOWN} at most", "read a part of it")
+            self.fail(
+                f"more than {MAX_UNKNOWN} sizes that the text does not tell",
+                f"{MAX_UNKNOWN} at most",
+                "read a part of it",
+            )
         return _Open(f"d{self.unknown - 1}", divisor, path)
 
     def layout(self, shape: Any, stride: Any) -> Layout:
@@ -294,7 +306,8 @@ class PrintedReader(NotationReader):
         return tree
 
     def joined(self, parts: list[Any], of_tensor: bool = False) -> Any:
-        """The value of a chain: a pointer in front becomes a swizzle of elements, or nothing; a start the offset that it is."""
+        """The value of a chain: a pointer in front becomes a swizzle of elements, or nothing; a start the
+        offset that it is."""
         head: list[Any] = []
         if len(parts) > 1 and isinstance(parts[0], _Swizzle) and isinstance(parts[1], _Pointer):
             head, parts = self.swizzled(parts[1]._replace(swizzle=parts[0])), parts[2:]
@@ -307,10 +320,14 @@ class PrintedReader(NotationReader):
         return chained([*head, *(make_swizzle(*x) if isinstance(x, _Swizzle) else self.made(x) for x in parts)])
 
     def started(self, leaves: Any) -> list[Any]:
-        """The coordinate that a tensor begins at, or the first integer of counting_iter, as an offset; nothing where it is 0."""
+        """The coordinate that a tensor begins at, or the first integer of counting_iter, as an offset; nothing
+        where it is 0."""
         if not any(isinstance(x, _Open) or x != 0 for x in _leaves(leaves)):
             return []
-        return [Layout(*_identity(leaves, ())) if type(leaves) is tuple else Layout(Int[1](), Int[1]()), self.made(leaves)]
+        return [
+            Layout(*_identity(leaves, ())) if type(leaves) is tuple else Layout(Int[1](), Int[1]()),
+            self.made(leaves),
+        ]
 
     # ---------------------------------------------------------------------------------------------- pointers
 
@@ -380,7 +397,8 @@ class PrintedReader(NotationReader):
         return _Pointer(width, address or 0, swizzle, 1 if align is None else align)
 
     def swizzled(self, pointer: _Pointer) -> list[Any]:
-        """A pointer in front of a layout, in elements: nothing, or a swizzle of bytes made one of elements, and where it begins."""
+        """A pointer in front of a layout, in elements: nothing, or a swizzle of bytes made one of elements,
+        and where it begins."""
         if pointer.swizzle is None:
             return []
         make_swizzle(*pointer.swizzle)  # which checks the numbers
@@ -388,7 +406,9 @@ class PrintedReader(NotationReader):
         places = (width // 8).bit_length() - 1 if width >= 8 else -((8 // width).bit_length() - 1) if width else 0
         if not width or (1 << (3 + places)) != width or base < places:
             what = f"a swizzle of bytes, Sw<{bits},{base},{shift}>, over elements of {width or 'unknown'} bits"
-            self.fail(what, "elements of a power of 2 bits, no wider than its base", "give the layout of the elements", 0)
+            self.fail(
+                what, "elements of a power of 2 bits, no wider than its base", "give the layout of the elements", 0
+            )
         if pointer.begin % (8 * pointer.align or 1):
             what = f"a pointer with align<{pointer.align}> to an address that {pointer.align} does not divide"
             self.fail(what, "an address that is aligned", "give the layout of the elements", 0)
@@ -486,7 +506,15 @@ def _is_number(x: IntLike) -> bool:
     return isinstance(x, (int, _Open))
 
 
-_DYNAMIC = {f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)} | {"int", "unsigned", "signed", "long", "short", "char", "size_t"}
+_DYNAMIC = {f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)} | {
+    "int",
+    "unsigned",
+    "signed",
+    "long",
+    "short",
+    "char",
+    "size_t",
+}
 _CONSTANTS = ("C", "Int", "constant", "integral_constant")
 _TUPLE = _Row(lambda outer, *x: x, 0, 2**20)
 _FLAG = _Row(lambda outer, bits=1: outer.flag(bits), 0, 1, _is_number)
@@ -494,7 +522,9 @@ _TYPES = {
     **dict.fromkeys(("tuple", "Shape", "Stride", "Coord", "IntTuple", "Tile", "Step", "ArithmeticTuple"), _TUPLE),
     **dict.fromkeys(("smem_ptr_flag", "smem_ptr_flag_bits"), _FLAG),
     "ScaledBasis": _Row(_scaled, 2, 64, _is_number),
-    "Swizzle": _Row(lambda outer, bits, base, shift=None: _Swizzle(bits, base, bits if shift is None else shift), 2, 3, _is_number),
+    "Swizzle": _Row(
+        lambda outer, bits, base, shift=None: _Swizzle(bits, base, bits if shift is None else shift), 2, 3, _is_number
+    ),
     "Layout": _Row(lambda outer, shape, stride: outer.layout(shape, stride), 2, 2),
     "ComposedLayout": _Row(_composed, 3, 3, lambda x: True),
 }

@@ -1,7 +1,7 @@
 """Parse the text of a layout, an IntTuple or an integer: the inverse of str().
 
-`_4` is static and `4` dynamic; `shape:stride` is a layout. The text is data: it is parsed by a grammar, our own (grammar.py) or that of
-what others print (printed.py), and never evaluated.
+`_4` is static and `4` dynamic; `shape:stride` is a layout. The text is data: it is parsed by a grammar, our own
+(grammar.py) or that of what others print (printed.py), and never evaluated.
 """
 
 from __future__ import annotations
@@ -45,17 +45,19 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
       expected  the same nesting
       fix       give each mode its counterpart
 
-    What CuTe, its DSL and C++ compilers print is read too: tensors (their layout, in elements; where a pointer points is left out,
-    but for where a swizzle begins), tables (the layout above them), `S<...>`, `?`, ArithTuple, counting_iter, and types. There `int`
-    and `?` are sizes d0, d1, ... that are not known, or the symbols, in their order; and a bare number of the DSL is static.
+    What CuTe, its DSL and C++ compilers print is read too: tensors (their layout, in elements; where a pointer points
+    is left out, but for where a swizzle begins), tables (the layout above them), `S<...>`, `?`, ArithTuple,
+    counting_iter, and types. There `int` and `?` are sizes d0, d1, ... that are not known, or the symbols, in their
+    order; and a bare number of the DSL is static.
 
     >>> print(parse("Sw<3,4,3>_smem_ptr[16b](0x7f0000000000) o (_8,_64):(_64,_1)"))
     Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
     >>> print(parse("(?,?{div=16}):(?,1)"), parse("cute::Layout<cute::tuple<cute::C<4>, int>, cute::tuple<cute::C<1>, cute::C<4>>>"))
     (d0,d1):(d2,_1) (_4,d0):(_1,_4)
 
-    What other libraries write is read, their numbers as static ones: constructors of PyCuTe, tensor-layouts and Mojo, axes with names
-    of TVM's Axe, and the shape operations of torch, numpy and cuTile. docs/rosetta.md says what each can say.
+    What other libraries write is read, their numbers as static ones: constructors of PyCuTe, tensor-layouts and Mojo,
+    axes with names of TVM's Axe, and the shape operations of torch, numpy and cuTile. docs/rosetta.md says
+    what each can say.
 
     >>> print(parse("Layout((4, 8), (8, 1))"), parse("S[(8,4):(4@laneid,1)] + R[4:8@laneid]"), parse("torch.arange(32).view(8, 4).T"))
     (_4,_8):(_8,_1) ((_8,_4),(_4)):((_4@0,_1@1),(_8@0)) (_4,_8):(_1,_4)
@@ -98,12 +100,15 @@ def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
     value = PrintedReader(text, ask, origin_shape).printed()
     if given and asked != len(given):
         what = f"{len(given)} symbols for {asked} sizes that the text does not tell"
-        raise ParseError(text, 0, what, f"{asked} of them, in the order of the text", "leave out symbols: they are d0, d1, ... then")
+        raise ParseError(
+            text, 0, what, f"{asked} of them, in the order of the text", "leave out symbols: they are d0, d1, ... then"
+        )
     return value
 
 
 def of_peer(text: str) -> str | None:
-    """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None for any other text.
+    """The text of a layout as another library writes it, without the brackets that Mojo prints around one; None
+    for any other text.
 
     >>> of_peer("((4, 8):(1, 4))"), of_peer("((4,3),2):((1,4),12)"), of_peer("Layout((4, 8), (1, 4))") is not None
     ('(4, 8):(1, 4)', None, True)

@@ -1,4 +1,5 @@
-"""The width of an element, from whatever says one: a number, an element type, a dtype, a print, or a value that has one."""
+"""The width of an element, from whatever says one: a number, an element type, a dtype, a print, or a value
+that has one."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ ASSUMED = Width(32, "assumed")
 def element_width(*given: Any, bits: object = None, default: Width | None = None) -> Width:
     """The width of the elements of what was given, and what says it.
 
-    given     what may say it: bits, an element type, a dtype of numpy or an array of one, a tensor with a buffer, an XLA shape, a copy
-              atom or a tiled copy, a tensor of Triton's (from_type), a text that CuTe, its DSL or a C++ compiler prints. What has no
-              elements of its own says nothing: a layout, a text of one, None
+    given     what may say it: bits, an element type, a dtype of numpy or an array of one, a tensor with a buffer, an
+              XLA shape, a copy atom or a tiled copy, a tensor of Triton's (from_type), a text that CuTe, its DSL or a
+              C++ compiler prints. What has no elements of its own says nothing: a layout, a text of one, None
     bits      what has to say it, if it is given: bits, an element type, a dtype or a Width
     default   the answer where nothing says a width
     Returns   Width: bits, and what says it
-    Raises    RangeError where two say different widths, or one less than 1 bit; LeafTypeError where nothing says it and there is no
-              default, and for `bits` that say none
+    Raises    RangeError where two say different widths, or one less than 1 bit; LeafTypeError where nothing says it and
+              there is no default, and for `bits` that say none
 
     >>> from tla import xla
     >>> from tla.ascend import half
@@ -48,7 +49,9 @@ def element_width(*given: Any, bits: object = None, default: Width | None = None
         if other.bits != found[0].bits:
             raise RangeError(f"elements of {found[0]} and of {other}", "one width", "give both the same element type")
     if found and asked and asked.bits != found[0].bits:
-        raise RangeError(f"elements of {found[0]}, given as {asked.bits} bits", f"{found[0].bits} bits", "leave bits out")
+        raise RangeError(
+            f"elements of {found[0]}, given as {asked.bits} bits", f"{found[0].bits} bits", "leave bits out"
+        )
     for width in (*found, asked, default):
         if width:
             return width
@@ -66,7 +69,9 @@ def _said(x: Any) -> Iterator[Width]:
     elif is_int(x):
         bits = int(x) if hasattr(x, "dtype") else known(x)  # an integer of numpy
         if bits is None or bits < 1:
-            raise RangeError(f"elements of {x} bits", "an integer of 1 or more", "give the width of an element, such as 16")
+            raise RangeError(
+                f"elements of {x} bits", "an integer of 1 or more", "give the width of an element, such as 16"
+            )
         yield Width(int(bits), "given")
     elif isinstance(of_its_own := getattr(x, "element_width", None), Width):
         yield of_its_own

@@ -22,7 +22,8 @@ _FEW = 64
 
 
 def swizzle_between(a: Any, b: Any) -> Swizzle:
-    """The swizzle that takes the offset of every coordinate in `a` to that in `b`; where several do, the one of the fewest bits.
+    """The swizzle that takes the offset of every coordinate in `a` to that in `b`; where several do, the one
+    of the fewest bits.
 
     a, b     layouts of the same extents, or tables of offsets
     Returns  Swizzle S with S(a(c)) == b(c) at every coordinate; as it is its own inverse, S(b(c)) == a(c) too
@@ -32,19 +33,25 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
     >>> print(swizzle_between(parse("(8,64):(64,1)"), parse("Sw<3,3,3> o 0 o (8,64):(64,1)")))
     Sw<3,3,3>
 
-    So a writer in the one layout and a reader in the other agree once either goes through it. `same_map.why_not(a, b)` says the
-    first coordinate at which two layouts differ.
+    So a writer in the one layout and a reader in the other agree once either goes through it. `same_map.why_not(a, b)`
+    says the first coordinate at which two layouts differ.
     """
     import numpy as np
 
     one, other = _table(a), _table(b)
     if one.shape != other.shape:
-        raise RankError(f"swizzle_between of extents {one.shape} and {other.shape}", "the same extents", "give both the same coordinates")
+        raise RankError(
+            f"swizzle_between of extents {one.shape} and {other.shape}",
+            "the same extents",
+            "give both the same coordinates",
+        )
     if (one == other).all():
         return Swizzle[0, 0, 0]()
     least, most = (int(f(g(one), g(other))) for f, g in ((min, np.min), (max, np.max)))
     if least < 0 or most.bit_length() > MAX_BITS:
-        raise RangeError(f"offsets from {least} to {most}", f"0 to {2**MAX_BITS - 1}", "take the least offset away from all")
+        raise RangeError(
+            f"offsets from {least} to {most}", f"0 to {2**MAX_BITS - 1}", "take the least offset away from all"
+        )
     differ = np.flatnonzero(one != other)
     few = np.concatenate([differ[: _FEW // 2], differ[:: max(len(differ) * 2 // _FEW, 1)]])
     union: Any = np.bitwise_or.reduce  # numpy 2.5 types it for arrays of a known type alone
@@ -52,14 +59,20 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
         if (swizzle(one.reshape(-1)[few]) == other.reshape(-1)[few]).all() and (swizzle(one) == other).all():
             return swizzle
     where = tuple(int(c) for c in np.unravel_index(int(differ[0]), one.shape))
-    what = f"no swizzle takes the one layout to the other: {shown(where)} lies at {int(one[where])} and at {int(other[where])}"
-    raise RangeError(what, "layouts that differ by one swizzle", "write composition(b, right_inverse(static(a))) for the map between")
+    what = (
+        f"no swizzle takes the one layout to the other: {shown(where)} lies at {int(one[where])} and at "
+        f"{int(other[where])}"
+    )
+    raise RangeError(
+        what, "layouts that differ by one swizzle", "write composition(b, right_inverse(static(a))) for the map between"
+    )
 
 
 def _that_change(changed: int) -> Iterator[Swizzle]:
     """The swizzles that change these bits, and those between, and no others; the lowest base first.
 
-    Of a swizzle that changes more, what it reads for the others is always 0: without them it is the same map, of fewer bits.
+    Of a swizzle that changes more, what it reads for the others is always 0: without them it is the same map,
+    of fewer bits.
     """
     high, low = changed.bit_length(), (changed & -changed).bit_length() - 1
     bits = high - low

@@ -1,7 +1,8 @@
-"""The layout of an index expression that is -1 where a coordinate is out of bounds: what is inside has to be a box from 0 on.
+"""The layout of an index expression that is -1 where a coordinate is out of bounds: what is inside has to be a
+box from 0 on.
 
-Nothing is said of the elements outside. The layout has the modes that it has inside, the last of each coordinate as far as the extent
-goes, and the box as its origin_shape: what emit_guard writes the condition of.
+Nothing is said of the elements outside. The layout has the modes that it has inside, the last of each coordinate as far
+as the extent goes, and the box as its origin_shape: what emit_guard writes the condition of.
 """
 
 from __future__ import annotations
@@ -50,11 +51,14 @@ def layout_in_bounds(table: Table) -> Layout | ComposedLayout:
         if layout and (offsets(layout).reshape(table.shape, order="F")[tuple(map(slice, box))] == inside).all():
             return layout  # type: ignore[no-any-return]
     what = f"offsets of no layout of shape:stride, inside of the box {_shown(box)} that has any"
-    raise RangeError(what, "a layout inside of the bounds, or a swizzle of one", f"give the extents inside: shape={_shown(box)}")
+    raise RangeError(
+        what, "a layout inside of the bounds, or a swizzle of one", f"give the extents inside: shape={_shown(box)}"
+    )
 
 
 def _extended(swizzles: Any, found: Digits, extents: tuple[int, ...], box: tuple[int, ...]) -> Any:
-    """The layout with the last mode of each coordinate as far as its extent goes; None where that ends inside of the mode before it."""
+    """The layout with the last mode of each coordinate as far as its extent goes; None where that ends inside of the
+    mode before it."""
     axes = []
     for axis, extent in zip(found.axes, extents):
         place = math.prod(int(n) for n, _d in axis[:-1])
@@ -62,7 +66,9 @@ def _extended(swizzles: Any, found: Digits, extents: tuple[int, ...], box: tuple
             return None
         axes.append((*axis[:-1], (extent // place, axis[-1][1])))
     plain: Any = Digits(0, tuple(axes)).layout()
-    shape, stride = (plain.shape, plain.stride) if len(axes) > 1 else ((plain.shape,), (plain.stride,))  # a mode for each coordinate
+    shape, stride = (
+        (plain.shape, plain.stride) if len(axes) > 1 else ((plain.shape,), (plain.stride,))
+    )  # a mode for each coordinate
     layout: Any = Layout(shape, stride, tuple(map(as_static, box)))
     return found._replace(axes=tuple(axes)).wrapped(layout, swizzles)
 
@@ -80,7 +86,10 @@ def _box(table: Table) -> tuple[int, ...]:
             rest, c = divmod(rest, n)
             where.append(c)
         is_inside = "has an offset" if inside[tuple(where)] else "has none"
-        what = f"a condition that is no box: the axes from 0 are inside up to {_shown(box)}, but {_shown(tuple(where))} {is_inside}"
+        what = (
+            f"a condition that is no box: the axes from 0 are inside up to {_shown(box)}, but {_shown(tuple(where))} "
+            f"{is_inside}"
+        )
         raise RangeError(what, "bounds of each coordinate alone, from 0 on", "take a part of it that is a box")
     return box
 

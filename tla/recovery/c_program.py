@@ -1,10 +1,13 @@
-"""Statements and functions of the C family before an address, or around it: straight code with conditions, read to steps in order.
+"""Statements and functions of the C family before an address, or around it: straight code with conditions, read to
+steps in order.
 
-A loop around a store, `for (int i = a; i < b; i += s) smem[f(i)] = ...;`, is a coordinate, and its passes are the extent. It stores once in
-each pass: nothing may be carried to the next, and what is stored is not read. A pass that ends without a store is out of bounds: -1.
+A loop around a store, `for (int i = a; i < b; i += s) smem[f(i)] = ...;`, is a coordinate, and its passes are the
+extent. It stores once in each pass: nothing may be carried to the next, and what is stored is not read. A pass that
+ends without a store is out of bounds: -1.
 
-Names of a block are made different from those outside of it (`x` of the third block is "x 3"), so all values stand in one table, and a
-name means what it means where it is written. Under a condition a name keeps its value where that does not hold.
+Names of a block are made different from those outside of it (`x` of the third block is "x 3"), so all values stand in
+one table, and a name means what it means where it is written. Under a condition a name keeps its value where
+that does not hold.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ T = TypeVar("T")
 
 
 class CProgram(CExpression):
-    """The grammar of statements and functions; the address is what is returned, or the expression at the end, or the last function."""
+    """The grammar of statements and functions; the address is what is returned, or the expression at the end, or the
+    last function."""
 
     def code(self) -> Code:
         """The whole text."""
@@ -45,7 +49,11 @@ class CProgram(CExpression):
             routine, at = self.routines[self.last], 0
             plain = [p.rpartition(" ")[0] for p in routine.parameters]
             self.bases |= {n for p, n in zip(routine.parameters, plain) if p in routine.pointers}
-            given = [self.free(t.name.rpartition(" ")[0], at) if t.default is None else t.default for t in routine.template if t.name]
+            given = [
+                self.free(t.name.rpartition(" ")[0], at) if t.default is None else t.default
+                for t in routine.template
+                if t.name
+            ]
             names = (*(t.name for t in routine.template if t.name), *routine.parameters)
             value = Call(Op("call", at), names, (*given, *plain), routine.steps, routine.value)
             parameters = tuple(n for n in plain if n not in self.bases)
@@ -80,7 +88,9 @@ class CProgram(CExpression):
             return self.loop()
         if self.token in ("for", "while", "do", "switch", "goto"):
             self.fail(
-                f"{self.token!r}", "statements, functions, and loops around one store", "write one pass of it: its variable is a coordinate"
+                f"{self.token!r}",
+                "statements, functions, and loops around one store",
+                "write one pass of it: its variable is a coordinate",
             )
         if self.take(";"):
             return None
@@ -134,7 +144,12 @@ class CProgram(CExpression):
         self.go_to(found.end())
         name, kind = found[2], self.declared_kind(found[2], found[1], at)
         if name in self.seen:
-            self.fail(f"{name:.40}, which is a variable of two loops or has another meaning", "one meaning", "give it another name", at)
+            self.fail(
+                f"{name:.40}, which is a variable of two loops or has another meaning",
+                "one meaning",
+                "give it another name",
+                at,
+            )
         self.free(name, found.start(2))
         self.scope[name] = unique = self.fresh(name)
         self.kept |= {*self.scope.values()}
@@ -176,7 +191,9 @@ class CProgram(CExpression):
             self.expect(")")
             return 1
         if self.token != "+=":
-            self.fail("a loop of another form", "one that counts up: ++i or i += s", "write for (int i = 0; i < n; ++i)", at)
+            self.fail(
+                "a loop of another form", "one that counts up: ++i or i += s", "write for (int i = 0; i < n; ++i)", at
+            )
         self.advance()
         step = self.expression()
         self.expect(")")
@@ -196,7 +213,11 @@ class CProgram(CExpression):
             self.fail("a second address", "one store in each pass", "give the loop of each store alone", at)
         if not self.guard:
             if self.token not in ("", "}"):
-                self.fail("statements behind a store", "a loop whose last statement stores", "give the loop of each store alone")
+                self.fail(
+                    "statements behind a store",
+                    "a loop whose last statement stores",
+                    "give the loop of each store alone",
+                )
             return value
         self.returned.append((self.guard, self.step(self.fresh("store"), value)))
         return None
@@ -289,7 +310,9 @@ class CProgram(CExpression):
                 default = self.expression(self.tightest)
             type_ = not parameter or bool({"typename", "class"} & {*parameter[1].split()})
             name = "" if type_ else self.fresh(parameter[2])  # type: ignore[index]
-            given.append(TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place)))  # type: ignore[index]
+            given.append(
+                TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place))
+            )  # type: ignore[index]
             place += len(text) + 1
         self.template = tuple(given)
         self.go_to(behind)
@@ -341,7 +364,9 @@ class CProgram(CExpression):
         if after == "(":
             return bool(c_forms.BODY.match(self.text, found.end()))
         return words[0] != "return" and (
-            after == "=" or not {"*", "&"} & {*found[1]} or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
+            after == "="
+            or not {"*", "&"} & {*found[1]}
+            or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
         )
 
     def declaration(self, found: re.Match[str]) -> None:
@@ -411,7 +436,10 @@ class CProgram(CExpression):
         kind = self.kind(left)
         if left and not kind:
             self.fail(
-                f"{name:.40} of the type {left:.40}", "a type of integers", f"write using {left.split()[-1]:.40} = int; before it", at
+                f"{name:.40} of the type {left:.40}",
+                "a type of integers",
+                f"write using {left.split()[-1]:.40} = int; before it",
+                at,
             )
         return kind
 
@@ -422,7 +450,9 @@ class CProgram(CExpression):
             what = f"{name:.40}, which is carried from one pass of a loop to the next"
             self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
         if self.frozen:
-            self.fail(f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name")
+            self.fail(
+                f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name"
+            )
         self.advance()
         value: Tree | Call = self.value()
         if self.recast_at >= 0:
@@ -465,15 +495,22 @@ class CProgram(CExpression):
         depth, self.depth = self.depth, self.deeper()
         value = self.block("}")
         if value is None:
-            self.fail(f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at)
+            self.fail(
+                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
+            )
         if len(self.reads) == 2:
-            self.fail(f"{name:.40}, which returns an element here and a value there", "one of them", "return the index", at)
+            self.fail(
+                f"{name:.40}, which returns an element here and a value there", "one of them", "return the index", at
+            )
         reads = True in self.reads
         kind = "" if "*" in words or reads else self.declared_kind(name, words, at)
         value = self.of_kind(kind, value, at)
         self.depth = depth
         pointers = frozenset(unique for unique, pointer in given if pointer)
-        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops) = tuple(self.steps), outer
+        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops) = (
+            tuple(self.steps),
+            outer,
+        )
         operations = self.operations - operations
         self.routines[name] = Routine(tuple(u for u, _ in given), pointers, template, steps, value, operations, reads)
         self.last = name

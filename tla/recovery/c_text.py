@@ -1,4 +1,5 @@
-"""The grammar of an expression of the C family: casts, addresses, elements of arrays, calls of functions that the text has."""
+"""The grammar of an expression of the C family: casts, addresses, elements of arrays, calls of functions that
+the text has."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _LOADS = ("__ldg", "__ldcs", "__ldcg", "__ldca")
 
 
 class TemplateParameter(NamedTuple):
-    """A parameter of a template: its name in the table of values, "" for a type; what it is where none is given; its integers."""
+    """A parameter of a template: its name in the table of values, "" for a type; what it is where none is
+    given; its integers."""
 
     name: str
     default: Tree | None
@@ -30,7 +32,8 @@ class TemplateParameter(NamedTuple):
 
 
 class Routine(NamedTuple):
-    """A function of the text: its parameters, which of them are pointers, its steps, its value, and how many operations it has.
+    """A function of the text: its parameters, which of them are pointers, its steps, its value, and how
+    many operations it has.
 
     reads    whether it returns an element of memory: then its value is where that stands
     """
@@ -167,11 +170,16 @@ class CExpression(Address):
     # ------------------------------------------------------------------------------------------------- words
 
     def number(self) -> Tree:
-        """An integer, as C has it: int, or what holds it; of base 16, 8 or 2 without a sign too; or as its suffix says."""
+        """An integer, as C has it: int, or what holds it; of base 16, 8 or 2 without a sign too; or as
+        its suffix says."""
         at, end, decimal = self.at, self.after, self.token[0] != "0"
         value = super().number()
         assert isinstance(value, int)
-        suffix = self.next().lower() if self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token else ""
+        suffix = (
+            self.next().lower()
+            if self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token
+            else ""
+        )
         wide, unsigned = bool({*suffix} & {*"lz"}) or value >= 2**32, "u" in suffix
         if unsigned or (not decimal and not wide and value >= 2**31):
             return self.tree(Op("as uint64" if wide else "as uint32", at), value)
@@ -199,7 +207,11 @@ class CExpression(Address):
             return self.called(name, at, self.template_arguments())
         if name in ("Swizzle", "cute::Swizzle") and self.token == "<":
             return self.swizzled(at)
-        if self.token == "<" and name.split("::")[-1] in ("min", "max") and (found := _TEMPLATE.match(self.text, self.at)):
+        if (
+            self.token == "<"
+            and name.split("::")[-1] in ("min", "max")
+            and (found := _TEMPLATE.match(self.text, self.at))
+        ):
             return self.typed_call(name, found, at)
         if self.token == "(":
             return self.call(name, at)
@@ -240,7 +252,9 @@ class CExpression(Address):
         """sizeof of a type that is known [bytes]."""
         found = _CAST.match(self.text, self.at)
         kind = found and self.kind(found[1])
-        size = found and (8 if found[2] else SIZES.get(found[1].split("::")[-1]) or (kind and int(kind.strip("uintbol") or 8) // 8))
+        size = found and (
+            8 if found[2] else SIZES.get(found[1].split("::")[-1]) or (kind and int(kind.strip("uintbol") or 8) // 8)
+        )
         if not found or not size:
             self.unexpected("a type whose size is known", "write its size in bytes")
         self.go_to(found.end())
@@ -251,7 +265,9 @@ class CExpression(Address):
         if name not in self.arrays:
             at, value = self.at, super().index(name)
             if name in self.scope and self.scope[name] not in self.pointers:
-                self.fail(f"an index of {name:.40}, which is no address", "a pointer or an array", "declare it as one", at)
+                self.fail(
+                    f"an index of {name:.40}, which is no address", "a pointer or an array", "declare it as one", at
+                )
             return self.tree(Op("+", at), self.scope[name], value) if name in self.scope else value
         offset: Tree = 0
         for extent in self.arrays[name]:
@@ -270,7 +286,11 @@ class CExpression(Address):
     def element(self, name: str, at: int) -> Tree:
         """An element; strides[0] between other things is a name whose value is given."""
         found = _FIXED.match(self.text, self.at)
-        if found and name not in {*self.scope, *self.arrays} and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";")):
+        if (
+            found
+            and name not in {*self.scope, *self.arrays}
+            and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";"))
+        ):
             self.go_to(found.end())
             if self.token != "[":
                 return self.free(f"{name}[{found[1]}]", at)
@@ -300,7 +320,12 @@ class CExpression(Address):
         """CuTe's `Swizzle<B, M, S>{}(offset)` and `Swizzle<B, M, S>::apply(offset)`."""
         numbers = self.template_arguments()
         if len(numbers) != 3 or not all(isinstance(n, int) and 0 <= n < 31 for n in numbers):
-            self.fail("a Swizzle of other than three small integers", "Swizzle<B, M, S>", "write it as in Swizzle<3, 4, 3>{}(offset)", at)
+            self.fail(
+                "a Swizzle of other than three small integers",
+                "Swizzle<B, M, S>",
+                "write it as in Swizzle<3, 4, 3>{}(offset)",
+                at,
+            )
         for token in ("{", "}") if self.token == "{" else ("(", ")") if self.token == "(" else (":", ":", "apply"):
             self.expect(token)
         value = self.enclosed("()", self.expression)
@@ -314,7 +339,12 @@ class CExpression(Address):
         if routine.reads:
             self.data(name, at)
         if len(template) > len(routine.template):
-            self.fail(f"{len(template)} parameters of the template {name:.40}", f"at most {len(routine.template)}", "leave some out", at)
+            self.fail(
+                f"{len(template)} parameters of the template {name:.40}",
+                f"at most {len(routine.template)}",
+                "leave some out",
+                at,
+            )
         values = [*template, *(t.default for t in routine.template[len(template) :])]
         if lacks := [t.name for t, value in zip(routine.template, values) if t.name and value is None]:
             what = f"{lacks[0].rpartition(' ')[0]:.40} of the template {name:.40}, which has no value"

@@ -1,8 +1,8 @@
 """The shape and strides of a table of offsets, if there are any, and the smallest counterexample if there are none.
 
-A layout of shape:stride is a sum of one function for each axis. Of a coalesced mode (e,d) that is not the last, the mode behind it has
-another stride than e*d: so the first run of equal steps has exactly e values, e divides the extent, and what is left is the table of
-every e-th value. By induction the coalesced modes of an axis are unique.
+A layout of shape:stride is a sum of one function for each axis. Of a coalesced mode (e,d) that is not the last, the
+mode behind it has another stride than e*d: so the first run of equal steps has exactly e values, e divides the extent,
+and what is left is the table of every e-th value. By induction the coalesced modes of an axis are unique.
 """
 
 from __future__ import annotations
@@ -39,13 +39,17 @@ class Digits(NamedTuple):
         """The layout, swizzled: the swizzles outermost first."""
         modes = [[*zip(*((as_static(n), as_static(d)) for n, d in axis))] for axis in self.axes]
         shape, stride = ([m[k] if len(m[k]) > 1 else m[k][0] for m in modes] for k in (0, 1))
-        return self.wrapped(Layout(tuple(shape), tuple(stride)) if len(modes) > 1 else Layout(shape[0], stride[0]), swizzles)
+        return self.wrapped(
+            Layout(tuple(shape), tuple(stride)) if len(modes) > 1 else Layout(shape[0], stride[0]), swizzles
+        )
 
     def wrapped(self, found: Any, swizzles: tuple[Swizzle, ...]) -> Layout | ComposedLayout:
         """A layout behind the offset and the swizzles."""
         if not swizzles and self.offset == 0:
             return found  # type: ignore[no-any-return]
-        for swizzle, offset in zip((*swizzles[::-1], Swizzle[0, 0, 0]()), (as_static(self.offset), *[as_static(0)] * len(swizzles))):
+        for swizzle, offset in zip(
+            (*swizzles[::-1], Swizzle[0, 0, 0]()), (as_static(self.offset), *[as_static(0)] * len(swizzles))
+        ):
             found = ComposedLayout(swizzle, offset, found)
         return found  # type: ignore[no-any-return]
 
@@ -79,7 +83,8 @@ def digits(table: Table) -> Digits | Counterexample:
 
 
 class _Break(NamedTuple):
-    """The place where an axis is no layout: a run of steps that ends unevenly (its place and length), or two places that do not add up."""
+    """The place where an axis is no layout: a run of steps that ends unevenly (its place and length), or two places
+    that do not add up."""
 
     first: int
     second: int
@@ -117,7 +122,9 @@ def _broken(table: Table, axis: int, place: int, run: int) -> Counterexample:
 
 
 def _carried(table: Table, axis: int, high: int, low: int) -> Counterexample:
-    return _sum_that_fails(table, _coordinate(table, axis, high), _coordinate(table, axis, low), _coordinate(table, axis, high + low))
+    return _sum_that_fails(
+        table, _coordinate(table, axis, high), _coordinate(table, axis, low), _coordinate(table, axis, high + low)
+    )
 
 
 def _not_a_sum(table: Table, alone: list[Table], start: int) -> Counterexample | None:
@@ -142,11 +149,14 @@ def _not_a_sum(table: Table, alone: list[Table], start: int) -> Counterexample |
     return _sum_that_fails(table, tuple(one), tuple(other), tuple(where))
 
 
-def _sum_that_fails(table: Table, one: tuple[int, ...], other: tuple[int, ...], both: tuple[int, ...]) -> Counterexample:
+def _sum_that_fails(
+    table: Table, one: tuple[int, ...], other: tuple[int, ...], both: tuple[int, ...]
+) -> Counterexample:
     start = int(table.flat[0])
     less = f", less the {start} of {_shown((0,) * table.ndim)}" if start else ""
     return Counterexample(
-        f"{_shown(one)} lies at {int(table[one])} and {_shown(other)} at {int(table[other])}, but {_shown(both)} at {int(table[both])}:"
+        f"{_shown(one)} lies at {int(table[one])} and {_shown(other)} at {int(table[other])}, but {_shown(both)} at "
+        f"{int(table[both])}:"
         f" not at the sum {int(table[one]) + int(table[other]) - start}{less}"
     )
 

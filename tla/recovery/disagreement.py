@@ -30,9 +30,10 @@ MAX_ORDERED = 6
 class Mend(NamedTuple):
     """A change to either side that makes both agree.
 
-    kind    "offset", "swizzle" or "map" of offsets, "permutation" of coordinates, or "layout": the parts in which those of the two differ
-    value   the number to add; the Swizzle; the Layout that takes the writer's offsets to the reader's; the order of the coordinates; of a
-            layout (what, the writer's, the reader's) of each part
+    kind    "offset", "swizzle" or "map" of offsets, "permutation" of coordinates, or "layout": the parts in which those
+            of the two differ
+    value   the number to add; the Swizzle; the Layout that takes the writer's offsets to the reader's; the order of the
+            coordinates; of a layout (what, the writer's, the reader's) of each part
     writer  what the writer does to agree with the reader, in words
     reader  what the reader does instead
     """
@@ -90,7 +91,8 @@ def recover(
 ) -> Disagreement:
     """The first coordinates that a writer and a reader have at two places, and what would mend either.
 
-    writer, reader  layouts, tables of offsets, functions of coordinates or index expressions as text, each as layout_of takes it
+    writer, reader  layouts, tables of offsets, functions of coordinates or index expressions as text, each
+                    as layout_of takes it
     shape, coords, language, integer, values    as of layout_of, for both
     Returns  Disagreement; each of its mends is proved: compared with all coordinates
     Raises   what layout_of raises for what it cannot read; RankError for sides of different extents
@@ -113,7 +115,9 @@ def recover(
     """
     one, other = (offsets_of(x, shape, coords, language, integer, values) for x in (writer, reader))
     if one.shape != other.shape:
-        raise RankError(f"recover of extents {one.shape} and {other.shape}", "the same extents", "give both the same coordinates")
+        raise RankError(
+            f"recover of extents {one.shape} and {other.shape}", "the same extents", "give both the same coordinates"
+        )
     wrong = (one != other).T
     places = [tuple(map(int, c[::-1])) for c in itertools.islice(zip(*wrong.nonzero()), LISTED)]
     first = tuple(Difference(c, int(one[c]), int(other[c])) for c in places)
@@ -156,7 +160,8 @@ def _read(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
 
 
 def _strides(k: int, one: Modes, other: Modes) -> Iterator[tuple[str, Any, Any] | None]:
-    """The strides of the modes of a coordinate, cut where either side's end; None where these are not each a part of the other's."""
+    """The strides of the modes of a coordinate, cut where either side's end; None where these are not each a part of
+    the other's."""
     a, b, place = [*one], [*other], 1
     while a and b:
         (n, d), (m, e) = map(_numbers, (a.pop(0), b.pop(0)))
@@ -193,7 +198,8 @@ def _permutation(one: Table, other: Table) -> Mend | None:
 
 
 def _map(one: Table, other: Table) -> Mend | None:
-    """The layout that takes the one's offsets, where these are all from 0 on, to the other's, each to one of its own."""
+    """The layout that takes the one's offsets, where these are all from 0 on, to the other's, each to one
+    of its own."""
     import numpy as np
 
     size = largest(one) + 1

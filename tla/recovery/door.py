@@ -47,25 +47,28 @@ def layout_of(
 ) -> Layout | ComposedLayout:
     """The simplest layout with given offsets: shape and strides, swizzled or not, or what is linear over bits.
 
-    x        a table: an array or a list of offsets with an axis for each coordinate, as numpy or torch make one of an arange
-             by reshape, transpose, flip, expand, unfold; a function of coordinates, or its text; an index expression as text
-             or of sympy; a map of isl, which has its box; a LinearLayout or a RadixLayout; an array's shape of XLA, and with the
-             shape of its array a Layout or a Format of JAX
-    shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the first fastest.
-             A text whose coordinates are loops or aranges says them itself.
-             Extents of a text or a function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
-    coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k or d0,d1 or row,col
-    language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy. Quotients are C's in the
+    x        a table: an array or a list of offsets with an axis for each coordinate, as numpy or torch make one of an
+             arange by reshape, transpose, flip, expand, unfold; a function of coordinates, or its text; an index
+             expression as text or of sympy; a map of isl, which has its box; a LinearLayout or a RadixLayout; an
+             array's shape of XLA, and with the shape of its array a Layout or a Format of JAX
+    shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the
+             first fastest. A text whose coordinates are loops or aranges says them itself. Extents of a text or a
+             function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
+    coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k
+             or d0,d1 or row,col
+    language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy.
+    Quotients are C's in the
              first five and in triton, and round down in the others. The text is parsed, never evaluated
-    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton, tvm, jax and pallas. What does not fit
-             is refused
+    integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton, tvm, jax and pallas.
+             What does not fit is refused
     values   the values of other names in a text, such as {"ld": 72}, or their sizes that are not known
-    Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every offset; of sizes
-             that are names its normal form is that of the expression, so that they are equal for all of them. Where a text or a
-             function is -1 outside of a box from 0 on, the box is the layout's origin_shape
+    Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every
+             offset; of sizes that are names its normal form is that of the expression, so that they are equal for all
+             of them. Where a text or a function is -1 outside of a box from 0 on, the box is the layout's origin_shape
     Raises   RangeError with the smallest coordinates that no layout of shape:stride serves, and no swizzle of one;
-             LeafTypeError for what is no table of integers, RankError for another shape; ParseError with the place in a text for
-             unknown calls, side effects, indices that depend on data, a divisor that may be 0, and what the integers do not hold
+             LeafTypeError for what is no table of integers, RankError for another shape; ParseError with the place in a
+             text for unknown calls, side effects, indices that depend on data, a divisor that may be 0, and what the
+             integers do not hold
 
     >>> from tla import layout_of
     >>> print(layout_of([0, 1, 2, 3, 8, 9, 10, 11]))
@@ -85,7 +88,8 @@ def layout_of(
       expected  a layout, a swizzle of one, or offsets that are linear over bits
       fix       take a part of it that is one, or cut it at that coordinate
 
-    Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they are the simplest.
+    Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they
+    are the simplest.
     """
     x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
     if (own := _own_layout(x, shape)) is not None:
@@ -102,7 +106,12 @@ def layout_of(
 
 
 def offsets_of(
-    x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any] | None
+    x: Any,
+    shape: Any,
+    coords: str | Sequence[str] | None,
+    language: str,
+    integer: str | None,
+    values: Mapping[str, Any] | None,
 ) -> Table:
     """The offsets of what layout_of takes, whether they have a layout or not; of sizes that are numbers."""
     x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
@@ -123,7 +132,8 @@ def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, 
 
 
 def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) -> tuple[Any, ...]:
-    """Bring what layout_of takes to one form: coordinates beside their extents, a map of isl or an expression of sympy as text."""
+    """Bring what layout_of takes to one form: coordinates beside their extents, a map of isl or an expression
+    of sympy as text."""
     if isinstance(x, str) and is_isl(x):
         x, coords, shape = read_isl(x)
         language, integer = "python", "int64"
@@ -133,10 +143,15 @@ def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) 
 
 
 def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
-    """The layout of what has one: a linear layout, an array's shape of XLA, a Layout or a Format of JAX; None of anything else."""
+    """The layout of what has one: a linear layout, an array's shape of XLA, a Layout or a Format of JAX; None of
+    anything else."""
     of_jax = hasattr(getattr(x, "layout", x), "major_to_minor")
     if of_jax and shape is None:
-        raise RankError(f"a {type(x).__name__} of JAX without a shape", "the shape of the array", "write layout_of(x, shape=(16, 256))")
+        raise RankError(
+            f"a {type(x).__name__} of JAX without a shape",
+            "the shape of the array",
+            "write layout_of(x, shape=(16, 256))",
+        )
     if of_jax:  # of its type the offsets of elements do not depend
         return lower(ArrayShape("f32", _extents(shape), layout_of_jax(x, "float32")))
     if not isinstance(x, (LinearLayout, RadixLayout, ArrayShape)):
@@ -147,7 +162,12 @@ def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
 
 
 def _layout_of_sizes(
-    x: Any, shape: Any, coords: str | Sequence[str] | None, language: str, integer: str | None, values: Mapping[str, Any]
+    x: Any,
+    shape: Any,
+    coords: str | Sequence[str] | None,
+    language: str,
+    integer: str | None,
+    values: Mapping[str, Any],
 ) -> Layout | ComposedLayout:
     """The layout of a text or a function where sizes are names."""
     if not (isinstance(x, str) or callable(x)):
@@ -174,13 +194,17 @@ def _names(coords: str | Sequence[str] | None) -> Sequence[str] | None:
 
 
 def _without_shape(x: object) -> RankError:
-    return RankError(f"{type(x).__name__} without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))")
+    return RankError(
+        f"{type(x).__name__} without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))"
+    )
 
 
 def _integer(language: str, integer: str | None) -> str:
     """The integers that a text of a language computes in."""
     if language not in LANGUAGES:
-        raise LeafTypeError(f"language={language!r}", f"one of {', '.join(LANGUAGES)}", "use one of these, as in language='c'")
+        raise LeafTypeError(
+            f"language={language!r}", f"one of {', '.join(LANGUAGES)}", "use one of these, as in language='c'"
+        )
     integer = integer or LANGUAGES[language].integer
     if integer not in ("int32", "int64"):
         raise LeafTypeError(f"integer={integer!r}", "int32 or int64", "use one of these, as in integer='int64'")
@@ -201,7 +225,9 @@ def _table_of_text(
         raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
     code, given = read(text, language), _names(coords)
     said = {name for name, tree in code.steps if isinstance(tree, tuple) and str(tree[0]) == "extent"}
-    names = coordinates_of(code, given, len(said if shape is None else shape), values) if said or shape is not None else ()
+    names = (
+        coordinates_of(code, given, len(said if shape is None else shape), values) if said or shape is not None else ()
+    )
     if shape is None and not (said and said >= {*names}):
         raise _without_shape(text)
     return as_table(table_of(code, names, shape, values, integer))
@@ -211,5 +237,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
     """The extents of coordinates, as Python's integers."""
     extents = shape if isinstance(shape, tuple) else (shape,)
     if not extents or not all(is_int(n) and isinstance(n, int) and n > 0 for n in extents):
-        raise LeafTypeError(f"shape={shown(shape)}", "positive integers, one for each coordinate", "write shape=(64, 64)")
+        raise LeafTypeError(
+            f"shape={shown(shape)}", "positive integers, one for each coordinate", "write shape=(64, 64)"
+        )
     return tuple(map(int, extents))

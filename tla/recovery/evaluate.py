@@ -1,4 +1,5 @@
-"""The offsets of an index expression at all coordinates, exactly as its language computes them, or refused with the place."""
+"""The offsets of an index expression at all coordinates, exactly as its language computes them, or refused
+with the place."""
 
 from __future__ import annotations
 
@@ -44,9 +45,11 @@ _AS_THEY_ARE = frozenset(("<<", ">>", "not"))
 
 
 class Evaluator:
-    """The values of trees at all coordinates, each with its integers. What these do not hold is refused, as is a division by 0.
+    """The values of trees at all coordinates, each with its integers. What these do not hold is refused, as is a
+    division by 0.
 
-    Integers without a sign compute modulo 2^32 or 2^64. A branch is asked only for the coordinates that take it: `mask` says which.
+    Integers without a sign compute modulo 2^32 or 2^64. A branch is asked only for the coordinates that take
+    it: `mask` says which.
     """
 
     def __init__(self, code: Code, values: Mapping[str, Any], integer: str, names: tuple[str, ...] = ()) -> None:
@@ -66,12 +69,15 @@ class Evaluator:
         return as_int64(found)
 
     def row_major(self, op: Op, *parts: Any) -> Any:
-        """The offset of coordinates that an index map makes: row by row in the least box from 0 that has all of them."""
+        """The offset of coordinates that an index map makes: row by row in the least box from 0 that has
+        all of them."""
         offset: Any = 0
         for part in parts:
             coordinate = self.of(part)[0]
             if int(coordinate.min()) < 0:
-                self.fail(op, f"the coordinate {int(coordinate.min())} of an index map", "0 or more", "add what it lacks")
+                self.fail(
+                    op, f"the coordinate {int(coordinate.min())} of an index map", "0 or more", "add what it lacks"
+                )
             offset = computed(operator.add, computed(operator.mul, offset, int(coordinate.max()) + 1), coordinate)
             self.require_64_bits(op, offset)
         return offset
@@ -86,7 +92,8 @@ class Evaluator:
         return "" if not self.c else self.integer if low <= int(values.min()) <= int(values.max()) <= high else "int64"
 
     def of(self, tree: Any) -> tuple[Any, str]:
-        """The values of a tree, and their integers: "" where any that hold them may be taken, as of Python's literals."""
+        """The values of a tree, and their integers: "" where any that hold them may be taken, as
+        of Python's literals."""
         import numpy as np
 
         if isinstance(tree, int):
@@ -128,7 +135,9 @@ class Evaluator:
             return kinds[0]
         kind = common(kinds[0], kinds[-1])
         if not self.c and kind.startswith("u") and any(k[:1] == "i" for k in kinds):
-            self.fail(op, f"integers of {kinds[0]} and {kinds[-1]}", "both with a sign, or both without", "cast one of them")
+            self.fail(
+                op, f"integers of {kinds[0]} and {kinds[-1]}", "both with a sign, or both without", "cast one of them"
+            )
         return kind
 
     def extent(self, op: Op, name: str, count: Any) -> tuple[Any, str]:
@@ -139,11 +148,18 @@ class Evaluator:
         least, most = int(passes.min()), int(passes.max())
         if not 1 <= least == most:
             shown = f"{least} to {most}" if least < most else str(most)
-            self.fail(op, f"{shown} values of {name:.40}", "one number, 1 or more", "give values with which the text has one")
+            self.fail(
+                op, f"{shown} values of {name:.40}", "one number, 1 or more", "give values with which the text has one"
+            )
         if name not in self.values:
             others = math.prod(self.values[n][0].size for n in self.names if n in self.values)
             if most * others > MAX_OFFSETS:
-                self.fail(op, f"{most * others:,} coordinates", f"at most {MAX_OFFSETS:,}", "give values with which there are fewer")
+                self.fail(
+                    op,
+                    f"{most * others:,} coordinates",
+                    f"at most {MAX_OFFSETS:,}",
+                    "give values with which there are fewer",
+                )
             along = [1] * len(self.names)
             along[self.names.index(name)] = most
             self.values[name] = np.arange(most).reshape(along), self.code.kinds.get(name, "")
@@ -155,7 +171,9 @@ class Evaluator:
     def require_none(self, op: Op) -> None:
         """Require that no coordinate comes to the end of a function."""
         if self.mask is None or self.mask.any():
-            self.fail(op, "a function that ends without a value", "a return for all coordinates", "write one at its end")
+            self.fail(
+                op, "a function that ends without a value", "a return for all coordinates", "write one at its end"
+            )
 
     def called(self, call: Call) -> tuple[Any, str]:
         """The value of a function that the text has."""
@@ -168,7 +186,8 @@ class Evaluator:
         return self.of(call.value)
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
-        """A choice between two values, each of which is asked for only where it is taken; && and || are such choices of 0 and 1."""
+        """A choice between two values, each of which is asked for only where it is taken; && and || are such
+        choices of 0 and 1."""
         import numpy as np
 
         where = self.of(condition)[0] != 0
@@ -218,7 +237,9 @@ class Evaluator:
             second = self.asked(second, 0)
             bits = min(int((kind or self.integer).strip("uint")), 63)
             if not ((second >= 0) & (second < bits)).all():
-                self.fail(op, f"a shift by {int(second.min())} to {int(second.max())}", f"0 to {bits - 1} bits", "mask it")
+                self.fail(
+                    op, f"a shift by {int(second.min())} to {int(second.max())}", f"0 to {bits - 1} bits", "mask it"
+                )
         return computed(_PLAIN[op], first, second)
 
     def divided(self, op: Op, first: Any, second: Any) -> Any:
@@ -226,7 +247,12 @@ class Evaluator:
         import numpy as np
 
         if not (second != 0).all():
-            self.fail(op, "a division by a value that may be 0", "a divisor that is never 0", "give coordinates where it is not")
+            self.fail(
+                op,
+                "a division by a value that may be 0",
+                "a divisor that is never 0",
+                "give coordinates where it is not",
+            )
         if op == "ceil_div" and ((self.asked(first, 0) < 0).any() or (second < 0).any()):  # libraries differ there
             self.fail(op, "a quotient of negative values, rounded up", "values of 0 or more", "write what it computes")
         if op in ("ceildiv", "ceil_div"):
@@ -245,7 +271,8 @@ class Evaluator:
                 self.fail(op, f"a factor of {int(x.min())} to {int(x.max())}", "one of 24 bits", "write * for all bits")
 
     def converted(self, op: Op, values: Any, kind: str, given: str) -> Any:
-        """Values as another type of integers: modulo 2^n, but where a language or a machine may do otherwise they have to fit."""
+        """Values as another type of integers: modulo 2^n, but where a language or a machine may do otherwise
+        they have to fit."""
         if kind in ("", given):
             return values
         if kind == "bool":
@@ -284,7 +311,8 @@ def _wrapped(values: Any, low: int, high: int) -> Any:
 def table_of(
     code: Code, names: tuple[str, ...], shape: tuple[int, ...] | None, values: Mapping[str, int], integer: str
 ) -> npt.NDArray[np.int64]:
-    """The offset of every coordinate, with an axis for each of these names. shape: their extents; None where the text says them all."""
+    """The offset of every coordinate, with an axis for each of these names. shape: their extents; None where the text
+    says them all."""
     import numpy as np
 
     axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True) if shape is not None else []
@@ -293,5 +321,7 @@ def table_of(
     try:
         found = evaluator.result()
     except RecursionError:
-        raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
+        raise ParseError(
+            code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one"
+        ) from None
     return np.broadcast_to(found, shape or tuple(evaluator.values[name][0].size for name in names))

@@ -20,7 +20,8 @@ MAX_CALLS = 2**18
 
 
 def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
-    """The offset of every coordinate. f takes one coordinate for each extent of the shape, as arrays of int64 or integers.
+    """The offset of every coordinate. f takes one coordinate for each extent of the shape, as arrays of
+    int64 or integers.
 
     Raises    RankError for another number of parameters, LeafTypeError for what is no integer
     """
@@ -34,10 +35,16 @@ def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
     except Exception:  # it takes no arrays: an `if` of one, math.floor, a table of its own
         return _one_by_one(f, shape)
     if any(not np.array_equal(g, h) for g, h in zip(given, grid)):
-        raise LeafTypeError(f"{name_of(f)}, which changes its arguments", "a function without side effects", "compute a new value")
+        raise LeafTypeError(
+            f"{name_of(f)}, which changes its arguments", "a function without side effects", "compute a new value"
+        )
     values = np.asarray(found)
     if np.broadcast_shapes(values.shape, shape) != shape:
-        raise RankError(f"{name_of(f)}, which gives values of shape {values.shape}", f"one for each of {shape}", "return one integer")
+        raise RankError(
+            f"{name_of(f)}, which gives values of shape {values.shape}",
+            f"one for each of {shape}",
+            "return one integer",
+        )
     return as_table(np.broadcast_to(values, shape))
 
 
@@ -53,7 +60,9 @@ def _one_by_one(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
             values.append(f(*coordinate))
         except Exception as error:
             what = f"{name_of(f)} at {shown(coordinate)}: {type(error).__name__}: {str(error)[:200]}"
-            raise LeafTypeError(what, "an integer for each coordinate", "mend it, or give the shape that it is for") from error
+            raise LeafTypeError(
+                what, "an integer for each coordinate", "mend it, or give the shape that it is for"
+            ) from error
     return as_table(np.array(values).reshape(shape))
 
 

@@ -20,7 +20,8 @@ _COMPARED = ("<=", "<", ">=", ">")
 
 
 class IslMap(NamedTuple):
-    """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents, from 0 on"""
+    """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents,
+    from 0 on"""
 
     expression: str
     names: tuple[str, ...]
@@ -62,11 +63,19 @@ class _IslReader(Reader):
         self.expect("}", "or 'and': a domain is a box, without exists and or")
         for name, (low, high) in self.names.items():
             if low != 0 or high < 0:
-                self.fail(f"{name} from {low} to {high}", "coordinates from 0 on, with an end", f"write 0 <= {name} < 8", 0)
+                self.fail(
+                    f"{name} from {low} to {high}", "coordinates from 0 on, with an end", f"write 0 <= {name} < 8", 0
+                )
         return IslMap(values[0], tuple(names), tuple(high + 1 for _low, high in self.names.values()))
 
     def name(self) -> str:
-        if not (self.token[:1].isalpha() or self.token[:1] == "_") or self.token in ("floor", "mod", "and", "or", "exists"):
+        if not (self.token[:1].isalpha() or self.token[:1] == "_") or self.token in (
+            "floor",
+            "mod",
+            "and",
+            "or",
+            "exists",
+        ):
             self.unexpected("a name")
         return self.next()
 

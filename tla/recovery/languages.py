@@ -1,4 +1,5 @@
-"""The languages that index expressions are written in, as tables: operators by how tightly they bind, calls, and types."""
+"""The languages that index expressions are written in, as tables: operators by how tightly they bind,
+calls, and types."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ class Language(NamedTuple):
     """A language of index expressions.
 
     levels     the operators of two operands, those that bind least first
-    means      what an operator computes, where that is not what its text says: quot and rem truncate, // and % round down
+    means      what an operator computes, where that is not what its text says: quot and rem truncate, // and
+               % round down
     integer    the integers that it computes in, where nothing is said
     grammar    the grammar of the rest: c, python, mlir or latex
     """
@@ -56,12 +58,14 @@ LANGUAGES: dict[str, Language] = {
     "latex": _LATEX,
 }
 
-#: A function's name, or the last part of it -> the operation, and how many arguments it has; -1: two or more. Where libraries differ
-#: (C's remainder rounds to the nearest, OpenCL's select has another order, torch.div gives fractions) the whole name is asked for.
+#: A function's name, or the last part of it -> the operation, and how many arguments it has; -1: two or more. Where
+#: libraries differ (C's remainder rounds to the nearest, OpenCL's select has another order, torch.div gives fractions)
+#: the whole name is asked for.
 CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["floordiv", "FloorDiv", "floor_divide", "indexdiv"], ("//", 2)),
     **dict.fromkeys(
-        ["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "np.remainder", "numpy.remainder", "torch.remainder"], ("%", 2)
+        ["floormod", "FloorMod", "Mod", "PythonMod", "indexmod", "np.remainder", "numpy.remainder", "torch.remainder"],
+        ("%", 2),
     ),
     **dict.fromkeys(["truncdiv", "T.div", "tir.div", "tvm.tir.div", "CleanDiv", "lax.div", "jax.lax.div"], ("quot", 2)),
     **dict.fromkeys(["truncmod", "fmod", "lax.rem", "jax.lax.rem"], ("rem", 2)),
@@ -84,7 +88,9 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(["int", "int32", "int32_t", "i32", "index_cast"], "int32"),
     **dict.fromkeys(["short", "int16", "int16_t"], "int16"),
     **dict.fromkeys(["char", "int8", "int8_t"], "int8"),
-    **dict.fromkeys(["long", "int64", "int64_t", "ptrdiff_t", "ssize_t", "intptr_t", "index_t", "i64", "index"], "int64"),
+    **dict.fromkeys(
+        ["long", "int64", "int64_t", "ptrdiff_t", "ssize_t", "intptr_t", "index_t", "i64", "index"], "int64"
+    ),
     **dict.fromkeys(["unsigned", "uint", "uint32", "uint32_t", "u32"], "uint32"),
     **dict.fromkeys(["uint16", "uint16_t", "ushort"], "uint16"),
     **dict.fromkeys(["uint8", "uint8_t", "uchar"], "uint8"),
@@ -92,13 +98,28 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(["size_t", "uint64", "uint64_t", "ulong", "uintptr_t", "u64"], "uint64"),
 }
 #: Variables of CUDA and HIP without a sign, and calls of OpenCL that are variables, of its size_t.
-UNSIGNED = ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.", "hipThreadIdx_", "hipBlockIdx_", "hipBlockDim_", "hipGridDim_")
-WORK_ITEMS = frozenset(["get_global_id", "get_local_id", "get_group_id", "get_local_size", "get_global_size", "get_num_groups"])
+UNSIGNED = (
+    "threadIdx.",
+    "blockIdx.",
+    "blockDim.",
+    "gridDim.",
+    "hipThreadIdx_",
+    "hipBlockIdx_",
+    "hipBlockDim_",
+    "hipGridDim_",
+)
+WORK_ITEMS = frozenset(
+    ["get_global_id", "get_local_id", "get_group_id", "get_local_size", "get_global_size", "get_num_groups"]
+)
 #: Types with fractions: what is computed in them is no arithmetic of integers.
-FRACTIONS = frozenset(["float", "double", "half", "__half", "__nv_bfloat16", "bfloat16", "float16", "float32", "float64"])
+FRACTIONS = frozenset(
+    ["float", "double", "half", "__half", "__nv_bfloat16", "bfloat16", "float16", "float32", "float64"]
+)
 #: The sizes of types that are no integers [bytes].
 SIZES: dict[str, int] = {
-    **dict.fromkeys(["half", "__half", "half_t", "bfloat16", "bfloat16_t", "__nv_bfloat16", "nv_bfloat16", "__hip_bfloat16"], 2),
+    **dict.fromkeys(
+        ["half", "__half", "half_t", "bfloat16", "bfloat16_t", "__nv_bfloat16", "nv_bfloat16", "__hip_bfloat16"], 2
+    ),
     **dict.fromkeys(["float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"], 4),
     **dict.fromkeys(["double", "float2", "int2", "uint2", "short4", "ushort4"], 8),
     **dict.fromkeys(["float4", "int4", "uint4", "double2", "longlong2"], 16),
@@ -133,5 +154,6 @@ def promoted(kind: str) -> str:
 
 
 def common(a: str, b: str) -> str:
-    """The integers that a result of two operands has: the wider; of one width those without a sign. "" is a literal, which has any."""
+    """The integers that a result of two operands has: the wider; of one width those without a sign. "" is a literal,
+    which has any."""
     return max(a, b, key=lambda kind: (int(kind.strip("uintbol") or 0), kind.startswith("u"))) if a and b else a or b

@@ -1,6 +1,8 @@
-r"""The grammar of a formula in LaTeX: sums, products, floors and ceilings of fractions, remainders, xor; equations with names before it.
+r"""The grammar of a formula in LaTeX: sums, products, floors and ceilings of fractions, remainders, xor; equations with
+names before it.
 
-What a reader of the page may take in two ways is refused: a remainder or an xor beside other operations without brackets.
+What a reader of the page may take in two ways is refused: a remainder or an xor beside other
+operations without brackets.
 """
 
 from __future__ import annotations
@@ -37,13 +39,17 @@ class LatexFormula(Address):
             if not self.take(r"\\") or _END.match(self.text, self.at):
                 break
             if not name or parameters:
-                self.unexpected("the last line: the lines before it name a value", "write a = ... for what is used below")
+                self.unexpected(
+                    "the last line: the lines before it name a value", "write a = ... for what is used below"
+                )
             steps.append((name, value))
         if begun:
             self.past(_END)
         self.end()
         names = {n: at for n, at in self.seen.items() if n not in dict(steps)}
-        return Code(self.text, self.written, tuple(steps), value, parameters, {**dict.fromkeys(parameters, 0), **names}, {})
+        return Code(
+            self.text, self.written, tuple(steps), value, parameters, {**dict.fromkeys(parameters, 0), **names}, {}
+        )
 
     def past(self, form: re.Pattern[str]) -> bool:
         if found := form.match(self.text, self.at):
@@ -106,7 +112,11 @@ class LatexFormula(Address):
 
     def require_alone(self, alone: bool) -> None:
         if not alone:
-            self.fail(f"{self.token} beside another operation", "brackets around what is done first", r"write \left(i \bmod 8\right)")
+            self.fail(
+                f"{self.token} beside another operation",
+                "brackets around what is done first",
+                r"write \left(i \bmod 8\right)",
+            )
 
     def begins_factor(self) -> bool:
         return self.token in _FACTORS or self.token[:1].isdigit() or bool(_WORD.match(self.text, self.at))

@@ -1,4 +1,5 @@
-"""The preprocessor of C, as far as an address needs it: comments and pragmas taken out, macros replaced by their text."""
+"""The preprocessor of C, as far as an address needs it: comments and pragmas taken out, macros replaced
+by their text."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ _BLANK = re.compile(
     r"|\b(?:alignas|__align__)[ \t]*\([^()]*\)",
     re.MULTILINE,
 )
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([\w \t,]*\))?((?:[^\n\\]|\\[^\n]|\\\n)*)$", re.MULTILINE)
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([\w \t,]*\))?((?:[^\n\\]|\\[^\n]|\\\n)*)$", re.MULTILINE
+)
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _OPENED, _BRACKET = re.compile(r"\s*\("), re.compile(r"[(),]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -41,9 +44,17 @@ def expanded(text: str) -> str:
         macros[found[1]] = _Macro(parameters, found[3].replace("\\\n", " ").strip())
     text = _DEFINE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     if wrong := _DIRECTIVE.search(text):
-        raise ParseError(text, wrong.start(), f"{wrong[0].strip():.40}", "C after its conditions", "give the branch that is compiled")
+        raise ParseError(
+            text, wrong.start(), f"{wrong[0].strip():.40}", "C after its conditions", "give the branch that is compiled"
+        )
     if macros and len(text) > _LONGEST:
-        _fail(text, _LONGEST, f"macros in a text of {len(text):,} characters", f"{_LONGEST:,} at most", "give the part that it needs")
+        _fail(
+            text,
+            _LONGEST,
+            f"macros in a text of {len(text):,} characters",
+            f"{_LONGEST:,} at most",
+            "give the part that it needs",
+        )
     return _replaced(text, macros) if macros else text
 
 
@@ -59,14 +70,32 @@ def _replaced(text: str, macros: Mapping[str, _Macro]) -> str:
             place = found.end()
             continue
         if macro.parameters is not None and len(given) != len(macro.parameters):
-            _fail(text, found.start(), f"{len(given)} arguments of the macro {found[0]:.40}", str(len(macro.parameters)), "give it as many")
+            _fail(
+                text,
+                found.start(),
+                f"{len(given)} arguments of the macro {found[0]:.40}",
+                str(len(macro.parameters)),
+                "give it as many",
+            )
         if "#" in macro.body:
-            _fail(text, found.start(), f"the macro {found[0]:.40} with #", "arithmetic of integers", "write what it stands for")
+            _fail(
+                text,
+                found.start(),
+                f"the macro {found[0]:.40} with #",
+                "arithmetic of integers",
+                "write what it stands for",
+            )
         values = dict(zip(macro.parameters or (), given))
         body = _WORD.sub(lambda word, values=values: values.get(word[0], word[0]), macro.body)  # type: ignore[misc]
         text, place, count = text[: found.start()] + body + text[end:], found.start(), count + 1
         if count > _MOST or len(text) > _LONGEST:
-            _fail(text, place, f"the macro {found[0]:.40}, again and again", f"at most {_MOST} uses of macros", "write what it stands for")
+            _fail(
+                text,
+                place,
+                f"the macro {found[0]:.40}, again and again",
+                f"at most {_MOST} uses of macros",
+                "write what it stands for",
+            )
     return text
 
 

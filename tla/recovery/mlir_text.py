@@ -1,7 +1,7 @@
 """The grammar of MLIR: affine maps, and functions of the dialects arith, affine and index, as lists of operations.
 
-A name stands without its %: the coordinates of `func.func @f(%i: i32, %j: i32)` are i and j. Of operations without a sign, negative
-operands are refused.
+A name stands without its %: the coordinates of `func.func @f(%i: i32, %j: i32)` are i and j. Of operations without a
+sign, negative operands are refused.
 
 Source: mlir.llvm.org, dialects affine, arith, builtin, func, gpu and index.
 """
@@ -17,7 +17,12 @@ from ..core.reader import nearest
 from .reading import NAME, NUMBER, Address, Call, Code, Op, names_of
 
 _SIGNED = {
-    **dict(zip(("addi", "subi", "muli", "divsi", "remsi", "floordivsi", "ceildivsi"), ("+", "-", "*", "quot", "rem", "//", "ceildiv"))),
+    **dict(
+        zip(
+            ("addi", "subi", "muli", "divsi", "remsi", "floordivsi", "ceildivsi"),
+            ("+", "-", "*", "quot", "rem", "//", "ceildiv"),
+        )
+    ),
     **dict(zip(("shli", "shrsi", "andi", "ori", "xori", "minsi", "maxsi"), ("<<", ">>", "&", "|", "^", "min", "max"))),
 }
 _UNSIGNED = {"divui": "quot", "remui": "rem", "ceildivui": "ceildiv", "shrui": ">>", "minui": "min", "maxui": "max"}
@@ -26,11 +31,14 @@ _CASTS = ("index_cast", "index_castui", "extsi", "extui", "trunci", "casts", "ca
 _KINDS = {"index": "int64", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "i1": "bool"}
 #: What a thread is told of itself: a name whose value is given, or a coordinate.
 _REGISTER = re.compile(
-    r"(gpu\.(?:thread_id|block_id|block_dim|grid_dim)) +([xyz])|((?:gpu\.lane_id|nvvm\.read\.ptx\.sreg\.|rocdl\.work)[\w.]*)", re.ASCII
+    r"(gpu\.(?:thread_id|block_id|block_dim|grid_dim)) "
+    r"+([xyz])|((?:gpu\.lane_id|nvvm\.read\.ptx\.sreg\.|rocdl\.work)[\w.]*)",
+    re.ASCII,
 )
 #: What changes no value, behind an operation or instead of one.
 _IGNORED = re.compile(
-    r"#\w+ *= *loc\([^\n]*|cf\.assert\b[^\n]*|overflow<[\w, ]*>|attributes\s*\{[^{}]*\}|loc\([^()\n]*\)|\{[^{}%=\n]*=[^{}%\n]*\}"
+    r"#\w+ *= *loc\([^\n]*|cf\.assert\b[^\n]*|overflow<[\w, "
+    r"]*>|attributes\s*\{[^{}]*\}|loc\([^()\n]*\)|\{[^{}%=\n]*=[^{}%\n]*\}"
 )
 _MAP = re.compile(r"(?:affine_map\s*<\s*)?\(([\w, ]*)\)\s*(?:\[([\w, ]*)\]\s*)?->\s*(?=\()")
 _PREDICATES = ("eq", "ne", *(sign + test for sign in "su" for test in ("lt", "le", "gt", "ge")))
@@ -81,7 +89,8 @@ class MlirProgram(Address):
         super().__init__(text, language)
 
     def code(self) -> Code:
-        """The whole text: the value is that of the last map or function, else of an expression or the last operation."""
+        """The whole text: the value is that of the last map or function, else of an expression or
+        the last operation."""
         value: Tree | None = None
         last: Routine | None = None
         inside = False
@@ -105,11 +114,14 @@ class MlirProgram(Address):
         return Code(self.text, self.written, tuple(self.steps), value, coordinates, self.seen, {})
 
     def enter(self, routine: Routine) -> tuple[str, ...]:
-        """Go into a routine with names of its own as what it is given: its coordinates. A symbol that it does not use needs no value."""
+        """Go into a routine with names of its own as what it is given: its coordinates. A symbol that it does not use
+        needs no value."""
         used = {*routine.parameters[: routine.dimensions], *(n for value in routine.values for n in names_of(value))}
         given = {n: n.partition(" ")[0] for n in routine.parameters if n in used}
         self.seen = {**dict.fromkeys(given.values(), 0), **self.seen}
-        self.steps += [(n, self.of_type(given[n], kind, 0)) for n, kind in zip(routine.parameters, routine.types) if n in used]
+        self.steps += [
+            (n, self.of_type(given[n], kind, 0)) for n, kind in zip(routine.parameters, routine.types) if n in used
+        ]
         self.steps += routine.steps
         return tuple(given[n] for n in routine.parameters[: routine.dimensions])
 
@@ -169,7 +181,9 @@ class MlirProgram(Address):
         results = (self.listed("()", self.type) if self.token == "(" else [self.type()]) if self.take("->") else []
         self.past_attributes()
         if not results:
-            self.fail(f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at)
+            self.fail(
+                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
+            )
         outer = self.begin(given, at)
         parameters = tuple(self.scope.values())
         self.expect("{")
@@ -255,10 +269,16 @@ class MlirProgram(Address):
         return [self.known(*name, kind) for name, kind in zip(names, kinds)]
 
     def known(self, name: str, at: int, kind: str) -> str:
-        """Look up the value of a name, which has to be of a type. Outside of functions a new name is one that is given."""
+        """Look up the value of a name, which has to be of a type. Outside of functions a new name is one
+        that is given."""
         if name not in self.scope:
             if self.suffix:
-                self.fail(f"%{name:.40}, which nothing computes", "a value that stands before", "compute it, or make it a parameter", at)
+                self.fail(
+                    f"%{name:.40}, which nothing computes",
+                    "a value that stands before",
+                    "compute it, or make it a parameter",
+                    at,
+                )
             self.seen.setdefault(name, at)
             self.step(name, self.of_type(name, kind, at), kind)
         called = self.scope[name]
@@ -288,7 +308,9 @@ class MlirProgram(Address):
             return self.compared(at) if name == "cmpi" else self.selected(at)
         if dialect not in ("arith", "index") or name not in {**_SIGNED, **_UNSIGNED}:
             fix = f"write {nearest(word, [f'arith.{n}' for n in (*_SIGNED, *_UNSIGNED)]) or 'what it computes'}"
-            self.fail(f"the operation {word:.40}", "operations of integers of the dialects arith, affine and index", fix, at)
+            self.fail(
+                f"the operation {word:.40}", "operations of integers of the dialects arith, affine and index", fix, at
+            )
         names = self.two(at)
         kind = "index" if dialect == "index" else self.type_behind()
         operands = [self.known(*n, kind) for n in names]
@@ -382,7 +404,12 @@ class MlirProgram(Address):
         """The value of a routine for these arguments."""
         types = tuple(self.types[n] for n in given)
         if types != routine.types:
-            self.fail(f"arguments of types {', '.join(types)}", ", ".join(routine.types), "give it as many, of these types", at)
+            self.fail(
+                f"arguments of types {', '.join(types)}",
+                ", ".join(routine.types),
+                "give it as many, of these types",
+                at,
+            )
         self.operations += routine.operations
         self.count()
         return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, value)  # type: ignore[return-value]

@@ -1,4 +1,5 @@
-"""The grammar of Python's family: expressions, and statements and functions around them, of numpy, JAX, Triton, TVM and sympy."""
+"""The grammar of Python's family: expressions, and statements and functions around them, of numpy, JAX, Triton,
+TVM and sympy."""
 
 from __future__ import annotations
 
@@ -13,13 +14,18 @@ from .reading import ASSIGNS, NAME, NUMBER, OPERATORS, Address, Call, Code, Op, 
 
 _PROGRAM = re.compile(r"\(\s{0,9}(?:axis\s{0,9}=\s{0,9})?([0-2])\s{0,9}\)")
 _STATEMENTS = re.compile(r"(?m)^[ \t]{0,99}(?:(?:def|import|from|assert|for|if)\b|@|[A-Za-z_][\w, \t]{0,99}=(?!=))")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)[ \t]{0,99}(?::[ \t]{0,99}[\w.]{1,99}[ \t]{0,99})?(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*")
+_ASSIGNED = re.compile(
+    r"([A-Za-z_]\w*)[ \t]{0,99}(?::[ \t]{0,99}[\w.]{1,99}[ \t]{0,99})?(\*\*|//|<<|>>|[-+*%&|^])?=(?!=)[ \t]*"
+)
 _SEVERAL = re.compile(r"([A-Za-z_]\w*[ \t]{0,99}(?:,[ \t]{0,99}[A-Za-z_]\w*[ \t]{0,99}){1,99})=(?!=)[ \t]*")
 _DIVMOD = re.compile(r"divmod(?=\()")
 _BROADCAST = re.compile(r"(?:\w{1,40}\.){0,3}broadcast_arrays(?=\()")
 #: Statements that change no value.
-_IGNORED = re.compile(r"(?:import|from|assert|global|pass)\b[^;]*|@[^;]*|\"[^\";]*\"(?=\s*;)|if\b[^;:]*:[\s;]{0,99}raise\b[^;]*")
-#: What makes an index map of a function, TVM's index_map and IndexMap.from_func, TileLang's Layout([64, 64], ...); its other arguments.
+_IGNORED = re.compile(
+    r"(?:import|from|assert|global|pass)\b[^;]*|@[^;]*|\"[^\";]*\"(?=\s*;)|if\b[^;:]*:[\s;]{0,99}raise\b[^;]*"
+)
+#: What makes an index map of a function, TVM's index_map and IndexMap.from_func, TileLang's Layout([64, 64], ...); its
+#: other arguments.
 _INDEX_MAP = re.compile(
     r"(?:[A-Za-z_]\w{0,40}\.){0,4}(?:index_map|IndexMap\.from_func|Layout)\(\s*(?:[\[(][\w\s,]*[\])]\s*,\s*)?(?=lambda\b)"
 )
@@ -38,7 +44,8 @@ _UNREAD = ("if", "for", "while", "with", "try", "class", "def", "del", "async")
 
 
 class PythonRoutine(NamedTuple):
-    """A function of the text: its parameters, its steps, its value, how many operations it has, and whether it reads memory.
+    """A function of the text: its parameters, its steps, its value, how many operations it has, and whether
+    it reads memory.
 
     defaults    what its last parameters are where a call does not give them
     """
@@ -131,7 +138,10 @@ class PythonAddress(Address):
     def statement(self) -> tuple[Tree, bool]:
         """The value of an assignment or of an expression, and whether another statement may follow."""
         if self.token in _UNREAD:
-            self.unexpected("assignments, functions and an expression", "write x = a if c else b for a branch, and one pass of a loop")
+            self.unexpected(
+                "assignments, functions and an expression",
+                "write x = a if c else b for a branch, and one pass of a loop",
+            )
         if several := _SEVERAL.match(self.text, self.at):
             return self.several_assigned(several), self.token == ";"
         if found := _ASSIGNED.match(self.text, self.at):
@@ -142,7 +152,8 @@ class PythonAddress(Address):
         return value, False
 
     def loop(self, found: re.Match[str]) -> None:
-        """`for i in range(a, b, s):`, `for i, j in T.Parallel(m, n):`: each variable is a coordinate, and its passes are the extent."""
+        """`for i in range(a, b, s):`, `for i, j in T.Parallel(m, n):`: each variable is a coordinate, and its passes
+        are the extent."""
         at, names = self.at, [n.strip() for n in found[1].split(",")]
         self.kept = frozenset(self.scope) | {*names}
         self.column = self.column_here()
@@ -155,7 +166,12 @@ class PythonAddress(Address):
             self.fail(f"{len(ranges)} ranges for {len(names)} names", "one for each", "give it as many", at)
         for name, (start, end, step) in zip(names, ranges):
             if name in self.seen or name in self.scope:
-                self.fail(f"{name:.40}, which is a variable of two loops or has another meaning", "one meaning", "give it another name", at)
+                self.fail(
+                    f"{name:.40}, which is a variable of two loops or has another meaning",
+                    "one meaning",
+                    "give it another name",
+                    at,
+                )
             count = self.tree(Op("ceil_div", at), self.tree(Op("-", at), end, start), step)
             self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), count)))
             self.aranges.append(name)
@@ -228,7 +244,8 @@ class PythonAddress(Address):
         return self.kept_step("where", self.tree(Op("both", at), outer or 1, holds))
 
     def ended(self) -> Tree:
-        """The value of what was returned; where nothing is, -1 of a loop, which does not store there, and none of a function."""
+        """The value of what was returned; where nothing is, -1 of a loop, which does not store there, and none
+        of a function."""
         value = self.tree(Op("neg", self.at), 1) if self.kept is not None else self.tree(Op("missing", self.at))
         for guard, name in reversed(self.returned):
             value = self.tree(Op("select", self.at), guard, name, value) if guard else name
@@ -294,7 +311,9 @@ class PythonAddress(Address):
         values = self.listed("()", self.expression) if call else self.several(";", self.expression)
         self.maps = maps
         if len(values) != len(names):
-            self.fail(f"{len(values)} values for {len(names)} names", "one for each", "assign them one by one", found.start())
+            self.fail(
+                f"{len(values)} values for {len(names)} names", "one for each", "assign them one by one", found.start()
+            )
         kept = [self.step(f"value {k}", value) for k, value in enumerate(values)]
         return [self.step(name, value) for name, value in zip(names, kept)][-1]
 
@@ -327,7 +346,8 @@ class PythonAddress(Address):
     # ---------------------------------------------------------------------------------------------- functions
 
     def routine_here(self) -> str:
-        """Read `def f(a, b): ... return ...`, `f = lambda a, b: ...` or a lambda, in an index map too: its name; "" for other things."""
+        """Read `def f(a, b): ... return ...`, `f = lambda a, b: ...` or a lambda, in an index map too: its name; "" for
+        other things."""
         at, assigned = self.at, _ASSIGNED.match(self.text, self.at)
         begins = assigned.end() if assigned else at
         wrapper = _INDEX_MAP.match(self.text, begins)
@@ -371,11 +391,14 @@ class PythonAddress(Address):
             self.go_to(at + found.start(2))
             defaults.append(super().expression())
         elif defaults:
-            self.fail(f"the parameter {found[1]:.40} without a default behind one with it", "defaults at the end", at=at)
+            self.fail(
+                f"the parameter {found[1]:.40} without a default behind one with it", "defaults at the end", at=at
+            )
         return found[1]
 
     def body(self, plain: Sequence[str], defaults: tuple[Tree, ...], column: int | None) -> PythonRoutine:
-        """Read the body of a function, whose names are its own: of a lambda an expression, else statements to the right of a column."""
+        """Read the body of a function, whose names are its own: of a lambda an expression, else statements to the right
+        of a column."""
         outer = {**self.scope}, self.steps, self.suffix, self.maps, self.guard, self.reads, self.kept, self.returned
         operations = self.operations
         self.guard, self.reads, self.kept, self.returned = "", set(), None, []
@@ -473,7 +496,12 @@ class PythonAddress(Address):
             return super().call(name, at)
         given = self.listed("()", self.expression)
         if len(given) > 2 or given[:-1] not in ([], [0]):
-            self.fail(f"{name}: {len(given)} arguments", "an arange from 0", "write tl.arange(0, 64), and add where it begins", at)
+            self.fail(
+                f"{name}: {len(given)} arguments",
+                "an arange from 0",
+                "write tl.arange(0, 64), and add where it begins",
+                at,
+            )
         name = f"arange{len(self.aranges)}"
         self.aranges.append(name)
         self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), given[-1])))

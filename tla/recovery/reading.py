@@ -1,4 +1,5 @@
-"""The grammar that index expressions of all languages share: that of the proofs, widened, to trees of operations. Nothing is evaluated."""
+"""The grammar that index expressions of all languages share: that of the proofs, widened, to trees of operations.
+Nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -222,7 +223,9 @@ class Address(Expression):
         op, count = CALLS[last]
         given = self.listed("()", self.expression)
         if len(given) != count and not (count < 0 and len(given) > 1):
-            self.fail(f"{len(given)} arguments of {last}", "two or more" if count < 0 else str(count), "give it as many", at)
+            self.fail(
+                f"{len(given)} arguments of {last}", "two or more" if count < 0 else str(count), "give it as many", at
+            )
         if op == "modular":  # Inductor's (x // divisor) % modulus
             return self.tree(Op("%", at), self.tree(Op("//", at), *given[:2]), given[2])
         if op == "select":
@@ -298,7 +301,9 @@ class Address(Expression):
         for name in {*names_of(value)}:
             if self.axes.setdefault(name, axes) != axes:
                 what = f"{name:.40} along two axes: {self.axes[name]:.40} and {axes:.40}"
-                self.fail(what, "a name for each coordinate", f"write {name:.40} and {name:.40}2, with their extents", at)
+                self.fail(
+                    what, "a name for each coordinate", f"write {name:.40} and {name:.40}2, with their extents", at
+                )
 
     def name(self) -> str:
         if self.token in ("lambda", "if", "for", "while", "return"):

@@ -1,7 +1,8 @@
 """The swizzles of a table of offsets: those that undone leave shape and strides.
 
-A swizzle is its own inverse, so a table is a swizzled layout iff the swizzle of the table is a layout. One swizzle is searched among all
-that the table's bits allow; a chain is found by elimination over bits, where the table is linear over them.
+A swizzle is its own inverse, so a table is a swizzled layout iff the swizzle of the table is a layout. One swizzle is
+searched among all that the table's bits allow; a chain is found by elimination over bits, where the table
+is linear over them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ TRIED = 48
 
 
 class Candidates(NamedTuple):
-    """All swizzles of so many bits, the fewest bits first, then the lowest base; with what they read, and how far they shift it."""
+    """All swizzles of so many bits, the fewest bits first, then the lowest base; with what they read, and how
+    far they shift it."""
 
     swizzles: tuple[Swizzle, ...]
     reads: Any
@@ -39,7 +41,9 @@ class Candidates(NamedTuple):
         return values ^ (read >> self.right << self.left)
 
     def kept(self, which: Any) -> Candidates:
-        return Candidates(tuple(s for s, k in zip(self.swizzles, which) if k), self.reads[which], self.right[which], self.left[which])
+        return Candidates(
+            tuple(s for s, k in zip(self.swizzles, which) if k), self.reads[which], self.right[which], self.left[which]
+        )
 
 
 @plain_memo
@@ -71,7 +75,8 @@ def _left(s: Swizzle) -> int:
 
 
 def unswizzled(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
-    """Swizzles, the outermost first, and the digits that they are of: one swizzle if there is one, else a chain; None if there is none.
+    """Swizzles, the outermost first, and the digits that they are of: one swizzle if there is one, else a chain; None
+    if there is none.
 
     >>> import numpy as np
     >>> i, j = np.ogrid[:8, :64]
@@ -109,14 +114,19 @@ def _sums(shape: tuple[int, ...]) -> Iterator[tuple[int, int, int]]:
     strides = [1]
     for n in shape[:0:-1]:
         strides.append(strides[-1] * n)
-    units = [[(a, d << k) for k in range(max(n - 1, 0).bit_length())] for a, (n, d) in enumerate(zip(shape, strides[::-1]))]
+    units = [
+        [(a, d << k) for k in range(max(n - 1, 0).bit_length())] for a, (n, d) in enumerate(zip(shape, strides[::-1]))
+    ]
     whole = [n & (n - 1) == 0 for n in shape]
-    every = sorted(itertools.combinations([u for axis in units for u in reversed(axis)], 2), key=lambda p: p[0][0] == p[1][0])
+    every = sorted(
+        itertools.combinations([u for axis in units for u in reversed(axis)], 2), key=lambda p: p[0][0] == p[1][0]
+    )
     yield from ((x, y, x + y) for (a, x), (b, y) in every if a != b or whole[a])
 
 
 def chain(table: Table, rows: int) -> tuple[tuple[Swizzle, ...], Digits] | None:
-    """The swizzles of a table that is linear over bits, by elimination; None where it is not, or where columns depend on each other."""
+    """The swizzles of a table that is linear over bits, by elimination; None where it is not, or where columns depend
+    on each other."""
     columns = [c for axis in columns_of(table) for c in axis if c]
     if not is_affine(table) or bits.Echelon(columns).free:
         return None

@@ -31,14 +31,24 @@ def as_table(given: Any, shape: tuple[int, ...] | None = None) -> Table:
     try:
         table = np.asarray(given)
     except (ValueError, TypeError, OverflowError) as error:
-        raise LeafTypeError(f"a table of type {type(given).__name__}: {error}", "an array of integers", "give each row as many") from None
+        raise LeafTypeError(
+            f"a table of type {type(given).__name__}: {error}", "an array of integers", "give each row as many"
+        ) from None
     if table.dtype.kind not in "iu" or (table.size and int(table.max()) >= 2**63):
-        raise LeafTypeError(f"a table of {table.dtype}", "integers of 64 bits: offsets", "convert it: table.astype('int64')")
+        raise LeafTypeError(
+            f"a table of {table.dtype}", "integers of 64 bits: offsets", "convert it: table.astype('int64')"
+        )
     if not table.ndim or not 0 < table.size <= MAX_OFFSETS:
-        raise RangeError(f"a table of shape {table.shape}", f"1 to {MAX_OFFSETS:,} offsets", "give a table of part of it")
+        raise RangeError(
+            f"a table of shape {table.shape}", f"1 to {MAX_OFFSETS:,} offsets", "give a table of part of it"
+        )
     if shape is not None and shape != table.shape:
         if table.ndim > 1 or int(np.prod(shape)) != table.size:
-            raise RankError(f"shape={shape} of a table of shape {table.shape}", "its shape", "leave shape= out, or give one axis for all")
+            raise RankError(
+                f"shape={shape} of a table of shape {table.shape}",
+                "its shape",
+                "leave shape= out, or give one axis for all",
+            )
         table = table.reshape(shape, order="F")
     return as_int64(table)  # type: ignore[no-any-return]
 

@@ -15,7 +15,16 @@ from .python_text import PythonAddress
 from .reading import Code
 
 #: Names of coordinates that have an order of their own.
-_ORDERS = (("i", "j", "k", "l"), ("row", "col"), ("row", "column"), ("r", "c"), ("y", "x"), ("m", "n"), ("m", "k"), ("k", "n"))
+_ORDERS = (
+    ("i", "j", "k", "l"),
+    ("row", "col"),
+    ("row", "column"),
+    ("r", "c"),
+    ("y", "x"),
+    ("m", "n"),
+    ("m", "k"),
+    ("k", "n"),
+)
 
 
 _GRAMMARS: Mapping[str, type[CProgram | PythonAddress | MlirProgram | LatexFormula]] = {
@@ -38,21 +47,30 @@ def read(text: str, language: str) -> Code:
 
 
 def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the coordinates, in order: those that are given, the parameters, or those in the text if these have an order."""
+    """The names of the coordinates, in order: those that are given, the parameters, or those in the text if
+    these have an order."""
     names = tuple(given) if given is not None else tuple(n for n in code.parameters if n not in values)
     found = tuple(n for n in code.names if n not in values and (n not in code.bases or n in names))
     if not names:
         numbered = all(re.fullmatch(r"\D+\d+", n) for n in found)
-        orders = [o[:count] for o in _ORDERS if {*found} == {*o[:count]} or (o is _ORDERS[0] and {*found} <= {*o[:count]})]
+        orders = [
+            o[:count] for o in _ORDERS if {*found} == {*o[:count]} or (o is _ORDERS[0] and {*found} <= {*o[:count]})
+        ]
         names = found if len(found) <= 1 == count else next(iter(orders), ())
-        names = tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n))))) if numbered and found else names
+        names = (
+            tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n)))))
+            if numbered and found
+            else names
+        )
         if len(names) != count and found:
             fix = f"write coords={','.join(found)[:200]!r}, in the order of the extents"
             raise RangeError(f"the names {', '.join(found)[:200]} for {count} extents", "the coordinates in order", fix)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
     if len(names) != count:
         raise RangeError(
-            f"the coordinates {', '.join(names)[:200]} for {count} extents", "an extent for each", f"give shape= {len(names)} extents"
+            f"the coordinates {', '.join(names)[:200]} for {count} extents",
+            "an extent for each",
+            f"give shape= {len(names)} extents",
         )
     if twice := [n for n in names if names.count(n) > 1 or n in values]:
         what = f"the coordinate {twice[0]:.40} with two meanings"

@@ -1,4 +1,5 @@
-"""Conditions of coordinates, in index expressions whose sizes are names: those that are bounds say the box in which a layout has elements.
+"""Conditions of coordinates, in index expressions whose sizes are names: those that are bounds say the box in which a
+layout has elements.
 
 A text that is -1 where a bound does not hold has the layout that it has inside, and the box as its origin_shape.
 """
@@ -93,7 +94,8 @@ class Choice(NamedTuple):
 
 
 def choice(condition: Open, first: Any, second: Any, held: tuple[Open, ...] = ()) -> Any:
-    """The choice between two values, each of which is asked for only where it is taken; held: what holds there already."""
+    """The choice between two values, each of which is asked for only where it is taken; held: what
+    holds there already."""
     asked = condition.where(held)
     if isinstance(asked, bool):
         return _assumed(first if asked else second, held)
@@ -109,7 +111,8 @@ def _assumed(x: Any, held: tuple[Open, ...]) -> Any:
 
 
 def bounded(x: Any) -> tuple[Any, tuple[Test, ...]]:
-    """The value of choices that are -1 elsewhere, and the comparisons that hold where it is taken. Other choices stay."""
+    """The value of choices that are -1 elsewhere, and the comparisons that hold where it is taken.
+    Other choices stay."""
     tests: list[Test] = []
     while isinstance(x, Choice):
         at = x.condition
@@ -143,7 +146,11 @@ def box_of(tests: tuple[Test, ...], indices: tuple[Leaf, ...], extents: tuple[Le
             raise RangeError(f"the condition {x}", "a bound from above of one coordinate", fix)
         at_least = bound >= 0
         if not (at_least if isinstance(at_least, bool) else at_least.holds):
-            raise RangeError(f"the bound {shown(bound)}, which may be negative", "0 or more, proved", "declare it: dim('M', at_least=0)")
+            raise RangeError(
+                f"the bound {shown(bound)}, which may be negative",
+                "0 or more, proved",
+                "declare it: dim('M', at_least=0)",
+            )
         box[k] = smaller(box[k], bound)
     return tuple(as_static(n) if isinstance(n, int) else n for n in box)
 

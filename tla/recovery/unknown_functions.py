@@ -1,7 +1,8 @@
 """The offset of a Python function at coordinates that are symbols: called once for each way that its conditions lead.
 
-What it computes is traced: by the arithmetic of texts whose sizes are names, so that `i == 0` and `i < M` are conditions, which coordinates
-decide. A value where one holds, and another elsewhere, is a choice; a choice that is -1 elsewhere is a bound.
+What it computes is traced: by the arithmetic of texts whose sizes are names, so that `i == 0` and `i < M` are
+conditions, which coordinates decide. A value where one holds, and another elsewhere, is a choice; a choice that is -1
+elsewhere is a bound.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from .reading import Code, Op
 from .unknown_bounds import Choice, Open, Test, bounded
 from .unknown_sizes import SymbolicEvaluator
 
-#: A function is called so often, for every condition that coordinates decide has two ways; and so many conditions it may ask in one call.
+#: A function is called so often, for every condition that coordinates decide has two ways; and so many conditions it
+#: may ask in one call.
 MAX_WAYS = 64
 
 
 class _Call(SymbolicEvaluator):
-    """One call of a function: what it computes, and the conditions that hold in it, of which `taken` says the first, the others being met.
+    """One call of a function: what it computes, and the conditions that hold in it, of which `taken` says the first,
+    the others being met.
 
     conditions  those that coordinates decided, as far as those before did not
     """
@@ -118,7 +121,9 @@ class Traced:
         return self // other, self % other
 
     def __bool__(self) -> bool:
-        return self.call.decides(self.value if isinstance(self.value, (Open, bool)) else self.of("!=", self.value, 0).value)
+        return self.call.decides(
+            self.value if isinstance(self.value, (Open, bool)) else self.of("!=", self.value, 0).value
+        )
 
 
 def offset_of_function(f: Callable[..., Any], indices: tuple[Leaf, ...]) -> tuple[Leaf, tuple[Test, ...]]:
@@ -161,7 +166,9 @@ class _Ways:
         except Exception as error:
             what = f"{self.name} of {len(self.indices)} symbols: {type(error).__name__}: {str(error)[:200]}"
             kind = RankError if isinstance(error, TypeError) else LeafTypeError
-            raise kind(what, "a function of one coordinate for each extent", "write it with + - * // % ^ and conditions") from error
+            raise kind(
+                what, "a function of one coordinate for each extent", "write it with + - * // % ^ and conditions"
+            ) from error
         found = found.item() if getattr(found, "shape", None) == () else found  # of numpy.where
         return found.value if isinstance(found, Traced) else found
 

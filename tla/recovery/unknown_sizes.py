@@ -1,8 +1,10 @@
-"""The layout of an index expression whose sizes are names: its modes are read from the normal form, and proved to be it.
+"""The layout of an index expression whose sizes are names: its modes are read from the normal form, and proved
+to be it.
 
-A mode (e,d) at place p of a coordinate c adds d * (c // p % e) to the offset. Of the places 1 = p0, p1, ... of a coordinate, each of
-which divides the next, the sum is a polynomial in c // p0, c // p1, ...: the coefficient of c // pk is dk - d(k-1) * p(k)/p(k-1). So the
-places are the divisors that the normal form has, and the strides follow from the coefficients, the fastest first.
+A mode (e,d) at place p of a coordinate c adds d * (c // p % e) to the offset. Of the places 1 = p0, p1, ... of a
+coordinate, each of which divides the next, the sum is a polynomial in c // p0, c // p1, ...: the coefficient of c // pk
+is dk - d(k-1) * p(k)/p(k-1). So the places are the divisors that the normal form has, and the strides follow from the
+coefficients, the fastest first.
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ def _size(x: Any, known: Mapping[str, Leaf]) -> Leaf:
     if isinstance(x, str):
         found, end = read_size(x, 0, known)
         if x[end:].strip():
-            raise LeafTypeError(f"the size {x!r:.60}", "a name, or an expression such as 8*K", "write it with + - * // % and names")
+            raise LeafTypeError(
+                f"the size {x!r:.60}", "a name, or an expression such as 8*K", "write it with + - * // % and names"
+            )
         return found
     if not is_int(x):
         raise LeafTypeError(f"{shown(x)} for a size", "an integer, a name, or a SymInt", 'write shape=("M", 64)')
@@ -109,7 +113,8 @@ def coordinates(names: tuple[str, ...], extents: tuple[Leaf, ...], values: Mappi
 
 
 class SymbolicEvaluator(Evaluator):
-    """The value of a tree at coordinates that are symbols. Integers are those that hold every value: no size says which do.
+    """The value of a tree at coordinates that are symbols. Integers are those that hold every value: no size
+    says which do.
 
     extents  of the coordinates, by their names
     """
@@ -122,7 +127,12 @@ class SymbolicEvaluator(Evaluator):
             self.values[name] = self.of(tree)
         value: Any = self.code.value
         if isinstance(value, tuple) and str(value[0]) == "results":
-            self.fail(value[0], "an index map of sizes that are names", "one offset", "write the offset that the coordinates lie at")
+            self.fail(
+                value[0],
+                "an index map of sizes that are names",
+                "one offset",
+                "write the offset that the coordinates lie at",
+            )
         offset, tests = bounded(self.of(value)[0])
         return self.decided(offset), tests
 
@@ -151,7 +161,12 @@ class SymbolicEvaluator(Evaluator):
         passes, given = self.decided(self.of(count)[0]), self.extents[name]
         condition = _equal(passes, given)
         if not (condition if isinstance(condition, bool) else condition.holds is True):
-            self.fail(op, f"{passes} values of {name:.40} for an extent of {given}", "its extent, proved", f"give {passes} in shape=")
+            self.fail(
+                op,
+                f"{passes} values of {name:.40} for an extent of {given}",
+                "its extent, proved",
+                f"give {passes} in shape=",
+            )
         return self.values[name]
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
@@ -188,7 +203,9 @@ class SymbolicEvaluator(Evaluator):
         """1 or 0, whichever the answer of a comparison is proved to be; Open where coordinates decide."""
         condition = _TESTS[test](first, second)
         holds = condition.holds if isinstance(condition, Condition) else condition
-        if holds is None or (holds is False and isinstance(condition, Condition) and not self.never(test, first, second)):
+        if holds is None or (
+            holds is False and isinstance(condition, Condition) and not self.never(test, first, second)
+        ):
             if test in ("==", "!="):
                 self.undecided(op, f"{first} {test} {second}")
             return Open(op, (Test(test, first, second),))
@@ -198,7 +215,9 @@ class SymbolicEvaluator(Evaluator):
         """Whether a comparison that does not always hold never does."""
         if test in ("==", "!="):
             return prove(first < second) is True or prove(first > second) is True
-        return {"<": first >= second, "<=": first > second, ">": first <= second, ">=": first < second}[test].holds is True
+        return {"<": first >= second, "<=": first > second, ">": first <= second, ">=": first < second}[
+            test
+        ].holds is True
 
     def undecided(self, op: Op, what: str) -> NoReturn:
         fix = "give shape= the extents inside, or facts such as dim('M', multiple_of=8) that decide it"
@@ -218,12 +237,21 @@ class SymbolicEvaluator(Evaluator):
         if op in _TESTS:
             return self.tested(op, op, first, second)
         if op not in _COMPUTED:
-            self.fail(op, f"{op} of sizes that are names", "+ - * / % << >> & | ^", "give the sizes numbers, in values= and shape=")
+            self.fail(
+                op,
+                f"{op} of sizes that are names",
+                "+ - * / % << >> & | ^",
+                "give the sizes numbers, in values= and shape=",
+            )
         if op in _OF_NO_NEGATIVES and not (_at_least(first, 0) and _at_least(second, 1)):
-            self.fail(op, f"{first} divided by {second}", "0 or more by 1 or more, proved", "declare the facts that prove it")
+            self.fail(
+                op, f"{first} divided by {second}", "0 or more by 1 or more, proved", "declare the facts that prove it"
+            )
         if op in ("<<", ">>") and not _at_least(second, 0):
             self.fail(op, f"a shift by {second}", "0 bits or more", "declare it at_least=0")
-        by_bit = op in _BIT_BY_BIT and isinstance(second, int) and (op in ("&", ">>") or second & (second - 1) == 0 < second)
+        by_bit = (
+            op in _BIT_BY_BIT and isinstance(second, int) and (op in ("&", ">>") or second & (second - 1) == 0 < second)
+        )
         if by_bit and (parts := _xored(first)):
             return functools.reduce(operator.xor, (_COMPUTED[op](x, second) for x in parts))
         return _COMPUTED[op](first, second)
@@ -239,12 +267,19 @@ class SymbolicEvaluator(Evaluator):
         least, most = (0, 2**bits - 1) if low == 0 or kind == "bool" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         fits = _at_least(values, least) and (bits >= 32 or _at_least(most, values))
         if not fits:
-            self.fail(op, f"a cast of {values} to {kind}", "values that it holds, proved", "cast to a wider type, with a sign")
+            self.fail(
+                op, f"a cast of {values} to {kind}", "values that it holds, proved", "cast to a wider type, with a sign"
+            )
         return values
 
     def held(self, op: Op, values: Any, kind: str) -> Any:
         if kind.startswith("u") and not _at_least(values, 0):
-            self.fail(op, f"{values} in {kind}", "0 or more, proved: integers without a sign wrap", "compute in integers with a sign")
+            self.fail(
+                op,
+                f"{values} in {kind}",
+                "0 or more, proved: integers without a sign wrap",
+                "compute in integers with a sign",
+            )
         return values
 
 
@@ -273,7 +308,9 @@ def offset_of_text(
         evaluator.extents = dict(zip(indices, extents))
         return evaluator.result()
     except RecursionError:
-        raise ParseError(code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one") from None
+        raise ParseError(
+            code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one"
+        ) from None
 
 
 def layout_of_offset(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout:
@@ -337,7 +374,12 @@ def _axis(p: Poly, at: Leaf, extent: Leaf, indices: tuple[Leaf, ...]) -> tuple[t
     """The modes of a coordinate, and what else an offset has."""
     places = {ONE: at.poly.atoms[0]} if isinstance(at, SymInt) else {}
     for a in p.atoms:
-        if isinstance(at, SymInt) and a.kind == "//" and a.args[0] == at.poly and not any(_depends(x, indices) for x in a.args[1].atoms):
+        if (
+            isinstance(at, SymInt)
+            and a.kind == "//"
+            and a.args[0] == at.poly
+            and not any(_depends(x, indices) for x in a.args[1].atoms)
+        ):
             places[a.args[1]] = a
     if not places:
         return ((extent, 0),), p

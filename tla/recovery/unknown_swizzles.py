@@ -1,9 +1,10 @@
-"""The swizzled layout of an index expression whose sizes are names: swizzles are found at some sizes, and proved at all.
+"""The swizzled layout of an index expression whose sizes are names: swizzles are found at some sizes, and
+proved at all.
 
-At two choices of numbers for the names the offsets are tables, and a swizzle of the layout is one of both. Undone, it leaves a sum of one
-function for each coordinate: the stride of a mode is the undone offset at its place, less that of the first coordinate. Places are the
-divisors that the expression has, and the powers of two up to them, for a swizzle cuts modes at these. Nothing rests on the tables: what is
-found has the normal form of the expression.
+At two choices of numbers for the names the offsets are tables, and a swizzle of the layout is one of both. Undone, it
+leaves a sum of one function for each coordinate: the stride of a mode is the undone offset at its place, less that of
+the first coordinate. Places are the divisors that the expression has, and the powers of two up to them, for a swizzle
+cuts modes at these. Nothing rests on the tables: what is found has the normal form of the expression.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from ..core.layout import Layout
     from .digits import Table
 
-#: Numbers for the names of extents, and for other names: the first are powers of two, so that a chain is linear over bits.
+#: Numbers for the names of extents, and for other names: the first are powers of two, so that a chain is
+#: linear over bits.
 _NUMBERS = ((4, 512), (3, 72), (2, 256))
 #: Tables of more offsets are not made.
 _MOST = 1 << 18
@@ -44,12 +46,19 @@ _TRIED = 24
 #: So many remainders of coordinates are told apart in a proof.
 _CASES = 1 << 9
 
-_NODES: Mapping[str, Callable[[Any, Any], Any]] = {"//": operator.floordiv, "^": operator.xor, "min": smaller, "max": larger}
+_NODES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "//": operator.floordiv,
+    "^": operator.xor,
+    "min": smaller,
+    "max": larger,
+}
 
 Swizzles = tuple[Swizzle, ...]
 
 
-def swizzled_layout(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout | None:
+def swizzled_layout(
+    offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]
+) -> Layout | ComposedLayout | None:
     """The swizzled layout that has the normal form of an offset; None where none is found.
 
     >>> from tla import dims, index
@@ -145,7 +154,8 @@ class _Undone(NamedTuple):
         return tuple((wrap(floor_div(end, place)), wrap(stride)) for (place, stride), end in zip(modes, ends))
 
     def places(self, k: int) -> list[Poly]:
-        """The places at which modes of a coordinate may begin, each a multiple of that before it where this is known."""
+        """The places at which modes of a coordinate may begin, each a multiple of that before it where
+        this is known."""
         own = _own(self.indices)
         divisions = [a.args for a in _atoms(self.offset) if a.kind == "//" and not own & a.args[1].scope]
         found = {d for x, d in divisions if x == self.indices[k]}
@@ -154,18 +164,24 @@ class _Undone(NamedTuple):
         return sorted(found, key=lambda d: (d.const is None, d.const or 0, sum(map(len, d.terms)), d.key))
 
     def equal(self, layout: Any, swizzled: _Swizzled) -> bool:
-        """Whether a layout's offset is proved equal: as a normal form, else as one of i = unit*a + r for each r below the unit."""
+        """Whether a layout's offset is proved equal: as a normal form, else as one of i = unit*a + r for each
+        r below the unit."""
         with contextlib.suppress(RangeError):  # for an expression that grows too large
             if poly_of(layout(*map(wrap, self.indices))) == self.offset:
                 return True
         return any(self.equal_by_cases(swizzled, units) for units in self.units())
 
     def units(self) -> Iterator[list[int]]:
-        """For each coordinate a power of two that divides its extent: at most the largest divisor, then the largest that is tried."""
+        """For each coordinate a power of two that divides its extent: at most the largest divisor, then the largest
+        that is tried."""
         largest_ = [max(int(d.const) for d in self.places(k) if d.const is not None) for k in range(len(self.indices))]
         for most in (largest_, [_CASES] * len(largest_)):
             units = [
-                max(1 << bit for bit in range(n.bit_length()) if not bit or (i.const is None and proved_divides(number(1 << bit), extent)))
+                max(
+                    1 << bit
+                    for bit in range(n.bit_length())
+                    if not bit or (i.const is None and proved_divides(number(1 << bit), extent))
+                )
                 for n, i, extent in zip(most, self.indices, self.extents)
             ]
             if math.prod(units) <= _CASES:
@@ -186,7 +202,8 @@ class _Undone(NamedTuple):
         return True
 
     def at(self, where: Mapping[Symbol, Poly], swizzles: Swizzles) -> Poly | None:
-        """The undone offset at a coordinate, 0 where nothing is said: a value that the swizzles take to the offset there."""
+        """The undone offset at a coordinate, 0 where nothing is said: a value that the swizzles take to
+        the offset there."""
         own = _own(self.indices)
         given = {n: wrap(where.get(n, number(0))) for n in own}
         value = _computed(self.offset, given)
@@ -208,7 +225,8 @@ class _Swizzled:
         self.whole: dict[Poly, bool] = {}
 
     def at(self, where: tuple[Leaf, ...]) -> Leaf:
-        """The offset there: what a number of bits above those of the swizzles divides, they leave, and act on the rest alone."""
+        """The offset there: what a number of bits above those of the swizzles divides, they leave, and act on
+        the rest alone."""
         offset = poly_of(self.inner(*where))
         rest = offset.terms.get((), 0) % self.above
         high = offset - number(rest)

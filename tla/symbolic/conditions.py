@@ -1,7 +1,7 @@
 """Conditions on sizes: asked, proved, refuted by a counterexample, or assumed and recorded.
 
-A condition that an operation needs and that is not proved raises Unproven; inside `with assuming() as conditions:` it is
-recorded there, and the operation goes on.
+A condition that an operation needs and that is not proved raises Unproven; inside `with assuming() as conditions:` it
+is recorded there, and the operation goes on.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def proved_at_most(a: Poly, b: Poly) -> bool | None:
 
 
 def _without_factor(p: Poly) -> Poly:
-    """A polynomial that is 0 or more where p is: without the factor that all its terms share, the number rounded down."""
+    """A polynomial that is 0 or more where p is: without the factor that all its terms share, the
+    number rounded down."""
     factor = math.gcd(*(c for m, c in p.terms.items() if m))
     return p if factor < 2 else Poly({m: c // factor for m, c in p.terms.items() if c // factor})
 
@@ -127,7 +128,9 @@ class Condition(Value, Displayed):
         """The error that names it and the declaration that settles it."""
         if not where:  # a truth value is never assumed: a program goes on one way only
             return Unproven(f"it is not known whether {self}", str(self), self.settled_by())
-        return Unproven(f"{where}: it is not known whether {self}", str(self), f"{self.settled_by()}, or go on under assuming()")
+        return Unproven(
+            f"{where}: it is not known whether {self}", str(self), f"{self.settled_by()}, or go on under assuming()"
+        )
 
     def settled_by(self) -> str:
         """The declaration that lets it be proved."""
@@ -149,7 +152,8 @@ class Condition(Value, Displayed):
         return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"
 
     def at(self, values: dict[str, int]) -> bool:
-        """Whether the condition holds where each size has a value, by name. Unproven where one has none, RangeError where it divides by 0.
+        """Whether the condition holds where each size has a value, by name. Unproven where one has none, RangeError
+        where it divides by 0.
 
         >>> from tla import dims
         >>> M, N = dims("M N")
@@ -164,7 +168,9 @@ class Condition(Value, Displayed):
                 f"{self} where {name.args[0]} has no value", "a value for each of its sizes", f'add "{name.args[0]}": 4'
             ) from None
         except ZeroDivisionError:
-            raise RangeError(f"{self} for {given}, where it divides by 0", "divisors other than 0", "give other values") from None
+            raise RangeError(
+                f"{self} for {given}, where it divides by 0", "divisors other than 0", "give other values"
+            ) from None
 
     def _at(self, values: dict[str, int]) -> bool:
         return QUESTIONS[self.question][1](value(self.a, values), value(self.b, values))
@@ -256,7 +262,8 @@ def _defined(f: Callable[[dict[str, int]], bool], values: dict[str, int]) -> boo
 def prove(condition: object) -> Reason | bool | None:
     """Whether a condition holds for all sizes that meet their facts: True, False, or None where neither is found.
 
-    prove.why_not(condition) gives the counterexample where it is False; `condition.counterexample()` gives it as a dict.
+    prove.why_not(condition) gives the counterexample where it is False; `condition.counterexample()` gives it
+    as a dict.
 
     >>> from tla import dims, index, prove
     >>> M, N = dims("M N")
@@ -266,12 +273,15 @@ def prove(condition: object) -> Reason | bool | None:
     >>> print(prove.why_not(i < N).what)
     i < N does not hold for M = 2, N = 1, i = 1
 
-    True is a proof: by the bounds of every part, relations such as j <= N - 1 included. A truth value is taken as it is.
+    True is a proof: by the bounds of every part, relations such as j <= N - 1 included. A truth value is taken
+    as it is.
     """
     if isinstance(condition, bool):
         return condition
     if not isinstance(condition, Condition):
-        raise LeafTypeError(f"prove of a {type(condition).__name__}", "a condition such as i < N", "compare sizes: prove(i*N + j < M*N)")
+        raise LeafTypeError(
+            f"prove of a {type(condition).__name__}", "a condition such as i < N", "compare sizes: prove(i*N + j < M*N)"
+        )
     if condition.holds:
         return True
     found = condition.counterexample()
@@ -285,7 +295,8 @@ def prove(condition: object) -> Reason | bool | None:
 
 
 class _Assuming(NamedTuple):
-    """A block of `with assuming()`: the conditions recorded there, whose block it is, and whether that is a generator."""
+    """A block of `with assuming()`: the conditions recorded there, whose block it is, and whether that
+    is a generator."""
 
     conditions: list[Condition]
     frame: FrameType
@@ -304,9 +315,9 @@ def assuming() -> Iterator[list[Condition]]:
     >>> print(*conditions, *(c.to_python() for c in conditions))
     16 divides N N % 16 == 0
 
-    A result rests on the conditions recorded: a kernel can assert them. What is known to be false is refused as ever. In a
-    generator it holds while that runs, and not for its caller in between; one under contextlib.contextmanager is a block of its
-    user's.
+    A result rests on the conditions recorded: a kernel can assert them. What is known to be false is refused as ever.
+    In a generator it holds while that runs, and not for its caller in between; one under contextlib.contextmanager is a
+    block of its user's.
     """
     frame = sys._getframe(2)  # of the `with`
     block = _Assuming([], frame, _may_be_suspended(frame))
@@ -325,7 +336,8 @@ def _may_be_suspended(frame: FrameType) -> bool:
 
 
 def _innermost_block() -> _Assuming | None:
-    """The block that the code which runs is in: of the nearest caller that has one, never of a generator that is suspended."""
+    """The block that the code which runs is in: of the nearest caller that has one, never of a generator
+    that is suspended."""
     blocks: tuple[_Assuming, ...] = ASSUMING.get()
     frame: FrameType | None = sys._getframe() if blocks else None
     while frame:

@@ -10,7 +10,8 @@ from typing import Any
 from ..core.ints import Leaf
 from .poly import Atom, Poly, Symbol
 
-#: A symbol without an upper bound has its sample within ROOM of its lower bound; STEP sets those of different names apart.
+#: A symbol without an upper bound has its sample within ROOM of its lower bound; STEP sets those of
+#: different names apart.
 ROOM, STEP = 1000, 619
 
 #: What each kind of node computes.
@@ -40,7 +41,9 @@ def array_of(p: Poly, values: Mapping[str, Any]) -> Any:
     return np.asarray(folded(p, lambda n: values[n.name] // n.unit, node))
 
 
-def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., Any], seen: dict[Atom, Any] | None = None) -> Leaf:
+def folded(
+    p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., Any], seen: dict[Atom, Any] | None = None
+) -> Leaf:
     """p computed in any arithmetic that has + and *: of_symbol(n) for symbols, of_node(kind, ...) for nodes."""
     seen = {} if seen is None else seen
     total: Any = 0
@@ -58,7 +61,8 @@ def folded(p: Poly, of_symbol: Callable[[Symbol], Any], of_node: Callable[..., A
 
 
 def sample(p: Poly) -> int | None:
-    """The value of p at one place that meets all facts; None where a range is empty there, or a divisor is not positive.
+    """The value of p at one place that meets all facts; None where a range is empty there, or a divisor
+    is not positive.
 
     Polynomials with two values there are not equal, which takes much less time to find than their normal forms.
     """

@@ -97,8 +97,8 @@ def explain(x: object, *arguments: object) -> list[Step | Note]:
 
     x           an expression, a tuple or a layout; or an operation on layouts
     arguments   of the operation: then it is its answer that is explained
-    Returns     the steps; and a Note where plain integers made the answer smaller than it is for known ones: of an operation with its
-                arguments, and of an answer _1:_0 of right_inverse, nullspace or max_common_layout
+    Returns     the steps; and a Note where plain integers made the answer smaller than it is for known ones: of an
+                operation with its arguments, and of an answer _1:_0 of right_inverse, nullspace or max_common_layout
 
     >>> from tla import dims, explain, index
     >>> M, N = dims("M N")
@@ -148,7 +148,11 @@ def _replay(x: SymInt, seen: set[int]) -> None:
 
 
 def _node(kind: str, args: tuple[Poly, ...]) -> str:
-    return f"{kind}({','.join(map(_shown, args))})" if kind in ("min", "max") else kind.join(f"({_shown(p)})" for p in args)
+    return (
+        f"{kind}({','.join(map(_shown, args))})"
+        if kind in ("min", "max")
+        else kind.join(f"({_shown(p)})" for p in args)
+    )
 
 
 def _shown(p: Poly) -> str:

@@ -19,7 +19,8 @@ Price = Callable[[Atom], Tree]
 
 
 def factored(p: Poly, width: int, price: Price) -> Tree:
-    """The cheapest tree of p as it stands that is found, with `width` factors tried at each step; price(a) is that of an atom."""
+    """The cheapest tree of p as it stands that is found, with `width` factors tried at each step; price(a) is
+    that of an atom."""
     return Sums(width, price).of(p)
 
 

@@ -33,7 +33,11 @@ def require_one_meaning(scope: Iterable[Symbol]) -> None:
         other = names.setdefault(n.name, n)
         if other is not n:
             both = " and ".join(sorted(map(declaration, (n, other))))
-            raise RangeError(f"two sets of facts for {n.name}: {both}", "one declaration for each name", "declare it once, or rename one")
+            raise RangeError(
+                f"two sets of facts for {n.name}: {both}",
+                "one declaration for each name",
+                "declare it once, or rename one",
+            )
 
 
 def whole(n: Symbol) -> Poly:
@@ -62,7 +66,8 @@ def symbols_in(p: Poly) -> list[Symbol]:
 
 
 def notation(p: Poly, *forms: Tree) -> str:
-    """The text of the first of these forms of p, of its best one and its normal form that reads as p, else the first."""
+    """The text of the first of these forms of p, of its best one and its normal form that reads as p,
+    else the first."""
     names = {n.name: whole(n) for n in symbols_in(p)}
     forms = *forms, best(p)
     candidates = itertools.chain(forms, map(normal, (p,)))  # made only where it is needed

@@ -86,8 +86,8 @@ def _searched(p: Poly) -> tuple[Poly, list[str]]:
 
 
 class _Prices:
-    """Costs of candidate forms of p. An atom of p has the cost of its cheapest form. An atom that a move makes is priced without
-    a search of its own, which would be a search inside of a search."""
+    """Costs of candidate forms of p. An atom of p has the cost of its cheapest form. An atom that a move makes is
+    priced without a search of its own, which would be a search inside of a search."""
 
     def __init__(self, p: Poly) -> None:
         self.trees: dict[Atom, Tree] = {}
@@ -115,7 +115,8 @@ class _Prices:
         return found
 
     def cheapest(self, forms: list[tuple[int, Poly]], cost: Cost) -> tuple[Cost, int | None]:
-        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost more is passed over.
+        """The least cost, and the first form that has it; None where all cost more than `cost`. What must cost
+        more is passed over.
 
         forms   each with a weight that it is not below
         """
@@ -204,7 +205,9 @@ def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     """a*q + b with numerator and divisor times a size's unit: x//d == (x*u + c)//(d*u) for any 0 <= c < u."""
     x, d = q.args
     for unit in sorted({n.unit for p in (x, d) for n in p.atoms if isinstance(n, Symbol) and n.unit > 1}):
-        up = number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO  # what is rounded up reads x + d - 1
+        up = (
+            number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO
+        )  # what is rounded up reads x + d - 1
         yield a * one_of(atom("//", x.scale(unit) + up, d.scale(unit))) + b
 
 
@@ -243,7 +246,11 @@ def _quotient(b: Poly, a: Poly) -> Poly:
 
 #: What writes a*q + b in other ways, for a division q: apply(q, a, b) gives them.
 MOVES = [
-    Rule("d*(x//d) -> x - x%d, d > 0", _as_modulo, (lambda x, d: d * (x // d), lambda x, d: x - x % d, lambda x, d: d > 0)),
+    Rule(
+        "d*(x//d) -> x - x%d, d > 0",
+        _as_modulo,
+        (lambda x, d: d * (x // d), lambda x, d: x - x % d, lambda x, d: d > 0),
+    ),
     Rule(
         "k*(x//d) + k*y -> k*((x + d*y)//d), d > 0",
         _absorbed,
@@ -254,7 +261,11 @@ MOVES = [
         _all_absorbed,
         (lambda x, d, y, z: x // d + (y + z), lambda x, d, y, z: (x + d * (y + z)) // d, lambda x, d, y, z: d > 0),
     ),
-    Rule("-(x//d) -> (d - 1 - x)//d, d > 0", _flipped, (lambda x, d: -(x // d), lambda x, d: (d - 1 - x) // d, lambda x, d: d > 0)),
+    Rule(
+        "-(x//d) -> (d - 1 - x)//d, d > 0",
+        _flipped,
+        (lambda x, d: -(x // d), lambda x, d: (d - 1 - x) // d, lambda x, d: d > 0),
+    ),
     Rule(
         "x//n -> (u*x + y)//(u*n), 0 <= y < u, n > 0",
         _scaled,

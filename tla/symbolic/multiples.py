@@ -1,4 +1,5 @@
-"""Multiples of a number, required of the addresses of threads and blocks: a condition on sizes, whatever the index is."""
+"""Multiples of a number, required of the addresses of threads and blocks: a condition on sizes, whatever
+the index is."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ from .symint import SymInt, wrap
 
 
 def require_multiple(n: int, x: IntLike, where: Callable[[], str]) -> bool:
-    """Ask that n divides x: True, False, or of symbols what require does, as conditions on what indices are multiplied by.
+    """Ask that n divides x: True, False, or of symbols what require does, as conditions on what indices
+    are multiplied by.
 
-    An index is a symbol, or what is computed of it, that may be 0: a thread's or a block's. n divides x for each of its values if it
-    divides what each index is multiplied by. Where it does not, but may divide x, the condition is on x.
+    An index is a symbol, or what is computed of it, that may be 0: a thread's or a block's. n divides x for each of its
+    values if it divides what each index is multiplied by. Where it does not, but may divide x, the condition is on x.
 
     >>> from tla import assuming, dim
     >>> K, t = dim("K"), dim("t", at_least=0, at_most=127)

@@ -1,7 +1,7 @@
 """Symbolic integers as sympy expressions, with nodes of our own: FloorDiv, Mod, CeilDiv and Xor.
 
-sympy.Mod is unsound (Mod(2*Mod(x, 8), 8) becomes 2*Mod(x, 8), sympy#28744). It is never made here, and translated where a
-user's expression brings it in (from_sympy.py). Importing this module imports sympy.
+sympy.Mod is unsound (Mod(2*Mod(x, 8), 8) becomes 2*Mod(x, 8), sympy#28744). It is never made here, and translated where
+a user's expression brings it in (from_sympy.py). Importing this module imports sympy.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from .tree import Tree
 
 
 def _argument(x: Any) -> Any:
-    """An integer, a size or an integer expression as an expression of sympy: anything else sympy would evaluate as text."""
+    """An integer, a size or an integer expression as an expression of sympy: anything else sympy would
+    evaluate as text."""
     if isinstance(x, sympy.Expr):
         if x.is_integer is False:
-            raise LeafTypeError(f"the sympy expression {x!s:.60}", "an integer expression", "divide with FloorDiv or CeilDiv")
+            raise LeafTypeError(
+                f"the sympy expression {x!s:.60}", "an integer expression", "divide with FloorDiv or CeilDiv"
+            )
         return x
     x = leaf(x)
     if not is_int(x):
@@ -190,7 +193,8 @@ def _power(base: str, exp: Any) -> str:
 
 
 class Size(sympy.Symbol):  # type: ignore[misc]
-    """The sympy symbol of a size or an index. It keeps the SymInt that it was made of, so that the facts survive the way back."""
+    """The sympy symbol of a size or an index. It keeps the SymInt that it was made of, so that the facts
+    survive the way back."""
 
     __slots__ = ("declared",)
     declared: Any

@@ -16,7 +16,8 @@ from .tree import Tree
 
 
 class Operation(NamedTuple):
-    """An operator of SymInts: on polynomials, and as it is written. absorbs: static right sides that decide the result."""
+    """An operator of SymInts: on polynomials, and as it is written. absorbs: static right sides that
+    decide the result."""
 
     compute: Callable[[Poly, Poly], Poly]
     written: Callable[[Tree, Tree], Tree]
@@ -31,7 +32,9 @@ def _divisor(what: str, x: Poly, d: Poly) -> tuple[Poly, Poly]:
         return -x, -d
     if not require_condition(Condition("<=", ONE, d), f"({notation(x)}) {what} ({notation(d)})"):
         raise RangeError(
-            f"({notation(x)}) {what} ({notation(d)}): a divisor that is 0 or may be", "a divisor of 1 or more", "leave out what is empty"
+            f"({notation(x)}) {what} ({notation(d)}): a divisor that is 0 or may be",
+            "a divisor of 1 or more",
+            "leave out what is empty",
         )
     return x, d
 

@@ -36,7 +36,9 @@ def names(symbols: object) -> dict[str, Any]:
         symbols = (symbols,)
     for x in symbols:
         if not isinstance(x, SymInt) or len(x.symbols) != 1 or x.symbols[0] != x:
-            raise LeafTypeError(f"{x!r:.60} among the symbols", "sizes and indices, or a dict of names", "write symbols=[M, N]")
+            raise LeafTypeError(
+                f"{x!r:.60} among the symbols", "sizes and indices, or a dict of names", "write symbols=[M, N]"
+            )
     return {str(x): x for x in symbols}
 
 
@@ -57,7 +59,11 @@ class _ExpressionReader(Reader):
         """The token that stands here, which is taken: an operator, or a name."""
         self.operations += 1
         if self.operations > MAX_OPERATIONS:
-            self.fail(f"more than {MAX_OPERATIONS:,} operations and names", f"{MAX_OPERATIONS:,} at most", "give parts of it names")
+            self.fail(
+                f"more than {MAX_OPERATIONS:,} operations and names",
+                f"{MAX_OPERATIONS:,} at most",
+                "give parts of it names",
+            )
         return super().next()
 
     def xor(self) -> Leaf:
@@ -102,7 +108,12 @@ class _ExpressionReader(Reader):
             return self.symbols[name]
         except KeyError:
             fix = write_nearest(name, [*self.symbols]) or f"give symbols=[dim('{name:.40}')]"
-            self.fail(f"the name {name!r:.40} is not known", f"one of the symbols: {', '.join(self.symbols) or 'none'}"[:400], fix, start)
+            self.fail(
+                f"the name {name!r:.40} is not known",
+                f"one of the symbols: {', '.join(self.symbols) or 'none'}"[:400],
+                fix,
+                start,
+            )
 
     def ceiling(self) -> Leaf:
         a = self.product()

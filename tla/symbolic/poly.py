@@ -26,7 +26,8 @@ Mono = tuple["Atom", ...]
 
 
 class Atom:
-    """A symbol or a division, of which polynomials are made: interned, in an order that does not depend on when it was made.
+    """A symbol or a division, of which polynomials are made: interned, in an order that does not depend on when
+    it was made.
 
     kind    "name", "//", "min", "max", "^"; in forms also "%" and "part"
     args    polynomials, of all kinds but "name"
@@ -131,7 +132,9 @@ def atom(kind: str, *args: Poly) -> Atom:
 def too_large(size: int, level: int = 0) -> RangeError:
     """The error for an expression that is past the limits."""
     what = f"divisions {level} deep" if level > MAX_LEVEL else f"an expression of {size} nodes"
-    return RangeError(what, f"{MAX_NODES} nodes, {MAX_TERMS} terms and {MAX_LEVEL} levels at most", "name a part of it: dim('T')")
+    return RangeError(
+        what, f"{MAX_NODES} nodes, {MAX_TERMS} terms and {MAX_LEVEL} levels at most", "name a part of it: dim('T')"
+    )
 
 
 def order(m: Mono) -> tuple[Any, ...]:
@@ -147,8 +150,8 @@ def by_order(term: tuple[Mono, int]) -> tuple[Any, ...]:
 
 
 class once(Generic[R]):
-    """A property that is worked out when it is first asked for: functools.cached_property without its lock, which takes longer
-    than most of what is worked out here."""
+    """A property that is worked out when it is first asked for: functools.cached_property without its lock, which takes
+    longer than most of what is worked out here."""
 
     def __init__(self, f: Callable[[Any], R]) -> None:
         self.f, self.name, self.__doc__ = f, f.__name__, f.__doc__
@@ -160,7 +163,8 @@ class once(Generic[R]):
 
 
 class Poly:
-    """A polynomial: its terms are monomials (atoms in order, each as often as its power) and their coefficients, none 0."""
+    """A polynomial: its terms are monomials (atoms in order, each as often as its power) and their
+    coefficients, none 0."""
 
     terms: dict[Mono, int]
     least: Any = ...  # what proofs.least and greatest find, once they have
@@ -217,7 +221,8 @@ class Poly:
 
     @once
     def is_unrelated(self) -> bool:
-        """Whether it is a sum of atoms that share no symbol, each a number of times, with no symbol bounded by another."""
+        """Whether it is a sum of atoms that share no symbol, each a number of times, with no symbol
+        bounded by another."""
         bounded = [a for a in self.atoms if a.kind == "name" and len(a.scope) > 1]
         if bounded or max(map(len, self.terms), default=0) > 1:
             return False

@@ -1,15 +1,15 @@
 """Proofs: how small and how large a polynomial can be, from the facts of its symbols.
 
-least(p) gets rid of one atom after the other, the one with the most inside of it first. In p == A*x + B with A >= 0, x may
-be replaced by what it never falls below, with A <= 0 by what it never exceeds; these bounds are polynomials themselves
-(j <= N - 1), so that what relates two sizes is not lost. Each atom has its bounds from what it means:
+least(p) gets rid of one atom after the other, the one with the most inside of it first. In p == A*x + B with A >= 0, x
+may be replaced by what it never falls below, with A <= 0 by what it never exceeds; these bounds are polynomials
+themselves (j <= N - 1), so that what relates two sizes is not lost. Each atom has its bounds from what it means:
 
     q = x//d, d > 0      d*q <= x,  d*q >= x - d + 1
     min(a, b)            one of them, and at most each;   max alike
     a ^ b, a, b >= 0     0 <= a ^ b <= a + b, and it has no more bits than they
 
-Atoms that no symbol relates to each other, each a number of times, are as small or as large as they can be at once: there the
-ends of each are all that there is to say.
+Atoms that no symbol relates to each other, each a number of times, are as small or as large as they can be at once:
+there the ends of each are all that there is to say.
 
 What is found is a bound; where the facts say more than this can see, it is None or not the best one.
 """
@@ -21,7 +21,8 @@ from collections.abc import Iterator
 
 from .poly import ONE, Atom, Poly, Symbol, exact, split
 
-#: Past so many nodes, or divisions in one sum, only the ends of each term are looked at: a proof may take 2**divisions steps.
+#: Past so many nodes, or divisions in one sum, only the ends of each term are looked at: a proof may
+#: take 2**divisions steps.
 MAX_SIZE, MAX_DIVISIONS = 200, 8
 
 Ends = tuple[int | None, int | None]
@@ -86,7 +87,8 @@ def _sign(p: Poly) -> int:
 
 
 def _bounds(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
-    """Bounds of a*x + b from below, with a of that sign: by the end of x on its side, and by what relates x to the rest."""
+    """Bounds of a*x + b from below, with a of that sign: by the end of x on its side, and by what relates x
+    to the rest."""
     end = ends(x)[sign < 0]
     if end is not None:
         yield least(a.scale(end) + b)
@@ -157,7 +159,8 @@ def _known(ns: list[int | None]) -> list[int]:
 
 
 def _over(n: int | None, if_negative: int | None, if_not: int | None, endless: int) -> int | None:
-    """The end n of a numerator divided by the end of a denominator, which its sign decides; `endless` where that has none."""
+    """The end n of a numerator divided by the end of a denominator, which its sign decides; `endless` where
+    that has none."""
     if n is None:
         return None
     by = if_negative if n < 0 else if_not

@@ -1,7 +1,7 @@
 """The reading of a tree: the normal form of its operations, as parse() computes them from the text.
 
-The normal form is one of many that are equal in value: rules take (K//N + 79)//16 and (K + 79*N)//(16*N) to two of these. So a
-tree is read before it is printed, and str() gives what parse() takes back to the same integer.
+The normal form is one of many that are equal in value: rules take (K//N + 79)//16 and (K + 79*N)//(16*N) to two of
+these. So a tree is read before it is printed, and str() gives what parse() takes back to the same integer.
 """
 
 from __future__ import annotations

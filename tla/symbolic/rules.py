@@ -1,8 +1,8 @@
 """The rules of the normal form: how floor division, xor, min and max become something simpler, or an atom.
 
-A rule is data: its name is its equation, with its condition; `apply` gives the simpler polynomial, or None where it does not
-apply; `check` states the equation on plain integers, and the tests try it on all small ones. Each is used wherever its
-condition is proved, and the first that applies wins.
+A rule is data: its name is its equation, with its condition; `apply` gives the simpler polynomial, or None where it
+does not apply; `check` states the equation on plain integers, and the tests try it on all small ones. Each is used
+wherever its condition is proved, and the first that applies wins.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def _simplified(kind: str, args: tuple[Poly, ...]) -> tuple[Poly, str]:
 
 @contextmanager
 def traced() -> Iterator[Results]:
-    """A record of the nodes that are simplified inside: each with its polynomial and the name of the rule that gave it, "" for an atom."""
+    """A record of the nodes that are simplified inside: each with its polynomial and the name of the rule that gave it,
+    "" for an atom."""
     results: Results = {}
     token = _ACTIVE.set(results)
     try:
@@ -108,7 +109,9 @@ def _multiples(x: Poly, d: Poly) -> Poly | None:
     for m, k in others.terms.items():
         left = without(m, n)
         if left is not None and (abs(k) >= c or not m):
-            often = (2 * k + c - 1) // (2 * c) if m else k // c  # a number stays within 0 and d, so that each sum has one form
+            often = (
+                (2 * k + c - 1) // (2 * c) if m else k // c
+            )  # a number stays within 0 and d, so that each sum has one form
             if often:
                 found.append((left, often))
     whole = poly(found, whole.terms)
@@ -182,7 +185,11 @@ def _between(x: Poly, d: Poly) -> Poly | None:
     """A number, where x stays between two multiples of d."""
     low = least(x)
     if c := d.const:
-        return number(low // c) if low is not None and (high := greatest(x)) is not None and low // c == high // c else None
+        return (
+            number(low // c)
+            if low is not None and (high := greatest(x)) is not None and low // c == high // c
+            else None
+        )
     if low is not None and low >= 0:
         return ZERO if is_positive(d - x) else None
     high = greatest(x)
@@ -263,7 +270,11 @@ def _first(x: Poly) -> int:
 
 
 FLOOR = [
-    Rule("x//d -> x, d == 1 or x == 0", _by_one, (lambda x, d: x // d, lambda x, d: x, lambda x, d: d == 1 or (x == 0 and d > 0))),
+    Rule(
+        "x//d -> x, d == 1 or x == 0",
+        _by_one,
+        (lambda x, d: x // d, lambda x, d: x, lambda x, d: d == 1 or (x == 0 and d > 0)),
+    ),
     Rule(
         "(k*d + x)//d -> k + x//d, d > 0",
         _multiples,
@@ -282,12 +293,20 @@ FLOOR = [
     Rule(
         "(x//a + y)//d -> (x + a*y)//(a*d), a > 0, d > 0",
         _nested,
-        (lambda x, a, y, d: (x // a + y) // d, lambda x, a, y, d: (x + a * y) // (a * d), lambda x, a, y, d: a > 0 and d > 0),
+        (
+            lambda x, a, y, d: (x // a + y) // d,
+            lambda x, a, y, d: (x + a * y) // (a * d),
+            lambda x, a, y, d: a > 0 and d > 0,
+        ),
     ),
     Rule(
         "(g*x + y)//(g*d) -> (x + y//g)//d, g > 0, d > 0",
         _by_parts,
-        (lambda x, g, y, d: (g * x + y) // (g * d), lambda x, g, y, d: (x + y // g) // d, lambda x, g, y, d: g > 0 and d > 0),
+        (
+            lambda x, g, y, d: (g * x + y) // (g * d),
+            lambda x, g, y, d: (x + y // g) // d,
+            lambda x, g, y, d: g > 0 and d > 0,
+        ),
     ),
     Rule(
         "(-x)//d -> -((x + d - 1)//d), d > 0",

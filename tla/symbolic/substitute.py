@@ -21,7 +21,8 @@ def at(x: object, values: Mapping[str, Any] = {}, **named: object) -> Any:
 
     values   integers, or other sizes, by the names of symbols; there may be more names than x has
     named    the same, each the name of a symbol of x. What all of its symbols have static values for is static
-    Raises   RangeError for a value that breaks a fact; LeafTypeError for what has no sizes, and a name that x does not have
+    Raises   RangeError for a value that breaks a fact; LeafTypeError for what has no sizes, and a name that x
+             does not have
 
     >>> from tla import MakeLayout, at, dims, _16
     >>> M, N = dims("M N")

@@ -27,7 +27,8 @@ from .tree import Tree
 
 _SYMPY_NODES = OnDemand("tla.symbolic.nodes")  # with sympy
 
-#: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and as a form.
+#: What was computed is remembered up to so many operations, each as often as it is written: for explain(), and
+#: as a form.
 MAX_HISTORY = 100
 
 
@@ -56,8 +57,8 @@ class SymInt(Value):
     expr     the sympy expression
     at(...)  its value where sizes have values
 
-    Raises LeafTypeError where it meets a bool, a float or a text, Unproven for a divisor that may be 0, RangeError for an
-    expression past the limits and for one name with two sets of facts.
+    Raises LeafTypeError where it meets a bool, a float or a text, Unproven for a divisor that may be 0, RangeError for
+    an expression past the limits and for one name with two sets of facts.
 
     >>> from tla import dims, index, MakeLayout
     >>> M, N = dims("M N")
@@ -76,13 +77,16 @@ class SymInt(Value):
     made: tuple[Any, ...] | None  # the operation that it came of, and its operands
 
     def __init__(self, *_: object) -> None:
-        raise LeafTypeError("SymInt(...)", "a name with its facts", "write dim('N', multiple_of=16) or index('i', below=N)")
+        raise LeafTypeError(
+            "SymInt(...)", "a name with its facts", "write dim('N', multiple_of=16) or index('i', below=N)"
+        )
 
     # ------------------------------------------------------------------------------------------- what it is
 
     @property
     def expr(self) -> Any:
-        """The sympy expression, of integer symbols and FloorDiv, Mod, CeilDiv, Min, Max, Xor nodes, in the simplest form.
+        """The sympy expression, of integer symbols and FloorDiv, Mod, CeilDiv, Min, Max, Xor nodes, in
+        the simplest form.
 
         >>> from tla import dim
         >>> dim("N").expr + 1
@@ -103,7 +107,8 @@ class SymInt(Value):
 
     @property
     def written(self) -> Tree:
-        """It as it was computed; its simplest form where trees lack an operation of that, or where a name in it cancels out."""
+        """It as it was computed; its simplest form where trees lack an operation of that, or where a name in
+        it cancels out."""
         found = self._written()
         is_of_it = found.cost < UNWRITTEN.cost and tree.names(found) <= {n.name for n in symbols_in(self.poly)}
         return found if is_of_it else best(self.poly)
@@ -202,7 +207,9 @@ class SymInt(Value):
     __int__ = __index__
 
     def __float__(self) -> float:
-        raise Unproven(f"the value of {self} as a float", "an integer that is known", "give its sizes values: x.at(N=128)")
+        raise Unproven(
+            f"the value of {self} as a float", "an integer that is known", "give its sizes values: x.at(N=128)"
+        )
 
     def __str__(self) -> str:
         return notation(self.poly, self.form)
@@ -242,7 +249,9 @@ class SymInt(Value):
 
     def __truediv__(self, other: object) -> Any:
         raise LeafTypeError(
-            f"{self} / {other!r}: no true division of layout integers", "an integer division", "use // for the quotient rounded down"
+            f"{self} / {other!r}: no true division of layout integers",
+            "an integer division",
+            "use // for the quotient rounded down",
         )
 
     __rtruediv__ = __truediv__
@@ -308,7 +317,8 @@ def compute(name: str, a: IntLike, b: IntLike) -> Leaf:
 
 
 def _computes(x: object) -> bool:
-    """Whether x is an integer that SymInts compute with; LeafTypeError for what is no integer and nothing that broadcasts."""
+    """Whether x is an integer that SymInts compute with; LeafTypeError for what is no integer and nothing that
+    broadcasts."""
     if type(x) is SymInt or type(x) is int or type(x) is Int:
         return True
     if isinstance(x, Static) or is_no_integer(x) or x is None:
@@ -347,7 +357,9 @@ def given_values(values: Mapping[str, Any], named: Mapping[str, Any] = {}) -> di
     """The values of sizes by their names; LeafTypeError for what is no mapping of names to integers."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise LeafTypeError(
-            f"{values!r:.60} for the values of sizes", "names with their values", 'write at(x, M=128), or at(x, {"M": 128})'
+            f"{values!r:.60} for the values of sizes",
+            "names with their values",
+            'write at(x, M=128), or at(x, {"M": 128})',
         )
     return {name: leaf(n) for name, n in {**values, **named}.items()}
 
@@ -358,7 +370,9 @@ def require_names(named: Mapping[str, Any], *sizes: SymInt) -> None:
     for name in named:
         if name not in names:
             what = f"a value for {name}, which is no size of {', '.join(map(str, sizes)) or 'what has none':.80}"
-            raise LeafTypeError(what, f"names among {', '.join(names) or 'none'}", "leave it out; a dict of values may have more names")
+            raise LeafTypeError(
+                what, f"names among {', '.join(names) or 'none'}", "leave it out; a dict of values may have more names"
+            )
 
 
 def of_symbol(n: Symbol) -> SymInt:
@@ -376,7 +390,9 @@ def _checked(n: Symbol, v: object, given: Mapping[str, Any]) -> Any:
         limit = poly_of(wrap(bound).at(given) if bound.const is None else bound.const)
         pair = (limit, poly_of(inner)) if below else (poly_of(inner), limit)
         if not require_condition(Condition("<=", *pair), f"{n.name} = {v}"):
-            raise RangeError(f"{n.name} = {v}", "a value that meets its facts", f"use one, as it is declared: {declaration(n)}")
+            raise RangeError(
+                f"{n.name} = {v}", "a value that meets its facts", f"use one, as it is declared: {declaration(n)}"
+            )
     return inner
 
 

@@ -96,8 +96,14 @@ def total(terms: Iterable[Tree]) -> Tree:
     return _node("+", tuple(flat), count, 0, count)
 
 
-def value(t: Tree, number_of: Callable[[int], Any], names: Mapping[str, Any], operations: Mapping[str, Callable[[Any, Any], Any]]) -> Any:
-    """The value of a tree, from that of a number, the values of names, and the operations; KeyError for what has none."""
+def value(
+    t: Tree,
+    number_of: Callable[[int], Any],
+    names: Mapping[str, Any],
+    operations: Mapping[str, Callable[[Any, Any], Any]],
+) -> Any:
+    """The value of a tree, from that of a number, the values of names, and the operations; KeyError for
+    what has none."""
     if t.op in "nv":
         return number_of(t.args[0]) if t.op == "n" else names[t.args[0]]
     args = [value(a, number_of, names, operations) for a in t.args]

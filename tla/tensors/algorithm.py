@@ -45,7 +45,9 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
     if transfer.counts_of(t) != extents:
         what = f"{where}: {shown(t.origin_shape)} valid elements of {t!r}, and {shown(extents)} of {of}"
         fix = "take a tile of the larger one: GetTile(t, start, extents)"
-        if of == "the target" and math.prod(extents) == math.prod(transfer.counts_of(t)):  # CuTe's copy takes them by one index
+        if of == "the target" and math.prod(extents) == math.prod(
+            transfer.counts_of(t)
+        ):  # CuTe's copy takes them by one index
             fix = f"where the order of their indices is meant, write composition(target, make_layout({shown(t.shape)}))"
         raise RankError(what, "equal extents", fix)
 
@@ -53,11 +55,13 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
 def copy(source: object, target: object, *, corner: bool = False) -> None:
     """Move every valid element of source to its coordinate in target. Padding stays as it is.
 
-    source, target   tensors of one origin_shape, of any layouts; or numpy arrays. CATLASS's copies have the target first
+    source, target   tensors of one origin_shape, of any layouts; or numpy arrays. CATLASS's copies have
+                     the target first
     corner           whether target may be larger: then its first elements in each mode are written, as by TileCopyTla
-    Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements cannot
-                     hold source's (floats are rounded, integers must fit); RangeError for a float that would become infinite;
-                     InjectivityError where two elements of target are one in its buffer. Then nothing is written
+    Raises           RankError where the valid extents differ; LeafTypeError where target is read-only, or its elements
+                     cannot hold source's (floats are rounded, integers must fit); RangeError for a float that would
+                     become infinite; InjectivityError where two elements of target are one in its buffer.
+                     Then nothing is written
 
     >>> import numpy as np
     >>> from tla import MakeTensor, copy, parse
@@ -66,8 +70,9 @@ def copy(source: object, target: object, *, corner: bool = False) -> None:
     >>> print(t.data)
     [0 1 3 4 2 0 5 0 6 7 0 0 8 0 0 0]
 
-    It is a strided numpy copy for each box of the two layouts' common digits, runs that both have moved as one element; by
-    offsets where there are no common digits, those of a swizzle's runs. A source in the same memory is read before anything is written.
+    It is a strided numpy copy for each box of the two layouts' common digits, runs that both have moved as one element;
+    by offsets where there are no common digits, those of a swizzle's runs. A source in the same memory is read before
+    anything is written.
     Source: CuTe `copy`.
     """
     import numpy as np
@@ -127,16 +132,19 @@ def fill_padding(t: object, value: object = 0) -> None:
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
         coord, extents = box.coord, require_origin("fill_padding", box.layout)
-        transfer.filled(GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value)
+        transfer.filled(
+            GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value
+        )
 
 
 def reduce(source: object, target: object, modes: object, operation: object = None) -> None:
     """target = source reduced along some modes, which target does not have.
 
-    modes        the modes to reduce: an integer, or a tuple of them; in that tuple, (i, j) is mode j of mode i, which has to be valid
-                 as a whole
+    modes        the modes to reduce: an integer, or a tuple of them; in that tuple, (i, j) is mode j of mode i, which
+                 has to be valid as a whole
     operation    a numpy ufunc of two arguments; numpy.add by default
-    Raises       RankError for modes that source does not have, and where the extents of the others differ; what copy raises
+    Raises       RankError for modes that source does not have, and where the extents of the others differ;
+                 what copy raises
 
     >>> import numpy as np
     >>> from tla import MakeTensor, parse, reduce
@@ -146,15 +154,19 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     >>> print(out)
     [12 16]
 
-    It is computed for target's element type: integers exactly, floats of less than 32 bits in float32, others in their own type;
-    RangeError where target does not hold a result.
+    It is computed for target's element type: integers exactly, floats of less than 32 bits in float32, others in their
+    own type; RangeError where target does not hold a result.
     """
     import numpy as np
 
     source, target = _elements("reduce", source), _elements("reduce", target)
     source, axes, groups = _opened(source, modes if isinstance(modes, tuple) else (modes,))
     if len({*axes}) < len(axes) or not all(0 <= i < len(source.coord) for i in axes):
-        raise RankError(f"reduce of {source!r} along {shown(axes)}", f"modes 0 to {len(source.coord) - 1}, each once", "count from 0")
+        raise RankError(
+            f"reduce of {source!r} along {shown(axes)}",
+            f"modes 0 to {len(source.coord) - 1}, each once",
+            "count from 0",
+        )
     counts = transfer.counts_of(source)
     left = [[counts[i] for i in group if i not in axes] for group in groups]
     _require_extents("reduce", target, tuple(math.prod(ns) for ns in left if ns), "the modes that stay")
@@ -162,22 +174,31 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     require_writable("reduce", target)
     operation = np.add if operation is None else operation
     if not isinstance(operation, np.ufunc) or operation.nin != 2:
-        raise LeafTypeError(f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ...")
+        raise LeafTypeError(
+            f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ..."
+        )
     what = f"reduce of {source!r} along {shown(axes)}"
     values = reduced(what, operation, summands(what, transfer.gathered(source), target.dtype), axes)
-    values = converted(what, values, target.dtype).reshape(transfer.counts_of(target), order="F")  # what stays of a mode is one mode
+    values = converted(what, values, target.dtype).reshape(
+        transfer.counts_of(target), order="F"
+    )  # what stays of a mode is one mode
     transfer.scattered(target, np.ascontiguousarray(values))
 
 
 def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, ...], list[list[int]]]:
-    """The tensor with the modes of paths (i, j) opened into their own, the axes there of all paths, and those of each mode."""
+    """The tensor with the modes of paths (i, j) opened into their own, the axes there of all paths, and those
+    of each mode."""
     paths = [tuple(map(leaf, m)) if isinstance(m, tuple) else (leaf(m),) for m in modes]
     shape, n = modes_of(source.shape), len(source.coord)
     counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]
-    if not all(0 <= p[0] < n for p in paths) or not all(len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths):
+    if not all(0 <= p[0] < n for p in paths) or not all(
+        len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths
+    ):
         what = f"reduce of {source!r} along {shown(tuple(modes))}"
         raise RankError(
-            what, f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i", "count from 0, and put (i, j) in a tuple: ((0, 1),)"
+            what,
+            f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i",
+            "count from 0, and put (i, j) in a tuple: ((0, 1),)",
         )
     deep = {p[0] for p in paths if len(p) == 2}
     axes, groups = 0, []
@@ -188,15 +209,17 @@ def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, 
     return opened, tuple(k for p in paths for k in ([groups[p[0]][p[1]]] if len(p) == 2 else groups[p[0]])), groups
 
 
-def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False) -> None:
+def gemm(
+    a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256, 256), accumulate: bool = False
+) -> None:
     """c = a @ b, tile by tile, tails included; c += a @ b if `accumulate`. It is a matrix product as numpy writes it.
 
     CuTe's gemm(A, B, C) is another: B is (n,k) there, and C is added to: `gemm(a, transpose(b), c, accumulate=True)`.
 
     a, b, c   tensors of (m,k), (k,n) and (m,n) valid elements, of any layouts
     tile      extents of a block of m, n and k
-    Raises    RankError where the extents do not fit each other; what copy raises of the target c. Blocks before one whose sums
-              pass c's element type have been written then
+    Raises    RankError where the extents do not fit each other; what copy raises of the target c. Blocks before one
+              whose sums pass c's element type have been written then
 
     >>> import numpy as np
     >>> from tla import MakeTensor, gemm, parse
@@ -207,8 +230,8 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
     [[20 26]
      [26 35]]
 
-    Each block is summed for c's element type: integers exactly, floats of less than 32 bits in float32, others in their own type;
-    RangeError where c does not hold a sum. An operand in c's memory is read before anything is written.
+    Each block is summed for c's element type: integers exactly, floats of less than 32 bits in float32, others in their
+    own type; RangeError where c does not hold a sum. An operand in c's memory is read before anything is written.
 
     Source: CuTe `gemm`, which always accumulates; CATLASS `BlockMmadTla`.
     """
@@ -223,7 +246,10 @@ def gemm(a: object, b: object, c: object, tile: tuple[int, int, int] = (256, 256
         raise RankError(f"gemm in tiles of {shown(tile)}", "three extents", "give m, n and k")
     for extent in tile:
         require_positive("gemm: a tile", leaf(extent))
-    a, b = (MakeTensor(transfer.gathered(x)) if np.may_share_memory(memory_of(x.data), memory_of(c.data)) else x for x in (a, b))
+    a, b = (
+        MakeTensor(transfer.gathered(x)) if np.may_share_memory(memory_of(x.data), memory_of(c.data)) else x
+        for x in (a, b)
+    )
     tm, tn, tk = tile
     for i, j in itertools.product(range(ceil_div(m, tm)), range(ceil_div(n, tn))):
         block = TileView(c, (i, j), (tm, tn))
@@ -242,10 +268,17 @@ def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
     extents = [transfer.counts_of(x) for x in (a, b, c)]
     if [len(e) for e in extents] == [2, 2, 2] and extents[1][0] != extents[0][1] == extents[1][1]:
         what = f"gemm of {extents[0]} by {extents[1]}, B as (n,k)"
-        raise RankError(what, "B as (k,n), as in a @ b", "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)")
-    if any(len(e) != 2 for e in extents) or [extents[0][1], extents[2]] != [extents[1][0], (extents[0][0], extents[1][1])]:
         raise RankError(
-            f"gemm of {extents[0]} by {extents[1]} into {extents[2]}", "(m,k) by (k,n) into (m,n)", "use transpose(t), which swaps modes"
+            what, "B as (k,n), as in a @ b", "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)"
+        )
+    if any(len(e) != 2 for e in extents) or [extents[0][1], extents[2]] != [
+        extents[1][0],
+        (extents[0][0], extents[1][1]),
+    ]:
+        raise RankError(
+            f"gemm of {extents[0]} by {extents[1]} into {extents[2]}",
+            "(m,k) by (k,n) into (m,n)",
+            "use transpose(t), which swaps modes",
         )
     return extents[0][0], extents[1][1], extents[0][1]
 
@@ -262,15 +295,16 @@ def im2col(
     """The matrix whose product with a filter is a convolution: a view, with each element once a window that has it.
 
     t          a feature map; its spatial modes each have one stride where they are valid
-    kernel     the window's extent in each spatial mode; stride, dilation: its steps, one integer for all modes or one for each
+    kernel     the window's extent in each spatial mode; stride, dilation: its steps, one integer for all modes
+               or one for each
     spatial    which modes the window moves along
-    border     how many zeros there are around the map in each spatial mode, one integer for all or (before, after) for each. With
-               one, the map is copied to a buffer of its own; without, the result is a view
+    border     how many zeros there are around the map in each spatial mode, one integer for all or (before, after) for
+               each. With one, the map is copied to a buffer of its own; without, the result is a view
     batch      which modes stand in the rows, besides the window's places; all others are channels
-    Returns    (rows, columns): rows (batch, places), columns (window, channels), each with its last mode fastest, as numpy's
-               reshape has them. A filter is (columns, channels out)
-    Raises     DivisibilityError where a spatial mode has several strides, or the valid part of a mode is not made of whole
-               blocks; RangeError where the window is larger than the map. To write to it is refused
+    Returns    (rows, columns): rows (batch, places), columns (window, channels), each with its last mode fastest, as
+               numpy's reshape has them. A filter is (columns, channels out)
+    Raises     DivisibilityError where a spatial mode has several strides, or the valid part of a mode is not made of
+               whole blocks; RangeError where the window is larger than the map. To write to it is refused
 
     >>> import numpy as np
     >>> from tla import MakeTensor, im2col, parse
@@ -289,7 +323,9 @@ def im2col(
     spatial, batch = modes_of(spatial), modes_of(batch)
     windows = [_each(len(spatial), x) for x in (kernel, stride, dilation)]
     if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
-        raise RankError(f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")
+        raise RankError(
+            f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0"
+        )
     t = _bordered(t, spatial, border)
     begin, modes = _one_cell("im2col", t, spatial)
     places: Modes = []
@@ -317,7 +353,11 @@ def _bordered(t: Tensor, spatial: tuple[int, ...], border: IntTree) -> Tensor:
 
     pairs = border if isinstance(border, tuple) else ((border, border),) * len(spatial)
     if len(pairs) != len(spatial) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
-        raise RankError(f"im2col: a border of {shown(border)}", f"(before, after) for {len(spatial)} modes", "give one integer for all")
+        raise RankError(
+            f"im2col: a border of {shown(border)}",
+            f"(before, after) for {len(spatial)} modes",
+            "give one integer for all",
+        )
     widths = [tuple(int(leaf(n)) for n in p) for p in pairs]
     if min((n for p in widths for n in p), default=0) < 0:
         raise RangeError(f"im2col: a border of {shown(border)}", "0 or more zeros", "take a tile for less than the map")
@@ -325,14 +365,18 @@ def _bordered(t: Tensor, spatial: tuple[int, ...], border: IntTree) -> Tensor:
         return t
     by_mode = dict(zip(spatial, widths))
     whole = np.pad(np.asarray(t), [by_mode.get(i, (0, 0)) for i in range(len(t.coord))])
-    return MakeTensor(whole, MakeLayout(whole.shape, tuple(int(d) // whole.itemsize for d in whole.strides)), position=t.position)
+    return MakeTensor(
+        whole, MakeLayout(whole.shape, tuple(int(d) // whole.itemsize for d in whole.strides)), position=t.position
+    )
 
 
 def _each(n: int, x: IntTree) -> tuple[int, ...]:
     """One positive integer for each of n modes."""
     values = tuple(x) if isinstance(x, tuple) else (x,) * n
     if len(values) != n:
-        raise RankError(f"im2col: {shown(values)} for {n} spatial modes", f"{n} integers, or one for all", "give one for each mode")
+        raise RankError(
+            f"im2col: {shown(values)} for {n} spatial modes", f"{n} integers, or one for all", "give one for each mode"
+        )
     for value in values:
         require_positive("im2col", leaf(value))
     return values
@@ -344,5 +388,7 @@ def _one_cell(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tupl
     found = transfer.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):
         what = f"{where} of {t!r}"
-        raise DivisibilityError(what, "spatial modes of one stride, and others of whole blocks", "copy it to such a layout first")
+        raise DivisibilityError(
+            what, "spatial modes of one stride, and others of whole blocks", "copy it to such a layout first"
+        )
     return found[0]

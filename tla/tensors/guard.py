@@ -1,8 +1,8 @@
 """The valid elements of a view, where these are no box of its modes: what CuTe leaves to predicates, checked.
 
 A tile that does not divide reaches past the end. Its view then knows, of each of its coordinates, which element of the
-tensor it was cut from that is: `place`, a layout whose values are coordinates. What it says is what a predicate made of an
-identity tensor, cut the same way, says.
+tensor it was cut from that is: `place`, a layout whose values are coordinates. What it says is what a predicate made of
+an identity tensor, cut the same way, says.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class Guard(NamedTuple):
 
     valid   how many indices of each mode are valid, from 0 on [elements]
     room    how many of them are the layout's own, padding included
-    place   where the valid elements are no box: a layout of the view's shape whose values are the coordinates of its elements in
-            the tensor that it was cut from; valid and room are of the modes of that one. None where they are a box
+    place   where the valid elements are no box: a layout of the view's shape whose values are the coordinates of its
+            elements in the tensor that it was cut from; valid and room are of the modes of that one. None
+            where they are a box
     start   with a place, the coordinate there that the view begins at
     """
 
@@ -43,7 +44,8 @@ class Guard(NamedTuple):
     start: Any = None
 
     def admits(self, coord: CoordLike) -> Any:
-        """Whether the element at a coordinate is valid: True, False, None where that is not known; of arrays, an array."""
+        """Whether the element at a coordinate is valid: True, False, None where that is not known; of
+        arrays, an array."""
         at = self.at(coord)
         return elem_less((*(Int[-1]() for _c in at), *at), (*at, *self.valid))  # 0 or more, and below what is valid
 
@@ -55,7 +57,9 @@ class Guard(NamedTuple):
         """The same by places, of a view of a shape: those of a box are its own coordinates."""
         if self.place is not None:
             return self
-        return Guard(*self[:2], unchecked_layout(shape, coordinates(shape)), ArithmeticTuple(*(_0 for _m in modes_of(shape))))
+        return Guard(
+            *self[:2], unchecked_layout(shape, coordinates(shape)), ArithmeticTuple(*(_0 for _m in modes_of(shape)))
+        )
 
 
 def whole(shape: IntTupleLike) -> Guard:
@@ -108,7 +112,8 @@ def boxed(guard: Guard, shape: IntTupleLike) -> Guard:
 
 
 def _below(guard: Guard, bounds: tuple[Any, ...]) -> list[Any] | None:
-    """The number of indices of each mode whose place is below bounds, where these make a box; None where they make none that is known."""
+    """The number of indices of each mode whose place is below bounds, where these make a box; None where they make none
+    that is known."""
     place = guard.place
     if not isinstance(place, Layout) or not all(at_most(0, c) for c in guard.start):
         return None

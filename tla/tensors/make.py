@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class _MakeTensorOf:
     """A tensor over a buffer. `make_tensor[dtype](layout)` is one over a new buffer of zeros.
 
-    buffer    as MakeTensor takes it; None or an integer for a tensor of offsets (from that on), a coordinate for one of coordinates
+    buffer    as MakeTensor takes it; None or an integer for a tensor of offsets (from that on), a coordinate for
+              one of coordinates
     layout    a layout; or what make_layout takes: a shape, and its stride, LayoutLeft or LayoutRight
 
     >>> import numpy as np
@@ -48,7 +49,9 @@ class _MakeTensorOf:
 
     def __call__(self, buffer: Any, *layout: Any) -> Tensor:
         if isinstance(buffer, AnyLayout) or (not layout and (is_int(buffer) or isinstance(buffer, tuple))):
-            raise LeafTypeError("make_tensor of a layout alone", "a buffer first, or a type", "write make_tensor[numpy.float32](layout)")
+            raise LeafTypeError(
+                "make_tensor of a layout alone", "a buffer first, or a type", "write make_tensor[numpy.float32](layout)"
+            )
         if not layout:
             return MakeTensor(buffer)
         made = layout[0] if len(layout) == 1 and isinstance(layout[0], AnyLayout) else make_layout(*layout)
@@ -74,7 +77,8 @@ make_tensor = _MakeTensorOf()
 
 
 def make_identity_tensor(shape: IntTupleLike) -> Tensor:
-    """The tensor of the coordinates of a shape: its element c is c. Cut as a tensor of data is, it says where each element is.
+    """The tensor of the coordinates of a shape: its element c is c. Cut as a tensor of data is, it says
+    where each element is.
 
     It has no end: a tile past the shape keeps its full extents, and `elem_less(t[c], shape)` is the predicate.
 

@@ -28,16 +28,17 @@ from .tensor import Tensor, require_box, tensor_of
 class _MakeTensor:
     """A tensor over a buffer. `MakeTensor[dtype](layout)` is one over a new buffer of zeros.
 
-    buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX); contiguous,
-               and taken as its flat memory. Packed(bytes) for 4-bit elements. None: a tensor of offsets, or of coordinates
+    buffer     a numpy array, or anything with the buffer protocol, __array_interface__ or DLPack (torch, JAX);
+               contiguous, and taken as its flat memory. Packed(bytes) for 4-bit elements. None: a tensor of offsets, or
+               of coordinates
     layout     a Layout or ComposedLayout; by default a numpy array's own strides, which need not be contiguous
     coord      where it starts, one integer per top-level mode, or in blocks, nested like the shape; 0 by default
-    position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU, "HBM", "VMEM"
-               ... of a TPU; it may stand in the place of coord
+    position   where the buffer lies: "GM", "L1", "L0A" ... of Ascend, "gmem", "smem", "registers", "TMEM" of a GPU,
+               "HBM", "VMEM" ... of a TPU; it may stand in the place of coord
     offset     where the layout's offset 0 lies in the buffer [elements]
-    alignment  what the address of the buffer's start is a multiple of [bytes], a power of two. By default the buffer says it: an
-               array of its own stands for an allocation, which begins where every instruction may; a view of one begins where it
-               does there, so that `x[1:]` of halves begins at an odd one
+    alignment  what the address of the buffer's start is a multiple of [bytes], a power of two. By default the buffer
+               says it: an array of its own stands for an allocation, which begins where every instruction may; a view
+               of one begins where it does there, so that `x[1:]` of halves begins at an odd one
     Raises     RangeError where the padded shape does not lie in the buffer, LeafTypeError for what is no buffer or no
                layout, RankError for a start that does not fit, Unproven for symbolic sizes over a buffer
 
@@ -64,11 +65,15 @@ class _MakeTensor:
         alignment: int | None = None,
     ) -> Tensor:
         if buffer is ...:
-            raise LeafTypeError("MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer")
+            raise LeafTypeError(
+                "MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer"
+            )
         if isinstance(coord, str):  # as in MakeTensor(data, layout, PositionL1{})
             if position is not None:
                 what = f"MakeTensor from {coord!r} on at {position!r}"
-                raise LeafTypeError(what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')")
+                raise LeafTypeError(
+                    what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')"
+                )
             coord, position = None, coord
         memory = as_memory(position, alignment)
         if layout is None:
@@ -107,7 +112,9 @@ def as_tensor(where: str, x: object) -> Tensor:
     import numpy as np
 
     if not isinstance(x, np.ndarray):
-        raise LeafTypeError(f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)")
+        raise LeafTypeError(
+            f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)"
+        )
     return MakeTensor(x)
 
 
@@ -127,7 +134,11 @@ def padded(t: Tensor) -> Tensor:
     t = as_tensor("padded", t)
     require_box("padded", t)
     room = t._guard.room
-    return t if room == t.origin_shape else tensor_of(None, t.data, t.offset, t.layout, t.coord, Guard(room, room), t.memory)
+    return (
+        t
+        if room == t.origin_shape
+        else tensor_of(None, t.data, t.offset, t.layout, t.coord, Guard(room, room), t.memory)
+    )
 
 
 # ------------------------------------------------------------------------------------------- what fits a buffer
@@ -140,7 +151,9 @@ def new_buffer(count: int, dtype: Any) -> Any:
     try:
         return np.zeros(count, dtype)
     except (MemoryError, ValueError):
-        raise RangeError(f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer") from None
+        raise RangeError(
+            f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer"
+        ) from None
 
 
 def _require_room(t: Tensor) -> None:
@@ -156,9 +169,15 @@ def _span(t: Tensor) -> tuple[int, int]:
     """The lowest offset of the valid elements, and one past the highest; (0, 0) where there are none."""
     inner = innermost(t.layout)
     if t.layout is inner and gives_coordinates(inner):
-        raise LeafTypeError(f"a buffer for {shown(inner)}, whose values are coordinates", "a layout of offsets", "give None for no buffer")
+        raise LeafTypeError(
+            f"a buffer for {shown(inner)}, whose values are coordinates",
+            "a layout of offsets",
+            "give None for no buffer",
+        )
     if has_symbols(inner.shape, inner.stride, t.coord, t.offset):
-        raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer")
+        raise Unproven(
+            f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer"
+        )
     if 0 in transfer.counts_of(t):
         return 0, 0
     if (found := transfer.cells_of(t)) is None:

@@ -56,7 +56,9 @@ def offsets(layout: Layout, *, limit: int = _LIMIT) -> npt.NDArray[np.int32] | n
     import numpy as np
 
     if any(isinstance(d, Basis) for d in leaves(layout.stride)):
-        raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
+        raise LeafTypeError(
+            f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)"
+        )
     _require_known(layout, layout.stride)
     extents = _extents(layout, limit)
     if not all(extents):
@@ -84,10 +86,14 @@ def _extents(layout: AnyLayout, limit: int) -> tuple[int, ...]:
     count = functools.reduce(int.__mul__, extents, 1)
     if count > limit:
         raise RangeError(
-            f"offsets of {shown(layout)}: {shown(count)} of them", f"at most limit={limit}", "take a tile of it, or raise the limit"
+            f"offsets of {shown(layout)}: {shown(count)} of them",
+            f"at most limit={limit}",
+            "take a tile of it, or raise the limit",
         )
     if len(extents) > max_axes():
-        raise RankError(f"offsets of {len(extents)} modes", f"at most {max_axes()}, as many axes as numpy has", "group modes first")
+        raise RankError(
+            f"offsets of {len(extents)} modes", f"at most {max_axes()}, as many axes as numpy has", "group modes first"
+        )
     return extents
 
 
@@ -98,12 +104,15 @@ def _require_known(layout: AnyLayout, numbers: object) -> None:
 
 @on(ComposedLayout, offsets)
 def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[Any]:
-    """A swizzle of a layout in the narrowest type that is proved; other compositions by one call with an array for each mode."""
+    """A swizzle of a layout in the narrowest type that is proved; other compositions by one call with an array
+    for each mode."""
     import numpy as np
 
     extents = _extents(layout, limit)
     if gives_coordinates(layout):
-        raise LeafTypeError(f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)")
+        raise LeafTypeError(
+            f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)"
+        )
     if not all(extents):
         return np.empty(extents, np.int32)
     between = values_between(layout)
@@ -113,7 +122,9 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
         if values.dtype == np.int32:
             return values
     else:
-        grid = np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
+        grid = (
+            np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
+        )
         values = np.broadcast_to(np.asarray(layout(*grid) if grid else layout(()), np.int64), extents)
     fits = values.min() >= _INT32_MIN and values.max() <= _INT32_MAX
     return np.array(values, np.int32 if fits else np.int64)
@@ -124,8 +135,9 @@ def _swizzled(swizzle: Swizzle, offset: int, inner: Layout, between: tuple[int, 
 
     between   the ends of the sums and of their images
 
-    A swizzle is linear over bits: s(a ^ b) = s(a) ^ s(b). Where no two parts of a sum share a bit, it is their xor, and so the parts
-    are swizzled, which are short, and combined in one pass. Otherwise the sums are swizzled in place, by pieces that a cache holds.
+    A swizzle is linear over bits: s(a ^ b) = s(a) ^ s(b). Where no two parts of a sum share a bit, it is their xor, and
+    so the parts are swizzled, which are short, and combined in one pass. Otherwise the sums are swizzled in place, by
+    pieces that a cache holds.
     """
     import numpy as np
 
@@ -178,4 +190,6 @@ def _narrowest(layout: Layout) -> np.dtype[Any]:
         return np.dtype(np.int32)
     if lo >= INT64_MIN and hi <= INT64_MAX:
         return np.dtype(np.int64)
-    raise RangeError(f"offsets from {lo} to {hi} of {shown(layout)}", "offsets that fit in 64 bits", "use smaller strides, or a tile")
+    raise RangeError(
+        f"offsets from {lo} to {hi} of {shown(layout)}", "offsets that fit in 64 bits", "use smaller strides, or a tile"
+    )

@@ -1,8 +1,8 @@
 """The algebra on tensors: what an operation does to the layout, over the same elements, the start kept.
 
-A tile that does not divide, or reaches past what is valid, keeps its full extents, as in CuTe; which of its elements are
-valid goes with it. A tensor of coordinates, as make_identity_tensor makes it, has no end: its values past one are what
-predicates ask for.
+A tile that does not divide, or reaches past what is valid, keeps its full extents, as in CuTe; which of its elements
+are valid goes with it. A tensor of coordinates, as make_identity_tensor makes it, has no end: its values past one are
+what predicates ask for.
 
 Source: CuTe include/cute/tensor_impl.hpp.
 """

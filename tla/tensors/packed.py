@@ -22,8 +22,8 @@ class Packed:
     """A buffer of 4-bit elements, two in a byte, the first in its low half: for MakeTensor in the place of an array.
 
     memory    the bytes, as MakeTensor takes a buffer; never copied
-    element   an element type of 4 bits, whose values ml_dtypes has: fp4_e2m1 or int4b. None: the bits as they are, 0 to 15 of numpy's
-              uint8
+    element   an element type of 4 bits, whose values ml_dtypes has: fp4_e2m1 or int4b. None: the bits as they are, 0 to
+              15 of numpy's uint8
 
     >>> import numpy as np
     >>> from tla import MakeTensor, Packed, copy, parse
@@ -74,7 +74,9 @@ class Packed:
         (pair, high), values = self._found(np.atleast_1d(at)), np.asarray(values)
         if self.dtype == np.uint8:
             require_numbers("an element of 4 bits", values, uint4)
-        bits = np.broadcast_to(converted("an element of 4 bits", values, self.dtype).view(np.uint8), pair.shape) & np.uint8(15)
+        bits = np.broadcast_to(
+            converted("an element of 4 bits", values, self.dtype).view(np.uint8), pair.shape
+        ) & np.uint8(15)
         where = pair[~high]  # one half after the other: two elements of a byte must not overwrite each other
         self.memory[where] = self.memory[where] & np.uint8(0xF0) | bits[~high]
         where = pair[high]
@@ -126,5 +128,7 @@ def require_whole_bytes(where: str, data: npt.NDArray[Any] | Packed) -> None:
     """LeafTypeError for elements that have no address of their own."""
     if isinstance(data, Packed):
         raise LeafTypeError(
-            f"{where} of two elements in a byte", "elements of whole bytes", "write numpy.asarray(t), which copies them apart"
+            f"{where} of two elements in a byte",
+            "elements of whole bytes",
+            "write numpy.asarray(t), which copies them apart",
         )

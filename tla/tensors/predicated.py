@@ -31,9 +31,10 @@ def copy_if(predicate: object, source: object, target: object) -> None:
 
     predicate        a tensor or numpy array of conditions or numbers, not 0 where it holds; its strides may be 0. Often
                      `elem_less(coordinates, shape)`, of an identity tensor that was cut as source is
-    source, target   tensors of as many elements, padding included, matched by their index, first mode fastest; or numpy arrays
-    Raises           RankError where the sizes differ; RangeError where the predicate holds of an element that is past the end;
-                     what copy raises of a target. Then nothing is written
+    source, target   tensors of as many elements, padding included, matched by their index, first mode fastest;
+                     or numpy arrays
+    Raises           RankError where the sizes differ; RangeError where the predicate holds of an element that is past
+                     the end; what copy raises of a target. Then nothing is written
 
     >>> import numpy as np
     >>> from tla import copy_if, elem_less, make_identity_tensor, make_tensor, zipped_divide, _
@@ -53,7 +54,9 @@ def copy_if(predicate: object, source: object, target: object) -> None:
         require_data("copy_if", t)
         if size(t.shape) != size(target.shape):
             what = f"copy_if: {size(t.shape)} elements of {t!r}, and {size(target.shape)} of {target!r}"
-            raise RankError(what, "as many of each, padding included", "cut the predicate, the source and the target the same way")
+            raise RankError(
+                what, "as many of each, padding included", "cut the predicate, the source and the target the same way"
+            )
     require_castable(source.dtype, target.dtype)
     require_writable("copy_if", target)
     chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
@@ -70,12 +73,15 @@ def _admitted(t: Tensor, chosen: object) -> npt.NDArray[Any]:
     if past.any():
         i = int(np.argmax(past))
         what = f"copy_if: the predicate holds at index {i} of {t!r}, which is past the end"
-        raise RangeError(what, "a predicate of the valid elements", "take elem_less(identity tensor cut the same way, shape)")
+        raise RangeError(
+            what, "a predicate of the valid elements", "take elem_less(identity tensor cut the same way, shape)"
+        )
     return offsets
 
 
 class Within(NamedTuple):
-    """The predicate that coordinates are inside of bounds, where either has symbols: what elem_less gives of a tensor of coordinates.
+    """The predicate that coordinates are inside of bounds, where either has symbols: what elem_less gives of a tensor
+    of coordinates.
 
     coordinates   the tensor of coordinates
     bounds        what each integer of a coordinate is to be less than
@@ -95,20 +101,27 @@ class Within(NamedTuple):
 
 @on(Tensor, elem_less)
 def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
-    """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest; of threads, one's after the other's."""
+    """elem_less(coordinates, shape): the tensor of these conditions, compact, first mode fastest; of threads, one's
+    after the other's."""
     import numpy as np
 
     if not gives_places(t) and t.data is not None:  # without a buffer its offsets are what it gives
-        raise LeafTypeError(f"elem_less of {t!r}", "a tensor of coordinates, or a coordinate", "write make_identity_tensor(shape)")
+        raise LeafTypeError(
+            f"elem_less of {t!r}", "a tensor of coordinates, or a coordinate", "write make_identity_tensor(shape)"
+        )
     bounds = as_int_tuple(bounds)
     if known(size(t.shape)) is None:
-        raise LeafTypeError(f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)")
+        raise LeafTypeError(
+            f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)"
+        )
     if any(is_leaf(x) and known(x) is None for x in leaves((as_coordinate(t.offset), bounds))):
         return Within(t, bounds)
     grid, extents = transfer.grid_of(t)
     places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
     start, threads = _by_thread(t.offset, len(extents))
-    alone = isinstance(start, tuple) and not gives_places(t)  # a part of one element: no stride says that it is a coordinate
+    alone = isinstance(start, tuple) and not gives_places(
+        t
+    )  # a part of one element: no stride says that it is a coordinate
     values = as_coordinate(start if alone else start + t.layout(*places))
     found = np.broadcast_to(np.asarray(elem_less(values, bounds)), (*threads, *extents))
     inner = innermost(t.layout)
@@ -121,7 +134,8 @@ def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
 
 
 def _by_thread(start: Any, rank: int) -> tuple[Any, tuple[int, ...]]:
-    """A start whose integers are arrays, of the part of an array of threads, with the threads in front of `rank` axes; how many."""
+    """A start whose integers are arrays, of the part of an array of threads, with the threads in front of
+    `rank` axes; how many."""
     if isinstance(start, tuple):
         found = [_by_thread(x, rank) for x in start]
         return ArithmeticTuple(*(x for x, _count in found)), max((count for _x, count in found), default=())

@@ -1,7 +1,7 @@
 """Layouts over boxes of coordinates, as the strided arrays that they are: what numpy can move at once.
 
-A mode over a run of indices is a function of one integer. Cut where any of several such functions changes its step, the run
-falls into pieces on which all of them are sums of the same digits: the common refinement of their shapes.
+A mode over a run of indices is a function of one integer. Cut where any of several such functions changes its step, the
+run falls into pieces on which all of them are sums of the same digits: the common refinement of their shapes.
 
 It is worked in plain ints and kept: the tiles of one loop ask for the same few refinements.
 """
@@ -51,7 +51,9 @@ def digits(layout: AnyLayout) -> tuple[Digits, ...] | None:
         pairs = [(known(n), known(step)) for n, step in zip(leaves(s), leaves(d))]
         if any(None in pair for pair in pairs):
             return None
-        mode = merged(((n, step) for n, step in pairs if n is not None and step is not None), unbounded=True) or [(1, 0)]
+        mode = merged(((n, step) for n, step in pairs if n is not None and step is not None), unbounded=True) or [
+            (1, 0)
+        ]
         places = itertools.accumulate((n for n, _step in mode), int.__mul__, initial=1)
         out.append(tuple((place, step) for place, (_n, step) in zip(places, mode)))
     return tuple(out)
@@ -77,14 +79,21 @@ def refinement(
         return []
     pieces = []
     for mode, n in enumerate(counts):
-        found = list(itertools.islice(_pieces(n, tuple(f[mode] for f in functions), tuple(s[mode] for s in starts)), MAX_PIECES + 1))
+        found = list(
+            itertools.islice(
+                _pieces(n, tuple(f[mode] for f in functions), tuple(s[mode] for s in starts)), MAX_PIECES + 1
+            )
+        )
         if len(found) > MAX_PIECES:
             return None
         pieces.append(found)
     if math.prod(map(len, pieces)) > max(MAX_PIECES, min(MAX_CELLS, math.prod(counts) // 256)):
         return None
     zeros = (0,) * len(functions)
-    return [Cell(tuple(map(sum, zip(zeros, *(p[0] for p in parts)))), tuple(p[1] for p in parts)) for parts in itertools.product(*pieces)]
+    return [
+        Cell(tuple(map(sum, zip(zeros, *(p[0] for p in parts)))), tuple(p[1] for p in parts))
+        for parts in itertools.product(*pieces)
+    ]
 
 
 _Run = tuple[tuple[int, ...], tuple[CommonMode, ...]]  # a cell of one mode
@@ -100,7 +109,10 @@ def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
     period = math.lcm(*tops)
     whole, rest = divmod(n, period)
     if period == 1:
-        yield tuple(s * f[0][1] for s, f in zip(starts, functions)), ((n, tuple(f[0][1] for f in functions)),) if n > 1 else ()
+        yield (
+            tuple(s * f[0][1] for s, f in zip(starts, functions)),
+            ((n, tuple(f[0][1] for f in functions)),) if n > 1 else (),
+        )
         return
     if whole:
         step = tuple(period // top * f[-1][1] for top, f in zip(tops, functions))
@@ -123,5 +135,7 @@ def _within(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
         here = [s + lo for s in starts]
         constant = [s // top * f[-1][1] if out else 0 for s, top, f, out in zip(here, tops, functions, goes)]
         inner = tuple(f[:-1] if out else f for f, out in zip(functions, goes))
-        for begins, axes in _pieces(hi - lo, inner, tuple(s % top if out else s for s, top, out in zip(here, tops, goes))):
+        for begins, axes in _pieces(
+            hi - lo, inner, tuple(s % top if out else s for s, top, out in zip(here, tops, goes))
+        ):
             yield tuple(map(int.__add__, begins, constant)), axes

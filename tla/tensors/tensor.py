@@ -1,7 +1,7 @@
 """Tensor: a layout over a buffer, with the coordinate that it starts at kept apart.
 
-The element c of a tensor is data[offset + layout(coord + c)], for every c below origin_shape. That all of these lie in the
-buffer is proved when a tensor is made over one; tiles and slices of it keep to what is valid there.
+The element c of a tensor is data[offset + layout(coord + c)], for every c below origin_shape. That all of these lie in
+the buffer is proved when a tensor is made over one; tiles and slices of it keep to what is valid there.
 
 Source: TLA include/tla/tensor.hpp; CuTe include/cute/tensor_impl.hpp.
 """
@@ -43,15 +43,18 @@ from .positions import NOWHERE, Memory
 class Tensor(Value, Displayed):
     """A layout over a buffer: `t[i, j]` is an element, `t[_, j]` a slice. MakeTensor makes one.
 
-    data          the buffer as a flat numpy array; None if there is none: then an element is its offset, or its coordinate
+    data          the buffer as a flat numpy array; None if there is none: then an element is its offset,
+                  or its coordinate
     offset        where the layout's offset 0 lies in the buffer [elements]
     layout        shape, stride, and origin_shape: how much of each mode is valid, from `coord` on
-    coord         where it starts, one integer per top-level mode: a tile has the strides of the whole, and its own start
-    position      where the buffer lies (GM, L1, UB, smem ...): a name of tla.tensors.positions; None where that does not matter
+    coord         where it starts, one integer per top-level mode: a tile has the strides of the whole, and
+                  its own start
+    position      where the buffer lies (GM, L1, UB, smem ...): a name of tla.tensors.positions; None where
+                  that does not matter
     alignment     what the address of the buffer's start is a multiple of [bytes]; None where the buffer itself says it
 
-    Indices are checked against origin_shape; negative ones do not wrap. `numpy.asarray(t)` is the valid part as an array of
-    its own; `t.numpy()` shares the buffer.
+    Indices are checked against origin_shape; negative ones do not wrap. `numpy.asarray(t)` is the valid part as an
+    array of its own; `t.numpy()` shares the buffer.
 
     >>> import numpy as np
     >>> from tla import MakeTensor, parse, _
@@ -91,8 +94,8 @@ class Tensor(Value, Displayed):
 
     @property
     def origin_shape(self) -> Any:
-        """The part of each top-level mode that holds valid data, from `coord` on [elements]. None where that is no box: then `t[c]`
-        knows of each element whether it is, and copy_if moves those that a predicate has."""
+        """The part of each top-level mode that holds valid data, from `coord` on [elements]. None where that is no box:
+        then `t[c]` knows of each element whether it is, and copy_if moves those that a predicate has."""
         return self._guard.valid if self._guard.place is None else None
 
     @property
@@ -138,7 +141,9 @@ class Tensor(Value, Displayed):
     def __setitem__(self, at: object, value: object) -> None:
         at = self._indices(at)
         if any(map(_has_open, at)):
-            raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)")
+            raise LeafTypeError(
+                f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)"
+            )
         offset = self._offset_of(at)
         require_writable("an assignment", self, stays=True)
         self.data[offset] = as_element(value, self)
@@ -154,7 +159,8 @@ class Tensor(Value, Displayed):
             raise AttributeError(f"a Tensor has no attribute {name!r}{instead}")
 
     def over(self, operation: Callable[..., Any], *more: object, **options: object) -> Tensor:
-        """This tensor with operation(layout, ...) for its layout: what it does to the coordinates, over the same elements."""
+        """This tensor with operation(layout, ...) for its layout: what it does to the coordinates, over
+        the same elements."""
         layout, offset = from_zero(operation.__name__, self)
         view = operation(_unpadded(layout), *more, **options)
         part = not is_operation(operation, composition)  # which may take an element twice
@@ -164,11 +170,15 @@ class Tensor(Value, Displayed):
         def placed(place: AnyLayout) -> Any:
             try:
                 return operation(place, *more, **options)
-            except DivisibilityError:  # steps across the rows of coordinates: the place of the index is exact for a layout
+            except (
+                DivisibilityError
+            ):  # steps across the rows of coordinates: the place of the index is exact for a layout
                 index = MakeLayout(place.shape, compact_col_major(place.shape))
                 return ComposedLayout(place, _0, operation(index, *more, **options))
 
-        return guarded_tensor(self, offset, view, guards.cut(self._guard.placed(self.shape), placed, innermost(view).shape), part)
+        return guarded_tensor(
+            self, offset, view, guards.cut(self._guard.placed(self.shape), placed, innermost(view).shape), part
+        )
 
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
@@ -183,7 +193,9 @@ class Tensor(Value, Displayed):
             return tuple(idx2crd(at[0], product_each(self.shape))) if self.coord else at
         if len(at) != len(self.coord):
             what = f"{len(at)} indices for the {len(self.coord)} modes of {shown(self.layout)}"
-            raise RankError(what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it; or one for all")
+            raise RankError(
+                what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it; or one for all"
+            )
         return at
 
     def _offset_of(self, at: tuple[Any, ...]) -> IntTree:
@@ -191,15 +203,17 @@ class Tensor(Value, Displayed):
         _require_admitted(self, here)
         offset = plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
         if self.data is not None and is_leaf(offset) and known(offset) is None:
-            raise Unproven(f"an element of {self!r} at offset {offset}", "a place that is known", "give its symbols values")
+            raise Unproven(
+                f"an element of {self!r} at offset {offset}", "a place that is known", "give its symbols values"
+            )
         return offset
 
     def numpy(self, nested: bool = False) -> Any:
         """The valid elements as a numpy array that shares the buffer, with one axis per top-level mode.
 
         Returns   an array to write to, if the buffer is one, and the layout known to be injective
-        nested    one axis for each integer of the shape instead, the last of each mode first: reshaped to origin_shape it is
-                  the same. A mode counts as many of its last integer as are valid, which are whole blocks
+        nested    one axis for each integer of the shape instead, the last of each mode first: reshaped to origin_shape
+                  it is the same. A mode counts as many of its last integer as are valid, which are whole blocks
         Raises    DivisibilityError where a mode has more than one stride, or its nested form ends inside of a block;
                   LeafTypeError where there is no buffer, or the layout is not one of shape and stride
 
@@ -222,18 +236,27 @@ class Tensor(Value, Displayed):
         require_data("numpy.asarray", self)
         if copy is not False:
             found = transfer.gathered(self)
-            return found if dtype is None else converted(f"numpy.asarray({self!r}, {dtype})", found, as_dtype("numpy.asarray", dtype))
+            return (
+                found
+                if dtype is None
+                else converted(f"numpy.asarray({self!r}, {dtype})", found, as_dtype("numpy.asarray", dtype))
+            )
         if dtype not in (None, self.dtype):
-            raise LeafTypeError(f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False")
+            raise LeafTypeError(
+                f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False"
+            )
         return self.numpy()
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The valid elements by DLPack, for torch.from_dlpack, jax.numpy.from_dlpack and their kin: what numpy() gives, not copied."""
+        """The valid elements by DLPack, for torch.from_dlpack, jax.numpy.from_dlpack and their kin: what numpy() gives,
+        not copied."""
         array = self.numpy()
         try:
             return array.__dlpack__(**options)
         except (BufferError, RuntimeError, ValueError) as why:
-            raise LeafTypeError(f"{self!r} by DLPack: {why}", "what DLPack has: numbers of numpy, to write to", "copy it first") from None
+            raise LeafTypeError(
+                f"{self!r} by DLPack: {why}", "what DLPack has: numbers of numpy, to write to", "copy it first"
+            ) from None
 
     def __dlpack_device__(self) -> tuple[int, int]:
         require_data("DLPack", self)
@@ -251,7 +274,9 @@ def _start_text(start: Any) -> str:
     return f"[{' '.join(map(str, flat))}]" if len(flat) < 9 else f"[{flat[0]} {flat[1]} {flat[2]} ... {flat[-1]}]"
 
 
-def tensor_of(whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, guard: Guard, memory: Memory = NOWHERE) -> Tensor:
+def tensor_of(
+    whole: Tensor | None, data: Any, offset: Any, layout: Any, coord: Any, guard: Guard, memory: Memory = NOWHERE
+) -> Tensor:
     """A tensor of parts that have been checked; its layout gets the origin_shape that the guard says.
 
     whole   the tensor that its elements are some of, if there is one
@@ -295,13 +320,17 @@ def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
         axes += reversed([*zip([*inner, valid // block], map(int, leaves(d)))])
     if not whole:
         what = f"numpy(nested=True) of {t!r}: a mode starts or ends inside of a block"
-        raise DivisibilityError(what, "modes of whole blocks", "write numpy.asarray(t) for a copy, padded(t) for whole blocks")
+        raise DivisibilityError(
+            what, "modes of whole blocks", "write numpy.asarray(t) for a copy, padded(t) for whole blocks"
+        )
     return 0 if 0 in transfer.counts_of(t) else int(t.offset + t.layout(start)), axes
 
 
 def require_data(where: str, t: Tensor) -> None:
     if t.data is None:
-        raise LeafTypeError(f"{where} of {t!r}, which has no buffer", "a tensor with elements", "write MakeTensor(buffer, layout)")
+        raise LeafTypeError(
+            f"{where} of {t!r}, which has no buffer", "a tensor with elements", "write MakeTensor(buffer, layout)"
+        )
 
 
 def require_box(where: str, t: Tensor) -> IntTree:
@@ -315,7 +344,9 @@ def require_mutable(where: str, t: Tensor) -> None:
     """Refuse a tensor without a buffer, and one whose buffer is read-only."""
     require_data(where, t)
     if not t.data.flags.writeable:
-        raise LeafTypeError(f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it")
+        raise LeafTypeError(
+            f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it"
+        )
 
 
 def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
@@ -324,13 +355,18 @@ def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
     stays   whether all coordinates that share a place get the one value: then modes of stride 0 count once
     """
     require_mutable(where, t)
-    if not keeps_apart(t) and not (stays and is_injective(without_broadcasts(t.layout))) and not _has_distinct_offsets(t):
+    if (
+        not keeps_apart(t)
+        and not (stays and is_injective(without_broadcasts(t.layout)))
+        and not _has_distinct_offsets(t)
+    ):
         what = f"{where} to {t!r}: two of its elements are one in the buffer"
         raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")
 
 
 def keeps_apart(t: Tensor) -> bool:
-    """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds what is valid."""
+    """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds
+    what is valid."""
     if t._injective is None:
         empty = t._guard.place is None and 0 in t.origin_shape
         known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
@@ -362,7 +398,9 @@ def as_element(value: Any, t: Tensor) -> Any:
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
     if given.dtype.hasobject and not is_int(value):
-        raise LeafTypeError(f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use another")
+        raise LeafTypeError(
+            f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use another"
+        )
     return converted(f"an element of {t!r}", given, t.dtype)
 
 
@@ -374,7 +412,8 @@ def _has_open(c: CoordLike) -> bool:
 
 
 def _at(t: Tensor, i: int, c: CoordLike) -> IntTree:
-    """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t starts at 0."""
+    """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t
+    starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
 
@@ -387,9 +426,15 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
         fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
-    if t.data is not None and known(index) is None and not (at_most(_0, index) is True and at_most(index + 1, valid) is True):
+    if (
+        t.data is not None
+        and known(index) is None
+        and not (at_most(_0, index) is True and at_most(index + 1, valid) is True)
+    ):
         fix = "give it a value, or facts, or None for no buffer"
-        raise Unproven(f"index {index} of mode {i} of {t!r}", "one that is known, or proved to be inside, over a buffer", fix)
+        raise Unproven(
+            f"index {index} of mode {i} of {t!r}", "one that is known, or proved to be inside, over a buffer", fix
+        )
     if at_most(index, -1) or at_most(valid, index):
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
@@ -401,12 +446,15 @@ def _within(c: CoordLike, s: IntLike) -> IntTree:
     if isinstance(c, tuple) and isinstance(s, tuple) and len(c) == len(s):
         return tuple(map(_within, c, s))
     if not isinstance(c, tuple) and (at_most(leaf(c), -1) or at_most(product(s), c)):
-        raise RangeError(f"{c} of {shown(s)} in a coordinate", f"0 <= index < {product(s)}", "count from 0, without wrapping")
+        raise RangeError(
+            f"{c} of {shown(s)} in a coordinate", f"0 <= index < {product(s)}", "count from 0, without wrapping"
+        )
     return c  # crd2idx refuses what does not fit
 
 
 def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
-    """The modes that `at` leaves open; what it fixes goes into the offset. What stays of a mode starts where the mode does."""
+    """The modes that `at` leaves open; what it fixes goes into the offset. What stays of a mode starts where
+    the mode does."""
     fixed: list[Any] = []
     coord: list[Any] = []
     room: list[Any] = []
@@ -430,7 +478,8 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
 
 
 def _in_padding(t: Tensor, i: int, c: CoordLike) -> bool:
-    """Whether a coordinate of a mode is known to be one of its shape, and none of the valid ones. A start of its own has no padding."""
+    """Whether a coordinate of a mode is known to be one of its shape, and none of the valid ones. A start of its own
+    has no padding."""
     s = modes_of(t.shape)[i]
     if isinstance(c, slice) or equal(t.coord[i], 0) is not True:
         return False
@@ -451,23 +500,30 @@ def _sliced_guarded(t: Tensor, at: tuple[Any, ...]) -> Tensor:
 
 
 def guarded_tensor(t: Tensor, offset: object, layout: AnyLayout, guard: Guard | None, part: bool = True) -> Tensor:
-    """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where it makes one."""
+    """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where
+    it makes one."""
     shape = innermost(layout).shape
     guard = guards.boxed(guard, shape) if guard else guards.whole(shape)
     return tensor_of(t if part else None, t.data, offset, layout, (_0,) * len(modes_of(shape)), guard, t.memory)
 
 
 def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
-    """RangeError for the coordinate of an element that is known not to be valid, Unproven where it is not known over a buffer."""
+    """RangeError for the coordinate of an element that is known not to be valid, Unproven where it is not known
+    over a buffer."""
     if t._guard.place is None:
         return
     coord = at if isinstance(t.shape, tuple) else at[0]
     admitted = t._guard.admits(coord)
     if admitted is False or not all(getattr(admitted, "flat", ())):
         what = (
-            f"the element {shown(coord)} of {t!r} is {shown(t._guard.at(coord))} in the whole, of which {shown(t._guard.valid)} are valid"
+            f"the element {shown(coord)} of {t!r} is {shown(t._guard.at(coord))} in the whole, of which "
+            f"{shown(t._guard.valid)} are valid"
         )
-        raise RangeError(what, "an element that is valid", "guard it with a predicate: an identity tensor cut the same way, and elem_less")
+        raise RangeError(
+            what,
+            "an element that is valid",
+            "guard it with a predicate: an identity tensor cut the same way, and elem_less",
+        )
 
 
 def admitted_offsets(t: Tensor) -> Any:

@@ -25,8 +25,8 @@ from .refinement import Cell, Digits, digits, refinement
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: So many indices of the axis that the target has fastest are moved at a time, where the source has another one fastest:
-#: as many lines of the source as any cache holds side by side.
+#: So many indices of the axis that the target has fastest are moved at a time, where the source has another one
+#: fastest: as many lines of the source as any cache holds side by side.
 BLOCK = 16
 #: Steps of the source from this many elements on leave its line with each.
 LINE = 32
@@ -60,7 +60,8 @@ class Elements(Protocol):
 
 
 class Place(NamedTuple):
-    """The place of elements by digits: the offset of index 0, the index in each mode that they begin at, the digits of each."""
+    """The place of elements by digits: the offset of index 0, the index in each mode that they begin at, the
+    digits of each."""
 
     begin: int
     starts: tuple[int, ...]
@@ -85,9 +86,14 @@ def counts_of(x: Elements) -> tuple[int, ...]:
 
 def no_box(where: str, x: object) -> RangeError:
     """The refusal of a view whose valid elements are no box of its modes."""
-    what = f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut from"
+    what = (
+        f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut "
+        "from"
+    )
     return RangeError(
-        what, "as much of each mode as is valid", "use copy_if(predicate, source, target) for its elements, or local_tile, which crops"
+        what,
+        "as much of each mode as is valid",
+        "use copy_if(predicate, source, target) for its elements, or local_tile, which crops",
     )
 
 
@@ -137,7 +143,9 @@ def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> npt.NDArray[Any]:
     counts = _countable(tuple(count // n if i == mode else count for i, count in enumerate(counts_of(x))))
     steps = (n if i == mode else 1 for i in range(len(counts)))
     indices = [g * step + int(c) for g, step, c in zip(np.ogrid[tuple(map(slice, counts))], steps, x.coord)]
-    values = x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())
+    values = (
+        x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())
+    )
     return np.broadcast_to(values + int(x.offset), counts)
 
 
@@ -153,7 +161,9 @@ def cells_of(x: Elements) -> list[StridedCell] | None:
     found = refinement(counts_of(x), (place.starts,), (place.modes,))
     if found is None:
         return None
-    return [(place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found]
+    return [
+        (place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found
+    ]
 
 
 def gathered(x: Elements) -> Any:
@@ -209,18 +219,27 @@ def transfer(target: Elements, source: Elements) -> None:
 def _runs_of(x: Elements) -> tuple[int, int]:
     """The longest runs that a swizzle moves whole, n elements of a mode, and that mode. (1, 0) if there are none.
 
-    A swizzle keeps the lowest bits of an offset. So where n divides 2**base, and every step and start but the step of 1 of
-    that one digit, the n elements from a multiple of n on lie side by side, from a multiple of n on.
+    A swizzle keeps the lowest bits of an offset. So where n divides 2**base, and every step and start but the step of 1
+    of that one digit, the n elements from a multiple of n on lie side by side, from a multiple of n on.
     """
     layout = x.layout
-    swizzled = isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and not isinstance(x.data, Packed)
+    swizzled = (
+        isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and not isinstance(x.data, Packed)
+    )
     found = digits(layout.inner) if swizzled else None
     runs = [(1, 0)]
     for i, mode in enumerate(found or ()):
         if mode[0][1] == 1:
             ends = (int(x.coord[i]), counts_of(x)[i], *(place for place, _step in mode[1:2]))
             steps = (step for k, other in enumerate(found or ()) for _place, step in (mode[1:] if k == i else other))
-            runs.append((math.gcd(min(1 << layout.outer.base, LONGEST_UNIT), int(layout.offset), int(x.offset), *ends, *steps), i))
+            runs.append(
+                (
+                    math.gcd(
+                        min(1 << layout.outer.base, LONGEST_UNIT), int(layout.offset), int(x.offset), *ends, *steps
+                    ),
+                    i,
+                )
+            )
     return max(runs)
 
 
@@ -238,8 +257,11 @@ def _in_order(counts: tuple[int, ...]) -> Place:
     return Place(0, (0,) * len(counts), tuple(((1, d),) for d in strides))
 
 
-def _copied(counts: tuple[int, ...], target: npt.NDArray[Any] | Packed, to: Place, source: npt.NDArray[Any] | Packed, of: Place) -> bool:
-    """Whether the elements have been moved by strided copies: if not, none has. Those of less than a byte have no address."""
+def _copied(
+    counts: tuple[int, ...], target: npt.NDArray[Any] | Packed, to: Place, source: npt.NDArray[Any] | Packed, of: Place
+) -> bool:
+    """Whether the elements have been moved by strided copies: if not, none has. Those of less than a byte
+    have no address."""
     if isinstance(target, Packed) or isinstance(source, Packed):
         return False
     plan = _plan(counts, (to.starts, of.starts), (to.modes, of.modes), target.dtype == source.dtype)
@@ -288,14 +310,22 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
 
     packed   whether the longest common run goes as one element: both arrays have elements of one kind
 
-    numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it is
-    long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
+    numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it
+    is long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
     """
-    axes = merged_together(sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True))
+    axes = merged_together(
+        sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True)
+    )
     run = axes[-1] if axes and axes[-1][1] == (1, 1) else None
     unit = axes.pop()[0] if packed and run and run[0] <= LONGEST_UNIT else 1
     begins, items = [cell.begins], math.prod(n for n, _steps in axes)
-    while len(axes) > 1 and axes[-1] != run and axes[-1][0] < 8 and items >= 8 * WORTH_A_LOOP and len(begins) <= MAX_UNROLLED:
+    while (
+        len(axes) > 1
+        and axes[-1] != run
+        and axes[-1][0] < 8
+        and items >= 8 * WORTH_A_LOOP
+        and len(begins) <= MAX_UNROLLED
+    ):
         n, steps = axes.pop()
         items //= n
         begins = [_moved(begin, k, steps) for begin in begins for k in range(n)]

@@ -37,9 +37,11 @@ from .tensor import Tensor, from_zero, gives_places, require_box, require_data, 
 
 
 def GetTile(t: Tensor, coord: IntTree, tile: IntTupleLike) -> Tensor:
-    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped at the tail.
+    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped
+    at the tail.
 
-    coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested like the shape
+    coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested
+              like the shape
     tile      its extents, one integer per top-level mode, 1 or more [elements]; past the end nothing is valid
     Raises    what GetTileLayout raises
 
@@ -78,14 +80,17 @@ def TileView(t: Tensor, tile_coord: object, tile: IntTupleLike) -> Tensor:
     counts, tile = as_int_tuple(tile_coord), as_int_tuple(tile)
     if not congruent(counts, tile):
         raise RankError(
-            f"TileView at {shown(counts)} of tiles {shown(tile)}", "one integer each per top-level mode", "give both the rank of the tensor"
+            f"TileView at {shown(counts)} of tiles {shown(tile)}",
+            "one integer each per top-level mode",
+            "give both the rank of the tensor",
         )
     at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
     return GetTile(t, at, tile)
 
 
 def domain_offset(coord: CoordLike, x: object) -> Any:
-    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it, and the offset there.
+    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it,
+    and the offset there.
 
     Its shape stays; what is valid ends where x ends.
 
@@ -105,17 +110,18 @@ def domain_offset(coord: CoordLike, x: object) -> Any:
 
 
 class _MakeTensorLike:
-    """`MakeTensorLike[tag](buffer, like)`: a tensor over another buffer, laid out by a tag, for what is valid of `like`.
+    """`MakeTensorLike[tag](buffer, like)`: a tensor over another buffer, laid out by a tag, for what is
+    valid of `like`.
 
     buffer     as MakeTensor takes it
     like       the tensor whose origin_shape gives the sizes; the new one starts at 0
     position   where the buffer lies: any text
     layout     instead of the tag's own layout: one with room for these sizes, such as that of the largest tile
-    Returns    a tensor of like's origin_shape. Without brackets, `MakeTensorLike(like)` is one over a new buffer of zeros, compact
-               in the order of like's strides
+    Returns    a tensor of like's origin_shape. Without brackets, `MakeTensorLike(like)` is one over a new buffer of
+               zeros, compact in the order of like's strides
 
-    `MakeTensorLike[tag, element]` names the element type, where there is no buffer that has one. Raises what MakeLayout and
-    MakeTensor raise.
+    `MakeTensorLike[tag, element]` names the element type, where there is no buffer that has one. Raises what MakeLayout
+    and MakeTensor raise.
 
     >>> import numpy as np
     >>> from tla import GetTile, MakeTensor, MakeTensorLike
@@ -164,7 +170,11 @@ def _bits(buffer: object, like: Tensor) -> int:
     """The width of the elements of a buffer, or else of a tensor."""
     data = like.data if buffer is None else storage_of(buffer)
     if data is None:
-        raise LeafTypeError(f"MakeTensorLike of {like!r} without an element type", "one in brackets", "write MakeTensorLike[zN, half](...)")
+        raise LeafTypeError(
+            f"MakeTensorLike of {like!r} without an element type",
+            "one in brackets",
+            "write MakeTensorLike[zN, half](...)",
+        )
     return bits_of(data)
 
 
@@ -182,7 +192,9 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
     t = as_tensor("transpose", t)
     order = tuple(reversed(range(len(t.coord)))) if order is None else tuple(leaf(i) for i in order)
     if sorted(order) != [*range(len(t.coord))]:
-        raise RankError(f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once")
+        raise RankError(
+            f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once"
+        )
     if len(order) < 2:
         return t
     if t._guard.place is not None:
@@ -198,11 +210,12 @@ def local_tile(t: Tensor, tiler: TilerLike, coord: CoordLike, proj: object = Non
     """The tile at `coord`, counted in tiles, of a tensor cut by `tiler`: what one block works on.
 
     tiler    one for each mode from the first on: an integer, a layout into the mode, or `_` for all of it
-    coord    which tile, one integer per mode, or a tuple for a mode of modes; `_` keeps a mode that counts tiles, behind the
-             tile's own; or one integer, which counts tiles first mode fastest
+    coord    which tile, one integer per mode, or a tuple for a mode of modes; `_` keeps a mode that counts tiles,
+             behind the tile's own; or one integer, which counts tiles first mode fastest
     proj     a tuple of _ and anything else: the entries of tiler and coord under `_` are left out
-    Returns  the tile's modes, then what is open. origin_shape is what is valid, nothing for a tile past the end; None where that
-             is no box: `_`, or a layout as a tiler, over a tail. Then elements are guarded one by one, see copy_if
+    Returns  the tile's modes, then what is open. origin_shape is what is valid, nothing for a tile past the end; None
+             where that is no box: `_`, or a layout as a tiler, over a tail. Then elements are guarded one by
+             one, see copy_if
     Raises   what logical_divide raises
 
     >>> import numpy as np
@@ -236,9 +249,15 @@ def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Te
     """
     threads = as_layout("local_partition", threads)
     if at_most(leaf(index), -1) or at_most(size(threads), index):
-        raise RangeError(f"local_partition: thread {index} of {shown(threads)}", f"0 <= index < {size(threads)}", "number threads from 0")
+        raise RangeError(
+            f"local_partition: thread {index} of {shown(threads)}",
+            f"0 <= index < {size(threads)}",
+            "number threads from 0",
+        )
     threads = threads if proj is None else dice(proj, threads)
-    return _partition("local_partition", t, tuple(product_each(threads.shape)), get_flat_coord(threads, index), inner=False)
+    return _partition(
+        "local_partition", t, tuple(product_each(threads.shape)), get_flat_coord(threads, index), inner=False
+    )
 
 
 def inner_partition(t: Tensor, tiler: object, coord: CoordLike) -> Tensor:
@@ -282,7 +301,8 @@ def _projected(proj: Any, x: object) -> Any:
 
 
 def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -> Tensor:
-    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: that of the rest if `inner`, else that of the tile.
+    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: that of the rest if `inner`, else that
+    of the tile.
 
     A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
     """
@@ -293,14 +313,20 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
     layout, offset = from_zero(where, t)
     modes = list(innermost(layout))
     if len(tiler) > len(modes):
-        raise RankError(f"{where}: {len(tiler)} tiles for {t!r}", f"at most {len(modes)}", "give one for each mode, from the first on")
+        raise RankError(
+            f"{where}: {len(tiler)} tiles for {t!r}",
+            f"at most {len(modes)}",
+            "give one for each mode, from the first on",
+        )
     tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
     cuts = [_cut(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
     kept: list[_Part] = []
     rests: list[_Part] = []
     fixed: Any = _0
     coords = _coordinates(where, t, cuts, len(tiler), coord, inner)
-    if not all(_is_whole(t, i, cut, c, strided=not is_int(tile)) for i, (cut, c, tile) in enumerate(zip(cuts, coords, tiles))):
+    if not all(
+        _is_whole(t, i, cut, c, strided=not is_int(tile)) for i, (cut, c, tile) in enumerate(zip(cuts, coords, tiles))
+    ):
         return _cut_whole(t, tuple(tiles), tuple(coords), inner)
     for i, (cut, c) in enumerate(zip(cuts, coords)):
         tile, rest = cut
@@ -316,7 +342,8 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
 
 
 def _cut(mode: Layout, tile: IntLike) -> Layout:
-    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may reach past the end: what is valid is known apart."""
+    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may reach past the end: what is valid
+    is known apart."""
     if _may_overhang(mode, tile):
         n = mode.shape
         return Layout(Shape(tile, ceil_div(n, tile)), Stride(mode.stride, mul(mode.stride, tile)))
@@ -376,13 +403,22 @@ def _is_whole(t: Tensor, i: int, cut: Layout, c: CoordLike, strided: bool) -> bo
 
 def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: CoordLike, inner: bool) -> list[Any]:
     """The coordinate in each mode of what is fixed; `_` where it is open. Of n modes one integer will do."""
-    limits = [*(None if inner else size(cut[0]) for cut in cuts[:n]), *(t.origin_shape[n:] if inner else [_1] * (len(cuts) - n))]
+    limits = [
+        *(None if inner else size(cut[0]) for cut in cuts[:n]),
+        *(t.origin_shape[n:] if inner else [_1] * (len(cuts) - n)),
+    ]
     coord = opened(coord)
     if not isinstance(coord, tuple):
         one = isinstance(coord, Underscore) or n == 1
-        coord = (coord,) * n if one else tuple(idx2crd(leaf(coord), tuple(size(cut[1 if inner else 0]) for cut in cuts[:n])))
+        coord = (
+            (coord,) * n
+            if one
+            else tuple(idx2crd(leaf(coord), tuple(size(cut[1 if inner else 0]) for cut in cuts[:n])))
+        )
     if len(coord) > (most := len(cuts) if inner else n):
-        raise RankError(f"{where}: the coordinate {shown(coord)} of {t!r}", f"at most {most} integers", "give one for each mode")
+        raise RankError(
+            f"{where}: the coordinate {shown(coord)} of {t!r}", f"at most {most} integers", "give one for each mode"
+        )
     coord = tuple(_index(where, c, cut[1 if inner else 0]) for c, cut in zip(coord, cuts))
     coords = [*coord, *([_] * (n - len(coord))), *([_ if inner else _0] * (len(cuts) - max(n, len(coord))))]
     for c, limit in zip(coords, limits):
@@ -390,7 +426,9 @@ def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Coord
             continue
         if at_most(leaf(c), -1) or (limit is not None and at_most(limit, c)):
             upto = "" if limit is None else f" and less than {limit}"
-            raise RangeError(f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}", f"0 or more{upto}", "count from 0")
+            raise RangeError(
+                f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}", f"0 or more{upto}", "count from 0"
+            )
     return coords
 
 
@@ -411,8 +449,8 @@ def _index(where: str, c: Any, mode: Layout) -> Any:
 class _Recast:
     """`recast[dtype](t)`: the same bytes as elements of another type.
 
-    Raises   DivisibilityError where wide elements would not be whole: a run, a start or a valid part that ends inside of
-             one; LeafTypeError without a buffer
+    Raises   DivisibilityError where wide elements would not be whole: a run, a start or a valid part that ends inside
+             of one; LeafTypeError without a buffer
 
     >>> import numpy as np
     >>> from tla import MakeTensor, parse, recast
@@ -430,7 +468,9 @@ class _Recast:
         return lambda t: _recast(dtype, as_tensor("recast", t))
 
     def __call__(self, *arguments: Any) -> Any:
-        raise LeafTypeError("recast without brackets", "the element type in square brackets", "write recast[numpy.int8](t)")
+        raise LeafTypeError(
+            "recast without brackets", "the element type in square brackets", "write recast[numpy.int8](t)"
+        )
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -447,13 +487,17 @@ def _recast(dtype: Any, t: Tensor) -> Tensor:
     old, new = t.data.itemsize, dtype.itemsize
     if dtype.hasobject or new == 0 or t.data.nbytes % new or offset * old % new:
         what = f"recast[{dtype}] of {t!r}: {t.data.nbytes} bytes, from byte {offset * old} on"
-        raise DivisibilityError(what, f"whole elements of {new} bytes", "pad the buffer, or start it on a whole element")
+        raise DivisibilityError(
+            what, f"whole elements of {new} bytes", "pad the buffer, or start it on a whole element"
+        )
     view = recast_layout[8 * old, 8 * new](layout)
     inner, before = innermost(view), innermost(layout)
     valid, room = (tuple(_scaled(t, n, a, b, old, new) for n, a, b in zip(ns, before, inner)) for ns in t._guard[:2])
     if size(before) * old != size(inner) * new:
         raise _not_whole(t, new)
-    return tensor_of(None, t.data.view(dtype), offset * old // new, view, [_0] * len(valid), Guard(valid, room), t.memory)
+    return tensor_of(
+        None, t.data.view(dtype), offset * old // new, view, [_0] * len(valid), Guard(valid, room), t.memory
+    )
 
 
 def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:
@@ -467,4 +511,6 @@ def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int
 
 
 def _not_whole(t: Tensor, width: int) -> DivisibilityError:
-    return DivisibilityError(f"recast of {t!r}", f"runs and valid parts of whole elements of {width} bytes", "pad it to whole elements")
+    return DivisibilityError(
+        f"recast of {t!r}", f"runs and valid parts of whole elements of {width} bytes", "pad it to whole elements"
+    )

@@ -1,4 +1,5 @@
-"""Programs of Triton's TTGIR, and of CuTe's DSL: read, what each operation costs that moves data, and what makes it less.
+"""Programs of Triton's TTGIR, and of CuTe's DSL: read, what each operation costs that moves data, and what
+makes it less.
 
 read_program     a program from a file; program_of: from its text
 costs            instructions, wavefronts and sectors of each operation, how often it runs, and the totals

@@ -1,9 +1,11 @@
 """Operations in which the threads of a program work together: reductions, scans, gathers, histograms and atomics.
 
-A reduction is three steps: each thread reduces its registers, lanes exchange by shuffles, and warps by a conversion of layout that
-makes their bits into bits of the lane, after which lanes exchange again; a last conversion brings the result to its layout.
+A reduction is three steps: each thread reduces its registers, lanes exchange by shuffles, and warps by a conversion of
+layout that makes their bits into bits of the lane, after which lanes exchange again; a last conversion brings the
+result to its layout.
 
-Source: Triton 3.9's lowering of tt.reduce, tt.scan, tt.gather, tt.histogram and tt.atomic_rmw; each count is that of its PTX.
+Source: Triton 3.9's lowering of tt.reduce, tt.scan, tt.gather, tt.histogram and tt.atomic_rmw; each count is
+that of its PTX.
 """
 
 from __future__ import annotations
@@ -78,9 +80,13 @@ def reduction(
         passed += _converted(_layout(columns, owners), _layout(moved, owners), elements, machine)
         columns = moved
     if result is not None:
-        here = LinearLayout({name: [v[:axis] + v[axis + 1 :] for v in c] for name, c in columns.items()}, result.out_dims)
+        here = LinearLayout(
+            {name: [v[:axis] + v[axis + 1 :] for v in c] for name, c in columns.items()}, result.out_dims
+        )
         last = zip(_converted(here, result, elements, machine), used or [True] * len(elements))
-        passed += [c if read else c._replace(read=None) for c, read in last]  # what nobody uses is stored, and not loaded
+        passed += [
+            c if read else c._replace(read=None) for c, read in last
+        ]  # what nobody uses is stored, and not loaded
     return Together(shuffles + sum(c.shuffles for c in passed), redux, tuple(c for c in passed if c.write is not None))
 
 
@@ -88,7 +94,9 @@ def _has_redux(elements: Sequence[Width], combined_by: Sequence[str], machine: M
     """Whether lanes reduce by redux: one tile, of integers of up to 32 bits, or of f32 where the machine has that."""
     if len(elements) != 1 or not combined_by or not {*combined_by} <= {*machine.redux}:
         return False
-    return elements[0].bits == _WORD or (elements[0].bits < _WORD and not any(name.endswith("f") for name in combined_by))
+    return elements[0].bits == _WORD or (
+        elements[0].bits < _WORD and not any(name.endswith("f") for name in combined_by)
+    )
 
 
 def _reduced(columns: Columns, axis: int, name: str) -> int:
@@ -109,7 +117,8 @@ def _words(elements: Sequence[Width]) -> int:
 
 
 def _warps_to_lanes(columns: Columns, axis: int) -> Columns:
-    """The columns with those of warps along the axis exchanged for lanes': for lanes that hold what others do, if there are enough."""
+    """The columns with those of warps along the axis exchanged for lanes': for lanes that hold what others do, if there
+    are enough."""
     found = {name: [[*v] for v in c] for name, c in columns.items()}
     lane, warp = found["lane"], found["warp"]
     along = [k for k, v in enumerate(warp) if v[axis]]
@@ -126,13 +135,16 @@ def _layout(columns: Columns, like: LinearLayout) -> LinearLayout:
     return LinearLayout(columns, dict(zip(like.out_dims, sizes)))
 
 
-def _converted(src: LinearLayout, dst: LinearLayout, elements: Sequence[Width], machine: Machine) -> Iterator[Conversion]:
+def _converted(
+    src: LinearLayout, dst: LinearLayout, elements: Sequence[Width], machine: Machine
+) -> Iterator[Conversion]:
     """The conversions of tiles."""
     return (conversion(src, dst, element, machine) for element in elements)
 
 
 class Scan(NamedTuple):
-    """The instructions of a warp of a scan: shuffles of 32 bits, and the stores and loads of what each warp has, of one element each."""
+    """The instructions of a warp of a scan: shuffles of 32 bits, and the stores and loads of what each warp has, of one
+    element each."""
 
     shuffles: int
     stores: int = 0
@@ -140,7 +152,8 @@ class Scan(NamedTuple):
 
 
 def scan(owners: LinearLayout, axis: int, elements: Sequence[Width]) -> Scan:
-    """The instructions of a scan along an axis: of each run of a thread the last element goes through the lanes, then through the warps.
+    """The instructions of a scan along an axis: of each run of a thread the last element goes through the lanes, then
+    through the warps.
 
     >>> from tla.linear.triton import BlockedLayout
     >>> owners = BlockedLayout([1, 4], [1, 32], [2, 2], [1, 0]).linear([4, 256])

@@ -1,8 +1,9 @@
-"""The addresses of global accesses: the integer operations of a program, worked out for one instance and the first iteration.
+"""The addresses of global accesses: the integer operations of a program, worked out for one instance and
+the first iteration.
 
-The instance is the second along each axis. Sizes that are not known get a value that they may have: an odd multiple of what is known
-to divide them. Buffers begin at multiples of 128 bytes. So what is counted of these addresses is an example; what a load from memory
-decides has no address here.
+The instance is the second along each axis. Sizes that are not known get a value that they may have: an odd multiple of
+what is known to divide them. Buffers begin at multiples of 128 bytes. So what is counted of these addresses is an
+example; what a load from memory decides has no address here.
 """
 
 from __future__ import annotations
@@ -98,7 +99,12 @@ class Addresses:
             return None
         try:
             return self._done(op, given)
-        except (ArithmeticError, IndexError, ValueError, TypeError):  # a text that is no program; or integers that no array holds
+        except (
+            ArithmeticError,
+            IndexError,
+            ValueError,
+            TypeError,
+        ):  # a text that is no program; or integers that no array holds
             return None
 
     def _argument(self, name: str, type_: str, divisibility: int) -> Any:
@@ -129,7 +135,9 @@ class Addresses:
         if op.name == "tt.expand_dims":
             return np.expand_dims(given[0], op.integer("axis") or 0)
         if op.name == "tt.trans":
-            return np.transpose(given[0], [int(n) for n in compiled("[0-9]+").findall(op.attributes["order"].partition(":")[2])])
+            return np.transpose(
+                given[0], [int(n) for n in compiled("[0-9]+").findall(op.attributes["order"].partition(":")[2])]
+            )
         if op.name in _KEPT:
             return given[0]
         if op.name == "arith.select":

@@ -1,15 +1,17 @@
 """Changes that make a program's accesses cheaper: each is counted as the program's own, and kept where it takes less.
 
-swizzle        another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family, and both orders;
-               of CuTe's DSL another Sw<b,m,s>
+swizzle        another #ttg.swizzled_shared for a memory that only registers are moved to and from: Triton's own family,
+               and both orders; of CuTe's DSL another Sw<b,m,s>
 padding        the same by #ttg.padded_shared, of AMD's targets, whose lowering has it
 order          another #ttg.blocked for a global access: which dimension threads go along first, and sizePerThread
 vectors        the same where it takes no fewer sectors, but fewer instructions, as accesses are wider
 kWidth         another width of the operands of a dot that come from shared memory, of NVIDIA's mma
-divisibility   arguments that 16 would have to divide for wider accesses; constant: sizes that are 1, and that Triton is not told of
+divisibility   arguments that 16 would have to divide for wider accesses; constant: sizes that are 1, and that
+               Triton is not told of
 hoist          a conversion that can stand before the loop; repeat: one whose result is there without it
 
-What is predicted is the cost of the accesses that are named. Another layout of registers may need a conversion elsewhere.
+What is predicted is the cost of the accesses that are named. Another layout of registers may need
+a conversion elsewhere.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class _Counted(NamedTuple):
 
 
 def advise(found: Costs) -> tuple[Advice, ...]:
-    """Find changes of layouts that make accesses of a program cheaper, those that save most in one run of each access first.
+    """Find changes of layouts that make accesses of a program cheaper, those that save most in one run of
+    each access first.
 
     >>> from tla.ttgir import costs, program_of
     >>> text = '''
@@ -179,7 +182,9 @@ def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
     typed = found.program.typed(op.operand_types[0] if store else op.result_types[0])
     shared = found.program.typed(allocated(_memory_type(op)))
     key = (op.operand_types, op.result_types, repr(layout), store)
-    one: Moved = found.once(key, lambda: moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store))
+    one: Moved = found.once(
+        key, lambda: moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store)
+    )
     if found.machine.transposes and not store and one.vector == wide(typed).bits < _WORD:
         raise RangeError("a load that may transpose", "one of vectors, which does not", "compile it, and count")
     return one.access.total, one.instructions
@@ -199,7 +204,8 @@ def _placed(layout: Any, shared: Typed) -> Any:
 
 
 def _orders(found: Costs) -> Iterator[Advice]:
-    """A better blocked layout for each global access whose sectors are known, and more than they need be, or whose accesses are narrow."""
+    """A better blocked layout for each global access whose sectors are known, and more than they need be, or whose
+    accesses are narrow."""
     groups: dict[tuple[str, str], list[Cost]] = {}
     for row in found.rows:
         part = _sectors(row)
@@ -215,7 +221,9 @@ def _orders(found: Costs) -> Iterator[Advice]:
             before, after = (sum((row.times * n[k] for row in rows), 0) for n in (now, best[1]))
             kind, unit = (("order", "sectors"), ("vectors", "instructions"))[k]
             was, change = to_text(typed.layout), to_text(best[0])
-            yield Advice(kind, _alias(type_), was, change, tuple(rows), unit, before, after, len(rows) * (now[k] - best[1][k]))
+            yield Advice(
+                kind, _alias(type_), was, change, tuple(rows), unit, before, after, len(rows) * (now[k] - best[1][k])
+            )
 
 
 def _may_be_less(part: Part) -> bool:
@@ -227,8 +235,11 @@ def _sectors(row: Cost) -> Part | None:
     return next((p for p in row.parts if p.unit == "sectors"), None)
 
 
-def _better_order(found: Costs, row: Cost, typed: Typed, part: Part, now: tuple[int, int]) -> tuple[BlockedLayout, tuple[int, int]] | None:
-    """The blocked layout with the fewest sectors, then the fewest instructions of a warp, if they are fewer than now."""
+def _better_order(
+    found: Costs, row: Cost, typed: Typed, part: Part, now: tuple[int, int]
+) -> tuple[BlockedLayout, tuple[int, int]] | None:
+    """The blocked layout with the fewest sectors, then the fewest instructions of a warp, if they are
+    fewer than now."""
     width = max(8, pointee_bits(row.op.operand_types[0]))
     at = found.addresses.of(row.op.operands[0]) // (width // 8)
     best: tuple[BlockedLayout, tuple[int, int]] | None = None
@@ -248,7 +259,8 @@ def _better_order(found: Costs, row: Cost, typed: Typed, part: Part, now: tuple[
 
 
 def _blocked(typed: Typed, program: Program, width: int) -> Iterator[BlockedLayout]:
-    """Blocked layouts of a tile whose threads, then warps, go along one dimension as far as it goes, then along the next."""
+    """Blocked layouts of a tile whose threads, then warps, go along one dimension as far as it goes, then
+    along the next."""
     for order in itertools.permutations(range(len(typed.shape))) if len(typed.shape) <= 3 else ():
         for size in (n for n in _SIZES if n * width <= _WIDEST and n <= typed.shape[order[0]]):
             sizes, threads, warps = ([1] * len(order) for _ in range(3))
@@ -256,7 +268,9 @@ def _blocked(typed: Typed, program: Program, width: int) -> Iterator[BlockedLayo
             left = [program.lanes, program.warps]
             for d in order:
                 for place, each in enumerate((threads, warps)):
-                    each[d] = min(left[place], max(1, typed.shape[d] // (sizes[d] * math.prod(x[d] for x in (threads, warps)))))
+                    each[d] = min(
+                        left[place], max(1, typed.shape[d] // (sizes[d] * math.prod(x[d] for x in (threads, warps))))
+                    )
                     left[place] //= each[d]
             threads[order[-1]] *= left[0]
             warps[order[-1]] *= left[1]
@@ -296,7 +310,17 @@ def _better_width(found: Costs, rows: Sequence[Cost]) -> Advice | None:
     if best is None or sum(best[1].each) >= sum(now.each):
         return None
     was, change = f"kWidth = {layouts[0].k_width}", f"kWidth = {best[0]}"
-    return Advice("kWidth", "", was, change, tuple(rows), "wavefronts", now.total, best[1].total, sum(now.each) - sum(best[1].each))
+    return Advice(
+        "kWidth",
+        "",
+        was,
+        change,
+        tuple(rows),
+        "wavefronts",
+        now.total,
+        best[1].total,
+        sum(now.each) - sum(best[1].each),
+    )
 
 
 def _of_width(found: Costs, rows: Sequence[Cost], width: int) -> _Counted:
@@ -304,7 +328,10 @@ def _of_width(found: Costs, rows: Sequence[Cost], width: int) -> _Counted:
     total: Size = 0
     each, instructions = list[int](), 0
     for row in rows:
-        typed, shared = found.program.typed(row.op.result_types[0]), found.program.typed(allocated(row.op.operand_types[0]))
+        typed, shared = (
+            found.program.typed(row.op.result_types[0]),
+            found.program.typed(allocated(row.op.operand_types[0])),
+        )
         layout = DotOperandLayout(typed.layout.operand_index, typed.layout.parent, width)
         one = moved(layout.linear(typed.shape), _placed(shared.layout, shared), wide(typed), found.machine, False)
         total, instructions = total + row.times * one.access.total, instructions + one.instructions

@@ -1,7 +1,9 @@
-"""Facts of the values of a tensor along each dimension: runs that count up, powers of two that divide, runs that are equal.
+"""Facts of the values of a tensor along each dimension: runs that count up, powers of two that divide, runs
+that are equal.
 
-The rules by which Triton chooses the width of a global access: one at most as wide as the run of addresses that it can prove, aligned
-by what it can prove to divide them, as many elements as a thread has in a row, and within runs of equal masks.
+The rules by which Triton chooses the width of a global access: one at most as wide as the run of addresses that it can
+prove, aligned by what it can prove to divide them, as many elements as a thread has in a row, and within runs
+of equal masks.
 
 Source: Triton 3.9, the analysis of axis information and its use for loads and stores.
 """
@@ -51,7 +53,8 @@ def _each(f: Callable[[int, int], int], a: Vector, b: Vector) -> Vector:
 class Alignment:
     """The facts of a program's values.
 
-    divisors   powers of two that divide arguments, where the program does not say it: name -> power; ones: arguments that are 1
+    divisors   powers of two that divide arguments, where the program does not say it: name -> power;
+               ones: arguments that are 1
 
     >>> from tla.ttgir.text import program_of
     >>> text = "%r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>"
@@ -107,7 +110,12 @@ class Alignment:
         if a is None or len(a.counts) != len(b.counts):
             return b
         value = a.value if a.value == b.value else None
-        return Runs(_each(math.gcd, a.counts, b.counts), _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal), value)
+        return Runs(
+            _each(math.gcd, a.counts, b.counts),
+            _each(math.gcd, a.divides, b.divides),
+            _each(math.gcd, a.equal, b.equal),
+            value,
+        )
 
     def _worked_out(self, op: Op) -> Runs:
         name, short = op.results[0], op.name.partition(".")[2]
@@ -115,7 +123,9 @@ class Alignment:
         if op.name in _KEPT and op.operands:
             return self._fitted(self.of(op.operands[0]), name)
         try:
-            return self._nothing(name) if rule is None else self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
+            return (
+                self._nothing(name) if rule is None else self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
+            )
         except (IndexError, ValueError):  # fewer operands than the operation has: a text that is no program
             return self._nothing(name)
 
@@ -144,7 +154,9 @@ class Alignment:
         for count, d in zip(one.counts, one.divides):
             divides = math.gcd(divides, 1 if count > 1 else d)
         divides = _power(one.value) if one.value is not None else divides
-        counts, firsts, equal = ((*x[:at], n, *x[at:]) for x, n in ((one.counts, 1), (one.divides, divides), (one.equal, 1)))
+        counts, firsts, equal = (
+            (*x[:at], n, *x[at:]) for x, n in ((one.counts, 1), (one.divides, divides), (one.equal, 1))
+        )
         return Runs(counts, firsts, equal, one.value)
 
     def _broadcast(self, op: Op, given: list[Runs]) -> Runs:
@@ -157,7 +169,9 @@ class Alignment:
         order = [int(n) for n in compiled(r"[0-9]+").findall(op.attributes.get("order", "").partition(":")[2])]
         if sorted(order) != [*range(len(given[0].counts))]:
             return self._nothing(op.results[0])
-        counts, divides, equal = (tuple(x[k] for k in order) for x in (given[0].counts, given[0].divides, given[0].equal))
+        counts, divides, equal = (
+            tuple(x[k] for k in order) for x in (given[0].counts, given[0].divides, given[0].equal)
+        )
         return Runs(counts, divides, equal, given[0].value)
 
     def _addi(self, op: Op, given: list[Runs], scale: int = 1) -> Runs:
@@ -174,12 +188,20 @@ class Alignment:
     def _subi(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
         value = None if a.value is None or b.value is None else a.value - b.value
-        return Runs(_each(math.gcd, a.counts, b.equal), _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal), value)
+        return Runs(
+            _each(math.gcd, a.counts, b.equal),
+            _each(math.gcd, a.divides, b.divides),
+            _each(math.gcd, a.equal, b.equal),
+            value,
+        )
 
     def _muli(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
         counts = tuple(x if b.value == 1 else y if a.value == 1 else 1 for x, y in zip(a.counts, b.counts))
-        firsts = [tuple(1 if n > 1 and other.value != 1 else d for n, d in zip(own.counts, own.divides)) for own, other in ((a, b), (b, a))]
+        firsts = [
+            tuple(1 if n > 1 and other.value != 1 else d for n, d in zip(own.counts, own.divides))
+            for own, other in ((a, b), (b, a))
+        ]
         divides = _each(lambda x, y: min(x * y, _ALL), *firsts)
         value = None if a.value is None or b.value is None else a.value * b.value
         return Runs(counts, divides, _each(math.gcd, a.equal, b.equal), value)
@@ -189,14 +211,18 @@ class Alignment:
         if b.value == 1:
             return a
         one = (1,) * len(a.counts)
-        runs = [math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal)]
+        runs = [
+            math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal)
+        ]
         return Runs(one, one, tuple(max(math.gcd(x, y), n) for x, y, n in zip(a.equal, b.equal, runs)))
 
     _divui = _divsi
 
     def _remsi(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
-        counts = tuple(math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal))
+        counts = tuple(
+            math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal)
+        )
         return Runs(counts, _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal))
 
     _remui = _remsi
@@ -205,7 +231,10 @@ class Alignment:
         a, b = given
         low, high = (a, b) if op.body.split(",")[0] in ("slt", "ult", "sge", "uge") else (b, a)
         one = (1,) * len(a.counts)
-        runs = [math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(low.counts, low.divides, high.divides, high.equal)]
+        runs = [
+            math.gcd(n, math.gcd(x, y)) if e > 1 else 1
+            for n, x, y, e in zip(low.counts, low.divides, high.divides, high.equal)
+        ]
         return Runs(one, one, tuple(max(math.gcd(x, y), n) for x, y, n in zip(a.equal, b.equal, runs)))
 
     def _andi(self, op: Op, given: list[Runs]) -> Runs:

@@ -1,7 +1,8 @@
 """Facts of arguments by which global accesses would be wider: what 16 would divide, and which sizes are 1.
 
-Triton proves the width of an access by what it knows of the kernel's arguments. It learns that 16 divides an argument, or that it is
-1, when the kernel is called, unless the annotation of the argument forbids it, or the kernel was compiled without.
+Triton proves the width of an access by what it knows of the kernel's arguments. It learns that 16 divides an argument,
+or that it is 1, when the kernel is called, unless the annotation of the argument forbids it, or the kernel
+was compiled without.
 
 Source: Triton 3.9, the specialization of arguments.
 """
@@ -21,7 +22,9 @@ _DIVISOR = 16
 
 def facts(found: Costs) -> Iterator[Advice]:
     """Advice on arguments: the fewest of which more has to be known for the widest accesses."""
-    rows = [row for row in found.rows if row.parts and row.parts[0].unit == "sectors" and extents(row.op.operand_types[0])]
+    rows = [
+        row for row in found.rows if row.parts and row.parts[0].unit == "sectors" and extents(row.op.operand_types[0])
+    ]
     divisors, ones = _unknown(found)
     now, most = _widths(found, rows, (), ()), _widths(found, rows, divisors, ones)
     if now == most:
@@ -34,18 +37,25 @@ def facts(found: Costs) -> Iterator[Advice]:
     fewer = [(row, _elements(found, row) // wide) for row, wide, width in zip(rows, most, now) if wide > width]
     fewer = [(row, count) for row, count in fewer if count < row.parts[0].instructions]
     if fewer:
-        before, after = (sum((row.times * n for row, n in pairs), 0) for pairs in ([(r, r.parts[0].instructions) for r, _ in fewer], fewer))
+        before, after = (
+            sum((row.times * n for row, n in pairs), 0)
+            for pairs in ([(r, r.parts[0].instructions) for r, _ in fewer], fewer)
+        )
         saved = sum(row.parts[0].instructions - count for row, count in fewer)
-        was = "not known: " + ", ".join([f"{_DIVISOR} divides {name}" for name in divisors] + [f"{name} is 1" for name in ones])
+        was = "not known: " + ", ".join(
+            [f"{_DIVISOR} divides {name}" for name in divisors] + [f"{name} is 1" for name in ones]
+        )
         change = ", ".join(
-            [f"{name} {{tt.divisibility = {_DIVISOR} : i32}}" for name in divisors] + [f"{name[1:]}: tl.constexpr" for name in ones]
+            [f"{name} {{tt.divisibility = {_DIVISOR} : i32}}" for name in divisors]
+            + [f"{name[1:]}: tl.constexpr" for name in ones]
         )
         kind = "divisibility" if divisors else "constant"
         yield Advice(kind, "", was, change, tuple(row for row, _ in fewer), "instructions", before, after, saved)
 
 
 def _unknown(found: Costs) -> tuple[list[str], list[str]]:
-    """The arguments that 16 may divide, as far as is given, though the program does not say it; and those that are given as 1."""
+    """The arguments that 16 may divide, as far as is given, though the program does not say it; and those that are
+    given as 1."""
     divisors, ones = list[str](), list[str]()
     for a in found.program.arguments:
         integer = a.type.startswith("i") and a.type[1:].isdecimal()

@@ -1,9 +1,10 @@
-"""Conversions of layouts as Triton 3.9 lowers them: copies of registers, shuffles, or a buffer of shared memory and its instructions.
+"""Conversions of layouts as Triton 3.9 lowers them: copies of registers, shuffles, or a buffer of shared memory
+and its instructions.
 
-The buffer's layout is built of columns over bits, which say what element each bit of an offset is. The first bits are the vector:
-elements that both sides have in registers, or that a matrix instruction has in its lanes. The last are segments, which no two lanes
-of one phase differ in, as far as that can be; between them are the banks. What both sides have in registers besides goes through
-the buffer one part after the other.
+The buffer's layout is built of columns over bits, which say what element each bit of an offset is. The first bits are
+the vector: elements that both sides have in registers, or that a matrix instruction has in its lanes. The last are
+segments, which no two lanes of one phase differ in, as far as that can be; between them are the banks. What both sides
+have in registers besides goes through the buffer one part after the other.
 
 Source: Linear Layouts, arXiv 2505.23819, section 5; the rules of Triton 3.9 for which way is taken.
 """
@@ -103,7 +104,8 @@ _PLAIN, _MATRIX, _TRANSPOSED = _Form((), (0, 1, 2)), _Form((0, 1), (2, 3, 4)), _
 
 
 class _Buffer(NamedTuple):
-    """A layout of the buffer: the element of each bit of an offset; the bits in `rounds` go through it one after the other.
+    """A layout of the buffer: the element of each bit of an offset; the bits in `rounds` go through it one
+    after the other.
 
     matrices   whether matrix instructions may store to it, and load from it
     """
@@ -130,7 +132,8 @@ def _through_memory(src: ByBits, dst: ByBits, element: Width, machine: Machine) 
 
 
 def _buffer(src: ByBits, dst: ByBits, width: int, machine: Machine) -> _Buffer:
-    """The buffer with the fewest conflicts that a pair of instructions allows, then the smallest; else one for narrower vectors."""
+    """The buffer with the fewest conflicts that a pair of instructions allows, then the smallest; else one
+    for narrower vectors."""
     found = []
     for write in _forms(machine, width, machine.stmatrix and machine.nvidia):
         for read in _forms(machine, width, machine.ldmatrix):
@@ -207,7 +210,8 @@ def _segments(writes: Sequence[int], reads: Sequence[int], n: int, count: int) -
 
 
 def _others(columns: Sequence[int], n: int) -> list[int]:
-    """The single bits that no column, reduced by those before it, begins with: with the columns they span everything."""
+    """The single bits that no column, reduced by those before it, begins with: with the columns they span
+    everything."""
     firsts: dict[int, int] = {}
     for column in columns:
         x = column
@@ -244,8 +248,8 @@ def _narrow(src: ByBits, dst: ByBits, width: int) -> _Buffer:
 def _short_vector(src: ByBits, dst: ByBits, width: int) -> tuple[list[int], ByBits | None]:
     """The vector of such a buffer, and the side that filled a word of it, if it was filled.
 
-    It is what the registers of both have in common, and warps to fill a word of a bank. Of these first those that are registers of
-    the other side: what fills the word is a vector there, and no conflict here.
+    It is what the registers of both have in common, and warps to fill a word of a bank. Of these first those that are
+    registers of the other side: what fills the word is a vector there, and no conflict here.
     """
     vector = _common(src.register, dst.register)[: bits.log2(_WIDEST // width)]
     missing = max(0, bits.log2(max(1, _BANK // width)) - len(vector))

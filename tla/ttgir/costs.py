@@ -1,6 +1,8 @@
-"""The cost of each operation of a program that moves data: instructions of a warp, wavefronts of shared memory, sectors of global memory.
+"""The cost of each operation of a program that moves data: instructions of a warp, wavefronts of shared memory, sectors
+of global memory.
 
-Every count is that of tla.access: of the linear layout of the registers, and of the layout of shared memory or the addresses.
+Every count is that of tla.access: of the linear layout of the registers, and of the layout of shared memory
+or the addresses.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Part(NamedTuple):
     instruction   what moves the data: ldmatrix.x4, ld.shared, st.global, cp.async, shfl
     instructions  of one warp
     vector        the width of a lane's access [bits]
-    cost, least   of all warps; least is what so many accesses need without conflicts, or with no byte unused. None where it is not known
+    cost, least   of all warps; least is what so many accesses need without conflicts, or with no byte unused. None
+                  where it is not known
     degree        how many lanes want one bank at once, at most
     bytes         that all warps move
 
@@ -127,7 +130,9 @@ class Costs:
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
         rows = (self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
-        self.rows = tuple(row for row in rows if row.parts or row.refused or row.op.name not in _OF_ELEMENTS)  # not of registers
+        self.rows = tuple(
+            row for row in rows if row.parts or row.refused or row.op.name not in _OF_ELEMENTS
+        )  # not of registers
 
     @functools.cached_property
     def alignment(self) -> Alignment:
@@ -166,7 +171,9 @@ class Costs:
     def local(self, op: Op, times: Size, registers: str, memory: str, store: bool) -> Cost:
         """A load or a store between registers and shared memory."""
         typed, shared = self.program.typed(registers), self.program.typed(allocated(memory))
-        found: Moved = self.once((registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store))
+        found: Moved = self.once(
+            (registers, memory, store), lambda: moved(typed.linear, placed(shared), wide(typed), self.machine, store)
+        )
         return Cost(op, times, (_part(found, self.machine, store),), shared=shared)
 
     def convert(self, op: Op, times: Size) -> Cost:
@@ -174,7 +181,9 @@ class Costs:
         types = op.operand_types[0], op.result_types[0]
         src, dst = map(self.program.typed, types)
         found = self.once(types, lambda: conversion(src.linear, dst.linear, wide(src), self.machine))
-        parts = [_part(x, self.machine, store) for x, store in ((found.write, True), (found.read, False)) if x is not None]
+        parts = [
+            _part(x, self.machine, store) for x, store in ((found.write, True), (found.read, False)) if x is not None
+        ]
         if found.shuffles:
             parts.append(self._exchanges("shfl", found.shuffles))
         return Cost(op, times, tuple(parts), found.kind, buffer=found.bytes)
@@ -203,7 +212,14 @@ class Costs:
         size = math.prod(owners.out_dims.values()) * bits // 8
         at = self.addresses.of(pointer)
         found: Access | None = None
-        if self.machine.nvidia and at is not None and hasattr(at, "shape") and at.size and (at % (bits // 8) == 0).all() and at.min() >= 0:
+        if (
+            self.machine.nvidia
+            and at is not None
+            and hasattr(at, "shape")
+            and at.size
+            and (at % (bits // 8) == 0).all()
+            and at.min() >= 0
+        ):
             found = access(owners, at // (bits // 8), Width(bits, typed.element), count * bits, NVIDIA_GLOBAL)
         lines = None if found is None else found.total
         return Part("sectors", name, registers // count, count * bits, lines, max(1, -(-size // 32)), 1, size)
@@ -242,7 +258,9 @@ class Costs:
         count = min(op.integer("contiguity") or 1, registers, max(1, 128 // bits))
         size = math.prod(typed.shape) * bits // 8
         name = "buffer_store" if store else "buffer_load"
-        return Cost(op, times, (Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size),))
+        return Cost(
+            op, times, (Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size),)
+        )
 
     def bulk(self, op: Op, times: Size) -> Cost:
         """A copy of a tile by the TMA: bytes, and whether it is legal."""
@@ -280,7 +298,12 @@ class Costs:
         parts = [self._exchanges("redux", found.redux), self._exchanges("shfl", found.shuffles)]
         for c in found.conversions:
             parts += [_part(x, self.machine, store) for x, store in ((c.write, True), (c.read, False)) if x is not None]
-        return Cost(op, times, tuple(p for p in parts if p.instructions), buffer=max((c.bytes for c in found.conversions), default=0))
+        return Cost(
+            op,
+            times,
+            tuple(p for p in parts if p.instructions),
+            buffer=max((c.bytes for c in found.conversions), default=0),
+        )
 
     def _exchanges(self, name: str, count: int) -> Part:
         total = count * self.program.warps
@@ -291,7 +314,10 @@ class Costs:
         tiles = [self.program.typed(text) for text in op.operand_types]
         found = scanned(_one_block(tiles[0].linear), _axis(op), [wide(typed) for typed in tiles])
         counts = {True: found.stores, False: found.loads}
-        parts = [self._exchanges("shfl", found.shuffles), *(self._plain(store, n, wide(tiles[0]).bits) for store, n in counts.items())]
+        parts = [
+            self._exchanges("shfl", found.shuffles),
+            *(self._plain(store, n, wide(tiles[0]).bits) for store, n in counts.items()),
+        ]
         return Cost(op, times, tuple(p for p in parts if p.instructions))
 
     def _plain(self, store: bool, count: int, bits: int) -> Part:
@@ -300,11 +326,19 @@ class Costs:
         each = max(1, self.program.lanes * bits // (32 * 32))
         total = count * self.program.warps * each
         return Part(
-            "wavefronts", names[not store], count, bits, total, total, 1, count * self.program.warps * self.program.lanes * bits // 8
+            "wavefronts",
+            names[not store],
+            count,
+            bits,
+            total,
+            total,
+            1,
+            count * self.program.warps * self.program.lanes * bits // 8,
         )
 
     def gather(self, op: Op, times: Size) -> Cost:
-        """A gather of a tile's elements by their numbers: shuffles; through shared memory its conflicts are those of the indices."""
+        """A gather of a tile's elements by their numbers: shuffles; through shared memory its conflicts are those of
+        the indices."""
         source, index = map(self.program.typed, (op.operand_types[0], op.operand_types[1]))
         shuffles = gathered(_one_block(source.linear), _one_block(index.linear), _axis(op), wide(source))
         if shuffles is not None:
@@ -312,7 +346,10 @@ class Costs:
         stores, loads = (without_copies(x.linear).get_in_dim_size("register") for x in (source, index))
         read = self._plain(False, loads, wide(source).bits)._replace(cost=None, least=None)
         return Cost(
-            op, times, (self._plain(True, stores, wide(source).bits), read), buffer=math.prod(source.shape) * wide(source).bits // 8
+            op,
+            times,
+            (self._plain(True, stores, wide(source).bits), read),
+            buffer=math.prod(source.shape) * wide(source).bits // 8,
         )
 
     def histogram(self, op: Op, times: Size) -> Cost:
@@ -331,9 +368,11 @@ class Costs:
         return Part("atomics", name, count, width, total, None, 1, total * self.program.lanes * width // 8)
 
     def atomic(self, op: Op, times: Size) -> Cost:
-        """An atomic of global memory: one for each element that a thread has, or for each vector where the machine has such.
+        """An atomic of global memory: one for each element that a thread has, or for each vector where the
+        machine has such.
 
-        Where several threads have an element, one of them does it, and the result that is used goes to the others through shared memory.
+        Where several threads have an element, one of them does it, and the result that is used goes to the others
+        through shared memory.
         """
         type_, pointer = op.operand_types[0], op.operands[0]
         bits = max(_BYTE, pointee_bits(type_))
@@ -382,7 +421,14 @@ def _part(found: Moved, machine: Machine, store: bool) -> Part:
     lanes = cost.memory.lanes
     size = cost.instructions * lanes * cost.vector // 8
     return Part(
-        "wavefronts", names.get(found.name, found.name), found.instructions, cost.vector, cost.total, _least(cost), cost.degree, size
+        "wavefronts",
+        names.get(found.name, found.name),
+        found.instructions,
+        cost.vector,
+        cost.total,
+        _least(cost),
+        cost.degree,
+        size,
     )
 
 
@@ -437,7 +483,10 @@ def illegal(shared: Typed) -> str:
     if row % 16:
         return f"the TMA takes rows of a multiple of 16 bytes, not {row}"
     if isinstance(shared.layout, NVMMASharedLayout) and row < shared.layout.swizzle_byte_width:
-        return f"rows of {row} bytes under a swizzle of {shared.layout.swizzle_byte_width}: the TMA's box is narrower than its swizzle"
+        return (
+            f"rows of {row} bytes under a swizzle of {shared.layout.swizzle_byte_width}: the TMA's box is narrower "
+            "than its swizzle"
+        )
     if isinstance(shared.layout, SwizzledSharedLayout) and shared.layout.max_phase > 1:
         return "the TMA writes #ttg.nvmma_shared, not the swizzle of #ttg.swizzled_shared"
     return ""

@@ -48,7 +48,9 @@ def dots(found: Costs) -> tuple[Dot, ...]:
         if op.name in _DOTS and len(op.operand_types) > 1:
             a, b = (found.program.typed(allocated(t)) for t in op.operand_types[:2])
             if min(len(a.shape), len(b.shape)) > 1:
-                result.append(Dot(op, found.loops.times(op), (a.shape[-2], b.shape[-1], a.shape[-1]), (_origin(a), _origin(b))))
+                result.append(
+                    Dot(op, found.loops.times(op), (a.shape[-2], b.shape[-1], a.shape[-1]), (_origin(a), _origin(b)))
+                )
     return tuple(result)
 
 

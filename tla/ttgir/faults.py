@@ -1,4 +1,5 @@
-"""Mistakes in a program: memory read by another layout than it was written by, operands and copies that no instruction takes.
+"""Mistakes in a program: memory read by another layout than it was written by, operands and copies that
+no instruction takes.
 
 Source: Triton 3.9's verifiers of dots; the PTX manual on cp.async and wgmma.
 """
@@ -66,7 +67,12 @@ def _other_layouts(found: Costs) -> Iterator[Fault]:
     memory = allocations(program)
     written = {memory.get(name, name) for op in program.ops for name in written_by(op)}
     for op in program.ops:
-        if op.name != _REINTERPRET or not op.operands or op.results[0] in written or memory.get(op.operands[0]) not in written:
+        if (
+            op.name != _REINTERPRET
+            or not op.operands
+            or op.results[0] in written
+            or memory.get(op.operands[0]) not in written
+        ):
             continue
         if where := _differ(found, op):
             fix = f"read {op.operands[0]} as it was written, {op.operand_types[0]}, or write it as {op.result_types[0]}"
@@ -74,7 +80,8 @@ def _other_layouts(found: Costs) -> Iterator[Fault]:
 
 
 def _differ(found: Costs, op: Op) -> str:
-    """The first offset at which two views of a memory have other elements; nothing where they are one, or not to be compared."""
+    """The first offset at which two views of a memory have other elements; nothing where they are one, or not
+    to be compared."""
     try:
         a, b = (found.program.typed(allocated(text)) for text in (op.operand_types[0], op.result_types[0]))
         if (a.shape, a.bits) != (b.shape, b.bits):
@@ -112,7 +119,10 @@ def _operands(operands: list[Typed], result: Typed) -> Iterator[tuple[str, str]]
         return
     a, b = layouts
     if (a.operand_index, b.operand_index) != (0, 1):
-        yield f"operands a and b have opIdx {a.operand_index} and {b.operand_index}", "give a opIdx = 0, and b opIdx = 1"
+        yield (
+            f"operands a and b have opIdx {a.operand_index} and {b.operand_index}",
+            "give a opIdx = 0, and b opIdx = 1",
+        )
     if a.parent != result.layout or b.parent != result.layout:
         yield "an operand's parent is not the layout of the result", "give both operands the result's layout as parent"
     elif a.k_width != b.k_width:
@@ -129,9 +139,15 @@ def _of_warp_groups(operands: list[Typed], result: Typed) -> Iterator[tuple[str,
             if layout is None:
                 yield f"operand {name} lies in no layout of wgmma's", "give it #ttg.nvmma_shared"
             elif layout.element_bitwidth != width:
-                yield f"operand {name} of {width} bits in a layout of {layout.element_bitwidth}", f"write elementBitWidth = {width}"
+                yield (
+                    f"operand {name} of {width} bits in a layout of {layout.element_bitwidth}",
+                    f"write elementBitWidth = {width}",
+                )
             elif width != 16 and layout.transposed != (name == "b"):
-                yield f"operand {name} of {width} bits is not contiguous along k", "wgmma transposes 16 bits only: store it along k"
+                yield (
+                    f"operand {name} of {width} bits is not contiguous along k",
+                    "wgmma transposes 16 bits only: store it along k",
+                )
 
 
 def _matrix_layout(typed: Typed) -> NVMMASharedLayout | None:
@@ -157,4 +173,6 @@ def _copies(found: Costs) -> Iterator[Fault]:
     for row in found.rows:
         if row.op.name == COPY and row.parts and row.parts[0].vector not in widths:
             what = f"copies of {row.parts[0].vector} bits: there are those of {', '.join(map(str, widths))}"
-            yield Fault("copy", row.op, what, "give each thread more elements that follow on one another in both memories")
+            yield Fault(
+                "copy", row.op, what, "give each thread more elements that follow on one another in both memories"
+            )

@@ -27,7 +27,8 @@ class Locations:
         self._known: dict[str, tuple[Source, ...]] = {}
 
     def resolved(self, text: str) -> tuple[Source, ...]:
-        """The places of a location, the innermost function first: parts in the order of the text, names replaced by what they are."""
+        """The places of a location, the innermost function first: parts in the order of the text, names replaced by
+        what they are."""
         if text not in self._known:
             self._known[text] = tuple(self._places(text))
         return self._known[text]

@@ -76,7 +76,8 @@ class Loops:
         return self.sizes.get(name) or dim(name, multiple_of=divisor, at_least=1)
 
     def _counted(self, loop: Op) -> Size | None:
-        """The trip count of a loop from, to and by integers that are known; None where it is not known to be 0 or more."""
+        """The trip count of a loop from, to and by integers that are known; None where it is not known to be
+        0 or more."""
         low, high, step = (self.integer(name) for name in (*loop.operands, "", "", "")[:3])
         if low is None or high is None or step is None or not _at_least(step, 1):
             return None

@@ -8,7 +8,16 @@ COPY = "ttg.async_copy_global_to_local"
 #: Operations that are another view of the same memory.
 VIEWS = ("ttg.memdesc_index", "ttg.memdesc_subslice", "ttg.memdesc_trans", "ttg.memdesc_reshape")
 #: Operations whose memory may have any layout.
-FREE = ("ttg.local_load", "ttg.local_store", "ttg.local_alloc", "ttg.local_dealloc", COPY, *VIEWS, "scf.yield", "scf.for")
+FREE = (
+    "ttg.local_load",
+    "ttg.local_store",
+    "ttg.local_alloc",
+    "ttg.local_dealloc",
+    COPY,
+    *VIEWS,
+    "scf.yield",
+    "scf.for",
+)
 
 
 def allocations(program: Program) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""A program of Triton's TTGIR as values: its operations in one table, their types, where they are in the source, what repeats them."""
+"""A program of Triton's TTGIR as values: its operations in one table, their types, where they are in the source, what
+repeats them."""
 
 from __future__ import annotations
 
@@ -97,7 +98,11 @@ class Program:
     """
 
     def __init__(
-        self, ops: tuple[Op, ...], arguments: tuple[Argument, ...], attributes: Mapping[str, str], aliases: Mapping[str, str]
+        self,
+        ops: tuple[Op, ...],
+        arguments: tuple[Argument, ...],
+        attributes: Mapping[str, str],
+        aliases: Mapping[str, str],
     ) -> None:
         self.ops, self.arguments, self.attributes, self.aliases = ops, arguments, attributes, aliases
         self._typed: dict[str, Typed] = {}

@@ -1,4 +1,5 @@
-"""Conversions that need not run, or not so often: of values from outside of the loop, back to a layout that was there, of constants."""
+"""Conversions that need not run, or not so often: of values from outside of the loop, back to a layout that was there,
+of constants."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _MADE_ANYWHERE = ("arith.constant", "tt.splat", "tt.make_range")
 
 
 def reuses(found: Costs) -> Iterator[Advice]:
-    """Advice on conversions that move data: those that can stand before a loop, and those whose result is there without them."""
+    """Advice on conversions that move data: those that can stand before a loop, and those whose result is
+    there without them."""
     earlier: dict[tuple[str, str], Op] = {}
     for row in found.rows:
         if row.op.name != _CONVERSION or not row.parts or not row.op.operands:
@@ -37,7 +39,8 @@ def _advice(found: Costs, row: Cost, kind: str, change: str, times: Size) -> Adv
 
 
 def _instead(program: Program, op: Op, earlier: Op | None) -> str:
-    """The value, or how to make it, that has the elements of a conversion in its layout; nothing where there is none."""
+    """The value, or how to make it, that has the elements of a conversion in its layout; nothing where
+    there is none."""
     if earlier is not None and _is_there(program, earlier, op):
         return f"use {earlier.results[0]}"
     made = program.definitions.get(op.operands[0])
@@ -49,7 +52,8 @@ def _instead(program: Program, op: Op, earlier: Op | None) -> str:
 
 
 def _is_there(program: Program, earlier: Op, op: Op) -> bool:
-    """Whether what an earlier operation makes is there at a later one: both at the top, or inside of the earlier one's loop."""
+    """Whether what an earlier operation makes is there at a later one: both at the top, or inside of the
+    earlier one's loop."""
     if earlier.parent is None:
         return True
     around = program.ops[earlier.parent]

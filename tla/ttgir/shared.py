@@ -1,9 +1,9 @@
 """Loads and stores of shared memory: the instruction that Triton takes for a layout of registers, and its wavefronts.
 
-A matrix instruction (ldmatrix, stmatrix) moves matrices of 8 rows of 16 bytes: lane l of a warp holds word l % 4 of row l / 4. So
-bits 0 and 1 of the lane are the words of a row, behind the elements of a word, which are registers; bits 2 to 4 are rows, at any
-addresses of whole rows. Transposed, bits 2 to 4 are the elements of a row. Its addresses are those of a 128-bit access by the rows'
-lanes, of which 8 go together.
+A matrix instruction (ldmatrix, stmatrix) moves matrices of 8 rows of 16 bytes: lane l of a warp holds word l % 4 of row
+l / 4. So bits 0 and 1 of the lane are the words of a row, behind the elements of a word, which are registers; bits 2 to
+4 are rows, at any addresses of whole rows. Transposed, bits 2 to 4 are the elements of a row. Its addresses are those
+of a 128-bit access by the rows' lanes, of which 8 go together.
 
 Source: the PTX manual, ldmatrix and stmatrix; Triton 3.9, lib/Conversion/TritonGPUToLLVM.
 """
@@ -20,7 +20,8 @@ from ..core.errors import RangeError
 from ..linear import LinearLayout, bits
 from .machines import Machine
 
-#: Bits of a row of a matrix, and of the words that its lanes hold; bits of the number of a row, and of matrices of one instruction.
+#: Bits of a row of a matrix, and of the words that its lanes hold; bits of the number of a row, and of matrices of one
+#: instruction.
 _ROW, _WORD, _ROWS, _MATRICES = 128, 32, 3, 2
 
 
@@ -56,7 +57,9 @@ def moved(owners: LinearLayout, memory: Any, element: Width, machine: Machine, s
     return Moved("store" if store else "load", counted.instructions // _warps(owners), counted)
 
 
-def moved_by_bits(at: ByBits, element: Width, machine: Machine, store: bool, together: int = 1 << 30, most: int = _ROW) -> Moved:
+def moved_by_bits(
+    at: ByBits, element: Width, machine: Machine, store: bool, together: int = 1 << 30, most: int = _ROW
+) -> Moved:
     """The same of owners whose offsets are known by bits.
 
     together   one matrix instruction moves offsets below that; 0 for none
@@ -79,14 +82,21 @@ def _unrepeated(owners: LinearLayout) -> LinearLayout:
 
 
 def _vectors(at: ByBits, element: Width, machine: Machine, store: bool, most: int) -> Moved:
-    """Instructions of vectors: the widest of which each step is one bit of the register's number, and all else a whole vector."""
+    """Instructions of vectors: the widest of which each step is one bit of the register's number, and all else
+    a whole vector."""
     at = at._replace(register=[c for c in at.register if c])
-    widths = (w for w in machine.read.widths if w <= most and w % element.bits == 0 and bits.is_power_of_two(w // element.bits))
+    widths = (
+        w
+        for w in machine.read.widths
+        if w <= most and w % element.bits == 0 and bits.is_power_of_two(w // element.bits)
+    )
     width = next((w for w in widths if at.walks_alike(w // element.bits)), None)
     row = machine.write if store else machine.read
     found = None if width is None else counted_by_bits(at, element, Asked(width), row)
     if found is None:
-        raise RangeError(f"elements of {element} in {row.name}", "elements of 8 to 128 bits", "look at another operation")
+        raise RangeError(
+            f"elements of {element} in {row.name}", "elements of 8 to 128 bits", "look at another operation"
+        )
     return Moved("store" if store else "load", found.instructions >> len(at.warp), found)
 
 
@@ -96,20 +106,25 @@ def _matrices(at: ByBits, element: Width, machine: Machine, store: bool, limit: 
         return None
     registers = [c for c in at.register if c]
     row, word = bits.log2(_ROW // element.bits), bits.log2(_WORD // element.bits)
-    plain = {1 << k for k in range(word)} <= {*registers} and at.lane[: row - word] == [1 << k for k in range(word, row)]
+    plain = {1 << k for k in range(word)} <= {*registers} and at.lane[: row - word] == [
+        1 << k for k in range(word, row)
+    ]
     if plain:
         rest = [c for c in registers if c >= 1 << word]
         return _by_rows(at, rest, at.lane[row - word :], "", element, machine, store, limit)
     transposed = element.bits == 16 or (element.bits == 8 and machine.narrow and not store)
     if transposed and row == _ROWS and at.lane[5 - row :] == [1 << k for k in range(row)] and registers:
-        return _by_rows(at, registers[1:], [registers[0], *at.lane[: 5 - row]], ".trans", element, machine, store, limit)
+        return _by_rows(
+            at, registers[1:], [registers[0], *at.lane[: 5 - row]], ".trans", element, machine, store, limit
+        )
     return None
 
 
 def _by_rows(
     at: ByBits, rest: list[int], rows: list[int], form: str, element: Width, machine: Machine, store: bool, limit: int
 ) -> Moved | None:
-    """Matrix instructions whose rows begin where bits `rows` say, of as many matrices at once as the rest of the registers has."""
+    """Matrix instructions whose rows begin where bits `rows` say, of as many matrices at once as the rest of the
+    registers has."""
     per_row = _ROW // element.bits
     together = [c for c in rest if c < limit][:_MATRICES]
     further = [c for c in rest if c not in together]

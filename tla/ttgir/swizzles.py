@@ -1,4 +1,5 @@
-"""Swizzles for the shared memory of CuTe's DSL: every Sw<b,m,s> that keeps the vectors whole, counted as the kernel's own."""
+"""Swizzles for the shared memory of CuTe's DSL: every Sw<b,m,s> that keeps the vectors whole, counted as
+the kernel's own."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ def swizzles(found: Costs) -> Iterator[Advice]:
     """Advice on memories with conflicts whose accesses are all by tiled copies."""
     groups: dict[str, list[tuple[Cost, Side]]] = {}
     for row in found.rows:
-        for side in sides(found.program, row.op) if row.op.name == "cute.copy" and row.parts and partitioned(found.program, row.op) else ():
+        for side in (
+            sides(found.program, row.op)
+            if row.op.name == "cute.copy" and row.parts and partitioned(found.program, row.op)
+            else ()
+        ):
             if side.space == "smem":
                 groups.setdefault(side.memory, []).append((row, side))
     for memory, uses in groups.items():
@@ -37,12 +42,15 @@ def _is_free(program: Program, memory: str) -> bool:
     """Whether nothing has the address of a memory but what takes any layout of it."""
     users = [op for op in program.ops if memory in op.operands]
     return all(
-        op.name in _FREE or (op.name in _OF_A_TENSOR and (op.name == "cute.get_layout" or not program.used & {*op.results})) for op in users
+        op.name in _FREE
+        or (op.name in _OF_A_TENSOR and (op.name == "cute.get_layout" or not program.used & {*op.results}))
+        for op in users
     )
 
 
 def _better(found: Costs, uses: Sequence[tuple[Cost, Side]]) -> Advice | None:
-    """The swizzle by which all accesses of a memory take the fewest wavefronts, if that is fewer: of the fewest bits."""
+    """The swizzle by which all accesses of a memory take the fewest wavefronts, if that is fewer: of
+    the fewest bits."""
     layout = uses[0][1].layout
     plain = layout.inner if isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) else layout
     if any(side.layout != layout for _, side in uses) or (isinstance(plain, ComposedLayout)):

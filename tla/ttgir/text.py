@@ -4,7 +4,8 @@
     alias     = "#" word "=" ( layout | location )
     operation = [ values "=" ] name ... [ ":" types ] [ "{" ] [ "loc(" location ")" ]
 
-An operation that is not known is kept: its name, its operands, and the types that stand behind its last colon. Nothing is evaluated.
+An operation that is not known is kept: its name, its operands, and the types that stand behind its last
+colon. Nothing is evaluated.
 
 Source: the printers of MLIR and of Triton 3.9's dialects.
 """
@@ -47,7 +48,8 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 def read_program(source: str | os.PathLike[str] | IO[bytes]) -> Program:
     """The program of a file of TTGIR, which may be gzipped: a path, or an open file of bytes.
 
-    Raises     ParseError with the line for what is no TTGIR, for a text that is cut off, and where it is too large or too deep
+    Raises     ParseError with the line for what is no TTGIR, for a text that is cut off, and where it is too
+               large or too deep
 
     >>> import io
     >>> found = read_program(io.BytesIO(b'module attributes {"ttg.num-warps" = 8 : i32} {\\n  %c = arith.constant 4 : i32\\n}'))
@@ -80,7 +82,9 @@ def program_of(text: str) -> Program:
     ('i32',)
     """
     if len(text) > MAX_TEXT:
-        raise ParseError(text[:80], 0, f"a text of more than {MAX_TEXT:,} characters", "the TTGIR of one kernel", "give one kernel")
+        raise ParseError(
+            text[:80], 0, f"a text of more than {MAX_TEXT:,} characters", "the TTGIR of one kernel", "give one kernel"
+        )
     return _ProgramReader(text).program()
 
 
@@ -112,7 +116,12 @@ class _ProgramReader:
         for line in self.lines():
             self.read(line)
         if self.open:
-            self.fail(len(self.text), "the text ends inside a region", "a '}' for each '{'", "give the whole text: it is cut off")
+            self.fail(
+                len(self.text),
+                "the text ends inside a region",
+                "a '}' for each '{'",
+                "give the whole text: it is cut off",
+            )
         if not (self.modules or self.ops or self.arguments):
             self.fail(0, "no operation and no module", _EXPECTED, _FIX)
         ops = (op._replace(sources=self.locations.resolved(place)) for op, place in zip(self.ops, self.places))
@@ -154,7 +163,9 @@ class _ProgramReader:
         elif text.startswith("module"):
             self.modules += 1
             if self.modules > 1:
-                self.fail(line.start, f"line {line.number} begins another module", "one module", "give the modules one by one")
+                self.fail(
+                    line.start, f"line {line.number} begins another module", "one module", "give the modules one by one"
+                )
             self.attributes |= _pairs(text)
             self.descend(line, None)
         elif found := compiled(_HEAD).match(text):
@@ -174,13 +185,23 @@ class _ProgramReader:
 
     def descend(self, line: _Line, op: int | None) -> None:
         if len(self.open) >= MAX_DEPTH:
-            self.fail(line.start, f"more than {MAX_DEPTH} regions inside of each other", f"at most {MAX_DEPTH}", "give one kernel")
+            self.fail(
+                line.start,
+                f"more than {MAX_DEPTH} regions inside of each other",
+                f"at most {MAX_DEPTH}",
+                "give one kernel",
+            )
         self.open.append(op)
 
     def close(self, line: _Line) -> None:
         """The end of a region; types may stand behind it, and another region of the same operation may begin."""
         if not self.open:
-            self.fail(line.start, f"line {line.number} closes a region that is not open", "a '{' before it", "give the whole text")
+            self.fail(
+                line.start,
+                f"line {line.number} closes a region that is not open",
+                "a '{' before it",
+                "give the whole text",
+            )
         op = self.open.pop()
         if line.text.endswith("{"):
             self.descend(line, op)
@@ -220,7 +241,9 @@ class _ProgramReader:
         begins = {argument: self.names.get(begin, begin) for argument, begin in begins.items()}
         begins = {self.defined(argument, line): begin for argument, begin in begins.items()}
         names = tuple(self.defined(value, line) for value in written)
-        self.ops.append(Op(name, names, read, operands, results, _pairs(body), body.strip(), line.number, (), parent, begins))
+        self.ops.append(
+            Op(name, names, read, operands, results, _pairs(body), body.strip(), line.number, (), parent, begins)
+        )
         self.places.append(line.location)
         if opens:
             self.descend(line, len(self.ops) - 1)
@@ -244,8 +267,17 @@ class _ProgramReader:
             if depth < 0 or depth > MAX_BRACKETS:
                 break
         if depth:
-            what = f"line {line.number}: brackets that do not close" if depth > 0 else f"line {line.number}: a bracket too many"
-            self.fail(line.start, what, f"pairs of brackets, {MAX_BRACKETS} inside of each other at most", "give the whole text")
+            what = (
+                f"line {line.number}: brackets that do not close"
+                if depth > 0
+                else f"line {line.number}: a bracket too many"
+            )
+            self.fail(
+                line.start,
+                what,
+                f"pairs of brackets, {MAX_BRACKETS} inside of each other at most",
+                "give the whole text",
+            )
         return found
 
     def signature(self, line: _Line, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -324,7 +356,11 @@ def _unsaid(name: str, operands: tuple[str, ...], count: int) -> tuple[str, ...]
     if name == "tt.addptr":
         return operands[:1]
     found = operands[-count:]
-    return tuple(compiled(r"!tt\.ptr<([^<>,]*)(?:, [0-9]+)?>").sub(r"\1", t) for t in found) if name == "tt.load" else found
+    return (
+        tuple(compiled(r"!tt\.ptr<([^<>,]*)(?:, [0-9]+)?>").sub(r"\1", t) for t in found)
+        if name == "tt.load"
+        else found
+    )
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -351,5 +387,7 @@ def _arguments(text: str) -> list[Argument]:
         if name.startswith("%"):
             divisor = _pairs(rest).get("tt.divisibility", "").partition(":")[0].strip()
             type_ = rest.partition("{")[0].partition(" loc(")[0].strip()
-            found.append(Argument(name.strip(), type_, max(1, int(divisor)) if divisor.isdecimal() and len(divisor) < 10 else 1))
+            found.append(
+                Argument(name.strip(), type_, max(1, int(divisor)) if divisor.isdecimal() and len(divisor) < 10 else 1)
+            )
     return found

@@ -1,8 +1,8 @@
 """Tiled copies of CuTe's DSL: who moves which element of a tile, by the types of its textual IR.
 
-The type of a tiled copy says which element of a tile each thread and value is (layout_copy_tv, tiler_mn); that of a memory, how the
-tensor lies in it. The tensor is that of the operation that partitions it for a thread, from which a copy's operand comes through
-slices and groups of its modes.
+The type of a tiled copy says which element of a tile each thread and value is (layout_copy_tv, tiler_mn); that of a
+memory, how the tensor lies in it. The tensor is that of the operation that partitions it for a thread, from which a
+copy's operand comes through slices and groups of its modes.
 
 Source: CuTe DSL 4.8, the IR that CUTE_DSL_KEEP_IR=1 writes.
 """
@@ -97,7 +97,9 @@ class Side(NamedTuple):
             found = moved(self.owners, linear(layout).invert(), element, machine, self.store)
             if "matrix" not in found.name:
                 what = f"{self.atom:.40} of {layout}"
-                raise RangeError(what, "rows of 16 bytes in one piece", "give the memory another layout, or copy vectors")
+                raise RangeError(
+                    what, "rows of 16 bytes in one piece", "give the memory another layout, or copy vectors"
+                )
         else:
             found = self._elements(machine, layout, element)
         return _part_of(found, self.part, self.whole)
@@ -109,7 +111,9 @@ class Side(NamedTuple):
         row = NVIDIA_GLOBAL if self.space == "gmem" else machine.write if self.store else machine.read
         counted = access(self.owners, layout, element, width, row)
         if asynchronous:  # one instruction loads and stores: it is counted with the side that it loads from
-            return Moved("cp.async", 0 if self.store else counted.instructions >> len(self.owners.bases["warp"]), counted)
+            return Moved(
+                "cp.async", 0 if self.store else counted.instructions >> len(self.owners.bases["warp"]), counted
+            )
         name = f"{'st' if self.store else 'ld'}.{'global' if self.space == 'gmem' else 'shared'}"
         return Moved(name, counted.instructions >> len(self.owners.bases["warp"]), counted)
 
@@ -132,7 +136,8 @@ def sides(program: Program, op: Op) -> tuple[Side, ...]:
 
 
 class Alone(NamedTuple):
-    """The accesses of one thread to memory that no tiled copy partitions: how many of which width, at addresses that no type says.
+    """The accesses of one thread to memory that no tiled copy partitions: how many of which width, at addresses
+    that no type says.
 
     name          ld.global, st.global, ld.shared, st.shared
     instructions  of a warp
@@ -159,7 +164,11 @@ def alone(program: Program, op: Op) -> tuple[Alone, ...]:
         return (Alone(_named(here, store), 1, here.width),) if here.space != "rmem" else ()
     atom = program.named(op.operand_types[0])
     if "universal_copy" not in atom:
-        raise RangeError("a copy whose memory no tiled copy partitions", "partition_S or partition_D of it", "its addresses are in no type")
+        raise RangeError(
+            "a copy whose memory no tiled copy partitions",
+            "partition_S or partition_D of it",
+            "its addresses are in no type",
+        )
     said = compiled(_BITS).search(atom)
     both = [tensor_of(program.named(text)) for text in op.operand_types[1:3]]
     run = min(_run(x) for x in both)
@@ -176,13 +185,18 @@ def _named(here: Tensor, store: bool) -> str:
 
 
 def _run(tensor: Tensor) -> int:
-    """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps are multiples of it."""
+    """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps
+    are multiples of it."""
     inner: Any = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     layout = coalesce(inner)
     steps = [(int(n), int(d)) for n, d in zip(*(modes_of(x) for x in (layout.shape, layout.stride)))]
     extent = steps[0][0] if steps[0][1] == 1 else 1
     others = [d for _, d in steps[1:]] if extent > 1 else []
-    return max(1 << k for k in range(8) if extent % (1 << k) == 0 and tensor.width << k <= 128 and all(d % (1 << k) == 0 for d in others))
+    return max(
+        1 << k
+        for k in range(8)
+        if extent % (1 << k) == 0 and tensor.width << k <= 128 and all(d % (1 << k) == 0 for d in others)
+    )
 
 
 def _tile_size(whole: Tensor, layout: AnyLayout) -> int:
@@ -218,7 +232,11 @@ def _partition(program: Program, name: str) -> Op:
         if op.name in _PARTITIONS:
             return op
         name = op.operands[0]
-    raise RangeError("a copy whose memory no tiled copy partitions", "partition_S or partition_D of it", "its addresses are in no type")
+    raise RangeError(
+        "a copy whose memory no tiled copy partitions",
+        "partition_S or partition_D of it",
+        "its addresses are in no type",
+    )
 
 
 def _owners(program: Program, partition: Op) -> tuple[str, LinearLayout, AnyLayout]:

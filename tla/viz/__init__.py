@@ -11,4 +11,17 @@ from .text import text
 from .threads import draw_threads
 from .tikz import tikz
 
-__all__ = ["Drawing", "Scene", "Subject", "Tiling", "draw", "draw_threads", "html", "register_subject", "save", "svg", "text", "tikz"]
+__all__ = [
+    "Drawing",
+    "Scene",
+    "Subject",
+    "Tiling",
+    "draw",
+    "draw_threads",
+    "html",
+    "register_subject",
+    "save",
+    "svg",
+    "text",
+    "tikz",
+]

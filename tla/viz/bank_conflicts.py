@@ -10,16 +10,22 @@ from .scene import Cell, Figure
 
 
 def marked(figure: Figure, subject: Subject, drawn: object, owners: object, color_by: object) -> Figure:
-    """The figure of a layout of memory, or of a tensor in it, with what the worst instruction of these owners collides in."""
+    """The figure of a layout of memory, or of a tensor in it, with what the worst instruction of these
+    owners collides in."""
     if color_by not in ("bank", "ub_bank"):
-        raise RangeError(f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out")
+        raise RangeError(
+            f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out"
+        )
     memory = NVIDIA_SHARED if color_by == "bank" else ASCEND_UB
     found = access(owners, drawn if isinstance(drawn, Tensor) else subject.layout, subject.element_width, memory=memory)
     degree = f"{found.degree}-way conflict" if found.degree > 1 else "no conflict"
     bits = found.element.bits
     starts = found.witness.addresses if found.witness else ()
     clash = {str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)}
-    grids = tuple(grid._replace(cells=tuple(tuple(_starred(c, clash) for c in row) for row in grid.cells)) for grid in figure.grids)
+    grids = tuple(
+        grid._replace(cells=tuple(tuple(_starred(c, clash) for c in row) for row in grid.cells))
+        for grid in figure.grids
+    )
     notes = (*figure.notes, str(found).split("\n")[0])
     return Figure(f"{figure.title}: {degree}", notes, grids)
 

@@ -14,8 +14,8 @@ import re
 from ..core.cache import plain_memo
 from ..core.errors import RangeError
 
-#: name -> the hue, and how much of it is in a fill; the rest is white. With these parts no two fills are close to each other in
-#: any kind of colour-blindness: tests/viz/test_viz.py has the distances.
+#: name -> the hue, and how much of it is in a fill; the rest is white. With these parts no two fills are close to each
+#: other in any kind of colour-blindness: tests/viz/test_viz.py has the distances.
 HUES = {
     "sky": ("#56b4e9", 0.85),
     "orange": ("#e69f00", 0.55),

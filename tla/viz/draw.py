@@ -39,27 +39,31 @@ def draw(
 ) -> Drawing:
     """Layouts drawn beside each other, as grids of their offsets: mode 0 down, mode 1 across.
 
-    layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads and values;
-               or one Program of tla.kernels: the same for each of its statements that touches memory
-    color_by   "auto": banks of what is swizzled, tiles where there are several, else offsets; or "tile", "offset", "bank", "ub_bank",
-               "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or a function of a coordinate and
-               its offset to a number, the name of a hue, `#rrggbb` or None
-    tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those [elements]; by
-               default a block of it, all levels but the outermost, or if it has one level of the next of its extents that has more
-    bits       the width of an element, for banks, or its type; by default that of the XLA shape or of the tensor's buffer, else 32
+    layouts    layouts of any kind, XLA shapes; or one TiledMMA, TiledCopy or atom of tla.gpu: then cells are threads
+               and values; or one Program of tla.kernels: the same for each of its statements that touches memory
+    color_by   "auto": banks of what is swizzled, tiles where there are several, else offsets; or "tile", "offset",
+               "bank", "ub_bank", "thread" (the index of mode 0), of XLA shapes "lane", "sublane", "packing"; "none"; or
+               a function of a coordinate and its offset to a number, the name of a hue, `#rrggbb` or None
+    tile       of the first layout, one extent per top-level mode: it has borders, and colours by tile are those
+               [elements]; by default a block of it, all levels but the outermost, or if it has one level of the next of
+               its extents that has more
+    bits       the width of an element, for banks, or its type; by default that of the XLA shape or of the tensor's
+               buffer, else 32
     axes       the modes that are down and across, by default the first two, of XLA shapes the last two; the others are
                folded: one grid for each index of them. A vector is across
     titles     one for each layout, instead of its text
     owners     with banks: who accesses the first layout, as tla.access.access takes it; the title has the degree of
                conflict, and what collides in the worst instruction has a star
     thread     of a TiledMMA, TiledCopy, atom or Program: the one whose cells alone have colours, and a star
-    limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners, and notes say so
+    limit      more coordinates than this, of all layouts together, are not drawn: then it is their corners,
+               and notes say so
     Returns    Drawing: a picture in a notebook; svg, tikz, html and text print it, save writes it to a file
-    Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for an unknown colour
+    Raises     Unproven for sizes that are not known, LeafTypeError for what has no layout, RangeError for
+               an unknown colour
 
     Colours are places in memory: they are chosen in the first layout, and in the others a cell has the colour that its
-    offset has there. Strides that are not known, or coordinates, are drawn as text. More than eight colours have numbers,
-    small in the cells and in the legend.
+    offset has there. Strides that are not known, or coordinates, are drawn as text. More than eight colours have
+    numbers, small in the cells and in the legend.
 
     >>> from tla import parse
     >>> print(draw(parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")))
@@ -91,7 +95,9 @@ def draw(
             return by_threads
     subjects = [as_subject(x) for x in layouts]
     if thread is not None:
-        raise LeafTypeError(f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy, atom or Program", "leave thread out")
+        raise LeafTypeError(
+            f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy, atom or Program", "leave thread out"
+        )
     if owners is not None:  # who accesses it may say the width of what is accessed
         subjects = [replace(s, bits=element_width(s.bits, owners, bits=bits, default=ASSUMED)) for s in subjects]
     if titles is not None:
@@ -154,23 +160,30 @@ def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:
     given = [name for name, x in options.items() if x is not None]
     if len(layouts) > 1:
         raise LeafTypeError(
-            f"draw of {len(layouts)} values, one of them {shown(layouts[0])}", "a value of this kind alone", "draw each by itself"
+            f"draw of {len(layouts)} values, one of them {shown(layouts[0])}",
+            "a value of this kind alone",
+            "draw each by itself",
         )
     if given:
         raise LeafTypeError(
-            f"draw of {shown(layouts[0])} with {', '.join(given)}", "color_by, titles, thread or limit", f"leave {given[0]} out"
+            f"draw of {shown(layouts[0])} with {', '.join(given)}",
+            "color_by, titles, thread or limit",
+            f"leave {given[0]} out",
         )
 
 
 def _one_each(titles: str | Sequence[str], subjects: Sequence[Any]) -> Sequence[str]:
     titles = [titles] if isinstance(titles, str) else titles
     if len(titles) != len(subjects):
-        raise RankError(f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts")
+        raise RankError(
+            f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts"
+        )
     return titles
 
 
 def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:
-    """The blocks that the first layout, which has none, has in one beside it: in its divide, or where it is moved to."""
+    """The blocks that the first layout, which has none, has in one beside it: in its divide, or where it
+    is moved to."""
     first = views[0]
     whole = tuple(max(n, 1) for n in first.extents)
     tiled = (v for v in views if v.extents == first.extents and v.tiling.extents != whole)
@@ -188,7 +201,9 @@ def _painted(views: Sequence[View], color_by: Any, cut: tuple[Leaf, ...] | None,
     values, paints = ([*itertools.compress(found, valid)] for found in (views[lead].values, first.paints))
     places = dict(zip(reversed(values), reversed(paints)))  # of cells of one place the first says its colour
     none = Paint()
-    return [first if k == lead else Painted([places.get(value, none) for value in v.values]) for k, v in enumerate(views)]
+    return [
+        first if k == lead else Painted([places.get(value, none) for value in v.values]) for k, v in enumerate(views)
+    ]
 
 
 # ------------------------------------------------------------------------------------------------- figures
@@ -198,7 +213,9 @@ def _figure(view: View, paints: Sequence[Paint], cut: tuple[int, ...] | None) ->
     down, across = (axis_of(view, k, cut) for k in view.axes)
     padding = view.padding
     grids = [
-        Grid(down, across, tuple(tuple(_cell(view.values[n], paints[n], padding[n]) for n in row) for row in rows), index)
+        Grid(
+            down, across, tuple(tuple(_cell(view.values[n], paints[n], padding[n]) for n in row) for row in rows), index
+        )
         for index, rows in planes(view)
     ]
     return Figure(printable(view.subject.title), notes_of(view), tuple(grids))
@@ -221,7 +238,9 @@ def planes(view: View) -> Iterator[tuple[str, list[Sequence[int]]]]:
     if not math.prod(shape):
         yield "", []
         return
-    places = [*itertools.accumulate((1, *reversed(shape[1:])), operator.mul)][::-1]  # of each mode, from one index to the next
+    places = [*itertools.accumulate((1, *reversed(shape[1:])), operator.mul)][
+        ::-1
+    ]  # of each mode, from one index to the next
     (rows, down), (columns, across) = ((shape[k], places[k]) if 0 <= k < len(shape) else (1, 1) for k in view.axes)
     others = [k for k in range(len(shape)) if k not in view.axes]
     for rest in itertools.product(*(range(shape[k]) for k in others)):
@@ -253,7 +272,9 @@ def axis_of(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
         return Axis((("",),), (0,))
     count = view.shape[k]
     digits = view.subject.digits[k] if view.subject.digits else ()
-    sizes = {d.place for d in digits} - {1} or {*steps(modes_of(view.subject.layout.shape)[k])}  # modes coalesce, digits do not
+    sizes = {d.place for d in digits} - {1} or {
+        *steps(modes_of(view.subject.layout.shape)[k])
+    }  # modes coalesce, digits do not
     sizes |= {n for n in (cut or view.tiling.extents)[k : k + 1] if 1 < n < view.extents[k]}
     labels = [[str(i) for i in range(count)]]
     for d in reversed(digits):

@@ -36,9 +36,11 @@ class Tiling:
     """The tiles of a layout, for its borders and its colours.
 
     extents    of a tile, one integer per top-level mode
-    counts     after so many tiles of a mode the first comes again, as in a raked product; 0 where none does; () is 0 everywhere
+    counts     after so many tiles of a mode the first comes again, as in a raked product; 0 where none does; ()
+               is 0 everywhere
     text       the extents that are said; "" for those above
-    in_memory  a tile is a part of memory, as that of a divide is: a layout of that memory, drawn beside it, has its colours
+    in_memory  a tile is a part of memory, as that of a divide is: a layout of that memory, drawn beside it,
+               has its colours
 
     >>> print(Tiling((4, 3)))
     4 x 3
@@ -109,7 +111,9 @@ def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
     'buffer'
     """
     if not isinstance(kind, type) or not callable(make):
-        raise LeafTypeError(f"register_subject of {kind!r:.60}", "a class, and a function", "write register_subject(Kind, make)")
+        raise LeafTypeError(
+            f"register_subject of {kind!r:.60}", "a class, and a function", "write register_subject(Kind, make)"
+        )
     _SUBJECTS[kind] = make
 
 
@@ -175,9 +179,12 @@ class View:
 
     @property
     def tiling(self) -> Tiling:
-        """The tiles of the subject, or else the blocks of its shape: all levels but the outermost; a mode of one level is whole."""
+        """The tiles of the subject, or else the blocks of its shape: all levels but the outermost; a mode of
+        one level is whole."""
         shapes = modes_of(self.subject.layout.shape)
-        return self.subject.tiling or Tiling(tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(shapes, self.extents)))
+        return self.subject.tiling or Tiling(
+            tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(shapes, self.extents))
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -203,7 +210,10 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     corner = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
     # of a mode of no elements too the others are no longer than a drawing
-    whole = math.prod(max(n, 1) for n in extents) <= limit and math.prod(n for k, n in enumerate(extents) if k not in axes) <= MAX_GRIDS
+    whole = (
+        math.prod(max(n, 1) for n in extents) <= limit
+        and math.prod(n for k, n in enumerate(extents) if k not in axes) <= MAX_GRIDS
+    )
     last = at_index(layout, tuple(max(n - 1, 0) for n in extents))
     if is_int(last) and known(last) is None:
         whole = whole and math.prod(extents) <= MAX_UNKNOWN
@@ -219,7 +229,9 @@ def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
     pair = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if len(pair) != 2 or pair[0] == pair[1] or not all(is_int(k) and 0 <= k < rank for k in pair):
         what = f"the axes {shown(pair)} of {shown(subject.layout)}"
-        raise RankError(what, f"two different modes of {rank}", "give the modes that are down and across, as in axes=(0, 1)")
+        raise RankError(
+            what, f"two different modes of {rank}", "give the modes that are down and across, as in axes=(0, 1)"
+        )
     return pair[0], pair[1]
 
 
@@ -252,7 +264,8 @@ def _pattern(coordinate: object) -> str:
 
 
 def steps(shape: IntTupleLike) -> tuple[int, ...]:
-    """The number of elements of a mode in a block of each level but the outermost, the innermost first; one element is no block.
+    """The number of elements of a mode in a block of each level but the outermost, the innermost first; one
+    element is no block.
 
     >>> from tla import parse
     >>> steps(parse("(4,(2,1),3)")), steps(8)

@@ -40,15 +40,21 @@ def print_layout(layout: AnyLayout) -> None:
      1  | 4 | 6 | 5 | 7 |
         +---+---+---+---+
 
-    Raises RankError for another rank, RangeError for sizes that are not known, or more than 65,536 cells; tla.viz draws any
-    layout. Source: CuTe `print_layout`.
+    Raises RankError for another rank, RangeError for sizes that are not known, or more than 65,536 cells; tla.viz draws
+    any layout. Source: CuTe `print_layout`.
     """
     innermost(layout)
     if len(modes_of(layout.shape)) != 2:
-        raise RankError(f"print_layout of {shown(layout)}", "a layout of rank 2", "write print_layout(append[2](layout)), or group modes")
+        raise RankError(
+            f"print_layout of {shown(layout)}",
+            "a layout of rank 2",
+            "write print_layout(append[2](layout)), or group modes",
+        )
     rows, columns = map(known, product_each(layout.shape))
     if rows is None or columns is None or rows * columns > MOST_CELLS:
-        raise RangeError(f"print_layout of {shown(layout)}", f"known sizes, {MOST_CELLS:,} cells at most", "take a tile of it")
+        raise RangeError(
+            f"print_layout of {shown(layout)}", f"known sizes, {MOST_CELLS:,} cells at most", "take a tile of it"
+        )
     cells = [[str(layout(i, j)) for j in range(columns)] for i in range(rows)]
     widest = max((len(x) for row in cells for x in row), default=1)
     width = widest if "(" in "".join(cells[0] if cells else []) else max(widest, len(str(int(cosize(layout)))))
@@ -76,9 +82,11 @@ _FORMS = {
 
 
 def print_tensor(t: npt.NDArray[Any] | Tensor, print_type: bool = True) -> None:
-    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then its elements, a row for each index of mode 0.
+    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then its elements, a row for each index
+    of mode 0.
 
-    t            a tensor, or a numpy array; of no buffer its elements are offsets, or coordinates. One that is not valid is a `.`
+    t            a tensor, or a numpy array; of no buffer its elements are offsets, or coordinates. One that is not
+                 valid is a `.`
     print_type   False leaves out the first line, which has the buffer's address
 
     >>> from tla import make_identity_tensor, make_shape, make_tensor, print_tensor
@@ -90,8 +98,8 @@ def print_tensor(t: npt.NDArray[Any] | Tensor, print_type: bool = True) -> None:
       (0,0)  (0,1)  (0,2)
       (1,0)  (1,1)  (1,2)
 
-    Raises RankError for another rank, LeafTypeError for the tensor of an array of threads, RangeError for sizes that are not
-    known, or more than 65,536 elements. parse reads the layout back. Source: CuTe `print_tensor`.
+    Raises RankError for another rank, LeafTypeError for the tensor of an array of threads, RangeError for sizes that
+    are not known, or more than 65,536 elements. parse reads the layout back. Source: CuTe `print_tensor`.
     """
     t = as_tensor("print_tensor", t)
     extents = [known(n) for n in product_each(t.shape)]
@@ -127,7 +135,9 @@ def _rows(t: Tensor, extents: list[int], behind: tuple[int, ...] = ()) -> Iterat
             yield from _rows(t, extents[:-1], (k, *behind))
         return
     for m in range(extents[0]):
-        yield "".join(_cell(t, (m, *n, *behind)) for n in ([(n,) for n in range(extents[1])] if len(extents) == 2 else [()]))
+        yield "".join(
+            _cell(t, (m, *n, *behind)) for n in ([(n,) for n in range(extents[1])] if len(extents) == 2 else [()])
+        )
 
 
 def _cell(t: Tensor, at: tuple[int, ...]) -> str:

@@ -1,8 +1,8 @@
 """Whole kernels drawn: for each statement that reads or writes memory, which thread has which element of each tensor.
 
-It is of the first block and the first step of each loop, at sizes that the program's facts allow, elements behind an edge included.
-A cell names the first thread that has the element, and which of the thread's values it is. Registers and tensor memory have no cells:
-notes say what is there.
+It is of the first block and the first step of each loop, at sizes that the program's facts allow, elements behind an
+edge included. A cell names the first thread that has the element, and which of the thread's values it is. Registers and
+tensor memory have no cells: notes say what is there.
 
 Source: ours; the cells are those of CuTe's print_latex of a TiledCopy.
 """
@@ -51,14 +51,24 @@ def drawn(x: Any, *, color_by: str, title: str | None, limit: int, thread: int |
     sizes = small_sizes(x)
     figures = [*_figures(x, sizes, color_by, chosen, limit)]
     if not figures:
-        raise LeafTypeError(f"draw of {x.name}, whose statements touch no memory", "a statement that reads or writes a tensor", "print it")
-    about = [f"block 0 of {' by '.join(map(str, x.grid))}", f"{x.threads} threads", *(f"{n} = {v}" for n, v in sizes.items())]
+        raise LeafTypeError(
+            f"draw of {x.name}, whose statements touch no memory",
+            "a statement that reads or writes a tensor",
+            "print it",
+        )
+    about = [
+        f"block 0 of {' by '.join(map(str, x.grid))}",
+        f"{x.threads} threads",
+        *(f"{n} = {v}" for n, v in sizes.items()),
+    ]
     first, name = figures[0], printable(x.name if title is None else title)
     figures[0] = first._replace(title=f"{name}, {first.title}", notes=(printable(", ".join(about)), *first.notes))
     return Drawing(tuple(figures), (), caption_of(color_by, chosen))
 
 
-def _figures(program: Program, sizes: dict[str, int], color_by: str, thread: int | None, limit: int) -> Iterator[Figure]:
+def _figures(
+    program: Program, sizes: dict[str, int], color_by: str, thread: int | None, limit: int
+) -> Iterator[Figure]:
     """A figure for each statement with memory; those without are a note of the next one."""
     import numpy as np
 
@@ -70,11 +80,15 @@ def _figures(program: Program, sizes: dict[str, int], color_by: str, thread: int
             sides[verb].setdefault(named(access.tensor), access)
         what = f"{word_of(s)} {' = '.join(', '.join(side) for side in sides.values() if side)}".strip()
         each = {**sides["writes"], **sides["reads"]}
-        tiles = {name: tile for name, x in each.items() if (tile := _tile(program, name, x, {**first, **steps})) is not None}
+        tiles = {
+            name: tile for name, x in each.items() if (tile := _tile(program, name, x, {**first, **steps})) is not None
+        }
         if not tiles:
             before.append(f"{what} ({s.line})")
             continue
-        notes = [f"in {' in '.join(loops)}{': the first step' * any(x.startswith('loop') for x in loops)}"] if loops else []
+        notes = (
+            [f"in {' in '.join(loops)}{': the first step' * any(x.startswith('loop') for x in loops)}"] if loops else []
+        )
         notes += [_held(program, name, x) for name, x in each.items() if name not in tiles]
         notes += [f"after {', '.join(before)}"] if before else []
         grids, cut = grids_of([*tiles.values()], color_by, thread, limit)
@@ -92,7 +106,8 @@ _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]
 
 
 def _in_order(body: Sequence[Statement], loops: tuple[str, ...], values: dict[str, int]) -> Iterator[_InLoops]:
-    """Each statement with the loops and conditions around it, the innermost first, and the values of their symbols in the first step."""
+    """Each statement with the loops and conditions around it, the innermost first, and the values of their symbols in
+    the first step."""
     for s in body:
         if isinstance(s, Loop):
             counted = ((s.step, 0), *((c.symbol, c.first) for c in s.counters))
@@ -124,15 +139,28 @@ def _tile(program: Program, name: str, access: Access, values: dict[str, Any]) -
         return None
     corner, beyond = found.min(axis=(0, 1)), found.max(axis=(0, 1)) + 1
     down, *across = [1] * (found.shape[2] == 1) + [int(n) for n in beyond - corner]
-    steps = [math.prod(across), *(math.prod(across[:k]) for k in range(len(across)))]  # from row to row, then along each mode across
+    steps = [
+        math.prod(across),
+        *(math.prod(across[:k]) for k in range(len(across))),
+    ]  # from row to row, then along each mode across
     places = ((found - corner) @ steps[-found.shape[2] :]).tolist()
     title = f"{name} {layout}" + (f" from ({','.join(map(str, corner))})" if corner.any() else "")
     named = len(places) == program.threads
-    return Held(title if named else f"{title}, of all threads", down, math.prod(across), [*range(len(places))], places, named=named)
+    return Held(
+        title if named else f"{title}, of all threads",
+        down,
+        math.prod(across),
+        [*range(len(places))],
+        places,
+        named=named,
+    )
 
 
-def _of_threads(program: Program, name: str, elements: list[tuple[Any, ...]], values: dict[str, Any]) -> npt.NDArray[Any]:
-    """The integers of each element of each thread, by (thread, element, integer); of one thread where all have the same."""
+def _of_threads(
+    program: Program, name: str, elements: list[tuple[Any, ...]], values: dict[str, Any]
+) -> npt.NDArray[Any]:
+    """The integers of each element of each thread, by (thread, element, integer); of one thread where all
+    have the same."""
     import numpy as np
 
     if not elements:
@@ -141,7 +169,9 @@ def _of_threads(program: Program, name: str, elements: list[tuple[Any, ...]], va
     threads = max((x.size for x in found), default=1)
     if threads * len(found) > MOST_INTEGERS:
         what = f"draw of {program.name}, whose threads have {threads * len(elements)} elements of {name}"
-        raise RangeError(what, f"{MOST_INTEGERS // len(elements[0])} at most", "print it, or draw it with smaller tiles")
+        raise RangeError(
+            what, f"{MOST_INTEGERS // len(elements[0])} at most", "print it, or draw it with smaller tiles"
+        )
     table: npt.NDArray[Any] = np.array([np.broadcast_to(x, threads) for x in found]).T
     return table.reshape(threads, len(elements), -1)
 

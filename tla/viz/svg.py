@@ -1,4 +1,5 @@
-"""Scenes as SVG, and as a page of HTML. Every text is escaped; nothing is named, so that drawings may stand in one page."""
+"""Scenes as SVG, and as a page of HTML. Every text is escaped; nothing is named, so that drawings may stand
+in one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tiles drawn by who holds each element: thread-value layouts here, atoms and tiled copies in kernels.py, programs in programs.py."""
+"""Tiles drawn by who holds each element: thread-value layouts here, atoms and tiled copies in kernels.py, programs in
+programs.py."""
 
 from __future__ import annotations
 
@@ -38,10 +39,16 @@ def draw_threads(layout: object, tile: IntTree | None, color_by: str = "thread")
     subject = as_subject(layout)
     extents = tile if isinstance(tile, tuple) else (tile,)
     if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
-        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", "give its rows and columns, as in tile=(16, 8)")
+        raise RankError(
+            f"draw_threads of a tile {shown(tile)}",
+            "two positive integers",
+            "give its rows and columns, as in tile=(16, 8)",
+        )
     require_rule(color_by, "threads")
     if len(modes_of(subject.layout.shape)) != 2:
-        raise RankError(f"draw_threads of {shown(subject.layout)}", "two modes, thread and value", "group its modes first")
+        raise RankError(
+            f"draw_threads of {shown(subject.layout)}", "two modes, thread and value", "group its modes first"
+        )
     return Drawing((_threads(subject, extents, color_by),), (), caption_of(color_by, None))
 
 
@@ -49,17 +56,27 @@ def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
     """The figure of a tile, each cell with the threads and values that hold it."""
     seen, count = view(subject, (0, 1), LIMIT), tile[0] * tile[1]
     if not seen.is_whole:
-        raise RangeError(f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs", f"{LIMIT} at most", "draw fewer threads")
+        raise RangeError(
+            f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs",
+            f"{LIMIT} at most",
+            "draw fewer threads",
+        )
     if count > LIMIT:
         raise RangeError(f"draw_threads of a tile {shown(tile)}", f"{LIMIT} elements at most", "draw a smaller one")
     for (thread, value), element in zip(seen.coords, seen.values):
         if isinstance(element, str) or not 0 <= element < count:
             what = f"value {value} of thread {thread} of {shown(subject.layout)} is {element}"
-            raise RangeError(what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers")
+            raise RangeError(
+                what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers"
+            )
     threads, each = seen.shape
     places = [place for (place,) in row_by_row(seen.values, [0], *tile)]
     held = Held("", *tile, [*range(threads)], [places[t * each : (t + 1) * each] for t in range(threads)])
-    return Figure(printable(subject.title), (f"threads and values in {tile[0]} x {tile[1]}",), (grid_of(held, color_by, None, False),))
+    return Figure(
+        printable(subject.title),
+        (f"threads and values in {tile[0]} x {tile[1]}",),
+        (grid_of(held, color_by, None, False),),
+    )
 
 
 # ------------------------------------------------------------------------------------------------- who holds a tile
@@ -87,7 +104,8 @@ class Held(NamedTuple):
 
 
 def row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, columns: int) -> list[list[int]]:
-    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go along the rows."""
+    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go
+    along the rows."""
     return [[(h + w) % rows * columns + (h + w) // rows for w in values] for h in held_by]
 
 
@@ -100,7 +118,11 @@ def require_rule(color_by: object, whose: str) -> None:
 def checked_thread(x: Any, thread: object, present: set[int]) -> int:
     n = known(thread) if is_int(thread) else None
     if n is None or int(n) not in present:
-        raise RangeError(f"thread {shown(thread)} of {shown(x)}", f"one of its {len(present)} threads", f"write thread={min(present)}")
+        raise RangeError(
+            f"thread {shown(thread)} of {shown(x)}",
+            f"one of its {len(present)} threads",
+            f"write thread={min(present)}",
+        )
     return int(n)
 
 
@@ -109,7 +131,9 @@ def caption_of(color_by: str, thread: int | None) -> str:
     return f"colours: {color_by}s" if thread is None else f"colours, and a star: thread {thread}"
 
 
-def grids_of(tiles: Sequence[Held], color_by: str, thread: int | None, limit: int) -> tuple[tuple[Grid, ...], list[str]]:
+def grids_of(
+    tiles: Sequence[Held], color_by: str, thread: int | None, limit: int
+) -> tuple[tuple[Grid, ...], list[str]]:
     """The grids of tiles; of more cells than `limit` in all their corners, and a note of that."""
     cut = sum(held.rows * held.columns for held in tiles) > limit
     note = [f"of each the first {CORNER[0]} rows and {CORNER[1]} columns at most"] if cut else []
@@ -124,14 +148,17 @@ def grid_of(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
         for value, place in enumerate(places):
             holders.setdefault(place, []).append((lane, value))
     cells = tuple(
-        tuple(_cell(holders.get(i * held.columns + j, []), held.named, color_by, thread) for j in range(columns)) for i in range(rows)
+        tuple(_cell(holders.get(i * held.columns + j, []), held.named, color_by, thread) for j in range(columns))
+        for i in range(rows)
     )
     axes = [_axis(n, b) for n, b in zip((rows, columns), held.blocks)]
     return Grid(axes[0], axes[1], cells, held.title)
 
 
 def _axis(count: int, block: int) -> Axis:
-    return Axis(tuple((str(i),) for i in range(count)), tuple(levels(range(count), [block] if 0 < block < count else [])))
+    return Axis(
+        tuple((str(i),) for i in range(count)), tuple(levels(range(count), [block] if 0 < block < count else []))
+    )
 
 
 def _cell(holders: list[tuple[int, int]], named: bool, color_by: str, thread: int | None) -> Cell:

@@ -27,7 +27,8 @@ def _of_array(shape: ArrayShape) -> Subject:
 
 
 def _tiling(shape: ArrayShape) -> Tiling | None:
-    """The first tile of an array over its dimensions, which may coalesce in its layout; None where the tile is of no box of them."""
+    """The first tile of an array over its dimensions, which may coalesce in its layout; None where the tile is of no
+    box of them."""
     order, tiles = shape.effective_layout.minor_to_major, shape.effective_layout.tiles
     sizes = [known(n) for n in tiles[0]] if tiles else []
     if not sizes or None in sizes or len(sizes) > len(order):
@@ -51,7 +52,9 @@ class _Started:
 
 
 def _of_tensor(tensor: Tensor) -> Subject:
-    return Subject(_Started(tensor), repr(tensor), (f"origin_shape {tensor.origin_shape}",), bits=tensor, start=tuple(tensor.coord))
+    return Subject(
+        _Started(tensor), repr(tensor), (f"origin_shape {tensor.origin_shape}",), bits=tensor, start=tuple(tensor.coord)
+    )
 
 
 register_subject(ArrayShape, _of_array)

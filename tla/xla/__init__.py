@@ -39,7 +39,15 @@ if TYPE_CHECKING:
     from .shapes.array_shape import ArrayLayout, ArrayShape, Split
     from .shapes.compare import Relayout, is_bitcast, relayout
     from .shapes.default import default_layout
-    from .shapes.explain import Explanation, IndexStep, combined_shape, dimension_letters, dimension_number, explain, true_rank
+    from .shapes.explain import (
+        Explanation,
+        IndexStep,
+        combined_shape,
+        dimension_letters,
+        dimension_number,
+        explain,
+        true_rank,
+    )
     from .shapes.grammar import parse_shape
     from .shapes.index import linear_index, linear_index_with_tile, multi_index, physical_dimensions, tiled_dimensions
     from .shapes.lower import digits, lower, lower_padded

@@ -1,7 +1,7 @@
 """JAX's values as XLA's: layouts, formats, arrays and shardings, and the arrays and instructions of a compiled program.
 
-`import tla` does not load this module, and it loads JAX where a function needs more of it than its arguments bring along:
-`from tla.xla import jax as tla_jax`. JAX comes with `pip install 'tla-layouts[jax]'`.
+`import tla` does not load this module, and it loads JAX where a function needs more of it than its arguments bring
+along: `from tla.xla import jax as tla_jax`. JAX comes with `pip install 'tla-layouts[jax]'`.
 
 Source: JAX jax/_src/layout.py, named_sharding.py and stages.py for the meaning; the code is ours.
 """
@@ -72,8 +72,9 @@ _UNPACKED = frozenset({"TPU v2", "TPU v3"})
 def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """The XLA layout that a Layout of jax.experimental.layout stands for; that of a Format's.
 
-    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of them,
-             unless its last tile puts 4 in 32 bits, or the Format's sharding is of TPU v2 or v3: each has a byte there
+    dtype    of the array: an integer of less than a byte is packed where the Layout has tiles, even an empty tuple of
+             them, unless its last tile puts 4 in 32 bits, or the Format's sharding is of TPU v2 or v3: each has
+             a byte there
     Raises   LeafTypeError for a Format without a Layout, or with Layout.AUTO: the compiler is to choose
 
     >>> from types import SimpleNamespace
@@ -81,13 +82,22 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     >>> print(layout_of(given, "bfloat16"))
     {1,0:T(8,128)(2,1)}
 
-    The memory space is not in it: in JAX that is the memory_kind of the sharding; shape_of has it. Source: JAX `Layout._to_xla_layout`.
+    The memory space is not in it: in JAX that is the memory_kind of the sharding; shape_of has it. Source: JAX
+    `Layout._to_xla_layout`.
     """
     given = layout.layout if hasattr(layout, "layout") else layout
     if not hasattr(given, "major_to_minor"):
-        raise LeafTypeError(f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
+        raise LeafTypeError(
+            f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats"
+        )
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
-    if tiling is not None and not bits and BITS[name] < 8 and name[0] in "su" and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,):
+    if (
+        tiling is not None
+        and not bits
+        and BITS[name] < 8
+        and name[0] in "su"
+        and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,)
+    ):
         bits = 0 if _kind_of_device(getattr(layout, "sharding", None)) in _UNPACKED else BITS[name]
     tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
     return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)
@@ -99,7 +109,8 @@ def _kind_of_device(sharding: Any) -> str:
 
 
 def to_layout(shape: Shape | str) -> Any:
-    """The jax.experimental.layout.Layout of an XLA array: for Format(to_layout(shape), sharding) as in_shardings of jax.jit.
+    """The jax.experimental.layout.Layout of an XLA array: for Format(to_layout(shape), sharding) as
+    in_shardings of jax.jit.
 
     Raises   LoweringError for a layout with more than order, tiles and element size, which is all that JAX's has
 
@@ -115,13 +126,16 @@ def to_layout(shape: Shape | str) -> Any:
         fix = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
         raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", fix)
     tiling = tuple(tuple(INT64_MIN if t == COMBINE else t for t in tile) for tile in layout.tiles)
-    return jax_module("jax.experimental.layout").Layout(tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits)
+    return jax_module("jax.experimental.layout").Layout(
+        tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits
+    )
 
 
 def shape_of(array: Any, layout: object = None) -> ArrayShape:
     """The XLA shape of an array of JAX or numpy, a tracer, or a ShapeDtypeStruct: of the whole array, over all devices.
 
-    layout   a Layout or Format; without it that of the array, if it has one. An array of keys is what jax.random.key_data gives
+    layout   a Layout or Format; without it that of the array, if it has one. An array of keys is what
+             jax.random.key_data gives
     Raises   LeafTypeError for what has no shape and dtype, or a dtype that XLA does not have
 
     >>> import numpy
@@ -139,7 +153,8 @@ def shape_of(array: Any, layout: object = None) -> ArrayShape:
     return ArrayShape(element_type(dtype), dims, layout_of(layout, dtype)._replace(memory_space=space))
 
 
-#: JAX's kinds of memory that are another space than the device's own, by the number n of S(n). All that a CPU has is unpinned_host.
+#: JAX's kinds of memory that are another space than the device's own, by the number n of S(n). All that a CPU has is
+#: unpinned_host.
 MEMORY_KINDS = {"pinned_host": 5}
 
 
@@ -165,12 +180,18 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
     layout = shape.effective_layout
     kinds = {0: None, **{space: kind for kind, space in MEMORY_KINDS.items()}}
     if layout.memory_space not in kinds:
-        raise LoweringError(f"{shape} as a Format of JAX", "S(0), the device's memory, or S(5), the host's", "leave S(n) out")
+        raise LoweringError(
+            f"{shape} as a Format of JAX", "S(0), the device's memory, or S(5), the host's", "leave S(n) out"
+        )
     if not hasattr(sharding, "with_memory_kind"):
-        raise LeafTypeError(f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding")
+        raise LeafTypeError(
+            f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding"
+        )
     kind = kinds[layout.memory_space]
     plain = ArrayShape(shape.element_type, shape.dimensions, layout._replace(memory_space=0), shape.dynamic)
-    return jax_module("jax.experimental.layout").Format(to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind))
+    return jax_module("jax.experimental.layout").Format(
+        to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind)
+    )
 
 
 class DeviceBytes(NamedTuple):
@@ -188,10 +209,13 @@ class DeviceBytes(NamedTuple):
 
 
 def bytes_per_device(tree: Any, target: str = "v5e") -> DeviceBytes:
-    """The bytes of a tree's arrays on the device that holds most of them: by their shardings, in the layouts that a TPU gives them.
+    """The bytes of a tree's arrays on the device that holds most of them: by their shardings, in the layouts that
+    a TPU gives them.
 
-    tree     arrays, ShapeDtypeStructs with or without a sharding, dicts, lists ...; or a compiled program: its arguments and results
-    target   the TPU whose default layouts they have: v2 v3 v4 v5e v5p v6e tpu7x; an array of a compiled program has its own
+    tree     arrays, ShapeDtypeStructs with or without a sharding, dicts, lists ...; or a compiled program: its
+             arguments and results
+    target   the TPU whose default layouts they have: v2 v3 v4 v5e v5p v6e tpu7x; an array of a compiled program
+             has its own
 
     >>> import jax
     >>> found = bytes_per_device({"w": jax.ShapeDtypeStruct((1000, 3), "float32"), "b": jax.ShapeDtypeStruct((3,), "float32")})
@@ -217,14 +241,15 @@ def _local(array: Any, target: str) -> ArrayShape:
 
 
 def pack(array: Any, shape: Shape | str, padding: Any = 0) -> Any:
-    """The memory of an XLA array: its elements in the order of their offsets, padding included; a program of JAX under jit.
+    """The memory of an XLA array: its elements in the order of their offsets, padding included; a program of
+    JAX under jit.
 
     array     of JAX or numpy, or a tracer, of the dimensions and the element type of `shape`
     shape     with its layout: order of the dimensions and tiles
     padding   what stands in the slots that hold no element, a number that its type holds
     Returns   an array of one dimension: element k is that at offset k
-    Raises    RankError where the dimensions differ; LeafTypeError for other elements, RangeError for padding that these do not hold;
-              LoweringError for pieces (SC) or dimensions without a bound
+    Raises    RankError where the dimensions differ; LeafTypeError for other elements, RangeError for padding that these
+              do not hold; LoweringError for pieces (SC) or dimensions without a bound
 
     >>> import numpy
     >>> print(*pack(numpy.arange(6).reshape(2, 3), "s64[2,3]{1,0:T(2,2)}", -1))
@@ -235,7 +260,11 @@ def pack(array: Any, shape: Shape | str, padding: Any = 0) -> Any:
     shape = _packed(shape)
     dims = tuple(n for n in shape.dimensions if n is not None)
     if tuple(getattr(array, "shape", ())) != dims:
-        raise RankError(f"an array of {getattr(array, 'shape', type(array).__name__)} as {shape}", f"the dimensions {dims}", "reshape it")
+        raise RankError(
+            f"an array of {getattr(array, 'shape', type(array).__name__)} as {shape}",
+            f"the dimensions {dims}",
+            "reshape it",
+        )
     _require_elements(array, shape)
     padding = _fitting(padding, array.dtype)
     layout, xp = shape.effective_layout, _namespace(array)
@@ -273,7 +302,9 @@ def unpack(memory: Any, shape: Shape | str) -> Any:
     count, unit = math.prod(levels[-1]), layout.tail_padding_alignment_in_elements
     if tuple(getattr(memory, "shape", ())) != (-(-count // unit) * unit,):
         given = getattr(memory, "shape", type(memory).__name__)
-        raise RankError(f"memory of {given} for {shape}", f"one dimension of {-(-count // unit) * unit}", "pack gives it")
+        raise RankError(
+            f"memory of {given} for {shape}", f"one dimension of {-(-count // unit) * unit}", "pack gives it"
+        )
     _require_elements(memory, shape)
     x = xp.asarray(memory)[:count].reshape(levels[-1])
     for sizes, tile in reversed([*zip(levels, layout.tiles)]):
@@ -302,7 +333,9 @@ def _fitting(padding: Any, dtype: Any) -> Any:
     if not dtype_of(padding) or seen(padding) is not None:
         return converted("padding", np.asarray(padding), np.dtype(dtype))
     if padding.dtype != dtype:
-        raise LeafTypeError(f"padding that is a tracer of {padding.dtype}", str(dtype), f"write padding.astype({str(dtype)!r})")
+        raise LeafTypeError(
+            f"padding that is a tracer of {padding.dtype}", str(dtype), f"write padding.astype({str(dtype)!r})"
+        )
     return padding
 
 
@@ -332,12 +365,15 @@ def sharding_of(sharding: Any, rank: int) -> AnySharding:
     >>> print(sharding, sharding.slices((16, 24), 8)[5])
     {mesh['a'=2,'b'=4], [{'b'}, {}]} ((4, 8), (0, 24))
 
-    Law: its slices(dims, count) are sharding.devices_indices_map(dims). Source: JAX `NamedSharding._to_xla_hlo_sharding`.
+    Law: its slices(dims, count) are sharding.devices_indices_map(dims). Source: JAX
+    `NamedSharding._to_xla_hlo_sharding`.
     """
     if hasattr(sharding, "mesh") and hasattr(sharding, "spec"):
         return _named(sharding, rank)
     if not hasattr(sharding, "_to_xla_hlo_sharding"):
-        raise LeafTypeError(f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding")
+        raise LeafTypeError(
+            f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding"
+        )
     return parse_sharding(str(sharding._to_xla_hlo_sharding(rank)))
 
 
@@ -345,7 +381,9 @@ def _named(sharding: Any, rank: int) -> MeshSharding:
     mesh, spec = sharding.mesh, sharding.spec
     entries = tuple(getattr(spec, "partitions", spec))  # JAX before 0.10.2 has the tuple only
     if len(entries) > rank:
-        raise RankError(f"{spec} for an array of {rank} dimensions", f"at most {rank} entries", "give the rank of the whole array")
+        raise RankError(
+            f"{spec} for an array of {rank} dimensions", f"at most {rank} entries", "give the rank of the whole array"
+        )
     kinds = {name: kind.name for name, kind in zip(mesh.axis_names, mesh.axis_types)}
     dims = tuple(_dim(entry, type(spec).UNCONSTRAINED) for entry in (*entries, *[None] * (rank - len(entries))))
     used = {axis.name for dim in dims for axis in dim.axes}
@@ -386,7 +424,11 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
         what = f"the arrays of a {type(compiled).__name__}"
         raise LeafTypeError(what, "a compiled program", "write jax.jit(f).lower(...).compile()")
     (args, kwargs), (arg_formats, kwarg_formats) = compiled.args_info, compiled.input_formats
-    parts = (("args", args, arg_formats), ("kwargs", kwargs, kwarg_formats), ("result", compiled.out_info, compiled.output_formats))
+    parts = (
+        ("args", args, arg_formats),
+        ("kwargs", kwargs, kwarg_formats),
+        ("result", compiled.out_info, compiled.output_formats),
+    )
     return tuple(array for part in parts for array in _leaves(*part))
 
 
@@ -397,12 +439,15 @@ def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]
         if form.layout is not None:
             dims, dtype = _physical(info)
             local = (*form.sharding.shard_shape(tuple(info.shape)), *dims[len(info.shape) :])
-            shape = ArrayShape(element_type(dtype), local, layout_of(form, dtype)._replace(memory_space=_space(form.sharding)))
+            shape = ArrayShape(
+                element_type(dtype), local, layout_of(form, dtype)._replace(memory_space=_space(form.sharding))
+            )
             yield ProgramArray(name + tree.keystr(path), dims, shape, sharding_of(form.sharding, len(dims)))
 
 
 def instructions(compiled: Any) -> Iterator[Located]:
-    """The instructions of a compiled program, as read_hlo gives those of a file: `totals(instructions(compiled), "copy")`.
+    """The instructions of a compiled program, as read_hlo gives those of a file:
+    `totals(instructions(compiled), "copy")`.
 
     Raises   LeafTypeError for what is not compiled: its text is no HLO
 
@@ -425,7 +470,9 @@ def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
     """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         raise LeafTypeError(
-            f"the shape of a {type(array).__name__}", "an array, or a jax.ShapeDtypeStruct", "take what jax.eval_shape gives"
+            f"the shape of a {type(array).__name__}",
+            "an array, or a jax.ShapeDtypeStruct",
+            "take what jax.eval_shape gives",
         )
     if str(array.dtype).startswith("key<"):
         jax = jax_module("jax")

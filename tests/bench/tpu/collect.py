@@ -2,8 +2,8 @@
 
     python tests/bench/tpu/collect.py NAME...       # FAMILY:SEED:TOPOLOGY of harness.py
 
-Source lines and what the compiler keeps for itself are left out of the texts: metadata, and of backend_config all but what says which
-operands a result may overwrite, and how often a loop runs.
+Source lines and what the compiler keeps for itself are left out of the texts: metadata, and of backend_config all but
+what says which operands a result may overwrite, and how often a loop runs.
 """
 
 import gzip

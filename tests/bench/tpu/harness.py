@@ -3,12 +3,13 @@
     pip install jax libtpu
     python tests/bench/tpu/harness.py mlp:3:v5e:2x2 ...        # compile these programs, and print what XLA says of each
 
-A program is FAMILY:SEED:TOPOLOGY, of a family of programs.py. What is compiled is kept in a folder of its own under $TLA_TPU_CACHE (by
-default `tla-tpu` in the folder for temporary files):
+A program is FAMILY:SEED:TOPOLOGY, of a family of programs.py. What is compiled is kept in a folder of its own under
+$TLA_TPU_CACHE (by default `tla-tpu` in the folder for temporary files):
 
     program.txt     the optimized, scheduled HLO module, as --xla_dump_to has it
-    facts.json      peak: memory_analysis().peak_memory_in_bytes; heap: totals of the memory usage report by memory space; ranges: the steps
-                    between which each value lives; values: the bytes of each value that buffer assignment placed
+    facts.json      peak: memory_analysis().peak_memory_in_bytes; heap: totals of the memory usage report by memory
+                    space; ranges: the steps between which each value lives; values: the bytes of each value that buffer
+                    assignment placed
 """
 
 import ast
@@ -50,7 +51,9 @@ def compiled(name):
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, __file__, "--one", name, str(folder)]
         try:
-            done = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(
+                command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=SECONDS
+            )
             error = done.stderr[-2000:] if done.returncode else ""
         except subprocess.TimeoutExpired:
             error = f"more than {SECONDS} seconds"
@@ -115,11 +118,15 @@ def heap(text):
 
 
 def ranges(text):
-    return {name: [int(a), int(b)] for name, a, b in re.findall(r"^    (\S+\{[\d,]*\}):(\d+)-(\d+)$", text, re.MULTILINE)}
+    return {
+        name: [int(a), int(b)] for name, a, b in re.findall(r"^    (\S+\{[\d,]*\}):(\d+)-(\d+)$", text, re.MULTILINE)
+    }
 
 
 def values(text):
-    return {name: int(size) for name, size in re.findall(r"^ value: <\d+ (.+?) @\d+> \(size=(\d+),", text, re.MULTILINE)}
+    return {
+        name: int(size) for name, size in re.findall(r"^ value: <\d+ (.+?) @\d+> \(size=(\d+),", text, re.MULTILINE)
+    }
 
 
 def main(names):

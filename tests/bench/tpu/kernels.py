@@ -1,10 +1,11 @@
-"""Blocks of Pallas kernels, compiled ahead of time by libtpu: whether Pallas and Mosaic take each, its memory reference, its bytes in VMEM.
+"""Blocks of Pallas kernels, compiled ahead of time by libtpu: whether Pallas and Mosaic take each, its memory
+reference, its bytes in VMEM.
 
     pip install jax libtpu
-    python tests/bench/tpu/kernels.py SEED COUNT [ODD]      # compare `xla.block` with COUNT random blocks, and ODD odd ones
+    python tests/bench/tpu/kernels.py SEED COUNT [ODD] # compare `xla.block` with COUNT random blocks, and ODD odd ones
 
-Of each block a kernel is compiled that copies it whole, `o_ref[...] = x_ref[...]`, with nearly all of VMEM as its limit, so that XLA
-leaves the arrays in HBM. Results are kept in $TLA_TPU_CACHE/kernels.jsonl (see harness.py).
+Of each block a kernel is compiled that copies it whole, `o_ref[...] = x_ref[...]`, with nearly all of VMEM as its
+limit, so that XLA leaves the arrays in HBM. Results are kept in $TLA_TPU_CACHE/kernels.jsonl (see harness.py).
 """
 
 import collections
@@ -100,12 +101,15 @@ def compiled(lowered, dump):
     return {
         "memref": memref(dump),
         "vmem": int(re.search(r'"memory_space":"1","offset":"\d+","size":"(\d+)"', sizes[1])[1]),
-        "inside": [bool(re.search(r"S\([13]\)", text)) for text in (where[1], re.search(r"= (\S+) custom-call", line)[1])],
+        "inside": [
+            bool(re.search(r"S\([13]\)", text)) for text in (where[1], re.search(r"= (\S+) custom-call", line)[1])
+        ],
     }
 
 
 def memref(dump):
-    """The memory reference of the first argument of a kernel that is no grid index, after Mosaic has inferred its layout."""
+    """The memory reference of the first argument of a kernel that is no grid index, after Mosaic has
+    inferred its layout."""
     path = max(dump.glob("*-post-infer-memref-layout.txt"), key=lambda path: path.stat().st_mtime)
     arguments = re.search(r"func\.func @\w+\((.*?)\) attributes", path.read_text())[1]
     return re.search(r"memref<(?:[^<>]|<[^<>]*>)*>", arguments)[0].replace("#xir.", "#tpu.")
@@ -183,9 +187,13 @@ def random_case(rng):
     for d in range(rank):
         near = rank - d
         unit = {1: 128, 2: 8}.get(near, 1)
-        n = rng.choice([unit * rng.randint(1, 6), rng.randint(1, 40), rng.choice([1, 2, 4, 32, 64, 96, 100, 127, 129, 300, 512])])
+        n = rng.choice(
+            [unit * rng.randint(1, 6), rng.randint(1, 40), rng.choice([1, 2, 4, 32, 64, 96, 100, 127, 129, 300, 512])]
+        )
         shape.append(n)
-        b = rng.choice([n, n, unit * rng.randint(1, 4), rng.randint(1, n), None if near > 2 or rng.random() < 0.2 else n])
+        b = rng.choice(
+            [n, n, unit * rng.randint(1, 4), rng.randint(1, n), None if near > 2 or rng.random() < 0.2 else n]
+        )
         block.append(b)
     if rank == 1 and rng.random() < 0.5:
         shape, block = [rng.choice([1024, 2048, 4096, 5000])], [rng.choice([128, 256, 512, 1024, 2048, 384])]
@@ -193,7 +201,8 @@ def random_case(rng):
 
 
 def odd_case(rng):
-    """A block at the edges: extents of 1, squeezed last dimensions, rows of 8 bits that 32 divides, one or three buffers."""
+    """A block at the edges: extents of 1, squeezed last dimensions, rows of 8 bits that 32 divides, one
+    or three buffers."""
     element, target = rng.choice([*DTYPES]), rng.choice([*TARGETS])
     kind = rng.choice(["one wide", "squeezed", "rows of 32", "small", "buffers", "single", "half"])
     rows, lanes = rng.choice([8, 16, 32, 64, 96]), rng.choice([1, 32, 64, 100, 127, 128, 200, 256])

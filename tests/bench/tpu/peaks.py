@@ -47,7 +47,8 @@ def main(names):
             spaces.append(f"S({space}) {peak:,}/{heap:,}{' ABOVE' if over else ''}")
         flag = "" if good else " OFF"
         print(
-            f"{name:26} {memory.reported:>13,} {truth['peak']:>13,} {off / truth['peak']:+8.3%}{flag:4} {' '.join(spaces)} {memory.warnings[:2] or ''}"
+            f"{name:26} {memory.reported:>13,} {truth['peak']:>13,} {off / truth['peak']:+8.3%}{flag:4} "
+            f"{' '.join(spaces)} {memory.warnings[:2] or ''}"
         )
     print(f"{count} programs: {near} within 0.3 %, {exact} to the byte; HBM above the heap in {above}")
 

@@ -1,7 +1,7 @@
 """Random programs of JAX for TPUs: families of models, each of sizes that a seed draws.
 
-A family is a function of a random.Random and the devices of a topology; it gives a function, its arguments (structs with shardings) and
-options of jax.jit. One seed is one program, the same in every run.
+A family is a function of a random.Random and the devices of a topology; it gives a function, its arguments (structs
+with shardings) and options of jax.jit. One seed is one program, the same in every run.
 """
 
 import functools
@@ -153,7 +153,9 @@ def decode(rng, devices):
 
     weights = tuple(struct(devices, (layers, n, n), dtype) for _ in range(4))
     cache = tuple(struct(devices, (layers, b, heads, s, d), dtype) for _ in range(2))
-    return Program(step, (weights, cache, struct(devices, (b, n), dtype), struct(devices, (), "int32")), {"donate_argnums": (1,)})
+    return Program(
+        step, (weights, cache, struct(devices, (b, n), dtype), struct(devices, (), "int32")), {"donate_argnums": (1,)}
+    )
 
 
 @family
@@ -174,7 +176,9 @@ def convolution(rng, devices):
                 x = lax.conv_transpose(x, w, (stride, stride), "SAME", dimension_numbers=dims)
             else:
                 groups = channels if kind == "depthwise" else 1
-                x = lax.conv_general_dilated(x, w, (stride, stride), "SAME", dimension_numbers=dims, feature_group_count=groups)
+                x = lax.conv_general_dilated(
+                    x, w, (stride, stride), "SAME", dimension_numbers=dims, feature_group_count=groups
+                )
             x = jax.nn.relu(x)
         return x.astype("float32").mean()
 
@@ -186,7 +190,13 @@ def convolution(rng, devices):
 @family
 def vit(rng, devices):
     """Patches of images, embedded and normalised."""
-    b, size, patch, n, dtype = rng.choice([2, 8, 16]), rng.choice([96, 224]), rng.choice([8, 16]), width(rng, 64, 1024), real(rng)
+    b, size, patch, n, dtype = (
+        rng.choice([2, 8, 16]),
+        rng.choice([96, 224]),
+        rng.choice([8, 16]),
+        width(rng, 64, 1024),
+        real(rng),
+    )
 
     def forward(w, scale, x):
         k = size // patch
@@ -194,7 +204,11 @@ def vit(rng, devices):
         x = x - x.mean(-1, keepdims=True)
         return (x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * scale).sum(1)
 
-    args = struct(devices, (patch * patch * 3, n), dtype), struct(devices, (n,), dtype), struct(devices, (b, size, size, 3), dtype)
+    args = (
+        struct(devices, (patch * patch * 3, n), dtype),
+        struct(devices, (n,), dtype),
+        struct(devices, (b, size, size, 3), dtype),
+    )
     return Program(jax.grad(lambda *a: forward(*a).astype("float32").sum()) if rng.random() < 0.5 else forward, args)
 
 
@@ -209,7 +223,9 @@ def quantised(rng, devices):
         out = lax.dot(x8, w, preferred_element_type="int32" if "int" in dtype else "float32")
         return (out * scale).astype("bfloat16")
 
-    return Program(forward, (struct(devices, (n, k), "bfloat16"), struct(devices, (k, m), dtype), struct(devices, (m,))))
+    return Program(
+        forward, (struct(devices, (n, k), "bfloat16"), struct(devices, (k, m), dtype), struct(devices, (m,)))
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- loops
@@ -218,7 +234,13 @@ def quantised(rng, devices):
 @family
 def recurrent(rng, devices):
     """An LSTM or a GRU over time."""
-    t, b, n, gru, grad = rng.choice([16, 50, 128]), width(rng, 4, 256), width(rng, 16, 1024), rng.random() < 0.5, rng.random() < 0.5
+    t, b, n, gru, grad = (
+        rng.choice([16, 50, 128]),
+        width(rng, 4, 256),
+        width(rng, 16, 1024),
+        rng.random() < 0.5,
+        rng.random() < 0.5,
+    )
 
     def cell(w, carry, x):
         if gru:
@@ -242,7 +264,13 @@ def recurrent(rng, devices):
 @family
 def remat(rng, devices):
     """A scan over layers, of which the gradient computes some anew."""
-    layers, b, n, m, dtype = rng.choice([4, 12, 24]), width(rng, 32, 1024), width(rng, 64, 2048), width(rng, 64, 2048), real(rng)
+    layers, b, n, m, dtype = (
+        rng.choice([4, 12, 24]),
+        width(rng, 32, 1024),
+        width(rng, 64, 2048),
+        width(rng, 64, 2048),
+        real(rng),
+    )
     policy = rng.choice([None, jax.checkpoint_policies.dots_saveable, jax.checkpoint_policies.nothing_saveable])
 
     def layer(x, w):
@@ -281,7 +309,9 @@ def branches(rng, devices):
 
     def forward(k, x, w):
         def run(x, i):
-            kinds = [lambda x: x @ w @ w.T, lambda x: jnp.sort(x, 0), lambda x: jnp.cumsum(x, 1), lambda x: x * 2][:ways]
+            kinds = [lambda x: x @ w @ w.T, lambda x: jnp.sort(x, 0), lambda x: jnp.cumsum(x, 1), lambda x: x * 2][
+                :ways
+            ]
             return lax.switch((k + i) % ways, kinds, x), None
 
         return lax.scan(run, x, jnp.arange(times))[0]
@@ -304,7 +334,9 @@ def pipeline(rng, devices):
 
         return lax.fori_loop(0, outer, one, x)
 
-    return Program(run, (struct(devices, (n, m)), struct(devices, (m, m))), {"donate_argnums": (0,)} if rng.random() < 0.5 else {})
+    return Program(
+        run, (struct(devices, (n, m)), struct(devices, (m, m))), {"donate_argnums": (0,)} if rng.random() < 0.5 else {}
+    )
 
 
 # ----------------------------------------------------------------------------------- gathers, sorts, transforms
@@ -313,7 +345,12 @@ def pipeline(rng, devices):
 @family
 def dlrm(rng, devices):
     """Rows of tables by index, combined; the gradient scatters."""
-    tables, rows, n, batch = rng.randint(1, 6), width(rng, 1000, 200_000), rng.choice([8, 16, 32, 64, 128]), width(rng, 64, 8192)
+    tables, rows, n, batch = (
+        rng.randint(1, 6),
+        width(rng, 1000, 200_000),
+        rng.choice([8, 16, 32, 64, 128]),
+        width(rng, 64, 8192),
+    )
     grad = rng.random() < 0.5
 
     def forward(tables, ids, w):
@@ -321,14 +358,24 @@ def dlrm(rng, devices):
         dots = jnp.einsum("bin,bjn->bij", found, found).reshape(found.shape[0], -1)
         return jax.nn.relu(dots @ w).sum()
 
-    args = [struct(devices, (rows, n))] * tables, [struct(devices, (batch,), "int32")] * tables, struct(devices, (tables * tables, 64))
+    args = (
+        [struct(devices, (rows, n))] * tables,
+        [struct(devices, (batch,), "int32")] * tables,
+        struct(devices, (tables * tables, 64)),
+    )
     return Program(jax.grad(forward) if grad else forward, args)
 
 
 @family
 def moe(rng, devices):
     """Tokens sorted by their expert, a product for each group."""
-    tokens, n, m, experts, dtype = width(rng, 128, 4096), width(rng, 64, 1024), width(rng, 64, 2048), rng.choice([4, 8, 16]), real(rng)
+    tokens, n, m, experts, dtype = (
+        width(rng, 128, 4096),
+        width(rng, 64, 1024),
+        width(rng, 64, 2048),
+        rng.choice([4, 8, 16]),
+        real(rng),
+    )
 
     def forward(x, router, up):
         best = jnp.argmax(x @ router, -1)
@@ -337,7 +384,11 @@ def moe(rng, devices):
         y = lax.ragged_dot(x[order], up, sizes.astype("int32"))
         return jnp.zeros_like(y).at[order].add(y)
 
-    args = struct(devices, (tokens, n), dtype), struct(devices, (n, experts), dtype), struct(devices, (experts, n, m), dtype)
+    args = (
+        struct(devices, (tokens, n), dtype),
+        struct(devices, (n, experts), dtype),
+        struct(devices, (experts, n, m), dtype),
+    )
     return Program(jax.grad(lambda *a: forward(*a).astype("float32").sum(), 2) if rng.random() < 0.4 else forward, args)
 
 
@@ -467,7 +518,9 @@ def randoms(rng, devices):
 
     def run(key, x):
         one, two = jax.random.split(jax.random.wrap_key_data(key))
-        return x * jax.random.bernoulli(one, 0.9, x.shape) + jax.random.normal(two, x.shape), jax.random.permutation(one, x)
+        return x * jax.random.bernoulli(one, 0.9, x.shape) + jax.random.normal(two, x.shape), jax.random.permutation(
+            one, x
+        )
 
     return Program(run, (struct(devices, (2,), "uint32"), struct(devices, (n, m))))
 
@@ -479,7 +532,13 @@ def randoms(rng, devices):
 def fsdp(rng, devices):
     """Weights split over all devices, gathered where they are used."""
     mesh = mesh_of(devices, rng)
-    layers, n, m, b, dtype = rng.randint(1, 4), 128 * rng.randint(1, 12), 128 * rng.randint(1, 24), 16 * rng.randint(1, 32), real(rng)
+    layers, n, m, b, dtype = (
+        rng.randint(1, 4),
+        128 * rng.randint(1, 12),
+        128 * rng.randint(1, 24),
+        16 * rng.randint(1, 32),
+        real(rng),
+    )
 
     def loss(weights, x):
         for up, down in weights:
@@ -490,7 +549,8 @@ def fsdp(rng, devices):
         return jax.tree.map(lambda w, g: w - 0.1 * g, weights, jax.grad(loss)(weights, x))
 
     weights = [
-        (placed(mesh, (n, m), (("data", "model"),), dtype), placed(mesh, (m, n), (("data", "model"),), dtype)) for _ in range(layers)
+        (placed(mesh, (n, m), (("data", "model"),), dtype), placed(mesh, (m, n), (("data", "model"),), dtype))
+        for _ in range(layers)
     ]
     x = placed(mesh, (b * len(devices), n), (("data", "model"),), dtype)
     return Program(step, (weights, x), {"donate_argnums": (0,)} if rng.random() < 0.5 else {})
@@ -530,7 +590,9 @@ def ring(rng, devices):
         return lax.scan(step, (start, w), None, length=count)[0][0]
 
     run = jax.shard_map(local, mesh=mesh, in_specs=(P("ring"), P("ring")), out_specs=P("ring"))
-    return Program(run, (placed(mesh, (n * count, m), ("ring",), dtype), placed(mesh, (m * count, m), ("ring",), dtype)))
+    return Program(
+        run, (placed(mesh, (n * count, m), ("ring",), dtype), placed(mesh, (m * count, m), ("ring",), dtype))
+    )
 
 
 @family

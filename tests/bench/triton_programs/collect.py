@@ -1,8 +1,10 @@
-"""Programs that Triton compiled without a GPU, as test data: tests/data/ttgir, with the memory instructions of their PTX or assembler text.
+"""Programs that Triton compiled without a GPU, as test data: tests/data/ttgir, with the memory instructions of their
+PTX or assembler text.
 
     python tests/bench/triton_programs/collect.py [NAME...]       # needs Triton 3.9
 
-Of each program there is the TTGIR, and how often its last text has each memory instruction, by the line and the column of the source.
+Of each program there is the TTGIR, and how often its last text has each memory instruction, by the line and the column
+of the source.
 """
 
 import gzip
@@ -38,25 +40,40 @@ def matmul(kind="fp16", out="fp16", tile=(64, 64, 32), major="nn", warps=4, stag
     if major == "strided":
         strides = {}
     return dict(
-        fn="matmul", kinds=kinds, constants={**strides, **dict(zip(("BM", "BN", "BK"), tile))}, warps=warps, stages=stages, **target
+        fn="matmul",
+        kinds=kinds,
+        constants={**strides, **dict(zip(("BM", "BN", "BK"), tile))},
+        warps=warps,
+        stages=stages,
+        **target,
     )
 
 
 def matmul_tma(tile, **target):
     kinds = {"a": "*fp16", "b": "*fp16", "c": "*fp16", "M": "i32", "N": "i32", "K": "i32"}
-    return dict(fn="matmul_tma", kinds=kinds, constants=dict(zip(("BM", "BN", "BK"), tile)), warps=4, stages=3, **target)
+    return dict(
+        fn="matmul_tma", kinds=kinds, constants=dict(zip(("BM", "BN", "BK"), tile)), warps=4, stages=3, **target
+    )
 
 
 def attention(tile, kind="fp16", warps=4, stages=2, **target):
     kinds = {**dict.fromkeys("qkvo", f"*{kind}"), "sm": "fp32", "T": "i32"}
-    return dict(fn="attention", kinds=kinds, constants=dict(zip(("BM", "BN", "D"), tile)), warps=warps, stages=stages, **target)
+    return dict(
+        fn="attention", kinds=kinds, constants=dict(zip(("BM", "BN", "D"), tile)), warps=warps, stages=stages, **target
+    )
 
 
 def simple(fn, kinds, warps=4, plain=(), **rest):
     """A kernel of pointers, integers and constants. plain: the arguments that nothing divides."""
     constants = {k: v for k, v in rest.items() if k[:1].isupper()}
     return dict(
-        fn=fn, kinds=kinds, constants=constants, warps=warps, stages=2, plain=plain, **{k: v for k, v in rest.items() if k not in constants}
+        fn=fn,
+        kinds=kinds,
+        constants=constants,
+        warps=warps,
+        stages=2,
+        plain=plain,
+        **{k: v for k, v in rest.items() if k not in constants},
     )
 
 
@@ -99,7 +116,9 @@ PROGRAMS = {
     "transpose_i8_sm80": simple("transpose", {**ROWS, "x": "*i8", "y": "*i8"}, B0=128, B1=64, **SM80),
     "transpose_f64_sm80": simple("transpose", {**ROWS, "x": "*fp64", "y": "*fp64"}, B0=32, B1=32, **SM80),
     "row_sums_sm80": simple("row_sums", {"x": "*fp32", "y": "*fp32", "N": "i32"}, B0=32, B1=128, **SM80),
-    "gather_sm80": simple("gather", {"x": "*fp16", "index": "*i32", "y": "*fp16", "N": "i32", "D": "i32"}, B=64, W=64, **SM80),
+    "gather_sm80": simple(
+        "gather", {"x": "*fp16", "index": "*i32", "y": "*fp16", "N": "i32", "D": "i32"}, B=64, W=64, **SM80
+    ),
     "permute_sm80": simple("permute", {"x": "*fp16", "y": "*fp16"}, A=16, B=16, C=32, **SM80),
     "copy_columns_sm80": simple("copy_columns", COPY, B0=64, B1=32, **SM80),
     "copy_columns_odd_sm80": simple("copy_columns", COPY, plain=("S",), B0=64, B1=32, **SM80),
@@ -119,10 +138,16 @@ PROGRAMS = {
     "matmul_fp8_e5_sm90": matmul("fp8e5", "fp16", tile=(128, 64, 64), major="nt", **SM90),
     "matmul_split_sm80": simple("matmul_split", PRODUCT, BM=64, BN=64, BK=32, S=4, **SM80),
     "matmul_split_sm90": simple("matmul_split", PRODUCT, BM=64, BN=64, BK=32, S=4, **SM90),
-    "matmul_quantized_sm80": simple("matmul_quantized", {**PRODUCT, "b": "*i8", "s": "*fp32", "c": "*fp16"}, BM=64, BN=64, BK=64, **SM80),
+    "matmul_quantized_sm80": simple(
+        "matmul_quantized", {**PRODUCT, "b": "*i8", "s": "*fp32", "c": "*fp16"}, BM=64, BN=64, BK=64, **SM80
+    ),
     "attention_bf16_sm100": attention((64, 64, 64), "bf16", **SM100),
-    "cross_entropy_sm80": simple("cross_entropy", {"x": "*bf16", "label": "*i64", "y": "*fp32", "V": "i32"}, B=1024, **SM80),
-    "rope_sm90": simple("rope", {**dict.fromkeys(("x", "cos", "sin", "y"), "*fp32"), "N": "i32"}, H=64, warps=1, **SM90),
+    "cross_entropy_sm80": simple(
+        "cross_entropy", {"x": "*bf16", "label": "*i64", "y": "*fp32", "V": "i32"}, B=1024, **SM80
+    ),
+    "rope_sm90": simple(
+        "rope", {**dict.fromkeys(("x", "cos", "sin", "y"), "*fp32"), "N": "i32"}, H=64, warps=1, **SM90
+    ),
     "cumulative_sm80": simple("cumulative", {"x": "*fp32", "y": "*fp32", "N": "i32"}, A=8, B=256, **SM80),
     "best_sm90": simple("best", {"x": "*fp32", "y": "*i32", "N": "i32"}, A=16, B=256, **SM90),
     "bins_sm80": simple("bins", {"x": "*i32", "y": "*i32", "N": "i32"}, A=1024, B=64, **SM80),
@@ -138,7 +163,9 @@ PROGRAMS = {
     "transpose_f16_gfx1200": simple("transpose", ROWS, B0=64, B1=64, hip="gfx1200"),
     "transpose_f16_gfx1100": simple("transpose", ROWS, B0=64, B1=64, hip="gfx1100"),
     "softmax_1024_gfx1100": simple("softmax", SOFTMAX, B=1024, hip="gfx1100"),
-    "gather_gfx942": simple("gather", {"x": "*fp16", "index": "*i32", "y": "*fp16", "N": "i32", "D": "i32"}, B=64, W=64, hip="gfx942"),
+    "gather_gfx942": simple(
+        "gather", {"x": "*fp16", "index": "*i32", "y": "*fp16", "N": "i32", "D": "i32"}, B=64, W=64, hip="gfx942"
+    ),
     "gluon_transpose_sm90": simple("gluon_transpose", FLOATS, M=64, N=64, V=4, P=8, **SM90),
     "gluon_transpose_plain_sm80": simple("gluon_transpose", FLOATS, M=64, N=64, V=1, P=1, **SM80),
     "gluon_copy_sm80": simple("gluon_copy", FLOATS, M=64, N=64, **SM80),
@@ -154,14 +181,19 @@ def compiled(fn, kinds, constants, warps, stages, plain=(), cuda=None, hip=None)
     function = getattr(gluon_kernels if gluon else kernels, fn)
     names = function.arg_names
     signature = {name: "constexpr" if name in constants else kinds[name] for name in names}
-    divides = {(k,): SIXTEEN for k, name in enumerate(names) if name not in constants and name not in plain and signature[name] != "fp32"}
+    divides = {
+        (k,): SIXTEEN
+        for k, name in enumerate(names)
+        if name not in constants and name not in plain and signature[name] != "fp32"
+    }
     source = (GluonASTSource if gluon else ASTSource)(function, signature, constants, divides)
     target = GPUTarget("cuda", cuda, 32) if cuda else GPUTarget("hip", hip, 64 if hip.startswith(WIDE) else 32)
     return triton.compile(source, target=target, options={"num_warps": warps, "num_stages": stages})
 
 
 def instructions(text):
-    """How often each memory instruction is in a text of PTX or of AMD's assembler, by "line:column" of the source: {"23:13": {"ld.shared.v4.b32": 8}}."""
+    """How often each memory instruction is in a text of PTX or of AMD's assembler, by "line:column" of the source:
+    {"23:13": {"ld.shared.v4.b32": 8}}."""
     found, place = {}, "?"
     for line in text.splitlines():
         if at := _LOC.match(line):

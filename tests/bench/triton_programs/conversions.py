@@ -2,8 +2,8 @@
 
     python tests/bench/triton_programs/conversions.py [COUNT]       # needs Triton 3.9
 
-Random pairs of layouts of matrix products, and of blocks; of each how often the PTX has each memory instruction. Of three in eight
-each warp holds before all that it holds after, and other values with it.
+Random pairs of layouts of matrix products, and of blocks; of each how often the PTX has each memory instruction. Of
+three in eight each warp holds before all that it holds after, and other values with it.
 """
 
 import gzip
@@ -99,7 +99,11 @@ def drawn_within_warps(choose):
     """The parameters of a text of a small tile, of which each warp holds what it needs, in other warps' places."""
     forms = [blocked, blocked, blocked, mma, operand]
     while True:
-        warps, kind, m, n = choose.choice([2, 4]), choose.choice(KINDS), *(choose.choice([2, 4, 8, 16, 32, 64]) for _ in range(2))
+        warps, kind, m, n = (
+            choose.choice([2, 4]),
+            choose.choice(KINDS),
+            *(choose.choice([2, 4, 8, 16, 32, 64]) for _ in range(2)),
+        )
         a, b = (choose.choice(forms)(choose, warps, int(kind[1:])) for _ in range(2))
         src, dst = (from_text(x).linear([m, n]) for x in (a, b))
         registers = max(x.get_in_dim_size("register") for x in (src, dst))

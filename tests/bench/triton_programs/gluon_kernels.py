@@ -1,4 +1,5 @@
-"""Kernels of Gluon, whose layouts the author writes: a transpose, a copy by cp.async, matrix products by mma and by the TMA and wgmma."""
+"""Kernels of Gluon, whose layouts the author writes: a transpose, a copy by cp.async, matrix products by mma and by the
+TMA and wgmma."""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl

@@ -1,8 +1,10 @@
-"""Random reductions, scans, gathers, histograms and atomics that Triton compiled without a GPU, as test data: tests/data/ttgir/together.json.gz.
+"""Random reductions, scans, gathers, histograms and atomics that Triton compiled without a GPU, as test data:
+tests/data/ttgir/together.json.gz.
 
     python tests/bench/triton_programs/together.py       # needs Triton 3.9
 
-Of each program there is the TTGIR without its locations, and how often its PTX has each memory instruction, shuffle and atomic.
+Of each program there is the TTGIR without its locations, and how often its PTX has each memory instruction,
+shuffle and atomic.
 """
 
 import gzip
@@ -68,9 +70,16 @@ def program(choose):
     kind = choose.choice(kinds)
     a, b = 2 ** choose.randrange(7), 2 ** choose.randrange(2, 11)
     constants = {"A": max(1, min(a, 8192 // b)), "B": b, "AXIS": choose.randrange(2), "USED": choose.randrange(2)}
-    types = {"x": f"*{kind}", "i": "*i32", "y": f"*{'i32' if function is first or (kind, function) == ('i8', total) else kind}"}
+    types = {
+        "x": f"*{kind}",
+        "i": "*i32",
+        "y": f"*{'i32' if function is first or (kind, function) == ('i8', total) else kind}",
+    }
     if function is counted:
-        types, constants = {"x": "*i32", "y": "*i32"}, {"A": 2 ** choose.randrange(5, 13), "B": 2 ** choose.randrange(1, 10)}
+        types, constants = (
+            {"x": "*i32", "y": "*i32"},
+            {"A": 2 ** choose.randrange(5, 13), "B": 2 ** choose.randrange(1, 10)},
+        )
     return function, types, constants, choose.choice([1, 2, 4, 8]), choose.choice([80, 90])
 
 

@@ -29,7 +29,8 @@ WRITTEN = "cp.async.16"
 
 
 def counted(question: Question, subject: Subject) -> dict[str, Any]:
-    """The count of an access of a layout, for the page: what it says, and the offsets that collide in its worst instruction.
+    """The count of an access of a layout, for the page: what it says, and the offsets that collide in
+    its worst instruction.
 
     "element" is the width that was taken: that of the text, of the access, of the question, or 32
 
@@ -55,7 +56,14 @@ def counted(question: Question, subject: Subject) -> dict[str, Any]:
     starts = found.witness.addresses if found.witness else ()
     offsets = [str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)]
     text, width, source = str(found).split("\n")
-    return {"text": text, "width": width, "fix": source, "degree": found.degree, "offsets": offsets, "element": found.element}
+    return {
+        "text": text,
+        "width": width,
+        "fix": source,
+        "degree": found.degree,
+        "offsets": offsets,
+        "element": found.element,
+    }
 
 
 def _found(question: Question, subject: Subject) -> Any:
@@ -83,8 +91,8 @@ def _extents(layout: AnyLayout) -> list[int]:
 def mended(question: Question, subject: Subject) -> tuple[Any, Width, dict[str, Any]]:
     """A layout of memory with the fewest wavefronts for an access of a tile, which is written along what is contiguous.
 
-    Returns    the layout, the width of an element, and for the page: its text, why none is better, the counts before and after, the
-               formula of its offset, and the bits that its swizzle changes
+    Returns    the layout, the width of an element, and for the page: its text, why none is better, the counts before
+               and after, the formula of its offset, and the bits that its swizzle changes
 
     >>> from tla import parse
     >>> from tla.viz.drawable import as_subject
@@ -139,7 +147,8 @@ def _formula(layout: AnyLayout) -> str:
 
 
 def _bits(layout: AnyLayout, element_bits: int) -> list[dict[str, Any]]:
-    """The bits of an offset, the highest first: which word and bank they choose, and which other bit a swizzle xors into each."""
+    """The bits of an offset, the highest first: which word and bank they choose, and which other bit a
+    swizzle xors into each."""
     if not isinstance(layout, ComposedLayout) or not isinstance(swizzle := layout.outer, Swizzle):
         return []
     count = max(int(size(layout)) - 1, 1).bit_length()

@@ -33,10 +33,17 @@ from .views import has_threads, memory, threads
 _words = OnDemand("tla.apps.explore.words")  # with all atoms, which no answer needs
 _program = OnDemand("tla.apps.explore.program")
 
-_FACTS: dict[str, Callable[[Any], Any]] = {"size": size, "cosize": cosize, "injective": is_injective, "bijective": is_bijective}
+_FACTS: dict[str, Callable[[Any], Any]] = {
+    "size": size,
+    "cosize": cosize,
+    "injective": is_injective,
+    "bijective": is_bijective,
+}
 
 
-def answer(text: str, color_by: str = "auto", bits: int | None = None, access: str = "", view: str = "", tile: str = "") -> dict[str, Any]:
+def answer(
+    text: str, color_by: str = "auto", bits: int | None = None, access: str = "", view: str = "", tile: str = ""
+) -> dict[str, Any]:
     """The value of a text, or the error in it, for the page.
 
     text       of the grammar of tla.apps.explore
@@ -87,7 +94,14 @@ def _or_refused(make: Callable[[Question], dict[str, Any]], question: Question) 
 def refusal(error: TlaError) -> dict[str, Any]:
     """The reason that there is no answer, for the page."""
     what, expected, fix = error.reason
-    return {"error": {"what": what.split("\n")[0], "expected": expected, "fix": fix, "position": getattr(error, "position", None)}}
+    return {
+        "error": {
+            "what": what.split("\n")[0],
+            "expected": expected,
+            "fix": fix,
+            "position": getattr(error, "position", None),
+        }
+    }
 
 
 def _answer(question: Question) -> dict[str, Any]:
@@ -124,12 +138,17 @@ def _drawn(question: Question, program: Program, known: tuple[Subject, ...]) -> 
     elif question.bits is not None:
         first = replace(first, bits=element_width(first.bits, bits=question.bits))
     known = (first, *known[1:])
-    said |= {"width": first.element_width._asdict(), "view": question.view if question.view in said["views"] else "offsets"}
+    said |= {
+        "width": first.element_width._asdict(),
+        "view": question.view if question.view in said["views"] else "offsets",
+    }
     if said["view"] == "threads":
         return said | threads(question, first)
     if said["view"] == "memory":
         return said | memory(question, first)
-    said |= {"rules": rules(known)} | drawings(known, inputs(program), rule_of(question.color_by, known, question.access), question.bits)
+    said |= {"rules": rules(known)} | drawings(
+        known, inputs(program), rule_of(question.color_by, known, question.access), question.bits
+    )
     seen = said.pop("seen")
     if len(known) == 2 and program.value.parts:
         said["compared"] = compared(seen)
@@ -137,7 +156,8 @@ def _drawn(question: Question, program: Program, known: tuple[Subject, ...]) -> 
 
 
 def mend(question: Question) -> dict[str, Any]:
-    """A layout with fewer conflicts for an access, beside the one that is drawn: what is said of it, and both drawn by their banks."""
+    """A layout with fewer conflicts for an access, beside the one that is drawn: what is said of it, and both drawn by
+    their banks."""
     known = subjects(read(question.text))
     if not known:
         raise RangeError("a better layout of what is no layout", "a layout", "write (64,64):(64,1)")
@@ -199,4 +219,8 @@ def _asked(fact: Callable[[Any], Any], layout: AnyLayout) -> str:
         found = fact(layout)
     except TlaError:  # of coordinates, or of sizes that are not known
         return "not known"
-    return {True: "yes", False: "no", None: "not known"}.get(found, "") if found is None or isinstance(found, bool) else str(found)
+    return (
+        {True: "yes", False: "no", None: "not known"}.get(found, "")
+        if found is None or isinstance(found, bool)
+        else str(found)
+    )

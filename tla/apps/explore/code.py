@@ -1,4 +1,5 @@
-"""The code of a value for the page: the Python of its text, its layout in other systems, its index in every target language."""
+"""The code of a value for the page: the Python of its text, its layout in other systems, its index in
+every target language."""
 
 from __future__ import annotations
 
@@ -19,7 +20,13 @@ from .grammar import read
 from .operations import Program, drawn
 from .question import Question
 
-_SYSTEMS = {"CuTe C++": "cute_cpp", "CuTe DSL": "cute_dsl", "TLA C++": "tla_cpp", "CATLASS DSL": "catlass_dsl", "XLA": "xla"}
+_SYSTEMS = {
+    "CuTe C++": "cute_cpp",
+    "CuTe DSL": "cute_dsl",
+    "TLA C++": "tla_cpp",
+    "CATLASS DSL": "catlass_dsl",
+    "XLA": "xla",
+}
 _TARGETS = {
     "C": "c",
     "C++": "cpp",
@@ -74,7 +81,8 @@ def python(program: Program) -> str:
 
 
 def _of_layouts(found: tuple[Any, ...]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The languages of layouts, each with what makes its text: the first layout, its offsets, the copy to the next one."""
+    """The languages of layouts, each with what makes its text: the first layout, its offsets, the copy to
+    the next one."""
     if not found:
         return
     layouts = [x if isinstance(x, AnyLayout) else lower(x) for x in found[:2]]

@@ -1,4 +1,5 @@
-"""Two layouts compared: where their offsets differ, coordinate by coordinate, or index by index where their extents differ."""
+"""Two layouts compared: where their offsets differ, coordinate by coordinate, or index by index where
+their extents differ."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from .figures import by_index
 
 
 def compared(views: Sequence[View]) -> dict[str, Any] | None:
-    """The verdict on two layouts, and for each a character for each index: 1 where they differ. None where their values are not known.
+    """The verdict on two layouts, and for each a character for each index: 1 where they differ. None where their values
+    are not known.
 
     >>> from tla import parse
     >>> from tla.viz.draw import prepare

@@ -1,4 +1,5 @@
-"""Expressions as C++ and the CuTe DSL spell them, respelled in the grammar of this package: character by character, so that places stay."""
+"""Expressions as C++ and the CuTe DSL spell them, respelled in the grammar of this package: character by character, so
+that places stay."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _STATIC = re.compile(r"\b(?:Int|C|_Int)\s*<\s*(-?[0-9]+)\s*>")
 _PREFIX = re.compile(r"\b(?:(?:cute|cutlass|tla|gpu)(?:::|\.)(?=[A-Za-z_])|[GU]MMA::(?=Layout_))+")
 _BOUND = re.compile(r"(\s*)((?:(?:static|constexpr|const|auto|using)\s+)*)([A-Za-z_]\w*\s*=(?!=))?")
 _ATOM = re.compile(r"[A-Za-z_][A-Za-z0-9_:]*(?:<.*>)?(?:\{\})?")
-#: What a print has in front: `sA : `, `tCrA: `; what stands behind it is a layout, a pointer or the print of a kernel's value.
+#: What a print has in front: `sA : `, `tCrA: `; what stands behind it is a layout, a pointer or the print of
+#: a kernel's value.
 _LABEL = re.compile(r"(\s*)([A-Za-z_][\w.]*(?:\[\w*\])?)(\s*:)(?=\s*[^\s:])")
 _EMPTY = re.compile(r"\{\s*\}")
 _ELEMENT = re.compile(r"\b\w+_t\b")
@@ -43,7 +45,8 @@ _OPENED: dict[tuple[str, str], tuple[str, str]] = {
 
 
 def respelled(text: str) -> str:
-    """A text of the same length, in which each statement is one of this grammar, where C++'s spelling is all that it lacks.
+    """A text of the same length, in which each statement is one of this grammar, where C++'s spelling is all
+    that it lacks.
 
     >>> respelled("composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{})")
     'composition(     Sw<3,3,3>  , Layout(     (_8,_64),      (_64,_1))  )'
@@ -76,7 +79,9 @@ def _labelled(text: str) -> str:
 def _named(label: re.Match[str]) -> str:
     """A label as a name that is bound; blanks of as many characters where it is none."""
     blank, name, colon = label.groups()
-    return f"{blank}{name}{colon[:-1]}=" if name.isidentifier() and is_free(name) else f"{blank}{' ' * len(name + colon)}"
+    return (
+        f"{blank}{name}{colon[:-1]}=" if name.isidentifier() and is_free(name) else f"{blank}{' ' * len(name + colon)}"
+    )
 
 
 def _colons(text: str) -> int:
@@ -148,7 +153,9 @@ def _bracketed(text: str) -> str:
                 out[found.start()] = closers.pop()[1]
             continue
         name = found[1] or ""
-        spelled, pair = (name, "[]") if bracket == "<" and CANONICAL.fullmatch(name) else _OPENED.get((name, bracket), (name, ""))
+        spelled, pair = (
+            (name, "[]") if bracket == "<" and CANONICAL.fullmatch(name) else _OPENED.get((name, bracket), (name, ""))
+        )
         pair = pair or {"<": "<>", "(": "()"}[bracket]
         place = text[found.start() : found.end() - 1]
         out[found.start() : found.end()] = [*_padded(spelled, place), pair[0]]

@@ -25,22 +25,26 @@ from ...viz.scene import Axis, Figure, Grid, Scene
 from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
 
-#: Operations whose result is in the memory of their first layout, by other coordinates; and those that keep its indices too.
+#: Operations whose result is in the memory of their first layout, by other coordinates; and those that keep
+#: its indices too.
 IN_MEMORY = """logical_divide zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product
 blocked_product raked_product tile_to_shape group select take MakeLayoutTile GetTileLayout slice_ composition compose"""
 KEEPS_INDICES = "coalesce flatten filter_zeros lower"
 #: The rules of colours of atoms, tiled MMAs and tiled copies.
 KERNEL_RULES = "thread", "value"
 _INVERSES = "left_inverse right_inverse"
-#: What stands for a cell that is padding, where characters stand for the colours of cells; those of the palette come after it.
+#: What stands for a cell that is padding, where characters stand for the colours of cells; those of the
+#: palette come after it.
 _PADDING = "0"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a figure among others: cells of one index in figures of one domain belong together, and of one offset in one memory.
+    """The place of a figure among others: cells of one index in figures of one domain belong together, and of one
+    offset in one memory.
 
-    name     what the page calls it: the name that the text gave it, else the letter of the argument, or "" for what was asked for
+    name     what the page calls it: the name that the text gave it, else the letter of the argument, or "" for
+             what was asked for
     domain   of which indices it is a function
     memory   what its offsets are of; an argument of a composition has offsets that are the indices of another
     """
@@ -51,7 +55,8 @@ class Place:
 
 
 def inputs(program: Program) -> list[tuple[Any, Place]]:
-    """The layouts that the value of a program was made of, each with its place beside the value, whose place is ("", "r", "m").
+    """The layouts that the value of a program was made of, each with its place beside the value, whose place
+    is ("", "r", "m").
 
     >>> from .grammar import read
     >>> [(str(x), p.domain, p.memory) for x, p in inputs(read("composition((6,2):(8,2), (4,3):(3,1))"))]
@@ -98,7 +103,9 @@ def rules(subjects: tuple[Subject, ...]) -> list[str]:
     return [name for name in RULES if name not in ("lane", "sublane", "packing") or name in roles]
 
 
-def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], color_by: str, bits: int | None) -> dict[str, Any]:
+def drawings(
+    subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], color_by: str, bits: int | None
+) -> dict[str, Any]:
     """The figures of what was asked for and of what it was made of, with their colours; of two, where they differ.
 
     Those in one memory have the colours of their offsets; others are drawn by themselves.
@@ -106,18 +113,27 @@ def drawings(subjects: tuple[Subject, ...], related: list[tuple[Any, Place]], co
     made_of = [(replace(as_subject(x), bits=subjects[0].bits), place) for x, place in related]
     together = [(subject, place) for subject, place in made_of if place.memory == "m"]
     apart = [(subject, place) for subject, place in made_of if place.memory != "m"]
-    places = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))] + [place for _subject, place in together]
+    places = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))] + [
+        place for _subject, place in together
+    ]
     drawn = prepare((*subjects, *(subject for subject, _place in together)), color_by=color_by, bits=bits, limit=LIMIT)
     figures = _figures(drawn, places)
     for subject, place in apart:
         figures += _figures(prepare((subject,), color_by=drawn.rule, bits=bits, limit=LIMIT), [place])
     twice = collision(drawn.views[0]) if len(subjects) == 1 else None
-    found = {"figures": figures, "caption": drawn.caption, "legend": drawn.legend, "collision": twice, "rule": drawn.rule}
+    found = {
+        "figures": figures,
+        "caption": drawn.caption,
+        "legend": drawn.legend,
+        "collision": twice,
+        "rule": drawn.rule,
+    }
     return found | {"seen": drawn.views[: len(subjects)]}
 
 
 def collision(seen: View) -> dict[str, Any] | None:
-    """Two indices of a layout whose offset is the same, and that offset; None where none of those that are drawn are."""
+    """Two indices of a layout whose offset is the same, and that offset; None where none of those that
+    are drawn are."""
     if not seen.has_numbers or not seen.is_whole or len({*seen.values}) == len(seen.values):
         return None
     offsets, indices = by_index(seen.values, seen.shape), range(len(seen.values))
@@ -169,7 +185,9 @@ def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
         "columns": _axis(grid.columns),
         "texts": [cell.text for row in grid.cells for cell in row],
         "fills": "".join(map(palette.__getitem__, paints)),
-        "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row],
+        "threads": [
+            cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row
+        ],
     }
     return {
         "title": f"{figure.title}: {grid.title}" if grid.title else figure.title,
@@ -192,8 +210,8 @@ def _figures(drawn: Prepared, places: Sequence[Place]) -> list[dict[str, Any]]:
 def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
     """A figure for the page: what it says of each coordinate of each mode, and its grids.
 
-    Cells row by row, those that are padding with their offsets too. Of a colour the palette has the fill, that of text on it, and its
-    number.
+    Cells row by row, those that are padding with their offsets too. Of a colour the palette has the fill, that of text
+    on it, and its number.
     """
     palette = palette_of(paints)
     numbers = "".join(map(palette.__getitem__, paints))
@@ -233,7 +251,8 @@ def palette_of(paints: Iterable[Paint]) -> dict[Paint, str]:
 
 
 def packed(values: Sequence[Any]) -> str | list[str]:
-    """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at once; else texts.
+    """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at
+    once; else texts.
 
     >>> packed([0, 1]), packed([0, 2**31])
     ('AAAAAAEAAAA=', ['0', '2147483648'])
@@ -263,4 +282,8 @@ def _axis(axis: Axis) -> dict[str, Any]:
 def _digits(subject: Subject, k: int, count: int) -> list[str]:
     """The digits of the first indices of a mode of a tiled array, the slowest first."""
     digits = subject.digits[k] if subject.digits else ()
-    return [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)] if digits else []
+    return (
+        [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)]
+        if digits
+        else []
+    )

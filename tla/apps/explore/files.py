@@ -80,7 +80,9 @@ def _letters(subject: Subject) -> list[str]:
 def _rows(subject: Subject) -> list[list[Any]]:
     seen = view(subject, (0, 1) if len(_modes(subject)) > 1 else (-1, 0), LIMIT)
     if not seen.is_whole:
-        raise RangeError(f"a table of {' x '.join(map(str, seen.extents))} coordinates", f"{LIMIT} at most", "take a tile")
+        raise RangeError(
+            f"a table of {' x '.join(map(str, seen.extents))} coordinates", f"{LIMIT} at most", "take a tile"
+        )
     rows = []
     for index, value in enumerate(by_index(seen.values, seen.shape)):
         rest, coord = index, []

@@ -80,7 +80,9 @@ CANONICAL = re.compile(r"Layout_((?:K|MN)_(?:INTER|SW32|SW64|SW128|SW128_32B))_A
 def constants() -> dict[str, Any]:
     """Element types, tags and the orders of strides by name: each stands for itself."""
     found: dict[str, Any] = {name: x for name, x in vars(element).items() if isinstance(x, element.Element)}
-    found |= {name: x for name in ascend.__all__ if isinstance(x := getattr(ascend, name), (ascend.Element, ascend.Tag))}
+    found |= {
+        name: x for name in ascend.__all__ if isinstance(x := getattr(ascend, name), (ascend.Element, ascend.Tag))
+    }
     return found | {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 
@@ -100,7 +102,8 @@ def module_of(name: str) -> str:
 
 
 def family(name: str) -> tuple[Any, str]:
-    """An atom or a layout of shared memory that has parameters in brackets, and its Python; None where nothing has this name.
+    """An atom or a layout of shared memory that has parameters in brackets, and its Python; None where nothing
+    has this name.
 
     >>> family("UniversalCopy")[1], family("Layout_K_SW128_Atom")[1], family("composition")[0]
     ('gpu.UniversalCopy', 'gpu.GMMA.K_SW128', None)
@@ -114,7 +117,9 @@ def family(name: str) -> tuple[Any, str]:
 
 def is_free(name: str) -> bool:
     """Whether a text may give a value to a name: it is none of the language's."""
-    return not (name in constants() or name in ("o", "Sw", "CS", "print") or hasattr(tla, name) or keyword.iskeyword(name))
+    return not (
+        name in constants() or name in ("o", "Sw", "CS", "print") or hasattr(tla, name) or keyword.iskeyword(name)
+    )
 
 
 class Term(NamedTuple):

@@ -1,4 +1,5 @@
-"""Statements that other systems print or write: Triton's types, Gluon's classes, Mosaic's layouts, CuTe's tiled MMAs and copies.
+"""Statements that other systems print or write: Triton's types, Gluon's classes, Mosaic's layouts, CuTe's
+tiled MMAs and copies.
 
     statement = Triton's type or attribute | Gluon's class "(" arguments ")" | Mosaic GPU's attribute, class or name
               | "memref<" ... ">" of Mosaic | CuTe's print of a TiledMMA, a TiledCopy or an atom, in several lines
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
     from ...linear import mosaic, triton
 else:
     inspect = OnDemand("inspect")
-    gpu, xla, mosaic, triton = OnDemand("tla.gpu"), OnDemand("tla.xla"), OnDemand("tla.linear.mosaic"), OnDemand("tla.linear.triton")
+    gpu, xla, mosaic, triton = (
+        OnDemand("tla.gpu"),
+        OnDemand("tla.xla"),
+        OnDemand("tla.linear.mosaic"),
+        OnDemand("tla.linear.triton"),
+    )
 
 #: Gluon's classes.
 GLUON = """AMDMFMALayout AMDWMMALayout BlockedLayout DistributedLinearLayout DotOperandLayout NVMMADistributedLayout
@@ -38,13 +44,18 @@ _KEY = r"[ \t]*(?:Thr|Permutation|Shape|Layout[ABC]|TV |Tile|Val)[\w ]*:[^\n]*"
 _KERNEL = re.compile(rf"{_HEADER}\n(?:(?:[ \t]*{_HEADER}|{_KEY})(?:\n|\Z))+", re.ASCII)
 _TRITON = re.compile(r"#(?!mosaic_gpu)|!(?:ttg|triton_gpu|tt)\.memdesc<|tensor<[^#]*#")
 _PYTHON = re.compile(rf"(?:[A-Za-z_]\w*\.)*({'|'.join(GLUON)})\(", re.ASCII)
-_MOSAIC = re.compile(r"#mosaic_gpu\.|(?:\w+\.)*(?:TiledLayout|WGStridedFragLayout)\(|(?:\w+\.)*[A-Z][A-Z0-9_]*_LAYOUT\b", re.ASCII)
+_MOSAIC = re.compile(
+    r"#mosaic_gpu\.|(?:\w+\.)*(?:TiledLayout|WGStridedFragLayout)\(|(?:\w+\.)*[A-Z][A-Z0-9_]*_LAYOUT\b", re.ASCII
+)
 _MEMREF = re.compile(r"memref<")
-_ATOM = re.compile(r"""(?:gpu\.)?atom\(\s*(["'])([^"'\n]{1,200})\1\s*(?:,\s*(["'])([\w/]+)\3\s*)?\)(?:\[(\w+)\])?""", re.ASCII)
+_ATOM = re.compile(
+    r"""(?:gpu\.)?atom\(\s*(["'])([^"'\n]{1,200})\1\s*(?:,\s*(["'])([\w/]+)\3\s*)?\)(?:\[(\w+)\])?""", re.ASCII
+)
 
 
 def length(text: str) -> int:
-    """The number of characters, from the start of a text, that are a statement of another system; 0 where it begins with none.
+    """The number of characters, from the start of a text, that are a statement of another system; 0 where
+    it begins with none.
 
     >>> length("BlockedLayout([1], [32], [1], [0]); 4:1"), length("4:1")
     (34, 0)
@@ -114,7 +125,8 @@ def _without_modules(text: str) -> str:
 
 
 class _Gluon(Reader):
-    """A layout of Gluon's as Python writes it: a class and its arguments; these are integers, booleans, None, lists and layouts."""
+    """A layout of Gluon's as Python writes it: a class and its arguments; these are integers, booleans, None,
+    lists and layouts."""
 
     tokens = r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_]*|[][(),=.]"
     noun, example = "a layout of Gluon's", "write BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])"
@@ -129,7 +141,9 @@ class _Gluon(Reader):
         kind = getattr(triton, self.next())
         given = self.listed("()", self.argument)
         try:
-            bound = inspect.signature(kind).bind(*(x for name, x in given if not name), **{name: x for name, x in given if name})
+            bound = inspect.signature(kind).bind(
+                *(x for name, x in given if not name), **{name: x for name, x in given if name}
+            )
         except TypeError as error:
             usage = str(inspect.signature(kind)).replace("'", "").partition(" ->")[0]
             raise RankError(f"{kind.__name__}: {error}", f"{kind.__name__}{usage}", "give these arguments") from None

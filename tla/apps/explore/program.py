@@ -12,7 +12,8 @@ from .question import Question
 
 
 def report(question: Question) -> dict[str, Any]:
-    """The report of a program's first memory space, as `tla hlo FILE -o report.html` writes it; the question's text is the program.
+    """The report of a program's first memory space, as `tla hlo FILE -o report.html` writes it; the question's
+    text is the program.
 
     Raises   ParseError for what is no HLO text, RangeError where nothing takes memory
 
@@ -22,6 +23,10 @@ def report(question: Question) -> dict[str, Any]:
     """
     memory = xla.memory(io.BytesIO(question.text.encode()))
     if not memory.peak:
-        raise RangeError("a program in which nothing takes memory", "one with arrays", "take the text after optimizations, with a schedule")
+        raise RangeError(
+            "a program in which nothing takes memory",
+            "one with arrays",
+            "take the text after optimizations, with a schedule",
+        )
     text = as_html(memory, min(memory.peak), "Memory of a program")
     return {"name": "report.html", "type": "text/html", "text": text}

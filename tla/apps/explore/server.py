@@ -1,4 +1,5 @@
-"""The server of the page: on loopback only, for its own page only. It reads the files of the page once, and evaluates nothing."""
+"""The server of the page: on loopback only, for its own page only. It reads the files of the page once,
+and evaluates nothing."""
 
 from __future__ import annotations
 
@@ -24,15 +25,29 @@ from .question import Question
 from .workers import Workers
 
 HOST = "127.0.0.1"
-#: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is left [seconds].
+#: A larger body is refused [bytes]; a client that takes longer in all to say what it asks, or to hear the answer, is
+#: left [seconds].
 MAX_BODY, TIMEOUT = 2**16, 10.0
 #: The text of a program may be longer [bytes]: it is escaped, as JSON has it.
 MAX_PROGRAM = 2**25
 
 #: The scripts of the page, in the order in which they run.
-SCRIPTS = "dom.js", "grid.js", "cells.js", "ask.js", "words.js", "access.js", "panels.js", "main.js", "program.js", "expression.js"
+SCRIPTS = (
+    "dom.js",
+    "grid.js",
+    "cells.js",
+    "ask.js",
+    "words.js",
+    "access.js",
+    "panels.js",
+    "main.js",
+    "program.js",
+    "expression.js",
+)
 #: path -> a file of the page, and its type
-_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {f"/{x}": (x, "text/javascript") for x in SCRIPTS}
+_FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {
+    f"/{x}": (x, "text/javascript") for x in SCRIPTS
+}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -56,7 +71,9 @@ def serve(port: int, expression: str, opens: bool, tell: Callable[[str], None]) 
         url = server.url(expression)
         tell(url)
         if opens:
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()  # one of a terminal opens the page and waits
+            threading.Thread(
+                target=webbrowser.open, args=(url,), daemon=True
+            ).start()  # one of a terminal opens the page and waits
         server.serve_forever()
 
 
@@ -80,7 +97,8 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, port: int) -> None:
         self.pages = {
-            path: (files("tla.apps.explore").joinpath(f"page/{name}").read_bytes(), kind) for path, (name, kind) in _FILES.items()
+            path: (files("tla.apps.explore").joinpath(f"page/{name}").read_bytes(), kind)
+            for path, (name, kind) in _FILES.items()
         }
         fix = "give another one: --port 0 takes a free one"
         if not 0 <= port < 2**16:
@@ -181,7 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
         host, origins, sites = (self.headers.get_all(name, []) for name in ("Host", "Origin", "Sec-Fetch-Site"))
         if len(host) != 1 or host[0].lower() not in self.server.hosts or any(x != f"http://{host[0]}" for x in origins):
             return False
-        opens = self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"  # a link to the page may be anywhere
+        opens = (
+            self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
+        )  # a link to the page may be anywhere
         return opens or all(x in ("same-origin", "none") for x in sites)
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:

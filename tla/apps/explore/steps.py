@@ -77,7 +77,9 @@ def steps(calls: tuple[Call, ...]) -> tuple[Worked, ...]:
       composition(A, MakeLayout(B, rest)) -> ((_2,_2),(_3,_2)):((_3,_18),(_6,_36))
     logical_divide(_24:_3, (_2,_2):(_1,_6)) -> ((_2,_2),(_3,_2)):((_3,_18),(_6,_36))
     """
-    found = [(call, depth) for one in calls for call, depth in _expanded(one, 0) if not depth or call.name not in _COUNTS]
+    found = [
+        (call, depth) for one in calls for call, depth in _expanded(one, 0) if not depth or call.name not in _COUNTS
+    ]
     return tuple(_step(call, depth) for call, depth in found if not depth or len(found) <= MAX_STEPS)
 
 
@@ -105,7 +107,10 @@ def of_law(call: Call) -> tuple[Call, ...]:
 
 def _names(call: Call) -> tuple[str, str]:
     """Names of the first two arguments in the law: the names that the text gave them, else A and B."""
-    given = [x.python if x.python.isidentifier() and x.python not in _LAW_NAMES else "" for x in call.arguments[:2]] + ["", ""]
+    given = [x.python if x.python.isidentifier() and x.python not in _LAW_NAMES else "" for x in call.arguments[:2]] + [
+        "",
+        "",
+    ]
     first = given[0] or ("A" if given[1] != "A" else "A0")
     return first, given[1] if given[1] and given[1] != first else ("B" if first != "B" else "B0")
 
@@ -126,7 +131,10 @@ def _tile_levels(shape: IntTupleLike) -> tuple[Call, ...]:
     """An XLA shape lowered with none of its tiles, with the first, and so on; the last is the call itself."""
     if not isinstance(shape, xla.ArrayShape) or shape.layout is None:
         return ()
-    cuts = [shape._replace(layout=shape.layout._replace(tiles=shape.layout.tiles[:n])) for n in range(len(shape.layout.tiles))]
+    cuts = [
+        shape._replace(layout=shape.layout._replace(tiles=shape.layout.tiles[:n]))
+        for n in range(len(shape.layout.tiles))
+    ]
     return tuple(Call("tiles", f"lower({cut})", (Term(cut, str(cut)),), Term(xla.lower(cut), "")) for cut in cuts)
 
 
@@ -140,7 +148,9 @@ def text_of(value: object) -> str:
 
 def _step(call: Call, depth: int) -> Worked:
     result = call.result.value
-    why = summary(OPERATIONS[call.name]) if call.name in OPERATIONS else "The array with its first levels of tiles only."
+    why = (
+        summary(OPERATIONS[call.name]) if call.name in OPERATIONS else "The array with its first levels of tiles only."
+    )
     modes = tuple((str(a), str(b)) for a, b in _modes(call))
     return Worked(
         call.text,
@@ -155,7 +165,9 @@ def _step(call: Call, depth: int) -> Worked:
 
 def _svg(call: Call) -> str:
     """The picture of a result, beside the layout in whose memory it is; "" where it cannot be drawn."""
-    drawn = [x.value for x in (*call.arguments[: call.name in (*IN_MEMORY.split(), *KEEPS_INDICES.split())], call.result)]
+    drawn = [
+        x.value for x in (*call.arguments[: call.name in (*IN_MEMORY.split(), *KEEPS_INDICES.split())], call.result)
+    ]
     for rule in ("offset", "tile"):  # coordinates have no order
         try:
             return viz.svg(viz.draw(*drawn, color_by=rule, limit=LIMIT * len(drawn)))

@@ -34,7 +34,13 @@ def threads(question: Question, subject: Subject) -> dict[str, Any]:
     """
     tile = _tile(question.tile, subject)
     scene, rule = threads_scene(question, subject), kernel_rule(question.color_by)
-    said = {"caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": ["thread", "value"], "tile": f"{tile[0]},{tile[1]}"}
+    said = {
+        "caption": scene.caption,
+        "legend": scene.legend,
+        "rule": rule,
+        "rules": ["thread", "value"],
+        "tile": f"{tile[0]},{tile[1]}",
+    }
     return {"figures": figures_of_scene(scene), **said}
 
 
@@ -67,7 +73,8 @@ def _tile(text: str, subject: Subject) -> tuple[int, int]:
 
 
 def memory(question: Question, subject: Subject) -> dict[str, Any]:
-    """The figure of memory in its physical order: a row is a line of all banks, a column an element in it; each has who lies there.
+    """The figure of memory in its physical order: a row is a line of all banks, a column an element in it; each
+    has who lies there.
 
     >>> from tla import parse
     >>> from tla.viz.drawable import as_subject
@@ -80,13 +87,21 @@ def memory(question: Question, subject: Subject) -> dict[str, Any]:
     element = subject.element_width
     seen = view(subject, (0, 1) if len(modes_of(subject.layout.shape)) > 1 else (-1, 0), LIMIT)
     if not seen.has_numbers:
-        raise LeafTypeError(f"the memory of {shown(subject.layout)}", "offsets that are known", "give its symbols values first")
+        raise LeafTypeError(
+            f"the memory of {shown(subject.layout)}", "offsets that are known", "give its symbols values first"
+        )
     line = banks * word // element.bits
     if not line or banks * word % element.bits:
-        raise RangeError(f"lines of {banks * word // 8} bytes of elements of {element}", "whole elements", "give the width of an element")
+        raise RangeError(
+            f"lines of {banks * word // 8} bytes of elements of {element}",
+            "whole elements",
+            "give the width of an element",
+        )
     offsets = by_index(seen.values, seen.shape)
     if min(offsets, default=0) < 0 or max(offsets, default=0) >= LIMIT:
-        raise RangeError(f"memory from {min(offsets)} to {max(offsets)}", f"offsets from 0 to {LIMIT - 1}", "look at a smaller tile")
+        raise RangeError(
+            f"memory from {min(offsets)} to {max(offsets)}", f"offsets from 0 to {LIMIT - 1}", "look at a smaller tile"
+        )
     figure = _memory_figure(seen, offsets, line, max(1, word // element.bits))
     caption = f"rows are lines of {banks} banks of {word // 8} bytes, elements of {element}"
     return {"figures": [figure], "caption": caption, "legend": (), "rule": name, "rules": [*BANKS]}

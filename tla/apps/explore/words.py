@@ -1,4 +1,5 @@
-"""The words of the page's language, for its completion and its reference: operations with their signatures, atoms, tags, element types.
+"""The words of the page's language, for its completion and its reference: operations with their signatures, atoms,
+tags, element types.
 
 The page finds a word by what it is called and by what it says: `m16n8k16` finds the instructions of that tile.
 """
@@ -59,7 +60,10 @@ def _usage(name: str, operation: object) -> str:
     if not callable(operation):
         return f"{name}[...](...)"
     parameters = inspect.signature(operation).parameters.values()
-    given = [f"{'*' if p.kind is p.VAR_POSITIONAL else ''}{p.name}" + ("" if p.default is p.empty else f"={p.default}") for p in parameters]
+    given = [
+        f"{'*' if p.kind is p.VAR_POSITIONAL else ''}{p.name}" + ("" if p.default is p.empty else f"={p.default}")
+        for p in parameters
+    ]
     brackets = "[...]" if hasattr(type(operation), "__getitem__") else ""
     return f"{name}{brackets}({', '.join(given)})"
 
@@ -86,6 +90,12 @@ def _atoms() -> Iterator[Word]:
         if isinstance(atom, gpu.MMAAtom):
             m, n, k = map(int, atom.shape_mnk)
             types = " ".join(dict.fromkeys(str(getattr(atom, f"val_{side}")) for side in "DABC"))
-            yield Word(atom.name, "atom", atom.instruction, f"{atom.arch}, {m} x {n} x {k}, {types}", f"m{m}n{n}k{k} {m}x{n}x{k}")
+            yield Word(
+                atom.name,
+                "atom",
+                atom.instruction,
+                f"{atom.arch}, {m} x {n} x {k}, {types}",
+                f"m{m}n{n}k{k} {m}x{n}x{k}",
+            )
         else:
             yield Word(atom.name, "atom", atom.instruction, f"{atom.arch}, a copy", "")

@@ -1,4 +1,5 @@
-"""Processes that make the answers of the page: what takes too long is ended with its process, whatever loop it is in."""
+"""Processes that make the answers of the page: what takes too long is ended with its process, whatever loop
+it is in."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from typing import Any
 from ...core.errors import RangeError, TlaError
 from .answer import as_json, refusal
 
-#: An answer takes no longer [seconds]; so many are made at once; of more the oldest ends, if none ends so soon by itself [seconds].
+#: An answer takes no longer [seconds]; so many are made at once; of more the oldest ends, if none ends so soon by
+#: itself [seconds].
 MAX_SECONDS, MAX_AT_ONCE, PATIENCE = 10.0, 4, 1.0
 
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tla.apps.explore.workers import work; work()"
@@ -21,7 +23,8 @@ _READY = b"ready\n"
 
 
 def work() -> None:
-    """Answer the questions on standard input, a line of JSON each, until there are no more; what is wrong is shown, and the next asked."""
+    """Answer the questions on standard input, a line of JSON each, until there are no more; what is wrong is shown, and
+    the next asked."""
     sys.stdout.buffer.write(_READY)
     sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
@@ -36,7 +39,9 @@ class _Worker:
     def __init__(self) -> None:
         command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)  # Ctrl-C is for the server
+        self._process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, start_new_session=True
+        )  # Ctrl-C is for the server
         self._started = False
         self.why: TlaError | None = None
 
@@ -57,7 +62,11 @@ class _Worker:
         late.join()  # so that `why` stays as it is
         if not found and self.why is None:
             self.end(
-                RangeError("an answer that ended its process", "one that takes less memory", "look at a part, or take smaller extents")
+                RangeError(
+                    "an answer that ended its process",
+                    "one that takes less memory",
+                    "look at a part, or take smaller extents",
+                )
             )
         return found
 
@@ -79,7 +88,9 @@ class _Worker:
 
 def _late() -> TlaError:
     return RangeError(
-        f"an answer of more than {MAX_SECONDS:g} seconds", "less work", "give sizes values, look at a part, or take smaller extents"
+        f"an answer of more than {MAX_SECONDS:g} seconds",
+        "less work",
+        "give sizes values, look at a part, or take smaller extents",
     )
 
 
@@ -104,9 +115,13 @@ class Workers:
     @contextmanager
     def _taken(self) -> Iterator[_Worker]:
         with self._free:
-            if len(self._busy) >= MAX_AT_ONCE and not self._free.wait_for(lambda: len(self._busy) < MAX_AT_ONCE, PATIENCE):
+            if len(self._busy) >= MAX_AT_ONCE and not self._free.wait_for(
+                lambda: len(self._busy) < MAX_AT_ONCE, PATIENCE
+            ):
                 newer = f"{MAX_AT_ONCE} newer questions"
-                self._busy.pop(0).end(RangeError(f"an answer that made way for {newer}", "less work at once", "ask again"))
+                self._busy.pop(0).end(
+                    RangeError(f"an answer that made way for {newer}", "less work at once", "ask again")
+                )
             worker = self._idle.pop() if self._idle else _Worker()
             self._busy.append(worker)
         try:

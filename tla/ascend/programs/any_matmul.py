@@ -80,7 +80,8 @@ class AnyMatmulBlock:
 
     @property
     def program(self) -> Program:
-        """The program of every core: loops over its blocks and over k, by the names of sizes, of `core` and of `cores`."""
+        """The program of every core: loops over its blocks and over k, by the names of sizes, of `core`
+        and of `cores`."""
         return self._written[0]
 
     @property
@@ -147,12 +148,13 @@ class AnyMatmulBlock:
         return self.at(values)
 
     def check(self) -> Report:
-        """Check the program for all sizes: what is proved for all of them stands in `proved` of the report, word by word.
+        """Check the program for all sizes: what is proved for all of them stands in `proved` of the report,
+        word by word.
 
         That each transfer and Mmad is right was proved when the program was made. Flags and buffers are gone through in
-        every state that any number of blocks and of tiles of k leads to. And for sizes of every class of tails (a tile or
-        its tail alone, both, and of k every number of parts) the program is checked like any other: each element of C, and
-        all memories.
+        every state that any number of blocks and of tiles of k leads to. And for sizes of every class of tails (a tile
+        or its tail alone, both, and of k every number of parts) the program is checked like any other: each element of
+        C, and all memories.
 
         Raises Unproven where a transfer is not proved for all sizes.
         """
@@ -168,8 +170,10 @@ class AnyMatmulBlock:
             )
         sizes = ", ".join(shown(b.problem) for b in told if b is not None)
         proved = (
-            "each transfer and Mmad, for all sizes of its tile: it moves the tile and nothing else, inside of its stage",
-            f"flags and stages, for any number of blocks and tiles of k: all {proof.states} states, by {proof.blocks} blocks",
+            "each transfer and Mmad, for all sizes of its tile: it moves the tile and nothing else, inside of its "
+            "stage",
+            f"flags and stages, for any number of blocks and tiles of k: all {proof.states} states, by {proof.blocks} "
+            "blocks",
             f"each element of C, and all of memory, for every class of tails: {sizes}",
         )
         findings = (*proof.findings, *report.findings)
@@ -216,8 +220,8 @@ class AnyMatmulBlock:
     def _classes(self) -> list[tuple[int, int, int]]:
         """Sizes of every class of tails.
 
-        Of m and n a tile, less than one (one row too), and both; of k every number of parts, the last of them whole or not,
-        in one tile of L1 and behind two whole ones.
+        Of m and n a tile, less than one (one row too), and both; of k every number of parts, the last of them whole or
+        not, in one tile of L1 and behind two whole ones.
         """
         (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
         rows, columns = (self._around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
@@ -237,11 +241,11 @@ class AnyMatmulBlock:
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text, for problems of any size on any number of cores.
 
-        language   "ascendc": every statement, in its loops, with the names of sizes as parameters; "catlass": the types of
-                   BasicMatmulTla; "dsl": CATLASS's Python DSL, for Ascend950
+        language   "ascendc": every statement, in its loops, with the names of sizes as parameters; "catlass": the types
+                   of BasicMatmulTla; "dsl": CATLASS's Python DSL, for Ascend950
         name       of the kernel
-        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute, and for types without a name; RangeError for
-                   another language
+        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute, and for types without a name;
+                   RangeError for another language
 
         >>> from tla import dims
         >>> from tla.ascend import block

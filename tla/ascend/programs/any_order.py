@@ -1,11 +1,12 @@
 """The order of a program of any sizes, proved for all numbers of blocks and of tiles of k.
 
-A state says of every buffer which pipe has read and written it, and which pipes and which flags that are up know that this
-is done. A statement makes one state of another, whatever numbers are in it: so a block with one tile more is one more turn,
-and where a turn leads to a state that was there before, so do all that follow. There are few states; all are gone through.
+A state says of every buffer which pipe has read and written it, and which pipes and which flags that are up know that
+this is done. A statement makes one state of another, whatever numbers are in it: so a block with one tile more is one
+more turn, and where a turn leads to a state that was there before, so do all that follow. There are few states;
+all are gone through.
 
-A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe knows of
-an access is forgotten when the access is made again: so nothing is taken for known that is not.
+A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe
+knows of an access is forgotten when the access is made again: so nothing is taken for known that is not.
 
 It is taken for granted, and proved elsewhere, that a statement touches nothing but the stages of buffers that it names.
 
@@ -80,7 +81,9 @@ class Order:
                 for pipe in PIPES if s.pipe == "ALL" else (s.pipe,):
                     self.pipes[pipe] |= self.made if s.pipe == "ALL" else self._own(pipe)
             elif isinstance(s, Multiply):
-                self._touch(event, [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)], (s.dst, s.instruction.dst))
+                self._touch(
+                    event, [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)], (s.dst, s.instruction.dst)
+                )
             elif isinstance(s, Move):
                 self._touch(event, [("src", s.src, s.instruction.src)], (s.dst, s.instruction.dst))
 
@@ -260,8 +263,9 @@ class _Walk:
     def turns(self, at: _At, sizes: Mapping[str, int]) -> int:
         """The number of turns of the loop over k after which states repeat.
 
-        All turns but the first and the last are the same statements. So once one begins in the state in which an earlier one
-        did, what follows repeats, and the last turn of a block of more tiles begins where the last of one of fewer does.
+        All turns but the first and the last are the same statements. So once one begins in the state in which an
+        earlier one did, what follows repeats, and the last turn of a block of more tiles begins where the last of one
+        of fewer does.
         """
         most = next(t for t in range(self.tiles.most, 0, -1) if self.tiles.depths(t))
         order, values = Order(self.program, at[0]), self._values({**sizes, **self.tiles.depths(most)[-1]}, at[1])
@@ -295,6 +299,9 @@ def _sketch_of(move: Move, part: Part, buffers: Mapping[str, Buffer]) -> Move:
     """A move of a transfer without its fields, in the first turn of its loops."""
     turns = {str(x.variable): 0 for x in walk(part.body) if isinstance(x, Loop)}
     i = move.instruction
-    dst, src = (0 if buffers[name].position == "GM" else value_at(at, turns) for name, at in ((move.dst, i.dst), (move.src, i.src)))
+    dst, src = (
+        0 if buffers[name].position == "GM" else value_at(at, turns)
+        for name, at in ((move.dst, i.dst), (move.src, i.src))
+    )
     fields = {name: n for name, n in i.parameters.items() if name == "unitFlag"}
     return move._replace(instruction=replace(i, dst=dst, src=src, parameters=fields))

@@ -1,8 +1,9 @@
-"""The statements of a core for a matrix product of sizes that are not known: loops over blocks and over k, names for tails.
+"""The statements of a core for a matrix product of sizes that are not known: loops over blocks and over k,
+names for tails.
 
 A tile begins at a whole one and has a size that a name stands for; behind it are as many elements as there are, another
-name. So each transfer and each Mmad is planned once, and proved for every size that the names may have. Then the last names
-are told by the problem's.
+name. So each transfer and each Mmad is planned once, and proved for every size that the names may have. Then the last
+names are told by the problem's.
 
 Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
 """
@@ -84,7 +85,8 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A tile along one mode, by names: where it begins [tiles], how large it is, and how much of the matrix is behind it."""
+    """A tile along one mode, by names: where it begins [tiles], how large it is, and how much of the matrix
+    is behind it."""
 
     at: Any
     size: Any
@@ -125,7 +127,9 @@ class AnyCore(Core):
         shapes = ((self.m, self.k), (self.k, self.n), (self.m, self.n))
         a, b, c = (_laid(x, tuple(s.extent for s in shape)) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
         super().__init__(replace(plan, a=a, b=b, c=c))
-        self.rows = dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
+        self.rows = (
+            dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
+        )
         self.buffers = buffers_of(plan)
         self.stage = {name: _stage(f"{name}Stage", self.stages_of(name)) for name in self.next}
         self.fill_stage = _stage("fillStage", self.stages_of("l1"))
@@ -279,7 +283,9 @@ class AnyCore(Core):
         yield from [When(first, tuple(self._fill_bt(self.n.size)), ())] if plan.bias else ()
         yield SetFlag("MTE1_M", l0c)
         yield WaitFlag("MTE1_M", l0c)
-        yield from ([When(first, (self._product(True),), (self._product(False),))] if plan.bias else [self._product(False)])
+        yield from (
+            [When(first, (self._product(True),), (self._product(False),))] if plan.bias else [self._product(False)]
+        )
         few = self.rows // 16 * (self.n.size // 16) < FEW_FRACTALS
         yield from choose(few, [PipeBarrier("M")], [])
         yield from [When(first, (SetFlag(*self._bias_flags()[1]),), ())] if plan.bias else ()

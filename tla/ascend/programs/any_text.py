@@ -36,7 +36,8 @@ def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizz
     own = dict.fromkeys(str(s.variable) for s in walk(program.body) if isinstance(s, Assign))
     return "\n".join(
         [
-            f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of cores.",
+            f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of "
+            "cores.",
             "// Made by tla from the statements that its check looks at.",
             *(f"// The host has to ask: {_functions(c.to_python().replace('//', '/'))}" for c in conditions),
             f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {swizzle}.",
@@ -69,7 +70,9 @@ def _lines(body: Iterable[Any], program: Program, plan: Plan) -> Iterator[str]:
         elif isinstance(s, When):
             yield f"if ({_functions(s.condition.to_python().replace('//', '/'))}) {{"
             yield from (f"    {line}" for line in _lines(s.body, program, plan))
-            yield from (["} else {", *(f"    {line}" for line in _lines(s.otherwise, program, plan))] if s.otherwise else [])
+            yield from (
+                ["} else {", *(f"    {line}" for line in _lines(s.otherwise, program, plan))] if s.otherwise else []
+            )
             yield "}"
         else:
             yield _functions(statement_text(s, plan.c.element))

@@ -58,7 +58,8 @@ class Tiling:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that decides the statements of a block: matrices, tiles, the architecture, and what is done with the result."""
+    """All that decides the statements of a block: matrices, tiles, the architecture, and what is done
+    with the result."""
 
     arch: Architecture
     a: Operand
@@ -83,10 +84,14 @@ class Plan:
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
-        """Every buffer of the core by name, each stage one of its own: A in L1, then B, then the biases; the others from 0 on."""
+        """Every buffer of the core by name, each stage one of its own: A in L1, then B, then the biases;
+        the others from 0 on."""
         (m, n, _), (_, _, k), stages = self.tiling.l1, self.tiling.l0, self.tiling.stages
         tag = zZ if "AtlasA" in self.arch.name else zN
-        rows = [("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"), ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1")]
+        rows = [
+            ("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"),
+            ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1"),
+        ]
         rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
         rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, k, n), "L0B")]
@@ -114,7 +119,9 @@ class Plan:
         src = GetTile(self._gm(x), start, sizes)
         return self.move(src, MakeTensor(None, layout, position="L1"), x.element)
 
-    def load_l0(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[tuple[TransferInstruction, ...], Tensor]:
+    def load_l0(
+        self, which: str, start: tuple[int, int], sizes: tuple[int, int]
+    ) -> tuple[tuple[TransferInstruction, ...], Tensor]:
         """The instructions that move a part of a tile from L1 to L0, and the tensor there."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         dst = MakeTensor(None, self._l0_layout(which, sizes), position=f"L0{which}")
@@ -132,14 +139,18 @@ class Plan:
 
     def load_bias(self, start: int, n: int) -> tuple[TransferInstruction, ...]:
         """The instructions that move n biases from global memory to L1."""
-        whole = MakeTensor(None, VectorLayout.MakeLayout(self.total, require_origin("C", self.c.layout)[1]), position="GM")
+        whole = MakeTensor(
+            None, VectorLayout.MakeLayout(self.total, require_origin("C", self.c.layout)[1]), position="GM"
+        )
         return self.move(GetTile(whole, (start,), (n,)), self.memory("l1Bias"), self.total)
 
     def load_bt(self, n: int) -> tuple[TransferInstruction, ...]:
         """The instructions that move n biases from L1 to the table of biases."""
         return self.move(GetTile(self.memory("l1Bias"), (0,), (n,)), self.memory("bt"), self.total)
 
-    def store(self, start: tuple[int, int], sizes: tuple[int, int], rows: Any = None) -> tuple[TransferInstruction, ...]:
+    def store(
+        self, start: tuple[int, int], sizes: tuple[int, int], rows: Any = None
+    ) -> tuple[TransferInstruction, ...]:
         """The instructions that move the accumulators of a block to global memory; rows: those that were multiplied."""
         m, n = sizes
         dst = GetTile(self._gm(self.c), start, sizes)
@@ -171,7 +182,9 @@ def _placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) ->
             ends[place] = made.end
             if made.end > arch.sizes[place]:
                 what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
-                raise RangeError(what, f"at most {arch.sizes[place]} bytes on {arch}", "take smaller tiles, or fewer stages")
+                raise RangeError(
+                    what, f"at most {arch.sizes[place]} bytes on {arch}", "take smaller tiles, or fewer stages"
+                )
             yield made
 
 
@@ -198,7 +211,8 @@ class Core:
         self._mmad = _once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
-        """The statements of all blocks, with the flags that are up before the first, and are waited for behind the last."""
+        """The statements of all blocks, with the flags that are up before the first, and are waited for
+        behind the last."""
         yield from self.begin()
         for block in blocks:
             yield from self.block(block)
@@ -217,7 +231,8 @@ class Core:
             yield from self._block(block)
 
     def _own_flags(self) -> Iterator[tuple[str, int]]:
-        """The flags that say that a buffer may be filled: one for each of A and B in L1, in L0, and of L0C and the biases."""
+        """The flags that say that a buffer may be filled: one for each of A and B in L1, in L0, and of L0C
+        and the biases."""
         stages = self.plan.tiling.stages
         yield from (("MTE1_MTE2", i) for i in range(2 * stages["L1"]))
         yield from (("M_MTE1", i) for i in range(stages["L0A"] + stages["L0B"]))
@@ -231,7 +246,8 @@ class Core:
         return ("MTE1_MTE2", 2 * stages["L1"]), ("M_MTE1", stages["L0A"] + stages["L0B"])
 
     def _block(self, block: Block) -> Iterator[Any]:
-        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part, and the accumulators are moved out."""
+        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part, and the accumulators
+        are moved out."""
         ahead = self.plan.tiling.stages["L1"] > 1
         plan, depth, step = self.plan, block.extents[2], self.plan.tiling.l1[2]
         tiles = [(at, min(step, depth - at)) for at in range(0, depth, step)]

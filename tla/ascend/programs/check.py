@@ -83,9 +83,10 @@ class Copied(NamedTuple):
 class Finding(NamedTuple):
     """A thing that is wrong.
 
-    kind   "value": an element of a result is not what it should be; "outside": a place outside of a memory or a tensor is read or written;
-           "order": two instructions touch the same place in no order, "pipe": in the same pipe without a barrier between; "flag": a flag is
-           set twice, waited for by nothing, or for ever; "call": an instruction that there is none of
+    kind   "value": an element of a result is not what it should be; "outside": a place outside of a memory or a tensor
+           is read or written; "order": two instructions touch the same place in no order, "pipe": in the same pipe
+           without a barrier between; "flag": a flag is set twice, waited for by nothing, or for ever; "call": an
+           instruction that there is none of
     what   in words;  event   where it shows, or None
 
     >>> from tla.ascend import Finding
@@ -108,9 +109,11 @@ class Report:
     """The findings of a check.
 
     findings   what is wrong, the first of each kind and place
-    notes      what is right if a pipe finishes what it begins in order, as CATLASS takes for granted and the manual does not promise
+    notes      what is right if a pipe finishes what it begins in order, as CATLASS takes for granted and the manual
+               does not promise
     counts     how much was gone through: events, elements of results
-    proved     of a block of sizes that are names: what is proved, for which sizes;  conditions  on sizes under which it is
+    proved     of a block of sizes that are names: what is proved, for which sizes; conditions on sizes under
+               which it is
 
     >>> from tla.ascend import block
     >>> report = block((20, 20, 20), (32, 32, 32), (32, 32, 32)).check()
@@ -147,14 +150,18 @@ class Report:
         )
 
 
-def check(log: object, layouts: Mapping[str, Any], results: Sequence[Product | Copied], arch: str | Architecture = AtlasA2) -> Report:
+def check(
+    log: object, layouts: Mapping[str, Any], results: Sequence[Product | Copied], arch: str | Architecture = AtlasA2
+) -> Report:
     """Check the instructions of a foreign kernel, one core's, by the log that a stand-in for AscendC has written.
 
     log       a path, or lines of JSON: a call, its types and its arguments
     layouts   of each tensor in global memory, by name: (address, element type, layout)
-    results   what the kernel makes: Product of a matrix product, Copied of a tile that is moved; all other tensors stay as they are
+    results   what the kernel makes: Product of a matrix product, Copied of a tile that is moved; all other
+              tensors stay as they are
     arch      AtlasA2, AtlasA3, Ascend950, or a name
-    Returns   Report: which element is wrong and what is there instead, which bytes outside are touched, which accesses are in no order
+    Returns   Report: which element is wrong and what is there instead, which bytes outside are touched, which accesses
+              are in no order
 
     >>> from tla import MakeLayout
     >>> from tla.ascend import Buffer, Copied, RowMajor, check, half, zN
@@ -169,12 +176,19 @@ def check(log: object, layouts: Mapping[str, Any], results: Sequence[Product | C
     does not hold: 1 events, 320 elements of results
     value: tile[1, 0] is what nothing was written to, not A[1, 0], and 299 more elements are wrong
 
-    Raises LeafTypeError for calls that are not known, RangeError for addresses in no tensor. Source: CATLASS tests/unittest/stub.
+    Raises LeafTypeError for calls that are not known, RangeError for addresses in no tensor. Source: CATLASS
+    tests/unittest/stub.
     """
-    if not isinstance(layouts, Mapping) or not isinstance(log, (str, Path, list, tuple)) or not isinstance(results, (list, tuple)):
+    if (
+        not isinstance(layouts, Mapping)
+        or not isinstance(log, (str, Path, list, tuple))
+        or not isinstance(results, (list, tuple))
+    ):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
         raise LeafTypeError(
-            what, "a log, the tensors by name, and a list of results", 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
+            what,
+            "a log, the tensors by name, and a list of results",
+            'write check(lines, {"A": ...}, [Product("C", "A", "B")])',
         )
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
     return check_program(read_log(lines, arch, [_buffer(name, given) for name, given in layouts.items()]), results)
@@ -185,7 +199,9 @@ def _buffer(name: str, given: Any) -> Buffer:
     if isinstance(given, Buffer):
         return given
     if not isinstance(given, tuple) or len(given) != 3 or not isinstance(given[2], Layout):
-        raise LeafTypeError(f"the tensor {name}: {given!r:.60}", "(address, element type, layout)", "write (0x1000, half, layout)")
+        raise LeafTypeError(
+            f"the tensor {name}: {given!r:.60}", "(address, element type, layout)", "write (0x1000, half, layout)"
+        )
     address, element, layout = given
     return Buffer(name, "GM", as_element(element), layout, int(leaf(address)))
 
@@ -246,7 +262,9 @@ def _require_names(program: Program, results: Iterable[Product | Copied]) -> Non
         for name in (r.c, r.a, r.b, r.bias) if isinstance(r, Product) else r:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
-                raise LeafTypeError(f"{r!r} of a program with the buffers {known}", f"one of {known} for {name}", "give its tensor")
+                raise LeafTypeError(
+                    f"{r!r} of a program with the buffers {known}", f"one of {known} for {name}", "give its tensor"
+                )
 
 
 def _units(event: Event, memories: Memories) -> Any:
@@ -279,14 +297,19 @@ def _where(event: Event) -> str:
 
 
 def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) -> None:
-    """Sort what two events touch in no known order: a finding, or a note where they are in one pipe that does not ask for a barrier."""
+    """Sort what two events touch in no known order: a finding, or a note where they are in one pipe that does not ask
+    for a barrier."""
     first, second = touched.first, touched.second
     memory, kind = touched.memory, "order"
     if touched.in_pipe:
         if not _asks_for_barrier(first, second):
             if not _accumulates(first, second):
                 notes.add(
-                    Finding("pipe", f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}", event)
+                    Finding(
+                        "pipe",
+                        f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}",
+                        event,
+                    )
                 )
             return
         kind = "pipe"
@@ -304,7 +327,8 @@ def _accumulates(first: Event, second: Event) -> bool:
 
 
 def _asks_for_barrier(first: Event, second: Event) -> bool:
-    """Whether the manual asks for a barrier between two events of one pipe: moves to the same place; a small Mmad that is added to."""
+    """Whether the manual asks for a barrier between two events of one pipe: moves to the same place; a small Mmad that
+    is added to."""
     if _accumulates(first, second):
         p = first.statement.instruction.parameters
         return bool(p["m"] // 16 * (p["n"] // 16) < FEW_FRACTALS)
@@ -323,7 +347,9 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
     valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
     at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid)
     held = origins.read(origins.memories.places(name, at, buffer.element.bits))
-    wanted = _product(result, origins, valid) if isinstance(result, Product) else _copied(result, origins, program, valid)
+    wanted = (
+        _product(result, origins, valid) if isinstance(result, Product) else _copied(result, origins, program, valid)
+    )
     wrong = held != np.broadcast_to(wanted, held.shape)
     if wrong.any():
         coord = tuple(int(x[0]) for x in np.nonzero(wrong))
@@ -334,7 +360,8 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
 
 
 def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Give what the elements of a product should hold; of those that are no part of the program what they held before."""
+    """Give what the elements of a product should hold; of those that are no part of the program what
+    they held before."""
     import numpy as np
 
     k = int(next(t for t in origins.tensors if t.name == p.a).column.max()) + 1
@@ -356,7 +383,11 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
     buffer = program.buffers[c.src]
     valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
     if any(have < wanted for have, wanted in zip(valid, sizes)):
-        raise RangeError(f"{c.dst} of {sizes} elements as a copy of {c.src} of {valid}", "as many elements", "give the tile that is copied")
+        raise RangeError(
+            f"{c.dst} of {sizes} elements as a copy of {c.src} of {valid}",
+            "as many elements",
+            "give the tile that is copied",
+        )
     at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
     return t.first + at * (buffer.element.bits // origins.memories.bits)

@@ -1,7 +1,8 @@
-"""A block as a program of CATLASS's Python DSL: the statements of AnyCore one by one, tiles as views, stages as pointers.
+"""A block as a program of CATLASS's Python DSL: the statements of AnyCore one by one, tiles as views,
+stages as pointers.
 
-The DSL plans transfers itself, and crops a tile at the edge of its tensor; so of a transfer only its two tiles are written. It has no
-minimum: the width of the last strip is told by a condition.
+The DSL plans transfers itself, and crops a tile at the edge of its tensor; so of a transfer only its two tiles are
+written. It has no minimum: the width of the last strip is told by a condition.
 
 Source: CATLASS, branch `dsl`, python/tla_dsl: examples/end_to_end/basic_mmad/basic_matmul.py, catlass/core_api.py.
 """
@@ -28,10 +29,23 @@ from .statements import Assign, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
 #: An element type -> its name in the DSL; a pipe -> its name there.
 TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32"}
 _PIPES = {"M": "CUBE"}
-#: A transfer -> the names of the tiles that it reads and writes, the view of the first, the buffer and stage of the second.
+#: A transfer -> the names of the tiles that it reads and writes, the view of the first, the buffer and stage
+#: of the second.
 _TILES = {
-    "A to L1": ("fill_a", "into_a", "gm_a, tla.make_shape({m}, {k}), tla.make_coord(blockM, fillTile)", "l1A", "fillStage"),
-    "B to L1": ("fill_b", "into_b", "gm_b, tla.make_shape({k}, {n}), tla.make_coord(fillTile, blockN)", "l1B", "fillStage"),
+    "A to L1": (
+        "fill_a",
+        "into_a",
+        "gm_a, tla.make_shape({m}, {k}), tla.make_coord(blockM, fillTile)",
+        "l1A",
+        "fillStage",
+    ),
+    "B to L1": (
+        "fill_b",
+        "into_b",
+        "gm_b, tla.make_shape({k}, {n}), tla.make_coord(fillTile, blockN)",
+        "l1B",
+        "fillStage",
+    ),
     "A to L0": ("part_a", "l0_a", "l1_a, tla.make_shape({m}, {deep}), tla.make_coord(0, kPart)", "l0A", "l0AStage"),
     "B to L0": ("part_b", "l0_b", "l1_b, tla.make_shape({deep}, {n}), tla.make_coord(kPart, 0)", "l0B", "l0BStage"),
 }
@@ -74,7 +88,9 @@ def dsl(plan: Plan, swizzle: BlockSwizzle, proved: str, name: str) -> str:
 def _require_dsl(plan: Plan) -> None:
     """LeafTypeError for a block that the DSL's front end does not take."""
     others = [x.element for x in (plan.a, plan.b, plan.c) if x.element.name not in TYPES]
-    tags = [x.tag for x in (plan.a, plan.b) if x.tag not in (RowMajor, ColumnMajor)] + [plan.c.tag] * (plan.c.tag is not RowMajor)
+    tags = [x.tag for x in (plan.a, plan.b) if x.tag not in (RowMajor, ColumnMajor)] + [plan.c.tag] * (
+        plan.c.tag is not RowMajor
+    )
     for wrong, what in (
         ("AtlasA" in plan.arch.name, f"for {plan.arch}"),
         (bool(others), f"of {others[0] if others else ''}"),
@@ -85,7 +101,11 @@ def _require_dsl(plan: Plan) -> None:
     ):
         if wrong:
             fix = "write text('ascendc'), which has every statement"
-            raise LeafTypeError(f"a block {what} in CATLASS's DSL", f"Ascend950, {', '.join(TYPES)}, RowMajor or ColumnMajor, no more", fix)
+            raise LeafTypeError(
+                f"a block {what} in CATLASS's DSL",
+                f"Ascend950, {', '.join(TYPES)}, RowMajor or ColumnMajor, no more",
+                fix,
+            )
 
 
 class _Lines:

@@ -2,11 +2,12 @@
 
 How long an instruction takes is told from its fields, by rates that CANN's own tiling of matrix products uses; when it
 begins follows from the flags. What no such rate is known of (the issue of instructions, conflicts of cores for one part
-of memory) is left out, so that a kernel takes longer than this, and which of two is faster is told better than how fast.
+of memory) is left out, so that a kernel takes longer than this, and which of two is faster is told better
+than how fast.
 
 Source: CANN's tiling of matrix products, as it is published: cache_tiling_soc_spec.h (GemmSocSpecBandwidth) and
-cache_tiling_cycle_model.cc (GemmCycleModelL0c2out). Of a core's reads the one has 128 bytes a cycle, out of L2, the other 64;
-here it is 128, by which the tiles of CATLASS's examples keep the matrix unit busy.
+cache_tiling_cycle_model.cc (GemmCycleModelL0c2out). Of a core's reads the one has 128 bytes a cycle, out of L2, the
+other 64; here it is 128, by which the tiles of CATLASS's examples keep the matrix unit busy.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class Rates:
     def __post_init__(self) -> None:
         for name, value in self.__dict__.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name.endswith("_start") else 1):
-                raise LeafTypeError(f"{name}={value!r:.40} of Rates", "a positive integer", f"leave out {name}=, or write {name}=64")
+                raise LeafTypeError(
+                    f"{name}={value!r:.40} of Rates", "a positive integer", f"leave out {name}=, or write {name}=64"
+                )
 
     def moved(self, made: Iterable[TransferInstruction], dst: str) -> int:
         """The cycles of the instructions of one transfer that ends at a position."""
@@ -136,7 +139,7 @@ class Span(NamedTuple):
     """A transfer or a product over time.
 
     pipe         its pipe;  begin, end  [cycles]
-    what         "A to L1", "Mmad" ...;  step  the tile of k in L1 that it belongs to, counted over all blocks of the core
+    what         "A to L1", "Mmad" ...; step the tile of k in L1 that it belongs to, counted over all blocks of the core
 
     >>> from tla.ascend import block
     >>> block((32, 32, 32), (32, 32, 32), (32, 32, 32)).timeline()[0]
@@ -208,12 +211,16 @@ class _BySizes(Core):
 
 
 class _Pipes:
-    """The pipes of a core at one time: from which cycle on each is free, which flags are up since when, and what unit flags hand over."""
+    """The pipes of a core at one time: from which cycle on each is free, which flags are up since when, and what unit
+    flags hand over."""
 
     def __init__(self) -> None:
         self.free: dict[str, int] = dict.fromkeys(PIPES, 0)
         self.flags: dict[tuple[str, int], deque[int]] = {}
-        self.handed = {"M": (0, 0), "FIX": (0, 0)}  # when the last Mmad and the last Fixpipe with a unit flag began and ended
+        self.handed = {
+            "M": (0, 0),
+            "FIX": (0, 0),
+        }  # when the last Mmad and the last Fixpipe with a unit flag began and ended
 
     @property
     def end(self) -> int:
@@ -221,7 +228,8 @@ class _Pipes:
         return max(self.free.values())
 
     def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
-        """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the order of issue."""
+        """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the
+        order of issue."""
         if isinstance(s, PipeBarrier):
             if s.pipe == "ALL":
                 self.free.update(dict.fromkeys(PIPES, self.end))
@@ -238,7 +246,9 @@ class _Pipes:
         if unit:
             other, last = self.handed["FIX" if pipe == "M" else "M"]
             begin = max(begin, other)
-        end = max(begin + cycles, last)  # fractals are handed over one by one: neither begins before the other, nor ends
+        end = max(
+            begin + cycles, last
+        )  # fractals are handed over one by one: neither begins before the other, nor ends
         if unit == 3:
             self.handed[pipe] = begin, end
         self.free[pipe] = end
@@ -248,7 +258,11 @@ class _Pipes:
         """All of it but when: what two times have in common from which on the same follows."""
         end = self.end
         flags = sorted((key, *(t - end for t in up)) for key, up in self.flags.items())
-        return tuple(n - end for n in self.free.values() if n), tuple(flags), tuple(n - end for x in self.handed.values() for n in x if n)
+        return (
+            tuple(n - end for n in self.free.values() if n),
+            tuple(flags),
+            tuple(n - end for x in self.handed.values() for n in x if n),
+        )
 
     def later(self, cycles: int) -> None:
         """Make it later: of what has not been used yet nothing."""
@@ -278,7 +292,8 @@ class Clock:
     def cycles(self, blocks: Sequence[Block]) -> int:
         """The cycles that a core takes.
 
-        Where blocks of the same sizes leave the pipes as they were some blocks before, but later, this goes on: they are skipped.
+        Where blocks of the same sizes leave the pipes as they were some blocks before, but later, this goes
+        on: they are skipped.
         """
         core, pipes, at = self._core(), _Pipes(), 0
         self._through(core.begin(), pipes)

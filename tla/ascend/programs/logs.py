@@ -27,7 +27,20 @@ from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic,
 from .trace import PIPES, ends_of
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
-_POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 9: "UB", 10: "UB", 11: "UB", 13: "L1", 14: "FixBuf"}
+_POSITIONS = {
+    1: "L1",
+    2: "L0A",
+    3: "L1",
+    4: "L0B",
+    5: "L1",
+    6: "Bias",
+    7: "L0C",
+    9: "UB",
+    10: "UB",
+    11: "UB",
+    13: "L1",
+    14: "FixBuf",
+}
 
 #: C++'s names of element types.
 _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_NAMES.items()} | {
@@ -89,7 +102,8 @@ def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[B
 
     lines     of JSON, as the stand-in prints them
     arch      AtlasA2, AtlasA3, Ascend950, or a name
-    tensors   those in global memory, with the addresses that the kernel was given; and tiles elsewhere that are to be checked
+    tensors   those in global memory, with the addresses that the kernel was given; and tiles elsewhere that are
+              to be checked
     Returns   Program: a buffer for each tensor, and one for each memory of the core
 
     >>> from tla.ascend.programs.logs import read_log
@@ -114,7 +128,9 @@ def _record(line: str) -> dict[str, Any]:
     except (json.JSONDecodeError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("call"), str):
-        raise LeafTypeError(f"the line {line!r:.60}", "a call in JSON, as the stand-in prints it", "include stand_in.h before AscendC")
+        raise LeafTypeError(
+            f"the line {line!r:.60}", "a call in JSON, as the stand-in prints it", "include stand_in.h before AscendC"
+        )
     return found
 
 
@@ -140,19 +156,29 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
     elif name in ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "Fixpipe"):
         yield _move(record, state, buffers)
     else:
-        raise LeafTypeError(f"the call {name}", "calls of AscendC that move, multiply or order", "leave it out of the log, or check a part")
+        raise LeafTypeError(
+            f"the call {name}",
+            "calls of AscendC that move, multiply or order",
+            "leave it out of the log, or check a part",
+        )
 
 
 def _tensor(argument: Any) -> _Tensor:
     """A tensor of a log."""
     if not isinstance(argument, dict) or "address" not in argument:
-        raise LeafTypeError(f"the argument {argument!r:.60}", "a tensor: its type, position and address", "log it with the stand-in")
+        raise LeafTypeError(
+            f"the argument {argument!r:.60}", "a tensor: its type, position and address", "log it with the stand-in"
+        )
     element = _ELEMENTS.get(str(argument["type"]).rpartition("::")[2])
     if element is None:
-        raise LeafTypeError(f"the type {argument['type']!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
+        raise LeafTypeError(
+            f"the type {argument['type']!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types"
+        )
     position = int(argument["position"])
     if position not in _POSITIONS and position != -1:
-        raise LeafTypeError(f"the position {position}", f"-1 for global memory, or one of {[*_POSITIONS]}", "log AscendC's TPosition")
+        raise LeafTypeError(
+            f"the position {position}", f"-1 for global memory, or one of {[*_POSITIONS]}", "log AscendC's TPosition"
+        )
     return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
 
 
@@ -163,7 +189,11 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
     inside = [b for b in buffers.values() if b.position == "GM" and b.address <= t.address]
     if not inside:
         known = ", ".join(f"{b.name} at {b.address:#x}" for b in buffers.values() if b.position == "GM")
-        raise RangeError(f"the address {t.address:#x} in global memory", f"one in a tensor: {known}", "give the tensor, with its address")
+        raise RangeError(
+            f"the address {t.address:#x} in global memory",
+            f"one in a tensor: {known}",
+            "give the tensor, with its address",
+        )
     b = max(inside, key=lambda b: b.address)
     return b.name, (t.address - b.address) * 8 // bits
 
@@ -184,8 +214,12 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     fields = next((x for x in rest if isinstance(x, dict)), None)
     kind = str(fields["struct"]).rpartition("AscendC::")[2].partition("<")[0] if fields else "count"
     if kind not in _READ:
-        raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these")
-    name, parameters, form = _READ[kind](fields if fields is not None else {"count": rest[0]}, state, record, (to, begin))
+        raise LeafTypeError(
+            f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these"
+        )
+    name, parameters, form = _READ[kind](
+        fields if fields is not None else {"count": rest[0]}, state, record, (to, begin)
+    )
     element = begin.element if to.place == "Bias" else to.element
     read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
     (d, at), (s, start) = _place(to, buffers, written), _place(begin, buffers, read)
@@ -199,21 +233,35 @@ _Read = Callable[[Mapping[str, Any], _State, Mapping[str, Any], _Ends], tuple[st
 def _plain(name: str, form: str = "") -> _Read:
     """A struct whose fields are the instruction's."""
 
-    def read(fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends) -> tuple[str, dict[str, int], str]:
-        return name, {f: int(v) for f, v in fields.items() if f != "struct"}, form if state.wide or form != "wide" else ""
+    def read(
+        fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends
+    ) -> tuple[str, dict[str, int], str]:
+        return (
+            name,
+            {f: int(v) for f, v in fields.items() if f != "struct"},
+            form if state.wide or form != "wide" else "",
+        )
 
     return read
 
 
-def _data_copy(fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
+def _data_copy(
+    fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], ends: _Ends
+) -> tuple[str, dict[str, int], str]:
     unit = {"Bias": 32 if state.wide else 64, "FixBuf": 64 if state.wide else 128}.get(ends[0].place, 32)
     if "count" in fields:
         length = -(-int(fields["count"]) * ends[1].element.bits // (8 * unit))
         fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
-    return "DataCopy", {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}, "" if unit == 32 else str(unit)
+    return (
+        "DataCopy",
+        {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")},
+        "" if unit == 32 else str(unit),
+    )
 
 
-def _data_copy_pad(fields: Mapping[str, Any], _state: _State, record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
+def _data_copy_pad(
+    fields: Mapping[str, Any], _state: _State, record: Mapping[str, Any], ends: _Ends
+) -> tuple[str, dict[str, int], str]:
     found = {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
     if ends[0].place == "GM":
         return "DataCopyPad", found, "to GM"
@@ -221,7 +269,9 @@ def _data_copy_pad(fields: Mapping[str, Any], _state: _State, record: Mapping[st
     return "DataCopyPad", {**found, **({"rightPadding": int(pad["rightPadding"])} if pad.get("isPad") else {})}, "to UB"
 
 
-def _load_3d(fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], _ends: _Ends) -> tuple[str, dict[str, int], str]:
+def _load_3d(
+    fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], _ends: _Ends
+) -> tuple[str, dict[str, int], str]:
     found = {f: int(v) for f, v in fields.items() if f != "struct"}
     own = next((x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x), {"isSetFMatrix": 1})
     image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
@@ -233,9 +283,22 @@ def _load_3d(fields: Mapping[str, Any], state: _State, record: Mapping[str, Any]
 
 
 def _fixpipe(name: str) -> _Read:
-    def read(fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], ends: _Ends) -> tuple[str, dict[str, int], str]:
+    def read(
+        fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], ends: _Ends
+    ) -> tuple[str, dict[str, int], str]:
         config = next((x for x in record.get("types", []) if isinstance(x, dict) and "format" in x), {"format": 1})
-        names = ("nSize", "mSize", "srcStride", "dstStride", "unitFlag", "ndNum", "srcNdStride", "dstNdStride", "dualDstCtl", "subBlockId")
+        names = (
+            "nSize",
+            "mSize",
+            "srcStride",
+            "dstStride",
+            "unitFlag",
+            "ndNum",
+            "srcNdStride",
+            "dstNdStride",
+            "dualDstCtl",
+            "subBlockId",
+        )
         found = {f: int(fields[f]) for f in names if f in fields}
         split = int(fields.get("isChannelSplit", fields.get("channelSplit", 0)))
         if name == "DataCopyCO12Dst":

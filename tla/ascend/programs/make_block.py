@@ -65,8 +65,8 @@ def block(
     swizzle        how blocks are dealt to `cores`
     splitkFactor   into how many slices k is cut, which are added in C by atomic adds
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
-    Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or lie at
-                   no whole unit; Unproven for a transfer that is not proved to be right
+    Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
+                   lie at no whole unit; Unproven for a transfer that is not proved to be right
 
     >>> from tla.ascend import block, int8, int32, ColumnMajor, Ascend950
     >>> types = {"a": int8, "b": (int8, ColumnMajor), "c": int32}
@@ -83,7 +83,8 @@ def block(
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
     left, right, out = (
-        _operand(name, given, shape, open_) for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
+        _operand(name, given, shape, open_)
+        for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
     total = accumulator_of(left.element, right.element, arch)
@@ -140,7 +141,9 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
         raise RangeError(f"the problem {shown((m, n, k))}", "sizes of 1 or more", "leave out what is empty")
     for x in names:
         if not isinstance(x, SymInt) or str(x) not in {str(s) for s in x.symbols}:
-            raise LeafTypeError(f"the problem of a block: the size {x}", "a number, or the name of a size", 'write dim("M")')
+            raise LeafTypeError(
+                f"the problem of a block: the size {x}", "a number, or the name of a size", 'write dim("M")'
+            )
         if str(x) in NAMES:
             raise RangeError(f"a size named {x}", f"a name other than {', '.join(NAMES)}", 'write dim("M")')
     return (m, n, k) if names else None
@@ -150,7 +153,9 @@ def _require_tiles(l1: tuple[int, int, int], l0: tuple[int, int, int], unit: int
     """RangeError for tiles that do not go together, or that a transpose would not move in whole squares."""
     if l1[:2] != l0[:2] or min(*l1, *l0) < 1 or l1[2] % l0[2]:
         expected = "the same m and n, and in L1 a k that is a multiple"
-        raise RangeError(f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", expected, f"write l0=({l1[0]}, {l1[1]}, {l1[2]})")
+        raise RangeError(
+            f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", expected, f"write l0=({l1[0]}, {l1[1]}, {l1[2]})"
+        )
     if any(n % unit for n in (*l1, *l0)):
         near = shown(tuple(-(-n // unit) * unit for n in l1))
         raise RangeError(f"tiles of {shown(l1)} and {shown(l0)}", f"multiples of {unit}", f"take {near} in L1")
@@ -170,25 +175,37 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
         found = recognize(how, element)
         tag, layout = (found.tag if found else None), how
         if tuple(map(int, require_origin("a matrix", layout))) != shape:
-            raise RangeError(f"{name} of {shown(layout.origin_shape)}", f"{shown(shape)}", "make the layout with these sizes")
+            raise RangeError(
+                f"{name} of {shown(layout.origin_shape)}", f"{shown(shape)}", "make the layout with these sizes"
+            )
     elif isinstance(how, Tag):
         tag, layout = how, how.MakeLayout(element, *shape)
     else:
-        raise LeafTypeError(f"{name}={given!r:.60}", "an element type, (type, tag) or (type, layout)", f"write {name}=(half, RowMajor)")
+        raise LeafTypeError(
+            f"{name}={given!r:.60}", "an element type, (type, tag) or (type, layout)", f"write {name}=(half, RowMajor)"
+        )
     wanted = (RowMajor, zN) if name == "c" else (*L1_TAGS,)
     if tag is None or tag not in wanted:
-        raise LeafTypeError(f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", f"write {name}=({element}, RowMajor)")
+        raise LeafTypeError(
+            f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", f"write {name}=({element}, RowMajor)"
+        )
     return Operand(element, tag, layout)
 
 
 def _stages(given: Any, unit_flag: bool, bias: bool) -> dict[str, int]:
     """The stages of each memory; RangeError where there are more than there are events."""
-    told = {**STAGES, **given} if isinstance(given, Mapping) else {**STAGES, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
+    told = (
+        {**STAGES, **given}
+        if isinstance(given, Mapping)
+        else {**STAGES, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
+    )
     if unknown := sorted({*told} - {*STAGES}):
         raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(STAGES)}", 'write stages={"L1": 2}')
     found = {name: int(leaf(n)) for name, n in told.items()}
     if min(found.values()) < 1 or (unit_flag and found["L0C"] != 1):
         raise RangeError(f"the stages {found}", "1 or more, and one of L0C with unit_flag", "write stages=2")
     if max(2 * found["L1"], found["L0A"] + found["L0B"]) + bias > 8:
-        raise RangeError(f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages")
+        raise RangeError(
+            f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages"
+        )
     return found

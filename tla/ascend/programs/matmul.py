@@ -1,4 +1,5 @@
-"""Matrix products as blocks: all that a kernel of CATLASS has for one, in one value that is checked, executed, counted and written out.
+"""Matrix products as blocks: all that a kernel of CATLASS has for one, in one value that is checked, executed, counted
+and written out.
 
 Source: CATLASS `BasicMatmulTla` with `BlockMmadTla`; the swizzles are those of block_swizzle.hpp.
 """
@@ -94,7 +95,8 @@ class MatmulBlock:
         return Program(self.plan.arch, {**self.tensors, **self.buffers}, tuple(Core(self.plan).statements(blocks)))
 
     def check(self, core: IntLike | None = None) -> Report:
-        """Check the program of every core, or of one: what it writes is what it should be, whatever runs first that may.
+        """Check the program of every core, or of one: what it writes is what it should be, whatever runs
+        first that may.
 
         Returns   Report: the findings, with `holds`; notes are what CATLASS takes for granted too
 
@@ -115,12 +117,12 @@ class MatmulBlock:
         """The kernel as text: of all cores, each by its number.
 
         language   "ascendc": every statement that check looks at, those that repeat in loops; for this problem alone.
-                   For problems of any size: "catlass": the types of CATLASS's BasicMatmulTla; "dsl": the kernel in CATLASS's
-                   Python DSL, which is for Ascend950, with the same flags, stages and tiles
+                   For problems of any size: "catlass": the types of CATLASS's BasicMatmulTla; "dsl": the kernel in
+                   CATLASS's Python DSL, which is for Ascend950, with the same flags, stages and tiles
         name       of the kernel
-        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute (biases, an epilogue, slices of k, other
-                   stages and swizzles), and for types without a name; RangeError for another language, and for more than
-                   a million statements
+        Raises     LeafTypeError for what CATLASS's kernel or DSL does not compute (biases, an epilogue, slices of k,
+                   other stages and swizzles), and for types without a name; RangeError for another language, and for
+                   more than a million statements
 
         >>> from tla.ascend import block
         >>> b = block((64, 64, 256), (64, 64, 64), (64, 64, 32))
@@ -135,7 +137,8 @@ class MatmulBlock:
 
     @property
     def traffic(self) -> tuple[Work, ...]:
-        """The work of the pipes of all cores in all: a row for each pair of memories, and one for Mmad, in the order of first use.
+        """The work of the pipes of all cores in all: a row for each pair of memories, and one for Mmad, in the
+        order of first use.
 
         >>> from tla.ascend import block
         >>> for work in block((150, 300, 520), (128, 256, 256), (128, 256, 64)).traffic: print(*work)
@@ -185,10 +188,12 @@ class MatmulBlock:
         return estimated(self.plan, self.schedule, rates_of(self.plan.arch, rates))
 
     def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
-        """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold nothing before.
+        """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold
+        nothing before.
 
         a, b      arrays of (m, k) and (k, n);  bias  of n, where the block has one
-        Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that nothing has written
+        Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that
+                  nothing has written
 
         >>> import numpy as np
         >>> from tla.ascend import block
@@ -224,13 +229,18 @@ def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
     return {b.name: b for b in found}
 
 
-def executed(block: MatmulBlock, programs: Iterable[tuple[Program, Mapping[str, int]]], a: Any, b: Any, bias: Any) -> Any:
-    """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what MatmulBlock.execute raises."""
+def executed(
+    block: MatmulBlock, programs: Iterable[tuple[Program, Mapping[str, int]]], a: Any, b: Any, bias: Any
+) -> Any:
+    """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what
+    MatmulBlock.execute raises."""
     import numpy as np
 
     if (bias is not None) != block.plan.bias:
         given = "biases for a block without them" if bias is not None else "no biases for a block with them"
-        raise RangeError(given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so")
+        raise RangeError(
+            given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so"
+        )
     held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {})}
     result: Any = np.zeros(block.problem[:2]) if block.plan.adds else None
     for program, sizes in programs:
@@ -238,7 +248,9 @@ def executed(block: MatmulBlock, programs: Iterable[tuple[Program, Mapping[str, 
         result = _merged(result, done.get("C"), block.plan.adds)
     dtype = dtype_of(block.plan.c.element)
     if dtype.kind in "iu" and np.isnan(result).any():
-        raise RangeError(f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why")
+        raise RangeError(
+            f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why"
+        )
     return rounded(np.asarray(result), dtype)
 
 

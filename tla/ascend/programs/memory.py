@@ -52,7 +52,11 @@ class Memories:
         self.bits = math.gcd(8, *(b.element.bits for b in program.buffers.values()), *_widths(program))
         arch = program.arch
         self.sizes = {place: size * 8 // self.bits for place, size in arch.sizes.items()}
-        self.ends = {b.name: int(cosize(b.layout)) * b.element.bits // self.bits for b in program.buffers.values() if b.position == "GM"}
+        self.ends = {
+            b.name: int(cosize(b.layout)) * b.element.bits // self.bits
+            for b in program.buffers.values()
+            if b.position == "GM"
+        }
         self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
 
     def memory_of(self, name: str) -> str:
@@ -65,7 +69,8 @@ class Memories:
         return 32 if self.program.buffers[name].position in ("L0C", "Bias") else element.bits
 
     def places(self, name: str, offsets: Any, bits: int) -> Places:
-        """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside of its memory."""
+        """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside
+        of its memory."""
         buffer, memory = self.program.buffers[name], self.memory_of(name)
         width = bits // self.bits
         first = 0 if buffer.position == "GM" else buffer.address * 8 // self.bits
@@ -156,8 +161,12 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
     i, arch = s.instruction, memories.program.arch
     total, left, right = i.elements
     found = []
-    for name, at, layout, bits in zip((s.a, s.b, s.dst), (i.a, i.b, i.dst), i.operands(arch), (left.bits, right.bits, total.bits)):
-        sizes = tuple(int(np.prod([int(n) for n in mode])) if isinstance(mode, tuple) else int(mode) for mode in layout.shape)
+    for name, at, layout, bits in zip(
+        (s.a, s.b, s.dst), (i.a, i.b, i.dst), i.operands(arch), (left.bits, right.bits, total.bits)
+    ):
+        sizes = tuple(
+            int(np.prod([int(n) for n in mode])) if isinstance(mode, tuple) else int(mode) for mode in layout.shape
+        )
         grid = np.ogrid[tuple(slice(n) for n in sizes)]
         found.append(memories.places(name, at + np.broadcast_to(layout(*grid), sizes), bits))
     n = int(i.parameters["n"])
@@ -165,7 +174,7 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
     return found[0], found[1], found[2], bias
 
 
-# ------------------------------------------------------------------------------------------------------- who touched what last
+# ------------------------------------------------------------------------------------------------ who touched what last
 
 
 class Touched(NamedTuple):
@@ -190,7 +199,8 @@ class Ledger:
         self._events: dict[tuple[str, int], Event] = {}
 
     def touch(self, begun: Begun, reach: Reach) -> list[Touched]:
-        """Note what an event touches. Returns what it meets there that is not known to be done, the latest of each pipe."""
+        """Note what an event touches. Returns what it meets there that is not known to be done, the latest
+        of each pipe."""
         found = [t for places in reach.reads for t in self._met(begun, places, ("write",))]
         found += [t for places in reach.writes for t in self._met(begun, places, ("write", "read"))]
         self._events[begun.event.pipe, begun.turn] = begun.event
@@ -214,5 +224,7 @@ class Ledger:
             last = turns[cells]
             at = int(last.argmax())
             if last[at] > begun.done.get(other, 0):
-                found.append(Touched(self._events[other, int(last[at])], begun.event, memory, int(cells[at]), other == pipe))
+                found.append(
+                    Touched(self._events[other, int(last[at])], begun.event, memory, int(cells[at]), other == pipe)
+                )
         return found

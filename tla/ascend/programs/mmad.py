@@ -1,4 +1,5 @@
-"""Mmad as an instruction: its fields, the layouts that it reads and writes by them, and the proof that these are those of the tensors.
+"""Mmad as an instruction: its fields, the layouts that it reads and writes by them, and the proof that these are those
+of the tensors.
 
 Mmad has no strides. On AtlasA2 L0A holds rows of fractals, on Ascend950 columns; L0B rows; L0C columns of 16 by 16
 accumulators: each in as many blocks as m, n and k take. So a tile in L0 must be laid out with just these sizes.
@@ -47,7 +48,8 @@ def _types(lines: str) -> dict[tuple[str, str], Element]:
 _BOTH = "int8 int8 int32\nhalf half float\nfloat float float\nbf16 bf16 float\n"
 _FP8 = [f"{a} {b} float" for a in ("fp8_e4m3", "fp8_e5m2") for b in ("fp8_e4m3", "fp8_e5m2")]
 _FP4 = [f"{a} {b} float" for a in ("fp4_e2m1", "fp4_e1m2") for b in ("fp4_e2m1", "fp4_e1m2")]
-#: The accumulator of each pair of element types: AscendC's tables 7 and 5, and those of MmadMx, whose scales lie beside L0A and L0B.
+#: The accumulator of each pair of element types: AscendC's tables 7 and 5, and those of MmadMx, whose scales lie beside
+#: L0A and L0B.
 A2_TYPES = _types(_BOTH + "int4b int4b int32")
 ASCEND950_TYPES = _types(_BOTH + "hif8 hif8 float\n" + "\n".join(_FP8 + _FP4))
 
@@ -65,7 +67,8 @@ class MmadInstruction:
     """One Mmad: c = a * b, or c += a * b, or c = a * b + bias.
 
     dst, a, b    where the operands begin, in elements of each;  bias   that of the biases, None without
-    parameters   the fields of MmadParams: m, n, k, unitFlag, kDirectionAlign, cmatrixInitVal and, on Ascend950, disableGemv
+    parameters   the fields of MmadParams: m, n, k, unitFlag, kDirectionAlign, cmatrixInitVal and,
+                 on Ascend950, disableGemv
     elements     the types of c, a and b
 
     >>> from tla.ascend import MmadInstruction, float32, half
@@ -112,7 +115,10 @@ class MmadInstruction:
 
     def __str__(self) -> str:
         more = "" if self.bias is None else f", bias={self.bias}"
-        return f"Mmad(c={self.dst}, a={self.a}, b={self.b}{more}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+        return (
+            f"Mmad(c={self.dst}, a={self.a}, b={self.b}{more}, "
+            f"{', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+        )
 
 
 def accumulator_of(a: Element, b: Element, arch: Architecture) -> Element:
@@ -121,7 +127,9 @@ def accumulator_of(a: Element, b: Element, arch: Architecture) -> Element:
     found = table.get((a.name, b.name))
     if found is None:
         pairs = ", ".join(f"{x} by {y}" for x, y in table)
-        raise LeafTypeError(f"a Mmad of {a} by {b} on {arch}", pairs, "name the types: element=half, or element=(fp8_e4m3, fp8_e5m2)")
+        raise LeafTypeError(
+            f"a Mmad of {a} by {b} on {arch}", pairs, "name the types: element=half, or element=(fp8_e4m3, fp8_e5m2)"
+        )
     return found
 
 
@@ -147,8 +155,9 @@ def mmad(
     unit_flag   2 or 3: the accumulators are handed to Fixpipe one by one; 3 in the last Mmad
     vector      whether a is one row, as a vector (GEMV mode)
     Returns     MmadInstruction
-    Raises      LeafTypeError for positions and types that Mmad has not; RangeError for tiles that begin off their unit and sizes
-                that a field does not hold; Unproven where a layout is not the one that Mmad reads or writes, with the layout that is
+    Raises      LeafTypeError for positions and types that Mmad has not; RangeError for tiles that begin off their unit
+                and sizes that a field does not hold; Unproven where a layout is not the one that Mmad reads or writes,
+                with the layout that is
 
     One row is multiplied as 16 on AtlasA2, as CATLASS does: of one row a would be read as a vector.
 
@@ -174,13 +183,23 @@ def mmad(
         _require_aligned(place, side)
     m, n, k = _sizes(*sides[:3])
     fields = _fields(m, n, k, arch, init and bias is None, unit_flag, vector)
-    made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, sides[3].at if bias is not None else None, fields, (total, left, right))
+    made = MmadInstruction(
+        sides[2].at, sides[0].at, sides[1].at, sides[3].at if bias is not None else None, fields, (total, left, right)
+    )
     if left == types.float and arch.name in _A2 and not _same(made.operands(arch).a, sides[0], (m, k)):
         made = MmadInstruction(made.dst, made.a, made.b, made.bias, {**fields, "kDirectionAlign": 1}, made.elements)
-    for layout, side, place, extents in zip(made.operands(arch), sides, ("L0A", "L0B", "L0C"), ((m, k), (k, n), (m, n))):
+    for layout, side, place, extents in zip(
+        made.operands(arch), sides, ("L0A", "L0B", "L0C"), ((m, k), (k, n), (m, n))
+    ):
         if not _same(layout, side, extents):
-            what = f"Mmad reads {shown(side.layout)} at {place}" if place != "L0C" else f"Mmad writes {shown(side.layout)} at L0C"
-            raise Unproven(what, f"{shown(layout)}: blocks for {shown(extents)}, and no more", _advice(place, left, arch, extents))
+            what = (
+                f"Mmad reads {shown(side.layout)} at {place}"
+                if place != "L0C"
+                else f"Mmad writes {shown(side.layout)} at L0C"
+            )
+            raise Unproven(
+                what, f"{shown(layout)}: blocks for {shown(extents)}, and no more", _advice(place, left, arch, extents)
+            )
     return made
 
 
@@ -188,7 +207,11 @@ def _require_position(t: object, place: str) -> None:
     found = position_of(t.position) if isinstance(t, Tensor) else None
     if found != place:
         what = f"a tensor at {found}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
-        raise LeafTypeError(f"mmad of {what}", f"one at {place}: a at L0A, b at L0B, c at L0C, biases at Bias", f"give a tensor at {place}")
+        raise LeafTypeError(
+            f"mmad of {what}",
+            f"one at {place}: a at L0A, b at L0B, c at L0C, biases at Bias",
+            f"give a tensor at {place}",
+        )
 
 
 def _elements(a: Tensor, b: Tensor, given: Any) -> tuple[Element, Element]:
@@ -216,10 +239,16 @@ def _require_aligned(place: str, side: Side) -> None:
 def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
     """m, n and k: what is valid of c, and of a along k."""
     (m, n), k = c.valid, a.valid[1]
-    for name, have, wanted in (("rows of a", a.valid[0], m), ("columns of b", b.valid[1], n), ("rows of b", b.valid[0], k)):
+    for name, have, wanted in (
+        ("rows of a", a.valid[0], m),
+        ("columns of b", b.valid[1], n),
+        ("rows of b", b.valid[0], k),
+    ):
         if not require("<=", wanted, have, lambda name=name: f"mmad: as many {name} as are multiplied"):  # type: ignore[misc]
             raise RangeError(
-                f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}", f"{wanted} {name}", "take tiles that agree"
+                f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}",
+                f"{wanted} {name}",
+                "take tiles that agree",
             )
     return m, n, k
 
@@ -227,7 +256,9 @@ def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
 def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: int, vector: bool) -> dict[str, Any]:
     """The fields of MmadParams."""
     if unit_flag not in (0, 2, 3):
-        raise RangeError(f"mmad with unit_flag={unit_flag}", "0, 2 or 3", "use 2, and 3 in the last Mmad of an accumulator")
+        raise RangeError(
+            f"mmad with unit_flag={unit_flag}", "0, 2 or 3", "use 2, and 3 in the last Mmad of an accumulator"
+        )
     if vector:
         if not require("<=", m, 1, lambda: "mmad of a vector"):
             raise RangeError(f"mmad of a vector with {m} rows", "one row", "leave out vector=True")

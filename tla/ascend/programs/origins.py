@@ -29,7 +29,8 @@ _MOST = 1 << _BITS
 
 
 class Term(NamedTuple):
-    """A part of a sum: products of rows of `a` by columns of `b` from `begin` to `end` of k; the biases `a` where b is None.
+    """A part of a sum: products of rows of `a` by columns of `b` from `begin` to `end` of k; the biases `a` where
+    b is None.
 
     Source: ours.
     """
@@ -40,14 +41,19 @@ class Term(NamedTuple):
     end: int = 0
 
     def __str__(self) -> str:
-        return f"{self.a}[:, {self.begin}:{self.end}] @ {self.b}[{self.begin}:{self.end}, :]" if self.b is not None else self.a
+        return (
+            f"{self.a}[:, {self.begin}:{self.end}] @ {self.b}[{self.begin}:{self.end}, :]"
+            if self.b is not None
+            else self.a
+        )
 
 
 Sum = tuple[Term, ...]
 
 
 class Tensor2(NamedTuple):
-    """A tensor of global memory: where its cells begin among all, which are valid, and the row and the column of elements' first cells."""
+    """A tensor of global memory: where its cells begin among all, which are valid, and the row and the column of
+    elements' first cells."""
 
     name: str
     first: int
@@ -154,11 +160,14 @@ class Origins:
             begin = self._beginning(s, c, bias, (m, n), rows, columns)
             sums = self._plus(begin, terms)
             good = (rows[:, None] >= 0) & (columns[None, :] >= 0) & (sums >= 0)
-            out[:m, :n] = np.where(good, _SUM | sums << 2 * _BITS | np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0), GARBAGE)
+            out[:m, :n] = np.where(
+                good, _SUM | sums << 2 * _BITS | np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0), GARBAGE
+            )
         self.write(c, out)
 
     def _lines(self, held: npt.NDArray[Any], along: int) -> tuple[Any, tuple[str, Any] | None]:
-        """Return the row of each line of a, or the column of each of b, -1 where it is none; and the tensor with the places of k.
+        """Return the row of each line of a, or the column of each of b, -1 where it is none; and the tensor
+        with the places of k.
 
         These are the same in all lines.
         """
@@ -188,7 +197,13 @@ class Origins:
         return np.where(row >= 0, which, -1), row, column
 
     def _beginning(
-        self, s: Multiply, c: Places, bias: Places | None, sizes: tuple[int, int], rows: npt.NDArray[Any], columns: npt.NDArray[Any]
+        self,
+        s: Multiply,
+        c: Places,
+        bias: Places | None,
+        sizes: tuple[int, int],
+        rows: npt.NDArray[Any],
+        columns: npt.NDArray[Any],
     ) -> npt.NDArray[Any]:
         """The number of the sum that each accumulator begins with; -1 where that is none."""
         import numpy as np

@@ -76,7 +76,8 @@ class Planned:
         share = 100 * {**e.pipes, **e.memory}[e.bound] // max(e.cycles, 1)
         predicted = sum(t.exact for t in self.tried)
         rows = [
-            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {self.block.schedule.swizzle}: {e.cycles} cycles predicted",
+            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {self.block.schedule.swizzle}: {e.cycles} cycles "
+            "predicted",
             f"bound by {e.bound}, which is busy {share}% of the time",
             f"the fewest of {len(self.tried)} tilings: {predicted} were predicted, the others take at least as many",
         ]
@@ -92,19 +93,21 @@ class Planned:
 
 
 def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = None, **more: Any) -> Planned:
-    """Choose the tiles, the stages of L0C and the swizzle of a block: the fewest cycles that are predicted, of a stated space.
+    """Choose the tiles, the stages of L0C and the swizzle of a block: the fewest cycles that are predicted, of
+    a stated space.
 
     problem   (m, n, k) [elements];  arch  AtlasA2, AtlasA3, or with `rates` another
     cores     how many there are; by default the architecture's fewest
     rates     a Rates; by default those published for the architecture
     more      what `block` takes besides: a, b, c, bias, unit_flag, quant, scale, relu
     Returns   Planned
-    Raises    what `block` raises; LeafTypeError where no rates are published, and for l1=, l0=, stages= and swizzle=, which are chosen
+    Raises    what `block` raises; LeafTypeError where no rates are published, and for l1=, l0=, stages= and swizzle=,
+              which are chosen
 
-    The space: m and n of 16 to 512 as CATLASS's examples have them; L0A and L0B in two stages, of the most of k that they hold, or of half
-    of it; L1 in two stages, of the most of these, or of a power of two of them; L0C in one stage, or in two where it holds them. For each m
-    and n the swizzle, of strips of 1 to 8 blocks along m or n, by which all cores together read least from global memory.
-    Law: no block of the space has a smaller estimate.
+    The space: m and n of 16 to 512 as CATLASS's examples have them; L0A and L0B in two stages, of the most of k that
+    they hold, or of half of it; L1 in two stages, of the most of these, or of a power of two of them; L0C in one stage,
+    or in two where it holds them. For each m and n the swizzle, of strips of 1 to 8 blocks along m or n, by which all
+    cores together read least from global memory. Law: no block of the space has a smaller estimate.
 
     >>> from tla.ascend import plan
     >>> print(plan((4096, 4096, 4096), cores=24))
@@ -117,7 +120,9 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
     """
     for name in ("l1", "l0", "stages", "swizzle", "splitkFactor"):
         if name in more:
-            raise LeafTypeError(f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)")
+            raise LeafTypeError(
+                f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)"
+            )
     arch = as_architecture(arch)
     speed = rates_of(arch, rates)
     return _Space(problem, arch, min(arch.cores) if cores is None else cores, speed, more).best()
@@ -134,10 +139,13 @@ class _Space:
         self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
 
     def best(self) -> Planned:
-        """The tiling with the fewest cycles: predicted in the order of what they take at least, up to where none can be better."""
+        """The tiling with the fewest cycles: predicted in the order of what they take at least, up to where none
+        can be better."""
         found: list[Tried] = []
         chosen, least = None, math.inf
-        for bound, l1, l0, stages in sorted(self._tilings(), key=lambda t: (t[0], -t[2][2])):  # of equal ones with fewer instructions
+        for bound, l1, l0, stages in sorted(
+            self._tilings(), key=lambda t: (t[0], -t[2][2])
+        ):  # of equal ones with fewer instructions
             if bound > least:
                 found.append(Tried(l1, l0, stages, None, bound, False))
                 continue
@@ -183,7 +191,8 @@ class _Space:
                 yield (high, wide, deep * count), (high, wide, deep)
 
     def _least(self, l1: tuple[int, int, int], l0: tuple[int, int, int]) -> int:
-        """The cycles that the busiest core takes at least, by its blocks, which are as many as an even share: no fewer, no smaller.
+        """The cycles that the busiest core takes at least, by its blocks, which are as many as an even share:
+        no fewer, no smaller.
 
         Nothing is multiplied before the first tiles have come, and nothing stored before all is multiplied.
         """
@@ -197,11 +206,14 @@ class _Space:
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
-        rows, columns = ({t: size // t, **({size % t: 1} if size % t else {})} for size, t in zip(self.sizes[:2], l1[:2]))
+        rows, columns = (
+            {t: size // t, **({size % t: 1} if size % t else {})} for size, t in zip(self.sizes[:2], l1[:2])
+        )
         return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
 
     def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:
-        """The cycles of as many blocks as a share has, the cheapest; or of all blocks, shared out evenly, if these are more."""
+        """The cycles of as many blocks as a share has, the cheapest; or of all blocks, shared out evenly, if
+        these are more."""
         priced = sorted((cost(m, n), count) for m, n, count in kinds)
         even, total = sum(c * count for c, count in priced) // self.count, 0
         for c, count in priced:
@@ -215,7 +227,9 @@ class _Space:
 
         def dealt(swizzle: tuple[int, int]) -> MatmulBlock:
             how = GemmIdentityBlockSwizzle[swizzle]
-            made: MatmulBlock = block(self.given, l1, l0, self.arch, cores=self.cores, stages=told, swizzle=how, **self.more)
+            made: MatmulBlock = block(
+                self.given, l1, l0, self.arch, cores=self.cores, stages=told, swizzle=how, **self.more
+            )
             return made
 
         if l1[:2] not in self._swizzles:
@@ -226,7 +240,9 @@ class _Space:
 class _Costs:
     """The least that a block of m by n takes of each pipe: by its bytes and its products, however they lie."""
 
-    def __init__(self, plan: Plan, rates: Rates, sizes: tuple[int, int, int], l1: tuple[int, int, int], l0: tuple[int, int, int]) -> None:
+    def __init__(
+        self, plan: Plan, rates: Rates, sizes: tuple[int, int, int], l1: tuple[int, int, int], l0: tuple[int, int, int]
+    ) -> None:
         self.plan, self.rates, self.k, r, k = plan, rates, sizes[2], rates, sizes[2]
         tiles = [min(l1[2], k - i) for i in range(0, k, l1[2])]
         parts = [min(l0[2], t - i) for t in tiles for i in range(0, t, l0[2])]
@@ -266,7 +282,9 @@ class _Costs:
         """The cycles after the last tile has come: of it all products, and what FIX stores."""
         if self.plan.unit_flag:
             return 0
-        products = -(-m // 16) * -(-n // 16) * self.ends[2] * (self.rates.words if self.plan.a.element.bits == 32 else 1)
+        products = (
+            -(-m // 16) * -(-n // 16) * self.ends[2] * (self.rates.words if self.plan.a.element.bits == 32 else 1)
+        )
         return products + self.store(m, n)
 
     def store(self, m: int, n: int) -> int:
@@ -275,7 +293,8 @@ class _Costs:
 
 
 def _least_packages(x: Operand, rows: int, columns: int) -> int:
-    """The packages of a tile of a matrix at least: of its rows, or its columns, one by one where they do not lie side by side."""
+    """The packages of a tile of a matrix at least: of its rows, or its columns, one by one where they do not
+    lie side by side."""
     high, wide = (int(n) for n in require_origin("a matrix", x.layout))
     if x.tag is RowMajor and columns < wide:
         return packages(rows, columns * x.element.bits // 8)

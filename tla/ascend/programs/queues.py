@@ -22,8 +22,8 @@ Clock = dict[str, int]
 
 
 class Begun(NamedTuple):
-    """An event that begins: `done` says of every pipe how many of its events are known to be done by then, of its own too; `turn` is its
-    number in its pipe."""
+    """An event that begins: `done` says of every pipe how many of its events are known to be done by then, of its own
+    too; `turn` is its number in its pipe."""
 
     event: Event
     turn: int
@@ -39,7 +39,8 @@ class Trouble(NamedTuple):
 
 
 class _Flag:
-    """One event and id: the sets that are not waited for yet, how many sets and waits there were, and the turn of the last wait."""
+    """One event and id: the sets that are not waited for yet, how many sets and waits there were, and the turn
+    of the last wait."""
 
     def __init__(self) -> None:
         self.up: deque[tuple[Clock, Event]] = deque()
@@ -49,7 +50,8 @@ class _Flag:
 class Queues:
     """Runs the events of a program pipe by pipe; iterate over it for each event as it begins.
 
-    troubles   what is wrong with flags;  early   flags that may be set again before they are waited for: fine where the hardware counts
+    troubles   what is wrong with flags; early flags that may be set again before they are waited for: fine where the
+               hardware counts
     """
 
     def __init__(self, events: Iterable[Event], units: Callable[[Event], Any]) -> None:
@@ -144,7 +146,9 @@ class Queues:
         if isinstance(s, SetFlag):
             flag = self._flags.setdefault((s.event, s.id), _Flag())
             if flag.waited < flag.set or begun.done.get(ends_of(s.event)[1], 0) < flag.turn:
-                self.early.append(Trouble("early", f"{_text(event)} may come before the one before it is waited for", event))
+                self.early.append(
+                    Trouble("early", f"{_text(event)} may come before the one before it is waited for", event)
+                )
             flag.set += 1
             if not 0 <= s.id <= 7:
                 self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to 7", event))

@@ -1,4 +1,5 @@
-"""Statements of a program for one core, as plain data: instructions on named buffers, flags between pipes, loops and conditions.
+"""Statements of a program for one core, as plain data: instructions on named buffers, flags between pipes,
+loops and conditions.
 
 Numbers in them are integers, or expressions of sizes and of the variables of loops. `origins.py` and `values.py` say
 what a statement does, `queues.py` when it may begin.

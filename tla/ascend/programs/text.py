@@ -1,7 +1,9 @@
-"""A block as the text of a kernel: in AscendC every statement that was checked, in loops; in CATLASS the types that make the same kernel.
+"""A block as the text of a kernel: in AscendC every statement that was checked, in loops; in CATLASS the types that
+make the same kernel.
 
-The text in AscendC is the list of a core's statements, written shorter: statements that repeat, with numbers that grow by the same steps,
-are a loop; and cores whose lists differ so are one list with the core's number in it. So what is printed is what was proved.
+The text in AscendC is the list of a core's statements, written shorter: statements that repeat, with numbers that grow
+by the same steps, are a loop; and cores whose lists differ so are one list with the core's number in it. So what is
+printed is what was proved.
 
 Source: AscendC; CATLASS examples/13_basic_matmul_tla.
 """
@@ -24,7 +26,8 @@ from .trace import events
 
 #: A position -> AscendC's TPosition.
 _POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2"}
-#: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a template's arguments.
+#: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
+#: template's arguments.
 _NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>])")
 #: The longest run of statements that is looked for as the body of a loop.
 _LONGEST = 400
@@ -38,7 +41,8 @@ class _Item(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """The form of a loop: how many turns it has, the forms of its body, and by how much each integer grows from turn to turn."""
+    """The form of a loop: how many turns it has, the forms of its body, and by how much each integer grows from
+    turn to turn."""
 
     turns: int
     body: tuple[int, ...]
@@ -71,9 +75,11 @@ def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
     cores = [_Item(forms.number(_Loop(1, tuple(x.form for x in items), ())), _all(items)) for items in shortened]
     return "\n".join(
         [
-            f"// {name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, {len(cores)} cores.",
+            f"// {name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, "
+            f"{len(cores)} cores.",
             "// Made by tla from the statements that its check looks at.",
-            f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {schedule.swizzle}.",
+            f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by "
+            f"{schedule.swizzle}.",
             '#include "kernel_operator.h"',
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
             *(f"    {line}" for b in held for line in global_tensor(b)),
@@ -89,13 +95,20 @@ def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
 def require_names(buffers: Iterable[Buffer]) -> None:
     """LeafTypeError for an element type without a name in AscendC."""
     if any(b.element.name not in CPP_NAMES for b in buffers):
-        raise LeafTypeError("a block of an element type without a name in AscendC", f"one of {', '.join(CPP_NAMES)}", "use execute for it")
+        raise LeafTypeError(
+            "a block of an element type without a name in AscendC",
+            f"one of {', '.join(CPP_NAMES)}",
+            "use execute for it",
+        )
 
 
 def global_tensor(b: Buffer) -> list[str]:
     """The lines that name a tensor in global memory."""
     kind = CPP_NAMES[b.element.name]
-    return [f"AscendC::GlobalTensor<{kind}> {b.name};", f"{b.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {kind} *>({b.name}_gm));"]
+    return [
+        f"AscendC::GlobalTensor<{kind}> {b.name};",
+        f"{b.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {kind} *>({b.name}_gm));",
+    ]
 
 
 def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
@@ -134,7 +147,8 @@ def statement_text(s: Any, added: Element) -> str:
 
 
 def _shortened(items: list[_Item], forms: _Forms) -> list[_Item]:
-    """Statements with those that repeat in loops, and loops that repeat in loops: first what repeats three times or more, then twice."""
+    """Statements with those that repeat in loops, and loops that repeat in loops: first what repeats three times or
+    more, then twice."""
     for least in (3, 2):
         while len(found := _once(items, forms, least)) < len(items):
             items = found
@@ -209,7 +223,11 @@ def _printed(body: Sequence[int], values: Sequence[str], forms: _Forms, depth: i
             count, name = len(form.steps), f"i{depth}"
             inside = [_plus(x, step, name) for x, step in zip(values[at:], form.steps)]
             made, _count = _printed(form.body, inside, forms, depth + 1)
-            lines += [f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{", *(f"    {line}" for line in made), "}"]
+            lines += [
+                f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{",
+                *(f"    {line}" for line in made),
+                "}",
+            ]
         at += count
     return lines, at
 
@@ -225,7 +243,9 @@ def _plus(x: str, step: int, name: str) -> str:
 
 def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
-    return catlass_of(plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
+    return catlass_of(
+        plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name
+    )
 
 
 def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
@@ -234,13 +254,19 @@ def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
     _require_basic(plan, swizzle)
     l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
     matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
-    types = [f"using Element{x} = {CPP_NAMES[o.element.name]}; using Layout{x} = layout::{o.tag};" for x, o, _sizes in matrices]
+    types = [
+        f"using Element{x} = {CPP_NAMES[o.element.name]}; using Layout{x} = layout::{o.tag};"
+        for x, o, _sizes in matrices
+    ]
     arch = f"Arch::{plan.arch.name}"
     return "\n".join(
         [
             f"// {name}: C = A * B by CATLASS, for blocks of any (m, n, k); {proved}. Made by tla.",
             *(
-                ["// CATLASS's BlockMmadTla with unit flags uses an id of MTE1_M that is not set: see l0CEventList there."]
+                [
+                    "// CATLASS's BlockMmadTla with unit flags uses an id of MTE1_M that is not set: see l0CEventList "
+                    "there."
+                ]
                 if plan.unit_flag
                 else []
             ),
@@ -249,18 +275,21 @@ def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
             f"namespace {name}_types {{",
             *types,
             f"using ArchTag = {arch};",
-            f"using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, {', '.join(f'Element{x}, Layout{x}' for x in 'ABC')}>;",
+            "using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, "
+            f"{', '.join(f'Element{x}, Layout{x}' for x in 'ABC')}>;",
             f"using Policy = Gemm::MmadPingpong<ArchTag, {str(plan.unit_flag).lower()}, false>;",
             f"using L1Tile = tla::Shape<{l1}>;",
             f"using L0Tile = tla::Shape<{l0}>;",
-            "using BlockMmad = Gemm::Block::BlockMmadTla<Policy, L1Tile, L0Tile, ElementA, ElementB, ElementC, void, TileCopy>;",
+            "using BlockMmad = Gemm::Block::BlockMmadTla<Policy, L1Tile, L0Tile, ElementA, ElementB, ElementC, void, "
+            "TileCopy>;",
             f"using Kernel = Gemm::Kernel::BasicMatmulTla<BlockMmad, void, Gemm::Block::{swizzle}<{arguments}>>;",
             "}",
             f'extern "C" CATLASS_GLOBAL void {name}(uint32_t m, uint32_t n, uint32_t k, GM_ADDR a, GM_ADDR b, GM_ADDR c) {{',
             f"    using namespace {name}_types;",
             *(f"    auto layout{x} = tla::MakeLayout<Element{x}, Layout{x}>({sizes});" for x, _o, sizes in matrices),
             "    Kernel kernel;",
-            "    kernel.template operator()<AscendC::AIC>(Kernel::Params{GemmCoord{m, n, k}, a, layoutA, b, layoutB, c, layoutC});",
+            "    kernel.template operator()<AscendC::AIC>(Kernel::Params{GemmCoord{m, n, k}, a, layoutA, b, layoutB, "
+            "c, layoutC});",
             "}",
             "",
         ]
@@ -291,7 +320,11 @@ def _swizzle(told: str) -> tuple[str, str]:
 def _require_basic(plan: Plan, swizzle: str) -> None:
     """LeafTypeError for a block that CATLASS's BasicMatmulTla does not compute."""
     fix = "write text('ascendc'), which has every statement"
-    made = [(x, o) for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c)) if o.layout != o.tag.MakeLayout(o.element, *_sizes(o))]
+    made = [
+        (x, o)
+        for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c))
+        if o.layout != o.tag.MakeLayout(o.element, *_sizes(o))
+    ]
     for wrong, what in (
         (plan.bias, "biases"),
         (plan.quant != "NO_QUANT" or plan.scale is not None or plan.relu, "an epilogue"),
@@ -312,7 +345,9 @@ def _sizes(o: Any) -> tuple[Any, Any]:
 def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
     """The program of a block in CATLASS's DSL. Raises what MatmulBlock.text raises."""
     given, _bracket, _arguments = schedule.swizzle.partition("[")
-    swizzle = BlockSwizzle(given, schedule.deal, schedule.order_of, offset=schedule.offset, direction=schedule.direction)
+    swizzle = BlockSwizzle(
+        given, schedule.deal, schedule.order_of, offset=schedule.offset, direction=schedule.direction
+    )
     return dsl(plan, swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
 
 

@@ -15,7 +15,19 @@ from ...symbolic.evaluate import value
 from ...symbolic.symint import SymInt
 from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
-from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag, condition_holds
+from .statements import (
+    Assign,
+    Buffer,
+    Move,
+    Multiply,
+    Part,
+    PipeBarrier,
+    Program,
+    SetAtomic,
+    SetFlag,
+    WaitFlag,
+    condition_holds,
+)
 
 #: The pipes of a core.
 PIPES = ("S", "MTE1", "MTE2", "MTE3", "M", "FIX", "V")
@@ -40,7 +52,8 @@ class Event:
     """A statement with all its numbers, in the order of issue.
 
     index   its number;  pipe   the pipe that it is issued to, "ALL" of a barrier for all;  statement   the statement
-    adds    whether what it writes to global memory is added to what is there;  part   the part that it belongs to, for people
+    adds    whether what it writes to global memory is added to what is there; part the part that it belongs
+            to, for people
 
     Source: ours.
     """
@@ -81,7 +94,9 @@ def of_body(program: Program, body: Iterable[Any], values: dict[str, int]) -> It
     adds = False
     for index, (statement, part) in enumerate(_flat(body, values, "")):
         if index >= MOST_EVENTS:
-            raise RangeError(f"a program of more than {MOST_EVENTS} events", f"at most {MOST_EVENTS}", "check a smaller problem")
+            raise RangeError(
+                f"a program of more than {MOST_EVENTS} events", f"at most {MOST_EVENTS}", "check a smaller problem"
+            )
         if isinstance(statement, SetAtomic):
             adds = statement.adds
         yield Event(index, _pipe(statement, program.buffers), statement, adds, part)
@@ -103,7 +118,9 @@ def _flat(body: Iterable[Any], values: dict[str, int], part: str) -> Iterator[tu
         elif isinstance(statement, Assign):
             values[str(statement.variable)] = number(statement.value, values)
         elif isinstance(statement, When):
-            yield from _flat(statement.body if condition_holds(statement.condition, values) else statement.otherwise, values, part)
+            yield from _flat(
+                statement.body if condition_holds(statement.condition, values) else statement.otherwise, values, part
+            )
         elif isinstance(statement, Part):
             yield from _flat(statement.body, values, statement.what)
         else:

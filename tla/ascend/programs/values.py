@@ -37,7 +37,8 @@ class Values:
     """The memories of a program, each cell with its number: an element's is in its first cell."""
 
     def __init__(self, program: Program, tensors: Mapping[str, Any]) -> None:
-        """tensors: by name, the values of tensors in global memory, as numpy arrays of their valid shape; of others NaN."""
+        """tensors: by name, the values of tensors in global memory, as numpy arrays of their valid shape;
+        of others NaN."""
         import numpy as np
 
         self.memories = Memories(program)

@@ -1,4 +1,5 @@
-"""Schedules: which core computes which block of a matrix product, in which order, and what that moves from global memory."""
+"""Schedules: which core computes which block of a matrix product, in which order, and what that moves
+from global memory."""
 
 from .at_run_time import (
     DynamicBlockSwizzle,

@@ -18,12 +18,13 @@ FAR = 2**31
 
 
 def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tuple[list[tuple[Any, Any]], Any, Any]:
-    """The coordinates (m, n) of block number `task`, and the names that they are told by: pairs of a symbol and its value.
+    """The coordinates (m, n) of block number `task`, and the names that they are told by: pairs of a symbol
+    and its value.
 
     blocks   how many there are along m and n
 
-    Strips have `offset` lines of blocks, the last those that are left. A strip has width * across numbers, of which each
-    gives (number % width, number // width), another block of it: so all blocks are met, each once.
+    Strips have `offset` lines of blocks, the last those that are left. A strip has width * across numbers, of which
+    each gives (number % width, number // width), another block of it: so all blocks are met, each once.
 
     >>> from tla import dims, index
     >>> from tla.ascend import GemmIdentityBlockSwizzle
@@ -41,7 +42,9 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
     known = isinstance(swizzle, BlockSwizzle) and swizzle.deal is in_turn and swizzle.order_of in (zigzag, lines)
     if not known or swizzle.rank != 3:
         fix = "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes"
-        raise LeafTypeError(f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK", fix)
+        raise LeafTypeError(
+            f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK", fix
+        )
     if swizzle.order_of is lines:
         return [], task // blocks[1], task % blocks[1]
     along, across = blocks if swizzle.direction == 0 else blocks[::-1]

@@ -36,7 +36,9 @@ class DynamicBlockSwizzle:
     name: str
     fixed: BlockSwizzle
 
-    def __call__(self, problem: object, tile: object, swizzleOffset: Any = 1, swizzleDirection: Any = 0, **more: Any) -> Schedule:
+    def __call__(
+        self, problem: object, tile: object, swizzleOffset: Any = 1, swizzleDirection: Any = 0, **more: Any
+    ) -> Schedule:
         return self.fixed[swizzleOffset, swizzleDirection](problem, tile, **more)
 
     def __repr__(self) -> str:
@@ -44,8 +46,12 @@ class DynamicBlockSwizzle:
 
 
 DynamicGemmIdentityBlockSwizzle = DynamicBlockSwizzle("DynamicGemmIdentityBlockSwizzle", GemmIdentityBlockSwizzle)
-DynamicSplitkGemmIdentityBlockSwizzle = DynamicBlockSwizzle("DynamicSplitkGemmIdentityBlockSwizzle", SplitkGemmIdentityBlockSwizzle)
-DynamicStreamkGemmIdentityBlockSwizzle = DynamicBlockSwizzle("DynamicStreamkGemmIdentityBlockSwizzle", StreamkGemmIdentityBlockSwizzle)
+DynamicSplitkGemmIdentityBlockSwizzle = DynamicBlockSwizzle(
+    "DynamicSplitkGemmIdentityBlockSwizzle", SplitkGemmIdentityBlockSwizzle
+)
+DynamicStreamkGemmIdentityBlockSwizzle = DynamicBlockSwizzle(
+    "DynamicStreamkGemmIdentityBlockSwizzle", StreamkGemmIdentityBlockSwizzle
+)
 DynamicSingleCoreSplitkGemmIdentityBlockSwizzle = DynamicBlockSwizzle(
     "DynamicSingleCoreSplitkGemmIdentityBlockSwizzle", SingleCoreSplitkGemmIdentityBlockSwizzle
 )

@@ -64,7 +64,8 @@ class Strip(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """The bytes of A and B that cores read: `gm` from global memory, `l2` of what another core has read in the same wave.
+    """The bytes of A and B that cores read: `gm` from global memory, `l2` of what another core has read in
+    the same wave.
 
     >>> from tla.ascend import GemmIdentityBlockSwizzle
     >>> GemmIdentityBlockSwizzle((64, 64, 32), (32, 64, 32), cores=2).traffic()
@@ -77,7 +78,9 @@ class Traffic(NamedTuple):
     l2: int
 
 
-def strip_of(first: int, start: tuple[int, int], shape: tuple[int, ...], direction: int, steps: tuple[int, ...]) -> Strip:
+def strip_of(
+    first: int, start: tuple[int, int], shape: tuple[int, ...], direction: int, steps: tuple[int, ...]
+) -> Strip:
     """A strip of blocks. Its first extent goes along m in direction 0, along n in direction 1; steps are 1 or -1."""
     ends = (E[direction], E[1 - direction])
     return Strip(first, start, Layout(shape, tuple(step * end for step, end in zip(steps, ends))))

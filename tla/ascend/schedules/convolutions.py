@@ -20,7 +20,8 @@ Sizes = tuple[int, ...]
 
 
 class ConvolutionBlock(NamedTuple):
-    """A block of a convolution's result, four numbers each: (batch, height, width, channel), or (batch, depth, c1, place).
+    """A block of a convolution's result, four numbers each: (batch, height, width, channel), or (batch,
+    depth, c1, place).
 
     coord    its number along each;  start  where it begins;  extents  how much of it there is
 
@@ -39,7 +40,8 @@ class ConvolutionBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class ConvolutionSwizzle:
-    """A block swizzle of a convolution: called with the sizes of the result and of its parts it gives the blocks of each core.
+    """A block swizzle of a convolution: called with the sizes of the result and of its parts it gives the
+    blocks of each core.
 
     name        as CATLASS has it;  offset, direction  in square brackets, as of GemmIdentityBlockSwizzle
     tiles       the tile of a block and how many there are, along each of four modes, from what it is called with

@@ -23,24 +23,33 @@ def grouped(
     The first block of a problem goes to the core behind the one that took the last block of the problem before it.
 
     problems   (m, n, k) of each [elements], of which some may be empty;  tile  (m, n, k) of a block
-    swizzle    a GemmIdentityBlockSwizzle, or GemmGroupedAswtTailSplitSwizzle: it cuts the blocks of the last wave of the last problem
+    swizzle    a GemmIdentityBlockSwizzle, or GemmGroupedAswtTailSplitSwizzle: it cuts the blocks of the last wave of
+               the last problem
 
     >>> from tla.ascend import grouped
     >>> [[(g, b.m, b.n) for g, b in blocks] for blocks in grouped([(64, 32, 8), (32, 64, 8)], (32, 32, 8), cores=3)]
     [[(0, 0, 0), (1, 0, 1)], [(0, 1, 0)], [(1, 0, 0)]]
 
-    Batches are problems of one size. Raises what the swizzle raises. Source: CATLASS grouped_matmul_m.hpp (`startCoreIdx`), and
-    `GetBatchIdx`.
+    Batches are problems of one size. Raises what the swizzle raises. Source: CATLASS grouped_matmul_m.hpp
+    (`startCoreIdx`), and `GetBatchIdx`.
     """
     cores = positive("cores", cores)
     if not isinstance(problems, (list, tuple)):
         raise LeafTypeError(
-            f"grouped of a {type(problems).__name__}", "a list of problems", "write grouped([(m, n, k), ...], tile, cores=20)"
+            f"grouped of a {type(problems).__name__}",
+            "a list of problems",
+            "write grouped([(m, n, k), ...], tile, cores=20)",
         )
     if not isinstance(swizzle, BlockSwizzle) or not (swizzle.deal is in_turn or isinstance(swizzle.deal, TailInPieces)):
-        raise LeafTypeError(f"grouped by {swizzle!r:.60}", "a swizzle that goes from core to core", "write GemmIdentityBlockSwizzle[3, 0]")
+        raise LeafTypeError(
+            f"grouped by {swizzle!r:.60}",
+            "a swizzle that goes from core to core",
+            "write GemmIdentityBlockSwizzle[3, 0]",
+        )
     found: list[list[tuple[int, Block]]] = [[] for _ in range(cores)]
-    present = [g for g, problem in enumerate(problems) if 0 not in sizes_of("a problem of grouped", problem, swizzle.rank)]
+    present = [
+        g for g, problem in enumerate(problems) if 0 not in sizes_of("a problem of grouped", problem, swizzle.rank)
+    ]
     start = 0
     for g in present:
         schedule = swizzle(problems[g], tile, cores=cores)

@@ -17,7 +17,8 @@ def zigzag(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Str
 
 
 def snake(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Strip]:
-    """As zigzag, and each second line across a strip is walked backwards, so that the next block is always beside the last.
+    """As zigzag, and each second line across a strip is walked backwards, so that the next block is always
+    beside the last.
 
     A last strip of no more than half of `offset` blocks (along n: of less than half) is part of the one before it.
     """
@@ -31,7 +32,9 @@ def snake(blocks: tuple[int, int], offset: int, direction: int) -> Iterator[Stri
         width = end - first
         for line in range(across)[:: -1 if i % 2 else 1]:
             back = line % 2
-            yield strip_of(count, _at(first + back * (width - 1), line, direction), (width,), direction, (-1 if back else 1,))
+            yield strip_of(
+                count, _at(first + back * (width - 1), line, direction), (width,), direction, (-1 if back else 1,)
+            )
             count += width
 
 
@@ -61,7 +64,13 @@ def _walked(starts: Iterable[int], blocks: tuple[int, int], direction: int) -> I
     along, across = _at(*blocks, direction)
     for i, (first, end) in enumerate(itertools.pairwise([*starts, along])):
         back = i % 2
-        yield strip_of(first * across, _at(first, back * (across - 1), direction), (end - first, across), direction, (1, -1 if back else 1))
+        yield strip_of(
+            first * across,
+            _at(first, back * (across - 1), direction),
+            (end - first, across),
+            direction,
+            (1, -1 if back else 1),
+        )
 
 
 def _at(major: int, minor: int, direction: int) -> tuple[int, int]:

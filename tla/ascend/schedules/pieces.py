@@ -1,4 +1,5 @@
-"""The tail of CATLASS's grouped products: the blocks of the last wave cut along m and n, a piece for each core that has nothing to do.
+"""The tail of CATLASS's grouped products: the blocks of the last wave cut along m and n, a piece for each core that has
+nothing to do.
 
 Source: CATLASS include/catlass/gemm/block/block_swizzle_grouped_aswt.hpp, block_scheduler_aswt.hpp.
 """
@@ -15,7 +16,8 @@ from .orders import windows, windows_of_4
 from .schedule import Schedule
 from .swizzles import BlockSwizzle, in_turn
 
-#: The least rows and columns of a piece: those of a block of L1, and of a line of the cache along the axis that is contiguous.
+#: The least rows and columns of a piece: those of a block of L1, and of a line of the cache along the axis that is
+#: contiguous.
 _BLOCK, _LINE = 16, 128
 
 
@@ -34,7 +36,9 @@ class TailInPieces:
         busy = (s.first + count - 1) % s.cores + 1
         tail = min(busy, count)
         high, wide = self._cut(s, 1 + (s.cores - busy) // tail) if 2 * busy <= s.cores else (1, 1)
-        yield from (b for i, b in enumerate(in_turn(s, core)) if (core - s.first) % s.cores + i * s.cores < count - tail)
+        yield from (
+            b for i, b in enumerate(in_turn(s, core)) if (core - s.first) % s.cores + i * s.cores < count - tail
+        )
         i = (core - (busy - tail)) // (high * wide)
         if 0 <= i < tail:
             yield from self._piece(s.block(*s.numbered[count - tail + i]), core % (high * wide), high, wide)
@@ -58,7 +62,8 @@ class TailInPieces:
 
 @dataclass(frozen=True)
 class TailInEvenPieces(TailInPieces):
-    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large as that takes."""
+    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large
+    as that takes."""
 
     m: int = 1
     n: int = 1
@@ -81,11 +86,17 @@ class _Aswt(BlockSwizzle):
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if not 1 <= len(given) <= 3:
             wanted = "the length of a window, TransA and TransB"
-            raise LeafTypeError(f"{self.name}[{', '.join(map(str, given))}]", wanted, f"write {self.name}[4, False, True]")
+            raise LeafTypeError(
+                f"{self.name}[{', '.join(map(str, given))}]", wanted, f"write {self.name}[4, False, True]"
+            )
         window, *turned = (int(x) if isinstance(x, bool) else int(leaf(x)) for x in (*given, *(0, 1)[len(given) - 1 :]))
         if window < 1 or not {*turned} <= {0, 1}:
-            raise RangeError(f"{self.name}{[*given]}", "a window of 1 or more, False or True", f"write {self.name}[4, False, True]")
-        return replace(self, offset=window, deal=TailInPieces(_LINE if turned[0] else _BLOCK, _BLOCK if turned[1] else _LINE))
+            raise RangeError(
+                f"{self.name}{[*given]}", "a window of 1 or more, False or True", f"write {self.name}[4, False, True]"
+            )
+        return replace(
+            self, offset=window, deal=TailInPieces(_LINE if turned[0] else _BLOCK, _BLOCK if turned[1] else _LINE)
+        )
 
     def __repr__(self) -> str:
         assert isinstance(self.deal, TailInPieces)
@@ -96,5 +107,7 @@ def _up(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
-GemmGroupedAswtTailSplitSwizzle = _Aswt("GemmGroupedAswtTailSplitSwizzle", TailInPieces(m=_BLOCK, n=_BLOCK), windows, offset=4)
+GemmGroupedAswtTailSplitSwizzle = _Aswt(
+    "GemmGroupedAswtTailSplitSwizzle", TailInPieces(m=_BLOCK, n=_BLOCK), windows, offset=4
+)
 BlockSchedulerAswt = BlockSwizzle("BlockSchedulerAswt", TailInEvenPieces(), windows_of_4)

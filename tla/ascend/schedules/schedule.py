@@ -31,7 +31,9 @@ MOST_BLOCKS = 2**20
 def require_countable(what: str, count: int) -> int:
     """The number of things that are to be gone through; RangeError where there are too many."""
     if count >= MOST_BLOCKS:
-        raise RangeError(f"{what}: {count} or more", f"less than {MOST_BLOCKS}", "take larger tiles, or a part of the problem")
+        raise RangeError(
+            f"{what}: {count} or more", f"less than {MOST_BLOCKS}", "take larger tiles, or a part of the problem"
+        )
     return count
 
 
@@ -58,7 +60,8 @@ def positive(what: str, given: IntLike | None) -> int:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The blocks of each core, as a block swizzle deals them out. `str()` is CATLASS's picture: the cores that compute each block.
+    """The blocks of each core, as a block swizzle deals them out. `str()` is CATLASS's picture: the cores
+    that compute each block.
 
     swizzle        the name of the swizzle, with its arguments
     problem        (m, n, k) [elements], k 0 of an epilogue;  tile  (m, n, k) of a block [elements]
@@ -167,7 +170,10 @@ class Schedule:
         last = self.blocks[2] if end is None else end
         first = (m, n, begin)
         start = tuple(i * t for i, t in zip(first, self.tile))
-        extents = (*(min(t, size - s) for t, size, s in zip(self.tile[:2], self.problem, start)), self._depth(begin, last))
+        extents = (
+            *(min(t, size - s) for t, size, s in zip(self.tile[:2], self.problem, start)),
+            self._depth(begin, last),
+        )
         return Block(m, n, begin, start, extents)  # type: ignore[arg-type]
 
     def _depth(self, begin: int, end: int) -> int:

@@ -7,4 +7,15 @@ from .paths import tags_at
 from .plan import Transfer, transfer
 from .steps import Loop, When
 
-__all__ = ["Bursts", "Conv2d", "Edge", "Loop", "Moved", "Transfer", "TransferInstruction", "When", "tags_at", "transfer"]
+__all__ = [
+    "Bursts",
+    "Conv2d",
+    "Edge",
+    "Loop",
+    "Moved",
+    "Transfer",
+    "TransferInstruction",
+    "When",
+    "tags_at",
+    "transfer",
+]

@@ -29,7 +29,8 @@ class Conv2d:
     >>> Conv2d((3, 3), padding=(1, 1, 1, 1)).places((14, 14))
     (14, 14)
 
-    Raises LeafTypeError and RangeError for anything but integers that fit the fields. Source: CATLASS `Conv2dFilterParams`.
+    Raises LeafTypeError and RangeError for anything but integers that fit the fields. Source: CATLASS
+    `Conv2dFilterParams`.
     """
 
     kernel: tuple[int, int]
@@ -38,11 +39,18 @@ class Conv2d:
     padding: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self) -> None:
-        for name, count, least, most in (("kernel", 2, 1, 255), ("stride", 2, 1, 63), ("dilation", 2, 1, 255), ("padding", 4, 0, 255)):
+        for name, count, least, most in (
+            ("kernel", 2, 1, 255),
+            ("stride", 2, 1, 63),
+            ("dilation", 2, 1, 255),
+            ("padding", 4, 0, 255),
+        ):
             given = getattr(self, name)
             if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
                 text = shown(given) if isinstance(given, tuple) else repr(given)
-                raise LeafTypeError(f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))")
+                raise LeafTypeError(
+                    f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))"
+                )
             values = tuple(int(leaf(n)) for n in given)
             if not all(least <= n <= most for n in values):
                 raise RangeError(
@@ -107,7 +115,10 @@ class Conv2d:
 def image(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """An image to L1, a block of channels after another; each line of it is a burst."""
     batch, blocks, high, wide, c0 = src.valid
-    gaps = {name: gap_of(side.outer(2) // c0 - wide, high, FIELD + 1) for name, side in (("srcStride", src), ("dstStride", dst))}
+    gaps = {
+        name: gap_of(side.outer(2) // c0 - wide, high, FIELD + 1)
+        for name, side in (("srcStride", src), ("dstStride", dst))
+    }
     fields = {"blockCount": high, "blockLen": wide, **gaps}
     for n in range(batch):
         for c in range(blocks):
@@ -119,20 +130,28 @@ def filters(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L1: the output channels of one place of the window are a burst."""
     blocks, kh, kw, channels, c0 = src.valid
     gaps = {name: side.outer(2) // c0 - channels for name, side in (("srcStride", src), ("dstStride", dst))}
-    yield TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": blocks * kh * kw, "blockLen": channels, **gaps}, src.element)
+    yield TransferInstruction(
+        "DataCopy", dst.at, src.at, {"blockCount": blocks * kh * kw, "blockLen": channels, **gaps}, src.element
+    )
 
 
 def filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L0B, the fractals of one place of the window after another."""
     fields = {"repeatTimes": dst.blocks(1), "srcStride": 1, "dstGap": 0, "ifTranspose": 0}
     for i in range(dst.blocks(0)):
-        yield TransferInstruction("LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(2), fields, src.element)
+        yield TransferInstruction(
+            "LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(2), fields, src.element
+        )
 
 
 def wide_filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L0B as one rectangle of fractals."""
     fields = {"mStartPosition": 0, "kStartPosition": 0, "mStep": dst.blocks(1), "kStep": dst.blocks(0)}
-    fields |= {"srcStride": -(-src.outer(2) // (ROWS * src.valid[4])), "dstStride": dst.outer(0) // (ROWS * src.valid[4]), "ifTranspose": 0}
+    fields |= {
+        "srcStride": -(-src.outer(2) // (ROWS * src.valid[4])),
+        "dstStride": dst.outer(0) // (ROWS * src.valid[4]),
+        "ifTranspose": 0,
+    }
     yield TransferInstruction("LoadData2DV2", dst.at, src.at, fields, src.element)
 
 

@@ -24,7 +24,8 @@ STRIDE_LIMIT = 65536
 
 #: An image of one row without border, told apart from LoadData3D.
 _FMATRIX = (
-    "constexpr uint8_t pad[4] = {{0, 0, 0, 0}}; AscendC::SetFmatrix(1, {width}, pad, AscendC::FmatrixMode::FMATRIX_{side}); "
+    "constexpr uint8_t pad[4] = {{0, 0, 0, 0}}; AscendC::SetFmatrix(1, {width}, pad, "
+    "AscendC::FmatrixMode::FMATRIX_{side}); "
     "static constexpr AscendC::IsResetLoad3dConfig config = {{false, false}};"
 )
 
@@ -37,9 +38,16 @@ def nd_to_nz(rows: int, inner: bool = False) -> Plan:
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         c0, n, step = int(src.element.C0), src.valid[rows], src.inner(rows) if inner else src.outer(rows)
-        unit, form = (2, "bytes of pairs") if src.element.bits == 4 else (1, "")  # 4 bits are moved as 8, in fields of bytes
+        unit, form = (
+            (2, "bytes of pairs") if src.element.bits == 4 else (1, "")
+        )  # 4 bits are moved as 8, in fields of bytes
         fields = {"ndNum": 1, "nValue": n, "dValue": ceil_div(src.valid[columns], unit), "srcNdMatrixStride": 0}
-        fields |= {"srcDValue": ceil_div(step, unit), "dstNzC0Stride": dst.outer(columns) // c0, "dstNzNStride": 1, "dstNzMatrixStride": 0}
+        fields |= {
+            "srcDValue": ceil_div(step, unit),
+            "dstNzC0Stride": dst.outer(columns) // c0,
+            "dstNzNStride": 1,
+            "dstNzMatrixStride": 0,
+        }
         one_row = {**fields, "nValue": 1, "srcDValue": 0, "dstNzNStride": 0}
 
         def row(i: Any) -> TransferInstruction:
@@ -54,8 +62,8 @@ def nd_to_nz(rows: int, inner: bool = False) -> Plan:
 def matrices_to_nz(form: str) -> Plan:
     """Rows that come from several matrices, at one step inside of a matrix and at another from one to the next.
 
-    Either a matrix is what follows at the first step, or what does at the second, in one instruction for all or in one for each: the
-    first of these that fits the fields is taken.
+    Either a matrix is what follows at the first step, or what does at the second, in one instruction for all or in one
+    for each: the first of these that fits the fields is taken.
     """
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
@@ -63,10 +71,17 @@ def matrices_to_nz(form: str) -> Plan:
         count, (step, apart), c0 = plain(rows[0]), map(plain, steps), int(src.element.C0)
         whole, rest = divmod(src.valid[0], count)
 
-        def made(n: int, stride: int, to: int, more: tuple[int, int, int] = (1, 0, 0), row: int = 0, at: int = 0) -> TransferInstruction:
-            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here, and there [rows]."""
+        def made(
+            n: int, stride: int, to: int, more: tuple[int, int, int] = (1, 0, 0), row: int = 0, at: int = 0
+        ) -> TransferInstruction:
+            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here,
+            and there [rows]."""
             fields = {"ndNum": more[0], "nValue": n, "dValue": src.valid[1], "srcDValue": stride, "dstNzNStride": to}
-            fields |= {"srcNdMatrixStride": more[1], "dstNzMatrixStride": more[2] * c0, "dstNzC0Stride": dst.outer(1) // c0}
+            fields |= {
+                "srcNdMatrixStride": more[1],
+                "dstNzMatrixStride": more[2] * c0,
+                "dstNzC0Stride": dst.outer(1) // c0,
+            }
             return TransferInstruction("Nd2Nz", dst.at + row * c0, src.at + at, fields, src.element, form)
 
         last = [made(rest, step, 1, row=whole * count, at=whole * apart)] if rest else []
@@ -88,8 +103,13 @@ def nz_to_nz(rows: int) -> Plan:
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         c0, length, count = int(src.element.C0), src.valid[rows], src.blocks(columns)
         a, b = src.outer(columns), dst.outer(columns)
-        gaps = {name: gap_of(step // c0 - length, count, STRIDE_LIMIT) for name, step in (("srcStride", a), ("dstStride", b))}
-        whole = TransferInstruction("DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element)
+        gaps = {
+            name: gap_of(step // c0 - length, count, STRIDE_LIMIT)
+            for name, step in (("srcStride", a), ("dstStride", b))
+        }
+        whole = TransferInstruction(
+            "DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element
+        )
 
         def burst(i: IntLike) -> TransferInstruction:
             fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
@@ -109,7 +129,9 @@ def fractals(transposes: bool) -> Plan:
         fields = {"repeatTimes": across, "srcStride": src.outer(1) // size, "dstGap": 0, "ifTranspose": int(transposes)}
 
         def row(i: Any) -> TransferInstruction:
-            return TransferInstruction("LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(0), fields, src.element)
+            return TransferInstruction(
+                "LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(0), fields, src.element
+            )
 
         whole = TransferInstruction("LoadData2D", dst.at, src.at, {**fields, "repeatTimes": down * across}, src.element)
         side_by_side = False if transposes else equals(src.outer(1), size)
@@ -155,7 +177,11 @@ def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
         fields = {"mExtension": up[points], "kExtension": up[channels], "channelSize": up[channels], "l1W": width}
         fields |= {"enTranspose": int(transposes), "fMatrixCtrl": int(to_b)}
         side = "RIGHT" if to_b else "LEFT"
-        settings = {"Unset": "l1W", "Call": "LoadData<{type}, config>", "Before": _FMATRIX.format(width=c_text(width), side=side)}
+        settings = {
+            "Unset": "l1W",
+            "Call": "LoadData<{type}, config>",
+            "Before": _FMATRIX.format(width=c_text(width), side=side),
+        }
         yield TransferInstruction("LoadData3D", dst.at, src.at, fields, src.element, "", settings)
 
     return plan
@@ -171,7 +197,12 @@ def wide_nd_to_nz(rows: int, inner: bool = False) -> Plan:
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         c0, unit = int(src.element.C0), 2 if src.element.bits == 4 else 1
         step = src.inner(rows) if inner else src.outer(rows)
-        fields = {"ndNum": 1, "nValue": src.valid[rows], "dValue": ceil_div(src.valid[columns], unit), "srcNdMatrixStride": 0}
+        fields = {
+            "ndNum": 1,
+            "nValue": src.valid[rows],
+            "dValue": ceil_div(src.valid[columns], unit),
+            "srcNdMatrixStride": 0,
+        }
         fields |= {"srcDValue": ceil_div(step, unit), "dstNzC0Stride": dst.outer(columns) // c0, "dstNzNStride": 1}
         form = "pairs" if unit == 2 else "wide"
         yield TransferInstruction("Nd2Nz", dst.at, src.at, {**fields, "dstNzMatrixStride": 0}, src.element, form)
@@ -187,7 +218,12 @@ def scales(along_k: int, name: str) -> Plan:
         step, prefix = (src.outer(along_k), "nd") if name == "Nd2Nz" else (src.outer(across), "dn")
         matrix = f"src{prefix.capitalize()}MatrixStride"
         fields = {f"{prefix}Num": 1, "nValue": ceil_div(src.valid[along_k], 2), "dValue": src.valid[across], matrix: 0}
-        fields |= {"srcDValue": ceil_div(step, 2), "dstNzC0Stride": dst.outer(across) // 32, "dstNzNStride": 1, "dstNzMatrixStride": 0}
+        fields |= {
+            "srcDValue": ceil_div(step, 2),
+            "dstNzC0Stride": dst.outer(across) // 32,
+            "dstNzNStride": 1,
+            "dstNzMatrixStride": 0,
+        }
         yield TransferInstruction(name, dst.at, src.at, fields, src.element, "pairs")
 
     return plan
@@ -199,7 +235,12 @@ def scales_to_l0(along_k: int) -> Plan:
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         fields = {"xStartPosition": ceil_div(src.start[x], ROWS), "yStartPosition": ceil_div(src.start[y], 2)}
-        fields |= {"xStep": dst.blocks(x), "yStep": dst.blocks(y), "srcStride": ceil_div(src.outer(x), 32), "dstStride": dst.outer(x) // 32}
+        fields |= {
+            "xStep": dst.blocks(x),
+            "yStep": dst.blocks(y),
+            "srcStride": ceil_div(src.outer(x), 32),
+            "dstStride": dst.outer(x) // 32,
+        }
         yield TransferInstruction("LoadData2DMx", dst.at, src.base, fields, src.element)
 
     return plan
@@ -208,8 +249,8 @@ def scales_to_l0(along_k: int) -> Plan:
 def fractals_v2(m: int, transposes: bool) -> Plan:
     """Fractals of L1 as one rectangle: `m` is the mode along 16 rows. Transposed, whole squares of C0 by C0 elements.
 
-    Where the rows of the destination are no whole squares, the squares go one column after another, so that what one writes
-    past the end of its column is overwritten by the next.
+    Where the rows of the destination are no whole squares, the squares go one column after another, so that what one
+    writes past the end of its column is overwritten by the next.
     """
     k = 1 - m
 
@@ -218,9 +259,16 @@ def fractals_v2(m: int, transposes: bool) -> Plan:
         square = max(1, c0 // ROWS) if transposes else 1
         to_even = 2 if transposes and element.bits == 32 else 1
         fields = {"mStartPosition": ceil_div(src.start[m], ROWS), "kStartPosition": ceil_div(src.start[k], c0)}
-        m_step, k_step = (ceil_div(ceil_div(dst.valid[i], unit), to) * to for i, unit, to in ((m, ROWS, square), (k, c0, to_even)))
+        m_step, k_step = (
+            ceil_div(ceil_div(dst.valid[i], unit), to) * to for i, unit, to in ((m, ROWS, square), (k, c0, to_even))
+        )
         column = dst.outer(m if transposes else k)
-        fields |= {"mStep": m_step, "kStep": k_step, "srcStride": ceil_div(src.outer(k), size), "dstStride": ceil_div(column, size)}
+        fields |= {
+            "mStep": m_step,
+            "kStep": k_step,
+            "srcStride": ceil_div(src.outer(k), size),
+            "dstStride": ceil_div(column, size),
+        }
         fields["ifTranspose"] = int(transposes)
         start = fields["mStartPosition"]
 

@@ -1,8 +1,8 @@
 """Moves as digits: which places go where, told by strides, so that two moves are compared for all sizes at once.
 
-A digit is a coordinate below its extent, with a stride in the source and one in the destination: a move is a set of them. Two digits of
-which the second steps as far as the whole first, on both sides, are one. An axis has a limit where only some of its places are moved: the
-last block of a mode that is not full.
+A digit is a coordinate below its extent, with a stride in the source and one in the destination: a move is a set of
+them. Two digits of which the second steps as far as the whole first, on both sides, are one. An axis has a limit where
+only some of its places are moved: the last block of a mode that is not full.
 
 Source: ours.
 """
@@ -48,7 +48,9 @@ class Given:
     """Conditions on sizes that are taken to hold: those of the side of a When that is proved."""
 
     def __init__(self, conditions: Sequence[Condition] = ()) -> None:
-        self._rooms = [wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in conditions if c.question in ("<", "<=")]
+        self._rooms = [
+            wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in conditions if c.question in ("<", "<=")
+        ]
         self._zeros = [c.a - c.b for c in conditions if c.question == "=="]
 
     def equal(self, a: Leaf, b: Leaf) -> bool:
@@ -87,13 +89,19 @@ def _cut(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> Iterator[Digit]:
         elif known(n) is not None and known(m) is not None and max(n, m) % min(n, m) == 0:
             step = min(n, m)
         else:
-            raise Unproven(f"blocks of {n} on one side and of {m} on the other", "blocks that cut each other evenly", "give known sizes")
+            raise Unproven(
+                f"blocks of {n} on one side and of {m} on the other",
+                "blocks that cut each other evenly",
+                "give known sizes",
+            )
         yield Digit(step, s, d)
         (a, n, s), (b, m, d) = (_after(x, size, stride, step) for x, size, stride in ((a, n, s), (b, m, d)))
     yield Digit(None, s, d)
 
 
-def _after(digits: list[tuple[Any, Any]], size: Leaf, stride: Leaf, step: Any) -> tuple[list[tuple[Any, Any]], Any, Any]:
+def _after(
+    digits: list[tuple[Any, Any]], size: Leaf, stride: Leaf, step: Any
+) -> tuple[list[tuple[Any, Any]], Any, Any]:
     """The digits of one side that are left behind `step` places: they, the extent and the stride of the first."""
     if len(digits) == 1:
         return digits, size, stride * step
@@ -180,7 +188,8 @@ def _matched(xs: Sequence[Any], ys: Sequence[Any], same: Callable[[Any, Any], bo
 
 
 def writes_once(axes: Axes, given: Given) -> list[tuple[Any, Any]] | None:
-    """The conditions a <= b under which no place is written twice, those that are proved left out; None where one is written twice.
+    """The conditions a <= b under which no place is written twice, those that are proved left out; None where one is
+    written twice.
 
     Digits, from the one that steps least on, each step over all that those before it reach.
     """
@@ -199,7 +208,8 @@ def writes_once(axes: Axes, given: Given) -> list[tuple[Any, Any]] | None:
 
 
 def _on_side(axis: Axis, side: int) -> list[Digit]:
-    """The digits of an axis as one side sees them (1 the source, 2 the destination), its neighbours joined; the last has its extent."""
+    """The digits of an axis as one side sees them (1 the source, 2 the destination), its neighbours joined; the last
+    has its extent."""
     found = [axis.digits[0]]
     for d in axis.digits[1:]:
         if equal(found[-1][side] * found[-1].extent, d[side]):
@@ -226,14 +236,18 @@ def last_place(axes: Axes, side: int) -> Leaf:
 
 
 def without_overflow(axes: Axes, loop: Axis, given: Given) -> Iterator[tuple[Axes, Any]]:
-    """Moves of a loop of which each turn writes a part again that the next turn writes: without that part, and how far the last reaches.
+    """Moves of a loop of which each turn writes a part again that the next turn writes: without that part, and how far
+    the last reaches.
 
-    Places side by side of the destination, E of them in steps of t, and a turn that steps by D == c * t with c <= E <= 2 * c: what is
-    past c lies in the place of the next turn, which writes all of it.
+    Places side by side of the destination, E of them in steps of t, and a turn that steps by D == c * t with c <= E <=
+    2 * c: what is past c lies in the place of the next turn, which writes all of it.
     """
     whole, parts = merged(axes, given)
     turn = loop.digits[0].dst
-    for chain in (*((d,) for d in whole), *((d, e) for d, e in itertools.permutations(whole, 2) if equal(d.dst * d.extent, e.dst))):
+    for chain in (
+        *((d,) for d in whole),
+        *((d, e) for d, e in itertools.permutations(whole, 2) if equal(d.dst * d.extent, e.dst)),
+    ):
         step, extent = chain[0].dst, chain[0].extent * (chain[1].extent if len(chain) > 1 else 1)
         if not at_most(1, step):
             continue

@@ -1,7 +1,7 @@
 """Plans out of L0C, and how Fixpipe converts on the way.
 
-Source: CATLASS include/catlass/gemm/tile: CopyL0CToGmTla, CopyL0CToUBTla, CopyL0CToGmQuantMode, CopyL0CToDstQuantMode; to L1 AscendC
-`DataCopy` of DataCopyCO12DstParams.
+Source: CATLASS include/catlass/gemm/tile: CopyL0CToGmTla, CopyL0CToUBTla, CopyL0CToGmQuantMode, CopyL0CToDstQuantMode;
+to L1 AscendC `DataCopy` of DataCopyCO12DstParams.
 """
 
 from __future__ import annotations
@@ -57,11 +57,14 @@ int32 bf16 - QS322BF16_PRE VQS322BF16_PRE"""
 )
 
 
-#: What a granularity asks for besides its mode, on Ascend950 or before. Names in small letters are fields of the struct.
+#: What a granularity asks for besides its mode, on Ascend950 or before. Names in small letters are fields
+#: of the struct.
 _SCALED: dict[tuple[bool, str], Settings] = {
     **{(wide, "NO_QUANT"): {} for wide in (False, True)},
     **{(wide, "PER_TENSOR"): {"deqScalar": "deqScalar"} for wide in (False, True)},
-    (False, "PER_CHANNEL"): {"Before": "AscendC::SetFixPipeConfig<uint64_t, false>(scale, false); AscendC::PipeBarrier<PIPE_FIX>();"},
+    (False, "PER_CHANNEL"): {
+        "Before": "AscendC::SetFixPipeConfig<uint64_t, false>(scale, false); AscendC::PipeBarrier<PIPE_FIX>();"
+    },
     (True, "PER_CHANNEL"): {"Between": ", scale"},
 }
 
@@ -70,21 +73,35 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
     """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
     modes = ASCEND950_MODES if wide else A2_MODES
     if granularity not in GRANULARITIES:
-        raise LeafTypeError(f"quant={shown(granularity)}", f"one of {', '.join(GRANULARITIES)}", 'write quant="PER_TENSOR"')
+        raise LeafTypeError(
+            f"quant={shown(granularity)}", f"one of {', '.join(GRANULARITIES)}", 'write quant="PER_TENSOR"'
+        )
     name = source.name if element.name == "32" else element.name
     if name.isdigit() and granularity == "NO_QUANT" and source.name == "float":
         return {"quantPre": "quantPre"}  # the type decides: a kernel's own name for it
     mode = modes.get((source.name, name, granularity))
     if mode is None:
         to = [e if g == granularity else f"{e} with quant={g!r}" for s, e, g in modes if s == source.name]
-        what = f"Fixpipe of {source} to {f'elements of {name} bits' if name.isdigit() else name} with quant={granularity!r}"
-        raise LeafTypeError(what, f"to {', '.join(to) or 'another from float or int32'}", "name the types: element=half, accumulator=int32")
+        what = (
+            f"Fixpipe of {source} to {f'elements of {name} bits' if name.isdigit() else name} with "
+            f"quant={granularity!r}"
+        )
+        raise LeafTypeError(
+            what,
+            f"to {', '.join(to) or 'another from float or int32'}",
+            "name the types: element=half, accumulator=int32",
+        )
     made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
     return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
 
 
 def _fields(src: Side, dst: Side, step: IntLike, split: bool) -> dict[str, Any]:
-    fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0), "dstStride": step}
+    fields = {
+        "nSize": dst.valid[1],
+        "mSize": dst.valid[0],
+        "srcStride": src.outer(1) // src.inner(0),
+        "dstStride": step,
+    }
     return {**fields, "channelSplit": int(split)}
 
 

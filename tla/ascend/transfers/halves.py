@@ -1,7 +1,8 @@
-"""An accumulator to the unified buffers of two vector cores at once: the first half of its rows, or columns, to one, the rest to the other.
+"""An accumulator to the unified buffers of two vector cores at once: the first half of its rows, or columns, to one,
+the rest to the other.
 
-Fixpipe with dualDstCtl writes both halves to the same place of their buffers. So it is two instructions, one for each vector
-core, and each is proved by itself.
+Fixpipe with dualDstCtl writes both halves to the same place of their buffers. So it is two instructions, one for each
+vector core, and each is proved by itself.
 
 Source: CATLASS `CopyL0CToUBTla` with `CopyL0CToUBMode` SPLIT_M and SPLIT_N.
 """
@@ -19,7 +20,8 @@ from .instruction import TransferInstruction
 from .proof import require_lawful
 from .side import Side, plain
 
-#: How an accumulator is split -> the mode, what its size is rounded to, the value of dualDstCtl, and the field of its size.
+#: How an accumulator is split -> the mode, what its size is rounded to, the value of dualDstCtl, and the field
+#: of its size.
 SPLITS = {"SPLIT_M": (0, 2, 1, "mSize"), "SPLIT_N": (1, 32, 2, "nSize")}
 
 
@@ -30,12 +32,17 @@ def to_both(
 
     src, dst   the accumulator, and the tile of one vector core, at the same place in both
 
-    Raises LeafTypeError for another split, RangeError for a tile that does not hold half, Unproven for sizes that are not known.
+    Raises LeafTypeError for another split, RangeError for a tile that does not hold half, Unproven for sizes
+    that are not known.
     """
     if split not in SPLITS:
-        raise LeafTypeError(f"split={split!r:.40} of a transfer", f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"')
+        raise LeafTypeError(
+            f"split={split!r:.40} of a transfer", f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"'
+        )
     if src.symbols or dst.symbols:
-        raise Unproven(f"a transfer with split={split!r} of sizes that are not known", "numbers", "make the layouts of numbers")
+        raise Unproven(
+            f"a transfer with split={split!r} of sizes that are not known", "numbers", "make the layouts of numbers"
+        )
     mode, unit, value, field = SPLITS[split]
     whole = ceil_div(src.valid[mode], unit) * unit
     half, c0 = whole // 2, int(dst.element.C0)
@@ -46,8 +53,14 @@ def to_both(
     if dst.outer(0) % c0 or (mode == 1 and dst.outer(0) < half):
         least = max(half if mode else 0, ceil_div(dst.valid[1], c0) * c0)
         what = f"rows of UB that are {dst.outer(0)} elements apart"
-        raise RangeError(what, "whole blocks of 32 bytes, with room for half of the columns", f"lay it out with ld={least}")
-    fields = {"nSize": ceil_div(src.valid[1], c0) * c0, "mSize": src.valid[0], "srcStride": src.outer(1) // src.inner(0)}
+        raise RangeError(
+            what, "whole blocks of 32 bytes, with room for half of the columns", f"lay it out with ld={least}"
+        )
+    fields = {
+        "nSize": ceil_div(src.valid[1], c0) * c0,
+        "mSize": src.valid[0],
+        "srcStride": src.outer(1) // src.inner(0),
+    }
     fields |= {field: whole, "dstStride": dst.outer(0), "channelSplit": 0, "dualDstCtl": value}
     made = TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)
     made.require_fields()
@@ -60,7 +73,9 @@ def to_both(
     return made, (written + steps * dst.element.bits // 8, read)
 
 
-def _halves(made: TransferInstruction, src: Side, dst: Side, mode: int, half: int) -> list[tuple[TransferInstruction, Side, Side]]:
+def _halves(
+    made: TransferInstruction, src: Side, dst: Side, mode: int, half: int
+) -> list[tuple[TransferInstruction, Side, Side]]:
     """Each vector core's part of an instruction, with the tiles of its half, where that has valid elements."""
     found = []
     field = ("mSize", "nSize")[mode]

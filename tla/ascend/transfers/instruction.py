@@ -30,7 +30,8 @@ class Bursts(NamedTuple):
     """The part of memory that one side of an instruction touches: runs of bytes side by side.
 
     runs        how many;  length  of the longest [bytes]
-    alignment   the largest power of two, 512 at most, that every run begins at a multiple of, in bytes from the tensor's start
+    alignment   the largest power of two, 512 at most, that every run begins at a multiple of, in bytes from the
+                tensor's start
 
     >>> from tla.ascend import TransferInstruction, half
     >>> i = TransferInstruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
@@ -49,16 +50,16 @@ class Bursts(NamedTuple):
 class TransferInstruction:
     """One instruction that moves elements.
 
-    name         Nd2Nz, DataCopy, DataCopyPad, LoadData2D, LoadData2DTranspose, LoadData3D or Fixpipe; of Ascend950 also Dn2Nz,
-                 LoadData2DV2, LoadData2DMx, FixpipeC310 and DataCopyCO12Dst
+    name         Nd2Nz, DataCopy, DataCopyPad, LoadData2D, LoadData2DTranspose, LoadData3D or Fixpipe; of Ascend950 also
+                 Dn2Nz, LoadData2DV2, LoadData2DMx, FixpipeC310 and DataCopyCO12Dst
     dst, src     where it begins to write and to read, in elements of each side
     parameters   the fields that say what is moved, by AscendC's names
     element      the element type of dst, and of src but for Fixpipe
-    form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's bursts
-                 where it is not 32 bytes, "pairs" where the fields count pairs of elements, told as elements twice as wide, "bytes of
-                 pairs" where the type stays that of 4 bits, "wide" on Ascend950
-    settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals what stands
-                 around the call
+    form         what else decides: the configuration of Fixpipe, the direction of DataCopyPad, the unit of DataCopy's
+                 bursts where it is not 32 bytes, "pairs" where the fields count pairs of elements, told as elements
+                 twice as wide, "bytes of pairs" where the type stays that of 4 bits, "wide" on Ascend950
+    settings     what changes no address, as text of C++: in small letters fields, how Fixpipe converts; in capitals
+                 what stands around the call
 
     >>> from tla.ascend import TransferInstruction, half
     >>> i = TransferInstruction("DataCopy", 0, 64, {"blockCount": 2, "blockLen": 3, "srcStride": 5, "dstStride": 0}, half)
@@ -95,13 +96,21 @@ class TransferInstruction:
         fields = {f: c_text(v) for f, v in self.parameters.items() if f not in unset}
         fields |= {f: v for f, v in self.settings.items() if f[0].islower() and f not in unset}
         assigned = " ".join(f"p.{kind.spelled.get(name, name)} = {value};" for name, value in fields.items())
-        names = {"type": CPP_NAMES.get(self.element.name, "ElementDst"), "source": self.settings.get("Source", "float"), "form": self.form}
+        names = {
+            "type": CPP_NAMES.get(self.element.name, "ElementDst"),
+            "source": self.settings.get("Source", "float"),
+            "form": self.form,
+        }
         config = self.form.removesuffix("_WIDE")
         names["co2"] = config.removeprefix("CFG_").removesuffix("_UB")
         names["config"] = config if config.endswith("_UB") else f"AscendC::{config}"
         values = {name: c_text(value) for name, value in self.parameters.items()}
         struct, call = (text.format(**names, **values) for text in (kind.struct, self.settings.get("Call", kind.call)))
-        before = " ".join(filter(None, (kind.before.format(**values), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned)))
+        before = " ".join(
+            filter(
+                None, (kind.before.format(**values), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned)
+            )
+        )
         between, after = (self.settings.get(x, "") for x in ("Between", "After"))
         arguments = f"{self._address(dst, self.dst)}, {self._address(src, self.src)}{between}, p{after}"
         return f"{{ {before} AscendC::{call}({arguments}); }}"
@@ -112,7 +121,9 @@ class TransferInstruction:
         return f"{name}[{c_text(at)}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
 
     def __str__(self) -> str:
-        return f"{self.name}(dst={self.dst}, src={self.src}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+        return (
+            f"{self.name}(dst={self.dst}, src={self.src}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+        )
 
     @property
     def reads(self) -> Bursts:
@@ -131,7 +142,8 @@ class TransferInstruction:
             raise RangeError(*reason)
 
     def over_fields(self, proved: Callable[[Any, Any], bool | None]) -> Reason | None:
-        """The first field that does not hold its value; None where all do. proved: whether a <= b, or None where that is not known."""
+        """The first field that does not hold its value; None where all do. proved: whether a <= b, or None where that
+        is not known."""
         kind = KINDS[self.name]
         limits = {**kind.most, **(kind.wide if self.form in ("wide", "pairs") else {})}
         for name, value in self.parameters.items():

@@ -1,6 +1,7 @@
 """The move of each kind of instruction: from its fields, two layouts over one domain.
 
-The fields have the names and units of AscendC's parameter structs: blocks of 32 bytes (C0 elements), fractals of 512 bytes.
+The fields have the names and units of AscendC's parameter structs: blocks of 32 bytes (C0 elements), fractals
+of 512 bytes.
 
 Source: AscendC's Nd2NzParams, Dn2NzParams, DataCopyParams, DataCopyExtParams, LoadData2DParams, LoadData2DParamsV2,
 LoadData2DMxParams, LoadData2dTransposeParams, LoadData3DParamsV2, FixpipeParamsV220; their use in CATLASS
@@ -49,7 +50,8 @@ class Edge(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """Two layouts over one domain, each from its own address on [elements]: element c goes from src(c) + begin to dst(c).
+    """Two layouts over one domain, each from its own address on [elements]: element c goes from src(c) +
+    begin to dst(c).
 
     begin    where src begins behind the address of the instruction: start positions, and minus the border of an image
     edges    the edges of an image that src is read from; an element outside of one is 0, and not read
@@ -94,7 +96,8 @@ def blocks_of(n: IntLike, size: IntLike) -> Leaf:
 
 
 def gap_of(gap: Leaf, bursts: Leaf, field: int) -> Any:
-    """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and is cut off."""
+    """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and
+    is cut off."""
     return gap % field if equal(bursts, 1) else gap
 
 
@@ -114,7 +117,8 @@ def _dn2nz(p: Fields, element: Element, form: str) -> Moved:
 
 
 def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int, matrices: tuple[int, int]) -> Moved:
-    """nValue by dValue units, in blocks of 32 bytes, of one matrix after another. A unit is one element, or in a form of pairs two of them.
+    """nValue by dValue units, in blocks of 32 bytes, of one matrix after another. A unit is one element, or in a form
+    of pairs two of them.
 
     matrices   how many there are, and how far apart they lie in src [elements]; in dst it is dstNzMatrixStride
     """
@@ -122,7 +126,10 @@ def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int,
     c0 = int(element.C0) // unit
     to_n, to_c0 = (p[field] * c0 * unit for field in ("dstNzNStride", "dstNzC0Stride"))
     row, column = Layout(n, to_n), Layout((c0, blocks_of(d, c0)), (unit, to_c0))
-    dst, src = Layout((unit, row.shape, column.shape), (1, row.stride, column.stride), (unit, n, d)), (1, n_step * unit, d_step * unit)
+    dst, src = (
+        Layout((unit, row.shape, column.shape), (1, row.stride, column.stride), (unit, n, d)),
+        (1, n_step * unit, d_step * unit),
+    )
     count, apart = matrices
     if equal(count, 1):
         return Moved(dst, Layout((unit, n, d), src))
@@ -131,24 +138,34 @@ def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int,
 
 
 def _data_copy(p: Fields, element: Element, form: str) -> Moved:
-    """blockCount bursts of blockLen blocks of 32 bytes, or of as many as the form says; the strides are the gaps between bursts."""
+    """blockCount bursts of blockLen blocks of 32 bytes, or of as many as the form says; the strides are the gaps
+    between bursts."""
     unit, length, count = int(form or 32) * 8 // element.bits, p["blockLen"], p["blockCount"]
-    dst, src = (Layout((unit, length, count), (1, unit, (length + p[gap]) * unit)) for gap in ("dstStride", "srcStride"))
+    dst, src = (
+        Layout((unit, length, count), (1, unit, (length + p[gap]) * unit)) for gap in ("dstStride", "srcStride")
+    )
     return Moved(dst, src)
 
 
 def _data_copy_pad(p: Fields, element: Element, form: str) -> Moved:
-    """blockCount bursts of blockLen bytes; gaps are bytes in global memory, and blocks behind whole blocks in the buffer.
+    """blockCount bursts of blockLen bytes; gaps are bytes in global memory, and blocks behind whole blocks
+    in the buffer.
 
     Behind each burst rightPadding elements of the buffer are set.
     """
     size, length, count, more = element.bits // 8, p["blockLen"], p["blockCount"], p.get("rightPadding", 0)
     gap = p["srcStride" if form == "to UB" else "dstStride"]
     if divides(size, length) is False or (divides(size, gap) is False and not equal(count, 1)):
-        raise RangeError(f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart", f"whole elements of {size} bytes", "count bytes")
+        raise RangeError(
+            f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart",
+            f"whole elements of {size} bytes",
+            "count bytes",
+        )
     outside = {gap: (length + p[gap]) // size for gap in ("dstStride", "srcStride")}
     inside = {gap: (blocks_of(length + more * size, 32) + p[gap]) * 32 // size for gap in ("dstStride", "srcStride")}
-    steps = (inside["dstStride"], outside["srcStride"]) if form == "to UB" else (outside["dstStride"], inside["srcStride"])
+    steps = (
+        (inside["dstStride"], outside["srcStride"]) if form == "to UB" else (outside["dstStride"], inside["srcStride"])
+    )
     valid = length // size
     edges = (Edge(Layout((valid + more, count), (1, 0)), 0, valid),) if more else ()
     dst, src = (Layout((valid + more, count), (1, step)) for step in steps)
@@ -200,9 +217,9 @@ def _load_2d_mx(p: Fields, _element: Element, _form: str) -> Moved:
 def _load_3d(p: Fields, element: Element, _form: str) -> Moved:
     """mExtension points by kExtension columns of im2col: an image of l1W by l1H points, a window of filterW by filterH.
 
-    A point is a place of the window, first along w; a column is (channel, w, h, block of C0 channels) of the window. What the
-    window has outside of the image is border. Fractals of L0A have 16 rows, of points or of columns where it transposes, and
-    lie row by row; those of L0B (fMatrixCtrl) have 16 columns, of C0 points each, unless it transposes.
+    A point is a place of the window, first along w; a column is (channel, w, h, block of C0 channels) of the window.
+    What the window has outside of the image is border. Fractals of L0A have 16 rows, of points or of columns where it
+    transposes, and lie row by row; those of L0B (fMatrixCtrl) have 16 columns, of C0 points each, unless it transposes.
     """
     return _im2col(p, element, _fractals_of_l0(p, element))
 
@@ -224,10 +241,14 @@ def _im2col(p: Fields, element: Element, dst: Layout) -> Moved:
     """The columns of an image by the places of its window: affine in both, cut at the edges of the image."""
     c0, valid = int(element.C0), (p["mExtension"], p["kExtension"])
     w, h = Axis.of(p, "W", "Left", "Right"), Axis.of(p, "H", "Top", "Bottom")
-    places, window = (w.places, blocks_of(valid[0], w.places)), (c0, w.window, h.window, blocks_of(valid[1], c0 * w.window * h.window))
+    places, window = (
+        (w.places, blocks_of(valid[0], w.places)),
+        (c0, w.window, h.window, blocks_of(valid[1], c0 * w.window * h.window)),
+    )
 
     def over(along_w: int, along_h: int, channel: int, block: int) -> Layout:
-        """The layout that steps so far for each element of the image along w and h, each channel and each block of channels."""
+        """The layout that steps so far for each element of the image along w and h, each channel and each
+        block of channels."""
         steps = (along_w * w.step, along_h * h.step), (channel, along_w * w.gap, along_h * h.gap, block)
         return Layout((places, window), steps, valid)
 
@@ -258,11 +279,12 @@ class Axis(NamedTuple):
 
 
 def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
-    """mSize by nSize elements out of blocks of 16 columns; to rows, or to blocks of 16 columns, of 8 where it splits channels.
+    """mSize by nSize elements out of blocks of 16 columns; to rows, or to blocks of 16 columns, of 8 where
+    it splits channels.
 
-    int8 leaves in blocks of 32 columns: two blocks of the accumulator are merged. Ascend950 counts the stride of blocks in
-    elements, in its own struct. With dualDstCtl the second half of the rows, or of the columns, goes to the same place of
-    another vector core's buffer: told as a place OTHER_CORE bytes further.
+    int8 leaves in blocks of 32 columns: two blocks of the accumulator are merged. Ascend950 counts the stride of blocks
+    in elements, in its own struct. With dualDstCtl the second half of the rows, or of the columns, goes to the same
+    place of another vector core's buffer: told as a place OTHER_CORE bytes further.
     """
     m, n = p["mSize"], p["nSize"]
     src = Layout((m, (ROWS, blocks_of(n, ROWS))), (ROWS, (1, p["srcStride"] * ROWS)), (m, n))
@@ -287,11 +309,20 @@ _LOAD_3D = Kind(
     _load_3d,
     "LoadData3DParamsV2<{type}>",
     "LoadData",
-    {"enTranspose": 1, "fMatrixCtrl": 1, "strideW": 63, "strideH": 63, "filterW": 255, "filterH": 255, **dict.fromkeys(_PADS, 255)},
+    {
+        "enTranspose": 1,
+        "fMatrixCtrl": 1,
+        "strideW": 63,
+        "strideH": 63,
+        "filterW": 255,
+        "filterH": 255,
+        **dict.fromkeys(_PADS, 255),
+    },
     _PADS,
 )
 
-#: The largest values are those of AscendC's reference, which may be less than a field holds: Nd2Nz has 16384 rows at most.
+#: The largest values are those of AscendC's reference, which may be less than a field holds: Nd2Nz has 16384
+#: rows at most.
 KINDS: dict[str, Kind] = {
     "Nd2Nz": Kind(_nd2nz, "Nd2NzParams", most=_ND2NZ, wide=_WIDE),
     "Dn2Nz": Kind(_dn2nz, "Dn2NzParams", most={**_ND2NZ, **_WIDE, "dstNzC0Stride": FIELD, "dstNzNStride": FIELD}),
@@ -304,15 +335,23 @@ KINDS: dict[str, Kind] = {
         unset=("rightPadding",),
     ),
     "LoadData2D": Kind(_load_2d, "LoadData2DParams", "LoadData", {"repeatTimes": 255, "ifTranspose": 1}),
-    "LoadData2DTranspose": Kind(_load_2d_transpose, "LoadData2dTransposeParams", "LoadDataWithTranspose", {"repeatTimes": 255}),
+    "LoadData2DTranspose": Kind(
+        _load_2d_transpose, "LoadData2dTransposeParams", "LoadDataWithTranspose", {"repeatTimes": 255}
+    ),
     "LoadData2DV2": Kind(_load_2d_v2, "LoadData2DParamsV2", "LoadData", {"mStep": 255, "kStep": 255, "ifTranspose": 1}),
     "LoadData2DMx": Kind(_load_2d_mx, "LoadData2DMxParams", "LoadData", {"xStep": 255, "yStep": 255}),
     "LoadData3D": _LOAD_3D,
     "LoadData3DWithStride": _LOAD_3D._replace(
-        call="LoadDataWithStride", unset=("dstStride",), before="AscendC::SetLoadDataRepeatWithStride({{0, 1, 0, {dstStride}}});"
+        call="LoadDataWithStride",
+        unset=("dstStride",),
+        before="AscendC::SetLoadDataRepeatWithStride({{0, 1, 0, {dstStride}}});",
     ),
     "Fixpipe": Kind(
-        _fixpipe, "FixpipeParamsV220", "Fixpipe<{type}, {source}, AscendC::{form}>", _FIXPIPE, {"channelSplit": "isChannelSplit"}
+        _fixpipe,
+        "FixpipeParamsV220",
+        "Fixpipe<{type}, {source}, AscendC::{form}>",
+        _FIXPIPE,
+        {"channelSplit": "isChannelSplit"},
     ),
     "FixpipeC310": Kind(
         _fixpipe,

@@ -1,7 +1,7 @@
 """The proof of a transfer of sizes that are not known, for all of them at once.
 
-Its steps, and the copy of the valid elements, are moves of digits; they are the same if their digits are. In a core's buffer a transfer may
-move padding too: then it is the copy of a larger box, in whole blocks.
+Its steps, and the copy of the valid elements, are moves of digits; they are the same if their digits are. In a core's
+buffer a transfer may move padding too: then it is the copy of a larger box, in whole blocks.
 
 Source: ours.
 """
@@ -22,7 +22,18 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.symint import poly_of, wrap
 from ..architecture import Architecture
-from .digits import Axes, Axis, Digit, Given, axes_of, axes_of_move, last_place, same_move, without_overflow, writes_once
+from .digits import (
+    Axes,
+    Axis,
+    Digit,
+    Given,
+    axes_of,
+    axes_of_move,
+    last_place,
+    same_move,
+    without_overflow,
+    writes_once,
+)
 from .instruction import TransferInstruction
 from .moved import ROWS
 from .paths import BY_SOURCE
@@ -32,10 +43,13 @@ from .steps import Loop, Step, When, steps_at
 _L0 = ("L0A", "L0B")
 
 
-def require_lawful_for_all(steps: Sequence[Step], ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> tuple[Any, Any]:
+def require_lawful_for_all(
+    steps: Sequence[Step], ends: tuple[str, str], src: Side, dst: Side, arch: Architecture
+) -> tuple[Any, Any]:
     """Require that exactly the valid elements move, whatever the sizes are.
 
-    Returns   how many bytes behind the tile are written, and how many are read behind the tensor that src is a tile of: expressions
+    Returns   how many bytes behind the tile are written, and how many are read behind the tensor that src is a
+              tile of: expressions
     """
     for side in (src, dst):
         _require_whole_start(side)
@@ -46,7 +60,9 @@ def require_lawful_for_all(steps: Sequence[Step], ends: tuple[str, str], src: Si
     return written, read
 
 
-def _cases(steps: Sequence[Step], conditions: tuple[Condition, ...] = ()) -> Iterator[tuple[tuple[Condition, ...], Sequence[Step]]]:
+def _cases(
+    steps: Sequence[Step], conditions: tuple[Condition, ...] = ()
+) -> Iterator[tuple[tuple[Condition, ...], Sequence[Step]]]:
     """The steps of every way that conditions may go, with these conditions."""
     if len(steps) == 1 and isinstance(steps[0], When):
         when = steps[0]
@@ -56,21 +72,34 @@ def _cases(steps: Sequence[Step], conditions: tuple[Condition, ...] = ()) -> Ite
         yield conditions, steps
 
 
-def _behind(steps: Sequence[Step], ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, given: Given) -> tuple[Any, Any]:
-    """The bytes behind the two sides that steps without conditions touch; Unproven where they are not proved to be the copy."""
+def _behind(
+    steps: Sequence[Step], ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, given: Given
+) -> tuple[Any, Any]:
+    """The bytes behind the two sides that steps without conditions touch; Unproven where they are not proved to
+    be the copy."""
     if len(steps) != 1:
         raise Unproven(
-            f"{len(steps)} instructions of a transfer of sizes that are not known", "one, or a loop over one", "give known sizes"
+            f"{len(steps)} instructions of a transfer of sizes that are not known",
+            "one, or a loop over one",
+            "give known sizes",
         )
     instruction, axes, loops = _flat(steps[0], src, dst)
     found = [m for m in _moves(axes, loops, given) if _is_copy(m[0], ends, src, dst, arch, given)]
     if not found:
         what = f"{instruction.name}: that it moves the tile to its place is not proved for all sizes"
-        raise Unproven(what, "blocks that the instruction moves whole", "begin tiles at whole blocks, or give its sizes values")
-    move, more, open_ = min(((m, more, writes_once(m, given)) for m, more in found), key=lambda f: len(f[2]) if f[2] is not None else _MANY)
+        raise Unproven(
+            what, "blocks that the instruction moves whole", "begin tiles at whole blocks, or give its sizes values"
+        )
+    move, more, open_ = min(
+        ((m, more, writes_once(m, given)) for m, more in found), key=lambda f: len(f[2]) if f[2] is not None else _MANY
+    )
     for a, b in [(1, 0)] if open_ is None else open_:
         if not require("<=", a, b, lambda: f"{instruction.name}: rows that do not overlap"):
-            raise Unproven(f"{instruction.name}: it writes a place twice", "rows that do not overlap", "give a larger leading dimension")
+            raise Unproven(
+                f"{instruction.name}: it writes a place twice",
+                "rows that do not overlap",
+                "give a larger leading dimension",
+            )
     return _written_behind(last_place(move, 2) + more, ends[1], dst, arch), _read_behind([*axes, *loops], ends[0], src)
 
 
@@ -79,7 +108,8 @@ _MANY = 1 << 30
 
 
 def _moves(axes: Axes, loops: list[Axis], given: Given) -> Iterator[tuple[Axes, Any]]:
-    """The move of an instruction and its loops as it is, and without what a turn writes again; and how far the last turn reaches."""
+    """The move of an instruction and its loops as it is, and without what a turn writes again; and how far the last
+    turn reaches."""
     yield [*axes, *loops], 0
     if len(loops) == 1:
         yield from without_overflow(axes, loops[0], given)
@@ -91,7 +121,8 @@ def _is_copy(move: Axes, ends: tuple[str, str], src: Side, dst: Side, arch: Arch
 
 
 def _flat(step: Step, src: Side, dst: Side) -> tuple[TransferInstruction, Axes, list[Axis]]:
-    """An instruction, alone or in a loop, as its digits from the first places of both sides on, and those of its loops."""
+    """An instruction, alone or in a loop, as its digits from the first places of both sides on, and those
+    of its loops."""
     loops: list[Axis] = []
     while isinstance(step, Loop):
         i, inner = step.variable, step.body[0]
@@ -102,7 +133,11 @@ def _flat(step: Step, src: Side, dst: Side) -> tuple[TransferInstruction, Axes, 
     if not isinstance(step, TransferInstruction):
         raise Unproven("a condition inside of a loop", "a loop over one instruction", "give known sizes")
     if not (step.dst == dst.at and _begin(step) == src.at):
-        raise Unproven(f"{step.name}: it begins at another place than the tile", "the tile's first element", "begin tiles at whole blocks")
+        raise Unproven(
+            f"{step.name}: it begins at another place than the tile",
+            "the tile's first element",
+            "begin tiles at whole blocks",
+        )
     return step, axes_of_move(step.moved), loops
 
 
@@ -121,7 +156,8 @@ def _step(n: IntLike, i: IntLike) -> Leaf:
 
 
 def _boxes(ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> Iterator[tuple[Any, ...]]:
-    """The boxes of a tile that a transfer may move: what is valid; in a core's buffer whole blocks, squares of L0, units of a vector."""
+    """The boxes of a tile that a transfer may move: what is valid; in a core's buffer whole blocks, squares of L0,
+    units of a vector."""
     valid = src.valid if ends in BY_SOURCE else dst.valid
     units: list[set[int]] = [{1} for _ in valid]
     if ends[1] != "GM":
@@ -131,7 +167,9 @@ def _boxes(ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> I
                 found |= {ROWS, int(dst.element.C0), max(ROWS, int(dst.element.C0))}
         if all(dst.block(mode) == 1 for mode in range(len(valid))):
             units[-1].add(arch.alignment[ends[1]] * 8 // dst.element.bits)
-    rounded = ([n if unit == 1 else ceil_div(n, unit) * unit for unit in sorted(found)] for n, found in zip(valid, units))
+    rounded = (
+        [n if unit == 1 else ceil_div(n, unit) * unit for unit in sorted(found)] for n, found in zip(valid, units)
+    )
     yield from itertools.product(*rounded)
 
 
@@ -143,7 +181,9 @@ def _require_whole_start(side: Side) -> None:
             unit = unit * int(n)
         if divides(unit, start) is not True:
             what = f"a tile that begins at {shown(side.start)} of {shown(side.layout)}"
-            raise Unproven(what, f"a multiple of {unit} along mode {mode}", "begin it at a whole block, or give its sizes values")
+            raise Unproven(
+                what, f"a multiple of {unit} along mode {mode}", "begin it at a whole block, or give its sizes values"
+            )
 
 
 def _written_behind(last: IntLike, place: str, dst: Side, arch: Architecture) -> Leaf:
@@ -156,7 +196,9 @@ def _written_behind(last: IntLike, place: str, dst: Side, arch: Architecture) ->
         return 0
     room = arch.sizes[place] * 8 // bits
     if not require("<=", dst.at + last + 1, room, lambda: f"a tile of {place}, padding included"):
-        raise Unproven(f"a tile whose last units lie behind the end of {place}", f"at most {room} elements", "take a smaller tile")
+        raise Unproven(
+            f"a tile whose last units lie behind the end of {place}", f"at most {room} elements", "take a smaller tile"
+        )
     return larger(0, last - own) * bits // 8
 
 

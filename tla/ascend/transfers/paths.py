@@ -27,7 +27,8 @@ _ALL = _A2 + _950
 
 
 class Path(NamedTuple):
-    """A way between two positions: the tags that the layouts have there, the plan, the widths that it takes, and where it is.
+    """A way between two positions: the tags that the layouts have there, the plan, the widths that it takes,
+    and where it is.
 
     wanted   where each element of the destination comes from, where the two layouts do not have one shape
     """
@@ -124,7 +125,14 @@ WINDOWS = (
 )
 
 
-def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, arch: Architecture, windows: bool, tag: Tag | None) -> Path:
+def path_of(
+    ends: tuple[str, str],
+    layouts: tuple[Any, Any],
+    element: Element,
+    arch: Architecture,
+    windows: bool,
+    tag: Tag | None,
+) -> Path:
     """The first path between two positions whose tags the two layouts have; LeafTypeError where there is none."""
     table = [p for p in (WINDOWS if windows else PATHS) if arch.name in p.archs]
     joined = [p for p in table if (p.src, p.dst) == ends]
@@ -134,7 +142,9 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
     paths = [p for p in joined if tag in (None, p.dst_tag)]
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
-        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these")
+        raise LeafTypeError(
+            f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these"
+        )
     refused = []
     for path in paths:
         wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
@@ -145,14 +155,22 @@ def path_of(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, a
     raise _no_path(ends, layouts, element, refused)
 
 
-def _no_path(ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, refused: list[tuple[Path, Any]]) -> LeafTypeError:
+def _no_path(
+    ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, refused: list[tuple[Path, Any]]
+) -> LeafTypeError:
     """The error of two layouts that no path joins: what they are, and the paths that take one of them, or else all."""
-    near = [(p, why) for p, why in refused if why[0] is None and None in why[1:]] or [r for r in refused if r[1][0] is None] or refused
+    near = (
+        [(p, why) for p, why in refused if why[0] is None and None in why[1:]]
+        or [r for r in refused if r[1][0] is None]
+        or refused
+    )
     found = [_tag_of(layout, element) for layout in layouts]
     sides = (f"{place} ({tag})" if tag else place for place, tag in zip(ends, found))
     what, pairs = f"a transfer of {element} from {' to '.join(sides)}", _tag_pairs([p for p, _ in near], element)
     if all(why[0] for _, why in near):
-        return LeafTypeError(f"{what} on this way", pairs, "give an element type of this width: transfer(..., element=half)")
+        return LeafTypeError(
+            f"{what} on this way", pairs, "give an element type of this width: transfer(..., element=half)"
+        )
     if not all(any(tag == (p.src_tag, p.dst_tag)[side] for p, _ in refused) for side, tag in enumerate(found)):
         what += f": {'; '.join(f'{p.src_tag} to {p.dst_tag}: {next(filter(None, why))}' for p, why in near)}"
     return LeafTypeError(what, pairs, "make the layouts with these tags")
@@ -171,13 +189,17 @@ def tags_at(position: object, arch: object = AtlasA2) -> tuple[Tag, ...]:
     >>> tags_at("L0A"), tags_at("L0A", Ascend950), tags_at("L0B")
     ((zZ,), (zN,), (nZ,))
 
-    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile, conv/tile, epilogue/tile.
+    Raises LeafTypeError for what is no position, or no architecture. Source: CATLASS include/catlass/gemm/tile,
+    conv/tile, epilogue/tile.
     """
     arch, position = as_architecture(arch), position_of(position)
     paths = [p for p in (*PATHS, *WINDOWS) if arch.name in p.archs]
     return tuple(
         dict.fromkeys(
-            tag for p in paths for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag)) if place == position and tag is not SEVERAL
+            tag
+            for p in paths
+            for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag))
+            if place == position and tag is not SEVERAL
         )
     )
 
@@ -223,13 +245,18 @@ def _why_no_rows(layout: Layout) -> str | None:
 
 
 def _why_no_image(tag: Tag, layout: Layout, element: Element) -> str | None:
-    """The reason that a layout is no part of an image, or of filters: blocks of C0 channels side by side, in steps that may have gaps."""
+    """The reason that a layout is no part of an image, or of filters: blocks of C0 channels side by side, in steps that
+    may have gaps."""
     if rank(layout.shape) != 5 or depth(layout.shape) != 1:
         return f"it has not the five modes of {tag}"
     found = (layout.shape[4], layout.stride[4], layout.stride[3])
-    return None if all(map(equal, found, (element.C0, 1, element.C0))) else f"its channels are no blocks of {element.C0}"
+    return (
+        None if all(map(equal, found, (element.C0, 1, element.C0))) else f"its channels are no blocks of {element.C0}"
+    )
 
 
 def _tag_pairs(paths: list[Path], element: Element) -> str:
     pairs = [f"{p.src_tag} to {p.dst_tag}" for p in paths if element.bits in p.bits]
-    return ", or ".join(pairs) or f"elements of {' or '.join(map(str, sorted({b for p in paths for b in p.bits})))} bits"
+    return (
+        ", or ".join(pairs) or f"elements of {' or '.join(map(str, sorted({b for p in paths for b in p.bits})))} bits"
+    )

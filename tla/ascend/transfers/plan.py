@@ -1,8 +1,8 @@
 """Transfers: the instructions that move a tile from one position to another, planned from the two layouts and proved.
 
-A path is a row of a table: two positions, the tags that source and destination have there, and the plan. A plan reads the
-strides of both layouts as CATLASS's TileCopyTla does. What it gives is then executed, as the pairs of layouts that the
-instructions are, and compared with the copy of the valid elements: what moves anything else is refused.
+A path is a row of a table: two positions, the tags that source and destination have there, and the plan. A plan reads
+the strides of both layouts as CATLASS's TileCopyTla does. What it gives is then executed, as the pairs of layouts that
+the instructions are, and compared with the copy of the valid elements: what moves anything else is refused.
 
 Source: CATLASS include/catlass/gemm/tile, TileCopyTla and CopyL0CToGmTla.
 """
@@ -46,13 +46,13 @@ _NOTHING = Given()
 class Transfer(tuple[Any, ...]):
     """The instructions of one transfer, a tuple in order. `str()` is their text in AscendC.
 
-    Of sizes that are not known the fields are expressions, and there may be loops (Loop) and conditions (When) around instructions;
-    `at(...)` gives the symbols values.
+    Of sizes that are not known the fields are expressions, and there may be loops (Loop) and conditions (When) around
+    instructions; `at(...)` gives the symbols values.
 
-    beyond         how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a vector. A tile
-                   that is laid out in whole squares has none
-    reads_beyond   how many bytes are read behind the tensor that src is, or is a tile of: what the last unit of a vector has in
-                   global memory, and the last squares of a transpose in L1
+    beyond         how many bytes behind the tile are written: squares of L0 that a transpose moves whole, units of a
+                   vector. A tile that is laid out in whole squares has none
+    reads_beyond   how many bytes are read behind the tensor that src is, or is a tile of: what the last unit of a
+                   vector has in global memory, and the last squares of a transpose in L1
 
     >>> from tla import MakeLayout, MakeTensor
     >>> from tla.ascend import half, nZ, transfer
@@ -103,24 +103,25 @@ def transfer(
 ) -> Transfer:
     """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
 
-    src, dst      tensors with positions (GM, L1, L0A, L0B, L0C, UB, Bias, FixBuf; on Ascend950 L0AMx and L0BMx, the scales of
-                  MX types); of a larger dst the corner is filled. Of sizes that are not known the fields are expressions, proved
-                  for all of them; what is asked of them besides is a condition, as of every operation
+    src, dst      tensors with positions (GM, L1, L0A, L0B, L0C, UB, Bias, FixBuf; on Ascend950 L0AMx and L0BMx, the
+                  scales of MX types); of a larger dst the corner is filled. Of sizes that are not known the fields are
+                  expressions, proved for all of them; what is asked of them besides is a condition, as
+                  of every operation
     arch          AtlasA2, AtlasA3, Ascend950, or a name
-    element       the element type, where no buffer, no block of 32 bytes and no tag of scales tells it; of dst, as L0C holds
-                  32 bits. Buffers of another type are taken for what it says
+    element       the element type, where no buffer, no block of 32 bytes and no tag of scales tells it; of dst, as L0C
+                  holds 32 bits. Buffers of another type are taken for what it says
     quant         out of L0C, how finely values are scaled: NO_QUANT, PER_TENSOR or PER_CHANNEL
     accumulator   out of L0C, the type there, float or int32: by default that of its buffer, float without one
     relu          out of L0C, whether negative values become 0 on the way
     conv          from an image in L1 to L0A, the window that moves over it: dst has a row for each of its places
     tag           the tag of dst, where its layout has several: an image's NC1HWC0 and a filter's CI1KHKWCOCI0
     pad           from GM into UB, whether what is left of each row's last 32 bytes becomes 0
-    split         from L0C to UB, on Ascend950: SPLIT_M or SPLIT_N moves half of the rows, or columns, to each of two vector
-                  cores; dst is the tile of one, at the same place in both
+    split         from L0C to UB, on Ascend950: SPLIT_M or SPLIT_N moves half of the rows, or columns, to each of two
+                  vector cores; dst is the tile of one, at the same place in both
     Returns       Transfer: instructions with `name`, `dst`, `src` [elements] and `parameters`
-    Raises        LeafTypeError for positions, tags or types that no instruction joins, and for options that the way has not;
-                  RangeError for what does not fit a field, a buffer or its alignment; Unproven for conditions on sizes that are
-                  not known, and for instructions that would move other elements than `copy`
+    Raises        LeafTypeError for positions, tags or types that no instruction joins, and for options that the way has
+                  not; RangeError for what does not fit a field, a buffer or its alignment; Unproven for conditions on
+                  sizes that are not known, and for instructions that would move other elements than `copy`
 
     >>> from tla import GetTile, MakeLayout, MakeTensor
     >>> from tla.ascend import RowMajor, half, transfer, zN
@@ -132,8 +133,8 @@ def transfer(
     >>> print([(i.name, i.src, i.parameters["nValue"], i.parameters["srcDValue"]) for i in transfer(c, b)])
     [('Nd2Nz', 13674, 42, 105)]
 
-    Law: executed one after another, the instructions do to the valid elements what `copy(src, dst)` does, and write nothing
-    else but the padding of the last blocks in a core's buffer.
+    Law: executed one after another, the instructions do to the valid elements what `copy(src, dst)` does, and write
+    nothing else but the padding of the last blocks in a core's buffer.
     Source: CATLASS `TileCopyTla`, `CopyL0CToGmTla`.
     """
     arch = as_architecture(arch)
@@ -155,7 +156,11 @@ def transfer(
         both.beyond, both.reads_beyond = written, read
         return both
     if (conv or path.wanted) and (a.symbols or b.symbols):
-        raise Unproven(f"a transfer of {src!r} to {dst!r}", "sizes that are known: of windows and images", "make the layouts of numbers")
+        raise Unproven(
+            f"a transfer of {src!r} to {dst!r}",
+            "sizes that are known: of windows and images",
+            "make the layouts of numbers",
+        )
     if conv or path.wanted:
         wanted = conv.wanted(a, b) if conv else path.wanted(a, b)
         _require_same(wanted.shape, b.valid, ends)
@@ -174,19 +179,24 @@ def transfer(
         plan = rows("to UB", pad=True)
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:
-        raise RangeError(reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix)
+        raise RangeError(
+            reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix
+        )
     if a.symbols or b.symbols:
         made.beyond, made.reads_beyond = require_lawful_for_all(made, ends, a, b, arch)
         return made
     try:
         made.beyond, made.reads_beyond = require_lawful(made, ends, a, b, arch, wanted)
     except Unproven as error:
-        raise Unproven(error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix) from None
+        raise Unproven(
+            error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix
+        ) from None
     return made
 
 
 def unproved(src: Tensor, dst: Tensor, arch: Architecture, element: Element, **options: Any) -> Iterable[Step]:
-    """The instructions that `transfer` proves to be right, before it does: for what is asked of many tiles, and believed of none.
+    """The instructions that `transfer` proves to be right, before it does: for what is asked of many tiles, and
+    believed of none.
 
     options   quant, accumulator and relu, out of L0C
     """
@@ -223,7 +233,11 @@ def _require_options(ends: tuple[str, str], given: dict[str, Any]) -> None:
 
 def _position(where: str, t: object) -> str:
     if not isinstance(t, Tensor):
-        raise LeafTypeError(f"{where} of a {type(t).__name__}", "a tensor with a position", "write MakeTensor(None, layout, position='L1')")
+        raise LeafTypeError(
+            f"{where} of a {type(t).__name__}",
+            "a tensor with a position",
+            "write MakeTensor(None, layout, position='L1')",
+        )
     return position_of(t.position)
 
 
@@ -238,11 +252,16 @@ def _accumulator(src: Tensor, given: Element | None) -> Element:
 
 
 def _element(src: Tensor, dst: Tensor, given: Element | None, total: Element | None) -> Element:
-    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes; out of L0C by default that there."""
+    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes; out of L0C by
+    default that there."""
     if given is not None:
         return as_element(given)
     held = [element_of(t.data) for t in (dst, *(() if total else (src,))) if t.data is not None]
-    if len(held) == 2 and held[0] != held[1] and not (held[0].bits == held[1].bits and any(e.name.isdigit() for e in held)):
+    if (
+        len(held) == 2
+        and held[0] != held[1]
+        and not (held[0].bits == held[1].bits and any(e.name.isdigit() for e in held))
+    ):
         what = f"a transfer from a buffer of {held[1]} to one of {held[0]}"
         fix = f"make both of one type; element={held[0]} takes the bits of both for {held[0]}"
         raise LeafTypeError(what, "one element type: a transfer moves bytes, and converts none", fix)
@@ -264,12 +283,16 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
     by_source = (path.src, path.dst) in BY_SOURCE
     if len(src_valid) != len(dst.valid):
         raise LeafTypeError(
-            f"{len(src_valid)} modes into {len(dst.valid)}", "as many modes in src as in dst", "slice one of them: t[0, _, _]"
+            f"{len(src_valid)} modes into {len(dst.valid)}",
+            "as many modes in src as in dst",
+            "slice one of them: t[0, _, _]",
         )
     if by_source and not _all_at_most(src_valid, dst.room, "a tile that holds what is valid of src"):
         start, part = (0,) * len(src_valid), tuple(map(smaller, dst.room, src_valid))
         fix = f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
-        raise RangeError(f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", fix)
+        raise RangeError(
+            f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", fix
+        )
     if not by_source and not _all_at_most(dst.valid, src_valid, "as many valid elements in src as in dst"):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
@@ -295,7 +318,8 @@ def _over_fields(made: Iterable[Step], given: Given = _NOTHING) -> Reason | None
 
 
 def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str:
-    """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has none that does."""
+    """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has
+    none that does."""
     sizes = (a if ends in BY_SOURCE else b).valid
     if a.symbols or b.symbols:
         return "take smaller tiles"
@@ -306,7 +330,9 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
         while lo < hi:
             middle = (lo + hi + 1) // 2
             tile = (*sizes[:mode], middle * block, *sizes[mode + 1 :])
-            lo, hi = (lo, middle - 1) if _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile))) else (middle, hi)
+            lo, hi = (
+                (lo, middle - 1) if _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile))) else (middle, hi)
+            )
         if lo:
             found.append((*sizes[:mode], lo * block, *sizes[mode + 1 :]))
     if not found:
@@ -315,7 +341,8 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
 
 
 def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str | None:
-    """The advice for a tile of L0A that is right in a layout of k in whole 16: Mmad reads 32-bit elements so, told kDirectionAlign."""
+    """The advice for a tile of L0A that is right in a layout of k in whole 16: Mmad reads 32-bit elements so, told
+    kDirectionAlign."""
     if ends != ("L1", "L0A") or Is(tags.zZ)[a.element](b.layout) is not True or any(b.start):
         return None
     ld = -(-b.valid[1] // ROWS) * ROWS
@@ -324,11 +351,16 @@ def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architectu
         require_lawful(Transfer(plan(a, wide)), ends, a, wide, arch)
     except Unproven:
         return None
-    return f"lay dst out as MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld}), which Mmad reads with kDirectionAlign"
+    return (
+        f"lay dst out as MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld}), which Mmad reads with "
+        "kDirectionAlign"
+    )
 
 
 def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:
     """Require that the destination asks for no more than there is."""
     if tuple(have) != valid:
         what = f"{shown(tuple(map(int, have)))} of the {shown(valid)} elements of {ends[1]}"
-        raise RangeError(what, "as many in src as are valid in dst", "make dst with the sizes that the window and the channels give")
+        raise RangeError(
+            what, "as many in src as are valid in dst", "make dst with the sizes that the window and the channels give"
+        )

@@ -1,4 +1,5 @@
-"""The proof of a transfer: its instructions, executed as the pairs of layouts that they are, against the copy of the valid elements.
+"""The proof of a transfer: its instructions, executed as the pairs of layouts that they are, against the copy of the
+valid elements.
 
 Source: ours.
 """
@@ -29,13 +30,18 @@ _L0 = ("L0A", "L0B")
 
 
 def require_lawful(
-    made: Instructions, ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, wanted: npt.NDArray[Any] | None = None
+    made: Instructions,
+    ends: tuple[str, str],
+    src: Side,
+    dst: Side,
+    arch: Architecture,
+    wanted: npt.NDArray[Any] | None = None,
 ) -> tuple[int, int]:
     """Require that exactly the valid elements move.
 
     wanted    where each element of dst comes from, in numpy, and -1 for a zero; by default where src has it
-    Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it; and how many are
-              read behind the tensor that src is, or is a tile of
+    Returns   how many bytes behind the tile are written, where the last units of a core's buffer reach past it; and how
+              many are read behind the tensor that src is, or is a tile of
     """
     sizes = src.valid if ends in BY_SOURCE else dst.valid
     wanted = src.offsets(sizes) if wanted is None else wanted
@@ -49,12 +55,15 @@ def require_lawful(
 
 
 def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
-    """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
+    """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the
+    buffer ends before."""
     own = int(dst.offsets(dst.room).flat[-1]) + 1
     bits = dst.element.bits
     if end * bits > arch.sizes[place] * 8:  # the tile itself lies inside
         raise RangeError(
-            f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}", "room for its last units", "take a smaller tile"
+            f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}",
+            "room for its last units",
+            "take a smaller tile",
         )
     return max(0, end - own) * bits // 8
 
@@ -75,7 +84,10 @@ def require_place(place: str, side: Side, arch: Architecture) -> None:
     if place in arch.sizes:
         _require_inside(place, side, arch.sizes[place] * 8 // bits, f"at most {arch.sizes[place]} bytes on {arch}")
     if not require(
-        "divides", unit, side.at, lambda: f"a tile at element {side.at} of {place}, a multiple of {arch.alignment[place]} bytes"
+        "divides",
+        unit,
+        side.at,
+        lambda: f"a tile at element {side.at} of {place}, a multiple of {arch.alignment[place]} bytes",
     ):
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
         near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
@@ -95,7 +107,8 @@ def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
 
 
 def _fitting(side: Side, most: int) -> str:
-    """The extents of a tile that takes at most so many elements, shorter along its first mode that can be so in whole blocks."""
+    """The extents of a tile that takes at most so many elements, shorter along its first mode that can be so
+    in whole blocks."""
     if side.symbols:
         return ""
     sizes, total = tuple(map(int, product_each(side.layout.shape))), int(cosize(side.layout))
@@ -107,12 +120,17 @@ def _fitting(side: Side, most: int) -> str:
 
 
 def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
-    """The starts next to a tile's, before and after, that lie at whole blocks, or at whole units of a row, and so in memory."""
+    """The starts next to a tile's, before and after, that lie at whole blocks, or at whole units of a row, and
+    so in memory."""
     steps = [side.unit(i, unit) for i in range(len(side.start))]
     before = tuple(s // n * n for s, n in zip(side.start, steps))
     after = tuple(-(-s // n) * n for s, n in zip(side.start, steps))
     ends = [s + n for s, n in zip(side.start, side.room)]
-    found = [c for c in (before, after) if all(i < n for i, n in zip(c, ends)) and (side.base + int(side.layout(c))) % unit == 0]
+    found = [
+        c
+        for c in (before, after)
+        if all(i < n for i, n in zip(c, ends)) and (side.base + int(side.layout(c))) % unit == 0
+    ]
     return [*dict.fromkeys(found)]
 
 
@@ -126,7 +144,8 @@ def _advice(place: str, src: Side, dst: Side, sizes: tuple[int, ...]) -> str:
 
 
 def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -> tuple[int, ...] | None:
-    """The extent in which a transfer may write a core's buffer: whole blocks, squares in L0, units of a vector. None in global memory."""
+    """The extent in which a transfer may write a core's buffer: whole blocks, squares in L0, units of a vector. None in
+    global memory."""
     if place == "GM":
         return None
     whole = dst.padded(sizes)
@@ -140,7 +159,8 @@ def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -
 
 
 def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
-    """The first place that one instruction writes twice: which of the two stays, no manual says. None if there is none."""
+    """The first place that one instruction writes twice: which of the two stays, no manual says. None if
+    there is none."""
     import numpy as np
 
     for written, _ in moves:
@@ -152,7 +172,8 @@ def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
 
 
 def _in_order(moves: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """The offsets that all instructions write, in order, and those that they read for them: of each the last that writes it."""
+    """The offsets that all instructions write, in order, and those that they read for them: of each the
+    last that writes it."""
     import numpy as np
 
     to, begin = (np.concatenate(parts)[::-1] for parts in zip(*moves))
@@ -168,7 +189,8 @@ def _difference(
     dst: Side,
     padded: tuple[int, ...] | None,
 ) -> Reason | None:
-    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if they are the same."""
+    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if they
+    are the same."""
     import numpy as np
 
     target, source = dst.offsets(sizes).ravel(), source.ravel()

@@ -26,7 +26,8 @@ def plain(n: IntLike) -> Leaf:
 class Side(NamedTuple):
     """One end of a transfer.
 
-    layout   its layout;  start  the coordinate that the tile begins at;  valid  how much of each mode is valid from there on
+    layout   its layout; start the coordinate that the tile begins at; valid how much of each mode is valid
+             from there on
     base     the offset of the layout;  at  that of the first element;  element  the element type
     room     how much of each mode is the tile's own from its start on, padding included
     end      the offset behind the last place of the tensor, or of the whole that it is a tile of, padding included
@@ -61,8 +62,8 @@ class Side(NamedTuple):
         return int(next(leaves(extents))) if isinstance(extents, tuple) else 1
 
     def unit(self, mode: int, aligned: int) -> int:
-        """The number of elements from one start that may be aligned to the next: a block, or less where each element of the mode is
-        aligned to as many elements."""
+        """The number of elements from one start that may be aligned to the next: a block, or less where each element of
+        the mode is aligned to as many elements."""
         if self.inner(mode) % aligned == 0:
             return 1
         return self.block(mode) if self.block(mode) > 1 else aligned if self.inner(mode) == 1 else 1

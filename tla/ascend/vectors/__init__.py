@@ -1,4 +1,5 @@
-"""Vector instructions of the unified buffer: planned from layouts, proved, executed, and their bank conflicts counted."""
+"""Vector instructions of the unified buffer: planned from layouts, proved, executed, and their
+bank conflicts counted."""
 
 from .banks import Banks
 from .instruction import OPERATIONS as OPERATIONS, VectorInstruction

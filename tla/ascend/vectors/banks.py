@@ -1,7 +1,8 @@
-"""Bank conflicts of a vector instruction: its blocks of 32 bytes, repeat by repeat, over the bank groups of the unified buffer.
+"""Bank conflicts of a vector instruction: its blocks of 32 bytes, repeat by repeat, over the bank groups of
+the unified buffer.
 
-AtlasA2's has 16 groups of three banks: in a cycle a row of 32 bytes of each group is read, and one is written. A bank that
-is read and written at once is a conflict of its own, which the manual gives no number of cycles for.
+AtlasA2's has 16 groups of three banks: in a cycle a row of 32 bytes of each group is read, and one is written. A bank
+that is read and written at once is a conflict of its own, which the manual gives no number of cycles for.
 
 Source: AscendC best practices, avoiding bank conflicts in the unified buffer (NPU architecture 220x).
 """
@@ -17,7 +18,8 @@ GROUPS, ROWS_OF_BANK = 16, 128
 class Banks(NamedTuple):
     """The cycles that an instruction's reads and writes take of the banks, whichever take longer in each repeat.
 
-    cycles       in all;  least  without conflicts: one for each repeat, two where two sources have more than 16 blocks between them
+    cycles       in all; least without conflicts: one for each repeat, two where two sources have more than
+                 16 blocks between them
     read_write   in how many repeats a bank is read and written
     witness      (repeat, bank group, blocks in it) of the first repeat that takes more than the least, or None
 
@@ -40,7 +42,8 @@ class Banks(NamedTuple):
 
 
 def counted(written: Any, read: list[Any]) -> Banks:
-    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and of each source."""
+    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and
+    of each source."""
     import numpy as np
 
     cycles = least = both = 0
@@ -61,7 +64,9 @@ def _most(blocks: Any) -> tuple[int, int]:
     """The bank group that most blocks lie in, and how many."""
     import numpy as np
 
-    counts: Any = np.bincount(blocks % GROUPS, minlength=GROUPS)  # numpy 2.5 types its methods for arrays of a known type alone
+    counts: Any = np.bincount(
+        blocks % GROUPS, minlength=GROUPS
+    )  # numpy 2.5 types its methods for arrays of a known type alone
     return int(counts.argmax()), int(counts.max())
 
 

@@ -1,7 +1,8 @@
 """A vector instruction as data: its name, its addresses and its fields, and what it computes.
 
 A repeat takes 256 bytes of its widest operand, in blocks of 32 bytes that each operand has at steps of its own (block
-stride); repeats follow at steps of their own (repeat stride). A mask says how many elements of each repeat are computed.
+stride); repeats follow at steps of their own (repeat stride). A mask says how many elements of each
+repeat are computed.
 
 Source: AscendC: high-dimensional tensor sharding computation, BinaryRepeatParams, UnaryRepeatParams.
 """
@@ -44,16 +45,24 @@ OPERATIONS: Mapping[str, Operation] = {
     **{name: Operation(2, False, _ALL, f) for name, f in (("Add", "add"), ("Sub", "subtract"), ("Mul", "multiply"))},
     **{name: Operation(2, False, _ALL, f) for name, f in (("Max", "maximum"), ("Min", "minimum"))},
     "Div": Operation(2, False, _REAL, "divide"),
-    **{name: Operation(1, False, _REAL, f) for name, f in (("Exp", "exp"), ("Ln", "log"), ("Abs", "absolute"), ("Sqrt", "sqrt"))},
+    **{
+        name: Operation(1, False, _REAL, f)
+        for name, f in (("Exp", "exp"), ("Ln", "log"), ("Abs", "absolute"), ("Sqrt", "sqrt"))
+    },
     "Reciprocal": Operation(1, False, _REAL, "reciprocal"),
     "Relu": Operation(1, False, ("half", "int32", "float"), "maximum"),
-    **{name: Operation(1, True, _ALL, f) for name, f in (("Adds", "add"), ("Muls", "multiply"), ("Maxs", "maximum"), ("Mins", "minimum"))},
+    **{
+        name: Operation(1, True, _ALL, f)
+        for name, f in (("Adds", "add"), ("Muls", "multiply"), ("Maxs", "maximum"), ("Mins", "minimum"))
+    },
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
 }
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
-    **dict.fromkeys((("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "half"), ("int16", "float")), "CAST_NONE"),
+    **dict.fromkeys(
+        (("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "half"), ("int16", "float")), "CAST_NONE"
+    ),
     **dict.fromkeys((("half", "int32"), ("half", "int16"), ("half", "int8"), ("half", "uint8")), "CAST_RINT"),
     ("float", "half"): "CAST_RINT",
     ("float", "int32"): "CAST_RINT",
@@ -65,7 +74,8 @@ CASTS: Mapping[tuple[str, str], str] = {
 class VectorInstruction:
     """One vector instruction on tensors of the unified buffer.
 
-    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate, Cast
+    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs,
+                 Mins, Duplicate, Cast
     places       where dst and the sources begin [elements of each]
     parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes]
     elements     the types of dst and the sources;  scalar  the number that it takes, or None
@@ -95,7 +105,8 @@ class VectorInstruction:
 
     @property
     def operands(self) -> tuple[Layout, ...]:
-        """The layout of each operand, from its place on: element j of repeat r, as many of each repeat as the mask has."""
+        """The layout of each operand, from its place on: element j of repeat r, as many of each repeat as
+        the mask has."""
         p, most = self.parameters, REPEAT // max(e.bits for e in self.elements)
         found = []
         for side, e in zip(self._sides, self.elements):
@@ -105,7 +116,8 @@ class VectorInstruction:
         return tuple(found)
 
     def require_fields(self) -> None:
-        """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides past their fields."""
+        """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides
+        past their fields."""
         if reason := self.over_fields():
             raise RangeError(*reason)
 
@@ -122,11 +134,14 @@ class VectorInstruction:
         for field, value in p.items():
             low, high = limits[field]
             if not low <= value <= high:
-                return Reason(f"{self.name}: {field} = {value}", f"{low} to {high}", "compute smaller tiles, one after another")
+                return Reason(
+                    f"{self.name}: {field} = {value}", f"{low} to {high}", "compute smaller tiles, one after another"
+                )
         return None
 
     def offsets(self) -> tuple[Any, ...]:
-        """The offsets of the elements that are computed, in numpy: of dst and of each source, from the beginning of each."""
+        """The offsets of the elements that are computed, in numpy: of dst and of each source, from the
+        beginning of each."""
         import numpy as np
 
         mask, repeats = self.parameters["mask"], self.parameters["repeatTimes"]
@@ -153,7 +168,9 @@ class VectorInstruction:
 
         if len(buffers) != len(self.elements):
             raise LeafTypeError(
-                f"{self.name} of {len(buffers)} arrays", f"{len(self.elements)}: dst, and the sources", "give each operand's"
+                f"{self.name} of {len(buffers)} arrays",
+                f"{len(self.elements)}: dst, and the sources",
+                "give each operand's",
             )
         operation = OPERATIONS[self.name]
         to, *begin = self.offsets()
@@ -164,17 +181,21 @@ class VectorInstruction:
         buffers[0][to] = _stored(function(*values), buffers[0].dtype)
 
     def banks(self, *addresses: int) -> Banks:
-        """The cycles that its accesses take of the banks of the unified buffer; addresses: of dst and the sources [bytes], by default 0.
+        """The cycles that its accesses take of the banks of the unified buffer; addresses: of dst and the sources
+        [bytes], by default 0.
 
         >>> from tla.ascend import VectorInstruction, float32
         >>> p = {"mask": 64, "repeatTimes": 1, "dstBlkStride": 1, "srcBlkStride": 16, "dstRepStride": 8, "srcRepStride": 8}
         >>> VectorInstruction("Exp", (0, 0), p, (float32, float32)).banks(0, 65536).cycles
         8
 
-        Raises LeafTypeError for another number of addresses. Source: AscendC, avoiding bank conflicts in the unified buffer.
+        Raises LeafTypeError for another number of addresses. Source: AscendC, avoiding bank conflicts in
+        the unified buffer.
         """
         if addresses and len(addresses) != len(self.elements):
-            raise LeafTypeError(f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand")
+            raise LeafTypeError(
+                f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand"
+            )
         given = addresses or (0,) * len(self.elements)
         blocks = [self._blocks(k, address) for k, address in enumerate(given)]
         return counted(blocks[0], blocks[1:])

@@ -1,9 +1,9 @@
 """The plan of a vector computation: which instructions compute a tile, repeat by repeat, and the proof that they do.
 
-Rows may follow one another at any whole number of blocks of 32 bytes, and so may the blocks of a row; of a source either
-step may be 0. There are several ways: all elements as one row where no operand has gaps, row by row, 256 bytes of all
-rows at a time, or a block where steps are more than a field holds. Of those that the fields hold the one with the fewest
-repeats is taken, and of these the one with the fewest instructions.
+Rows may follow one another at any whole number of blocks of 32 bytes, and so may the blocks of a row; of a source
+either step may be 0. There are several ways: all elements as one row where no operand has gaps, row by row, 256 bytes
+of all rows at a time, or a block where steps are more than a field holds. Of those that the fields hold the one with
+the fewest repeats is taken, and of these the one with the fewest instructions.
 
 Source: AscendC; CATLASS include/catlass/epilogue/tile (TileBroadcastMul, TileBroadcastOneBlk).
 """
@@ -28,7 +28,8 @@ from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruct
 
 
 class Operand(NamedTuple):
-    """An operand of a vector computation: where it begins, the steps from row to row and from block to block [elements]."""
+    """An operand of a vector computation: where it begins, the steps from row to row and from block to block
+    [elements]."""
 
     tensor: Tensor
     element: Element
@@ -40,18 +41,19 @@ class Operand(NamedTuple):
 def vector(
     name: str, dst: Tensor, *srcs: Tensor, scalar: float | None = None, element: Any = None, arch: Any = AtlasA2
 ) -> tuple[VectorInstruction, ...]:
-    """The vector instructions that compute the valid elements of `dst` from those of the sources, each from the same coordinates.
+    """The vector instructions that compute the valid elements of `dst` from those of the sources, each from
+    the same coordinates.
 
-    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu and Cast of one;
-                Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar
-    dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A source may have
-                strides 0. Those without buffers are taken to lie apart
+    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu and
+                Cast of one; Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar
+    dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A
+                source may have strides 0. Those without buffers are taken to lie apart
     element     their type where no buffer tells it; of Cast (dst, src)
     arch        AtlasA2 or AtlasA3
     Returns     VectorInstruction, one after another
-    Raises      LeafTypeError for names, types, positions and layouts that the instructions have not; RangeError for places, rows and
-                blocks off a block of 32 bytes, and for operands of other sizes; Unproven for sizes that are names, and for a source that
-                dst overlaps in part
+    Raises      LeafTypeError for names, types, positions and layouts that the instructions have not; RangeError for
+                places, rows and blocks off a block of 32 bytes, and for operands of other sizes; Unproven for sizes
+                that are names, and for a source that dst overlaps in part
 
     >>> from tla import Layout, MakeLayout, MakeTensor
     >>> from tla.ascend import RowMajor, float32, vector
@@ -83,10 +85,14 @@ def vector(
 def _require_operation(name: str, sources: int, scalar: float | None) -> None:
     found = OPERATIONS.get(name) if isinstance(name, str) else None
     if found is None:
-        raise LeafTypeError(f"the vector operation {shown(name)}", f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)')
+        raise LeafTypeError(
+            f"the vector operation {shown(name)}", f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)'
+        )
     if sources != found.sources or (scalar is None) == found.scalar:
         given = f"{sources} sources and {'no' if scalar is None else 'a'} scalar"
-        raise LeafTypeError(f"{name} of {given}", f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar", "give these")
+        raise LeafTypeError(
+            f"{name} of {given}", f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar", "give these"
+        )
 
 
 def _require_scalar(name: str, scalar: Any, element: Element) -> None:
@@ -105,13 +111,21 @@ def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Eleme
             what = f"{name} of a tensor at {t.position}" if isinstance(t, Tensor) else f"{name} of a {type(t).__name__}"
             raise LeafTypeError(what, "tensors at UB", "write MakeTensor(..., position='UB')")
     if given is None and any(t.data is None for t in tensors):
-        raise LeafTypeError(f"{name} of tensors without buffers", "an element type", f"write vector({name!r}, ..., element=half)")
+        raise LeafTypeError(
+            f"{name} of tensors without buffers", "an element type", f"write vector({name!r}, ..., element=half)"
+        )
     told = given if isinstance(given, tuple) else (given,) * len(tensors)
     found = tuple(element_of(t.data) if e is None else as_element(e) for t, e in zip(tensors, told))
     names = tuple(e.name for e in found)
     pairs = [(names[1], names[0])] if name == "Cast" and len(names) == 2 else []
-    if (pairs and pairs[0] not in CASTS) or (not pairs and (len({*names}) > 1 or names[0] not in OPERATIONS[name].types)):
-        expected = ", ".join(f"{a} to {b}" for a, b in CASTS) if name == "Cast" else f"one of {', '.join(OPERATIONS[name].types)}"
+    if (pairs and pairs[0] not in CASTS) or (
+        not pairs and (len({*names}) > 1 or names[0] not in OPERATIONS[name].types)
+    ):
+        expected = (
+            ", ".join(f"{a} to {b}" for a, b in CASTS)
+            if name == "Cast"
+            else f"one of {', '.join(OPERATIONS[name].types)}"
+        )
         fix = "write element=(dst, src)" if name == "Cast" else "make all operands of one of these types"
         raise LeafTypeError(f"{name} of {' and '.join(dict.fromkeys(names))}", expected, fix)
     return found
@@ -123,7 +137,9 @@ def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
     for t in tensors:
         sizes = tuple(known(n) for n in t.origin_shape)
         if None in sizes:
-            raise Unproven(f"{name} of {shown(t.origin_shape)}", "sizes that are numbers", "make the layouts of numbers")
+            raise Unproven(
+                f"{name} of {shown(t.origin_shape)}", "sizes that are numbers", "make the layouts of numbers"
+            )
         shapes.append(tuple(int(n) for n in sizes if n is not None))
     if len({*shapes}) > 1 or len(shapes[0]) > 2:
         raise RangeError(
@@ -146,7 +162,11 @@ def _operand(name: str, t: Tensor, e: Element) -> Operand:
     at = int(plus(t.offset, t.layout(t.coord)))
     start = int(t.coord[-1]) if blocked else 0
     if start % c0:
-        raise RangeError(f"{name} of a tile that begins at column {start}", f"a multiple of {c0}", f"begin it at column {start // c0 * c0}")
+        raise RangeError(
+            f"{name} of a tile that begins at column {start}",
+            f"a multiple of {c0}",
+            f"begin it at column {start // c0 * c0}",
+        )
     return Operand(t, e, at, rows[0][1], c0 if plain else columns[1][1])
 
 
@@ -168,7 +188,9 @@ Made = tuple[VectorInstruction, ...]
 
 def _best(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Made:
     """The way with the fewest repeats of those that the fields hold; RangeError where none is."""
-    ways = sorted(_ways(name, operands, sizes, scalar), key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w)))
+    ways = sorted(
+        _ways(name, operands, sizes, scalar), key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w))
+    )
     if not ways:
         raise _no_way(name, operands)
     reasons = [next(filter(None, (i.over_fields() for i in w)), None) for w in ways]
@@ -192,7 +214,9 @@ def _ways(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: fl
         yield tuple(_by_columns(name, operands, sizes, scalar, width, rows))
 
 
-def _by_rows(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Iterator[VectorInstruction]:
+def _by_rows(
+    name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None
+) -> Iterator[VectorInstruction]:
     """Row by row: as many repeats as there are 256 bytes, and one for the rest."""
     (m, n), most = sizes, REPEAT // max(o.element.bits for o in operands)
     whole, rest = divmod(n, most)
@@ -220,7 +244,13 @@ def _part(o: Operand, count: int) -> int:
 
 
 def _made(
-    name: str, operands: list[Operand], start: tuple[int, int], mask: int, repeats: int, steps: list[int], scalar: float | None
+    name: str,
+    operands: list[Operand],
+    start: tuple[int, int],
+    mask: int,
+    repeats: int,
+    steps: list[int],
+    scalar: float | None,
 ) -> VectorInstruction:
     """The instruction from a row and a column on; steps: from repeat to repeat [elements]."""
     sides = ("dst", "src0", "src1") if len(operands) == 3 else ("dst", "src")
@@ -243,14 +273,17 @@ def _no_way(name: str, operands: list[Operand]) -> RangeError:
             if step % c0:
                 text = f"{name} of {what} that are {step} elements apart, {step * o.element.bits // 8} bytes"
                 return RangeError(text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // c0) * c0}")
-    return RangeError(f"{name} of {shown(operands[0].tensor.layout)}", "rows in whole blocks of 32 bytes", "copy it into such rows")
+    return RangeError(
+        f"{name} of {shown(operands[0].tensor.layout)}", "rows in whole blocks of 32 bytes", "copy it into such rows"
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- proof
 
 
 def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int], room: int) -> None:
-    """Require that each valid element is computed once, from those at its coordinates, inside of the buffer, and nothing else."""
+    """Require that each valid element is computed once, from those at its coordinates, inside of the buffer, and
+    nothing else."""
     import numpy as np
 
     found = [np.concatenate(parts) for parts in zip(*(i.offsets() for i in made))]
@@ -258,11 +291,15 @@ def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int],
     by_place, order = np.argsort(found[0], kind="stable"), np.argsort(wanted[0], kind="stable")
     if np.unique(wanted[0]).size < wanted[0].size:
         layout = operands[0].tensor.layout
-        raise LeafTypeError(f"{made[0].name} into {shown(layout)}", "a place for each element", "give dst strides of its own")
+        raise LeafTypeError(
+            f"{made[0].name} into {shown(layout)}", "a place for each element", "give dst strides of its own"
+        )
     for have, want in zip(found, wanted):
         if have.shape != want.shape or (have[by_place] != want[order]).any():
             raise Unproven(
-                f"{made[0].name} of {shown(sizes)}", "each element from its own coordinates, once", "copy the operands into rows"
+                f"{made[0].name} of {shown(sizes)}",
+                "each element from its own coordinates, once",
+                "copy the operands into rows",
             )
     for o, at in zip(operands, wanted):
         end = (int(at.max()) + 1) * o.element.bits // 8

@@ -36,27 +36,31 @@ from .loop_nests import GRID_BLOCKS, SERIAL_BLOCKS, Copy, nests
 
 #: Target -> write(copy, language) that writes a copy, and the blocks that its nests are to have.
 WRITERS: dict[str, tuple[Callable[[Copy, CLanguage], str], tuple[int, ...]]] = {
-    name: (serial.write, SERIAL_BLOCKS) if language.threads is None else (kernels.write, GRID_BLOCKS) for name, language in C_FAMILY.items()
+    name: (serial.write, SERIAL_BLOCKS) if language.threads is None else (kernels.write, GRID_BLOCKS)
+    for name, language in C_FAMILY.items()
 }
 #: Names that emitted copies use.
 _TAKEN = re.compile(r"dst|src|n|[dknst]\d+|memcpy|get_global_(id|size)")
 
 
-def emit_copy(source: object, destination: object, target: str = "c", *, element: object = 32, name: str = "copy", check: str = "") -> str:
+def emit_copy(
+    source: object, destination: object, target: str = "c", *, element: object = 32, name: str = "copy", check: str = ""
+) -> str:
     """The text of a function that moves every valid element of one layout to its coordinate in another.
 
-    source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the destination is
-                          injective, in its valid part at least. Their numbers, static and dynamic ones, are numbers in
-                          the text; symbols are parameters
-    target    "c" or "cpp": a function of pointers dst and src, and sizes by name; "cuda", "hip" or "opencl": a kernel for a
-              one-dimensional grid of up to 2**30 threads, whose pointers are aligned to 16 bytes
+    source, destination   layouts, or Tensors (of which the offset and start count), of one origin_shape; the
+                          destination is injective, in its valid part at least. Their numbers, static and dynamic ones,
+                          are numbers in the text; symbols are parameters
+    target    "c" or "cpp": a function of pointers dst and src, and sizes by name; "cuda", "hip" or "opencl": a kernel
+              for a one-dimensional grid of up to 2**30 threads, whose pointers are aligned to 16 bytes
     element   an element type of tla.ascend, or the width of an element in bits: 8, 16, 32 or 64
     name      of the function
-    check     "function": with a function `<name>_requires` of the sizes, whether these meet their facts; "assert": which
-              asserts it too
+    check     "function": with a function `<name>_requires` of the sizes, whether these meet their facts; "assert":
+              which asserts it too
 
     What both layouts have side by side is moved as one: memcpy, or a vector of up to 16 bytes. Loops are ordered by the
-    destination; where the source is contiguous in another loop, blocks of both are moved. Padding of the destination stays.
+    destination; where the source is contiguous in another loop, blocks of both are moved. Padding of
+    the destination stays.
 
     >>> from tla import parse
     >>> from tla.codegen import emit_copy
@@ -79,13 +83,15 @@ def emit_copy(source: object, destination: object, target: str = "c", *, element
     <BLANKLINE>
 
     Raises   RankError where the valid extents differ or are not proved to be equal, InjectivityError or Unproven for a
-             destination that is not injective or not proved to be, RangeError for other widths, LeafTypeError for names that
-             the target does not take, and targets that have no loops
+             destination that is not injective or not proved to be, RangeError for other widths, LeafTypeError for names
+             that the target does not take, and targets that have no loops
     Source: ours.
     """
     found = target_of(target)
     if target not in WRITERS:
-        raise LeafTypeError(f"a copy in {target}", f"one of {', '.join(WRITERS)}", "use copy(source, target), which copies in numpy")
+        raise LeafTypeError(
+            f"a copy in {target}", f"one of {', '.join(WRITERS)}", "use copy(source, target), which copies in numpy"
+        )
     bits = as_element(element).bits
     if bits not in (8, 16, 32, 64):
         fix = f"recast both layouts: recast_layout[{bits}, {8 if bits < 64 else 64}](layout)"
@@ -101,7 +107,9 @@ def emit_copy(source: object, destination: object, target: str = "c", *, element
     found.require_names(name, sizes)
     for word in (name, *sizes):
         if _TAKEN.fullmatch(word):
-            raise LeafTypeError(f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name")
+            raise LeafTypeError(
+                f"the name {word} in a copy", "other names than dst, src, n, k0, d0, s0 ...", "use another name"
+            )
     requires = requirements(symbols, (), RULES)
     remarks = [
         f"{name}: from {shown(of.layout, 200)} to {shown(to.layout, 200)}, elements of {bits} bits",
@@ -112,7 +120,9 @@ def emit_copy(source: object, destination: object, target: str = "c", *, element
     return write(Copy(name, nests(to, of, blocks), bits, sizes, remarks, checks, first), language)
 
 
-def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node], check: str) -> tuple[list[str], list[str]]:
+def _checks(
+    language: CLanguage, name: str, sizes: list[str], tests: list[Node], check: str
+) -> tuple[list[str], list[str]]:
     """The function that checks the required conditions on sizes, and the line that asserts it."""
     if not (check and tests):
         return [], []
@@ -124,7 +134,11 @@ def _checks(language: CLanguage, name: str, sizes: list[str], tests: list[Node],
 
 def _tensor(x: object) -> Tensor:
     if not isinstance(x, (AnyLayout, Tensor)):
-        raise LeafTypeError(f"a copy of a {type(x).__name__}", "a layout or a Tensor", "parse the text of a layout, or lower an XLA shape")
+        raise LeafTypeError(
+            f"a copy of a {type(x).__name__}",
+            "a layout or a Tensor",
+            "parse the text of a layout, or lower an XLA shape",
+        )
     t = x if isinstance(x, Tensor) else MakeTensor(None, x)
     outer = t.layout.outer if isinstance(t.layout, ComposedLayout) else t.layout
     if isinstance(outer, Layout) and gives_coordinates(outer):
@@ -146,7 +160,11 @@ def _require_fits(t: Tensor, bits: int) -> None:
     inner = innermost(t.layout)
     reach = sum(((known(s) or 1) - 1) * abs(known(step_of(d)) or 0) for s, d in flat_modes(inner))
     if reach * bits // 8 > INT64_MAX:
-        raise RangeError(f"a copy of {shown(t.layout)}, whose offsets go as far as {reach}", "bytes that 64 bits hold", "copy a tile of it")
+        raise RangeError(
+            f"a copy of {shown(t.layout)}, whose offsets go as far as {reach}",
+            "bytes that 64 bits hold",
+            "copy a tile of it",
+        )
 
 
 def _require_injective(to: Tensor) -> None:
@@ -155,7 +173,11 @@ def _require_injective(to: Tensor) -> None:
         return
     if answer is None:
         what = f"a copy to {shown(to.layout)}: it is not known whether it is injective"
-        raise Unproven(what, "no two elements in one place", 'declare what they are at least: dim("K", at_least=1), dim("D", at_least=K)')
+        raise Unproven(
+            what,
+            "no two elements in one place",
+            'declare what they are at least: dim("K", at_least=1), dim("D", at_least=K)',
+        )
     raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
 
 

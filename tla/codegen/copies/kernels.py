@@ -1,7 +1,8 @@
-"""Copies as kernels of CUDA, HIP and OpenCL: a grid of threads goes through all items of a nest, however many there are.
+"""Copies as kernels of CUDA, HIP and OpenCL: a grid of threads goes through all items of a nest, however
+many there are.
 
-The last loop, in which the target is contiguous, is that of neighbouring threads. A run is moved in vectors of 16 bytes, or
-of as many as every place in it is a multiple of: both pointers are to be aligned to 16 bytes.
+The last loop, in which the target is contiguous, is that of neighbouring threads. A run is moved in vectors of 16
+bytes, or of as many as every place in it is a multiple of: both pointers are to be aligned to 16 bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ class Items(NamedTuple):
         most = greatest(poly_of(self.total))
         bounds = [bound for bound in (*(loop.bound for loop in self.loops), self.within) if bound is not None]
         numbers = [*(value for _i, value in self.digits), *(x for pair in self.places for x in pair), *bounds]
-        return most is not None and most < 1 << 30 and not any(doubt(h, INTEGERS["int32"]) for h in value_ranges([*map(node_of, numbers)]))
+        return (
+            most is not None
+            and most < 1 << 30
+            and not any(doubt(h, INTEGERS["int32"]) for h in value_ranges([*map(node_of, numbers)]))
+        )
 
 
 def write(copy: Copy, language: CLanguage) -> str:
@@ -57,7 +62,11 @@ def write(copy: Copy, language: CLanguage) -> str:
     terms = Terms(copy.name, integer, language.threads.helper)
     lines = [line for x in items for line in _loop(x, language, language.threads, width, terms)]
     kind = f"{language.space}{language.words[width]}"
-    parameters = [f"{kind} *{language.restrict} dst", f"const {kind} *{language.restrict} src", *(f"{integer} {n}" for n in copy.sizes)]
+    parameters = [
+        f"{kind} *{language.restrict} dst",
+        f"const {kind} *{language.restrict} src",
+        *(f"{integer} {n}" for n in copy.sizes),
+    ]
     body = "".join(f"    {line}\n" for line in (*copy.first, *lines))
     kernel = f"{copy.remark}{language.threads.kernel} {copy.name}({', '.join(parameters)}) {{\n{body}}}"
     return "\n\n".join([*language.head(), *copy.checks, *terms.helpers(), kernel]) + "\n"
@@ -67,7 +76,14 @@ def _items(nest: Nest, width: int) -> Items:
     unit, loops = _in_vectors(nest, width)
     total = math.prod([loop.count for loop in loops])
     n = index("n", below=total) if loops else None
-    return Items(unit, loops, total, [*_loop_indices(loops, n)], [*_places(nest, loops, unit)], nest.written and nest.written.bound)
+    return Items(
+        unit,
+        loops,
+        total,
+        [*_loop_indices(loops, n)],
+        [*_places(nest, loops, unit)],
+        nest.written and nest.written.bound,
+    )
 
 
 def _loop(items: Items, language: CLanguage, threads: Threads, width: int, terms: Terms) -> Iterator[str]:
@@ -110,7 +126,8 @@ def _loop_indices(loops: list[Loop], n: object) -> Iterator[tuple[SymInt, Any]]:
 
 
 def _places(nest: Nest, loops: list[Loop], unit: int) -> Iterator[list[Any]]:
-    """The places that an item goes to and comes from, in vectors: one pair, or one for each step that is written out."""
+    """The places that an item goes to and comes from, in vectors: one pair, or one for each step that
+    is written out."""
     at = [begin + sum(loop.counter * loop.steps[k] for loop in loops) for k, begin in enumerate(nest.begins)]
     if nest.offsets:
         at = [a + b for a, b in zip(at, nest.offsets)]

@@ -1,7 +1,7 @@
 """Loop nests of a copy between two layouts, as plain data.
 
-Over static layouts: the common refinement of both (strided.py), one nest for each piece. Over symbolic ones: the digits of
-both, where the places of each divide those of the other; else the coordinates themselves, and offsets of them.
+Over static layouts: the common refinement of both (strided.py), one nest for each piece. Over symbolic ones: the digits
+of both, where the places of each divide those of the other; else the coordinates themselves, and offsets of them.
 
 Source: ours.
 """
@@ -29,9 +29,9 @@ from ...tensors.tensor import Tensor
 from ...tensors.transfer import counts_of, place_of
 from ..expressions.target import commented
 
-#: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time. By one thread:
-#: large ones whose pages are at hand, and in these as many lines as any cache holds side by side, at whatever distance they
-#: lie. By the threads of a grid: the lines that 32 neighbours read.
+#: Where target and source are contiguous in other loops, blocks of so many steps of both are moved at a time. By one
+#: thread: large ones whose pages are at hand, and in these as many lines as any cache holds side by side, at whatever
+#: distance they lie. By the threads of a grid: the lines that 32 neighbours read.
 SERIAL_BLOCKS, GRID_BLOCKS = (128, 8), (32,)
 #: Shorter runs than this leave a line of the source that the next run is on [elements].
 LONG_RUN = 64
@@ -49,7 +49,8 @@ class Loop(NamedTuple):
     counter   its index, from 0 on
     count     how many steps it has
     steps     how far each goes, in the target and in the source [elements]
-    bound     at a tail, how many steps there are at most: by the indices of loops further out; None where all steps are made
+    bound     at a tail, how many steps there are at most: by the indices of loops further out; None where all
+              steps are made
     """
 
     counter: SymInt
@@ -115,7 +116,11 @@ def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
             return found
     from_zero = all(is_constant(0, c) for t in (target, source) for c in t.coord)
     loops = _of_digits(target, source, names) if from_zero else None
-    return [_by_coordinates(target, source, names) if loops is None else _arranged((target.offset, source.offset), loops, blocks, names)]
+    return [
+        _by_coordinates(target, source, names)
+        if loops is None
+        else _arranged((target.offset, source.offset), loops, blocks, names)
+    ]
 
 
 def _of_cells(target: Tensor, source: Tensor, blocks: Sequence[int], names: Iterator[str]) -> list[Nest] | None:
@@ -185,7 +190,9 @@ def _common_digits(n: IntLike, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]
     if not all(divides(p, q) for p, q in itertools.pairwise(places)):
         return None
     ends = [*places[1:], None]
-    return [_Digit(ceil_div(n, p) if q is None else q // p, p, (_step(a, p), _step(b, p))) for p, q in zip(places, ends)]
+    return [
+        _Digit(ceil_div(n, p) if q is None else q // p, p, (_step(a, p), _step(b, p))) for p, q in zip(places, ends)
+    ]
 
 
 def _step(digits: list[tuple[Any, Any]], place: IntLike) -> Leaf:
@@ -230,7 +237,8 @@ def _depends(loop: Loop) -> set[str]:
 
 
 def _arranged(begins: tuple[Any, Any], loops: list[Loop], blocks: Sequence[int], names: Iterator[str]) -> Nest:
-    """The nest of loops that are ordered by the target: with a run, or a short loop written out, or blocks of two loops."""
+    """The nest of loops that are ordered by the target: with a run, or a short loop written out, or blocks
+    of two loops."""
     if not loops:
         return Nest(begins, ())
     *outer, last = loops
@@ -283,7 +291,9 @@ def _blocks(loop: Loop, sizes: Sequence[int], names: Iterator[str]) -> list[Loop
         return _blocks(loop, smaller_sizes, names)
     count = ceil_div(loop.count, size)
     steps = loop.steps[0] * size, loop.steps[1] * size
-    over = Loop(index(next(names), below=count), count, steps, None if loop.bound is None else ceil_div(loop.bound, size))
+    over = Loop(
+        index(next(names), below=count), count, steps, None if loop.bound is None else ceil_div(loop.bound, size)
+    )
     whole = divides(size, loop.extent)
     inside = Loop(loop.counter, size, loop.steps, None if whole else loop.extent - over.counter * size)
     return [over, *_blocks(inside, smaller_sizes, names)]
@@ -297,7 +307,12 @@ def _by_coordinates(target: Tensor, source: Tensor, names: Iterator[str]) -> Nes
     counts = target.origin_shape
     coord = [index(next(names), below=n) for n in counts]
     order = sorted(range(len(counts)), key=lambda k: _reach(target, coord, k), reverse=True)
-    found = [(k, r) for k in reversed(order) for r in RUNS if divides(r, counts[k]) and _is_run((target, source), coord, k, r)]
+    found = [
+        (k, r)
+        for k in reversed(order)
+        for r in RUNS
+        if divides(r, counts[k]) and _is_run((target, source), coord, k, r)
+    ]
     if not found:
         loops = [Loop(coord[k], counts[k], (0, 0)) for k in order]
         return Nest((0, 0), tuple(loops), None, None, (_offset(target, coord), _offset(source, coord)))

@@ -16,7 +16,11 @@ def write(copy: Copy, language: CLanguage) -> str:
     kind, integer = language.words[copy.bits // 8], language.integers["int64"]
     terms = Terms(copy.name, integer, language.inline)
     body = [line for nest in copy.nests for line in _nest(nest, language, kind, terms, alone=len(copy.nests) == 1)]
-    parameters = [f"{kind} *{language.restrict} dst", f"const {kind} *{language.restrict} src", *(f"{integer} {n}" for n in copy.sizes)]
+    parameters = [
+        f"{kind} *{language.restrict} dst",
+        f"const {kind} *{language.restrict} src",
+        *(f"{integer} {n}" for n in copy.sizes),
+    ]
     body = body or [f"(void){n};" for n in ("dst", "src", *copy.sizes)]
     lines = "".join(f"    {line}\n" for line in (*copy.first, *body))
     function = f"{copy.remark}{language.inline} void {copy.name}({', '.join(parameters)}) {{\n{lines}}}"

@@ -34,7 +34,8 @@ class Step(NamedTuple):
 
     extent   the number of iterations
     step     added to the offset after each iteration [elements]
-    wrap     added where the loop ends: the step of the next loop out, less extent * step; of the outermost loop -extent * step
+    wrap     added where the loop ends: the step of the next loop out, less extent * step; of the outermost
+             loop -extent * step
 
     >>> from tla import parse
     >>> from tla.codegen import loop_nest
@@ -65,7 +66,9 @@ def loop_nest(layout: Layout) -> tuple[Step, ...]:
     Raises LeafTypeError for composed layouts, whose offsets have no steps. Source: strength reduction.
     """
     if not isinstance(layout, Layout):
-        raise LeafTypeError(f"the steps of {shown(layout)}", "a layout of shape and stride", "take those of its inner layout")
+        raise LeafTypeError(
+            f"the steps of {shown(layout)}", "a layout of shape and stride", "take those of its inner layout"
+        )
     flat = coalesce(layout)
     modes = [(s, d) for s, d in zip(leaves(flat.shape), leaves(flat.stride)) if not is_constant(1, s)]
     following = [*(d for _s, d in modes[1:]), Int[0]()]
@@ -101,10 +104,14 @@ def emit_loops(layout: AnyLayout, target: str = "c", *, name: str = "offsets") -
     found = target_of(target)
     if target not in _TARGETS:
         raise LeafTypeError(
-            f"loops in {target}", f"one of {', '.join(_TARGETS)}", "use emit(layout, target=...), which writes the offset of one coordinate"
+            f"loops in {target}",
+            f"one of {', '.join(_TARGETS)}",
+            "use emit(layout, target=...), which writes the offset of one coordinate",
         )
     if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"the loops of a {type(layout).__name__}", "a layout", "parse the text of one, or lower an XLA shape")
+        raise LeafTypeError(
+            f"the loops of a {type(layout).__name__}", "a layout", "parse the text of one, or lower an XLA shape"
+        )
     if gives_coordinates(innermost(layout)):
         raise LeafTypeError(
             f"loops of {shown(layout)}, in which coordinates step",
@@ -132,13 +139,17 @@ def _outer(layout: AnyLayout, at: IntLike) -> Leaf:
     return layout.outer(plus(layout.offset, _outer(layout.inner, at))) if isinstance(layout, ComposedLayout) else at
 
 
-def _written(remarks: list[str], steps: tuple[Step, ...], value: object, language: CLanguage, name: str, names: list[str]) -> str:
+def _written(
+    remarks: list[str], steps: tuple[Step, ...], value: object, language: CLanguage, name: str, names: list[str]
+) -> str:
     integer = language.integers["int64"]
     terms = Terms(name, integer, language.function)
     lines = [f"{integer} at = 0;"]
     for depth, k in enumerate(reversed(range(len(steps)))):
         by = terms.text(steps[k - 1].wrap if k else steps[0].step)
-        lines.append(f"{'    ' * depth}for ({integer} k{k} = 0; k{k} < {terms.compared(steps[k].extent)}; ++k{k}, at += {by}) {{")
+        lines.append(
+            f"{'    ' * depth}for ({integer} k{k} = 0; k{k} < {terms.compared(steps[k].extent)}; ++k{k}, at += {by}) {{"
+        )
     lines.append(f"{'    ' * len(steps)}*out++ = {terms.text(value)};")
     lines += ["    " * depth + "}" for depth in reversed(range(len(steps)))]
     parameters = ", ".join([f"{integer} *out", *(f"{integer} {n}" for n in names)])

@@ -1,1 +1,2 @@
-"""The parts that all targets share: the graph of a function's operations, its value ranges and integer types, its signature."""
+"""The parts that all targets share: the graph of a function's operations, its value ranges and integer
+types, its signature."""

@@ -23,9 +23,9 @@ from .shifts import BitRule, with_bits
 class Node:
     """An operation on other nodes, or what it begins with.
 
-    op      "n" a number, "v" a name; "+" and "*" of two or more, "neg" (in a sum: what is subtracted), "^", "min", "max" of
-            two; "/" and "rem" of what is not negative, "//" and "%" that round down; ">>" and "&", whose right side is a
-            number; of conditions "==", "<=", "<", "and" of two or more, and "true"
+    op      "n" a number, "v" a name; "+" and "*" of two or more, "neg" (in a sum: what is subtracted), "^", "min",
+            "max" of two; "/" and "rem" of what is not negative, "//" and "%" that round down; ">>" and "&", whose right
+            side is a number; of conditions "==", "<=", "<", "and" of two or more, and "true"
     args    nodes; the number of "n", the name of "v"
     poly    its value; of a condition None
     """
@@ -115,7 +115,9 @@ class Graph:
             return self._made("+", (x, self._made("neg", (back,), -back.poly)), modulo(*polys))  # type: ignore[operator]
         if t.op == "//":
             return self._divided(*args)
-        return self._made("rem" if t.op == "%" and self._is_not_negative(polys[0]) else t.op, args, _VALUES[t.op](*polys))
+        return self._made(
+            "rem" if t.op == "%" and self._is_not_negative(polys[0]) else t.op, args, _VALUES[t.op](*polys)
+        )
 
     def _divided(self, x: Node, d: Node) -> Node:
         a, b = x.poly or number(0), d.poly or number(0)

@@ -1,6 +1,7 @@
 """The integer type of a function: 32 bits where every intermediate result is proved to fit, else 64.
 
-Ranges are taken over all coordinates. Coordinates are bounded by sizes, so that the conditions that remain are about sizes only.
+Ranges are taken over all coordinates. Coordinates are bounded by sizes, so that the conditions that remain
+are about sizes only.
 """
 
 from __future__ import annotations
@@ -89,7 +90,11 @@ def require_fits(h: ValueRange, t: Integer, coordinates: Collection[Symbol], ask
 
 def _does_not_fit(h: ValueRange, t: Integer) -> RangeError:
     known = f"{'-' if h.low is None else h.low} to {'any size' if h.high is None else h.high}"
-    fix = "use a signed type" if not t.signed and (h.low is None or h.low < 0) else "use a wider type, a tile, or declare smaller sizes"
+    fix = (
+        "use a signed type"
+        if not t.signed and (h.low is None or h.low < 0)
+        else "use a wider type, a tile, or declare smaller sizes"
+    )
     return RangeError(f"{_shown(h.poly)}, {known}, in {t}", f"{t.low} to {t.high}", fix)
 
 
@@ -103,8 +108,8 @@ def _shown(p: Poly) -> str:
 def _corners(p: Poly, coordinates: Collection[Symbol], up: bool) -> list[Poly]:
     """Polynomials of sizes, one of which p never exceeds (up) or falls below: those at the ends of all coordinates.
 
-    One part of p after the other is replaced by its ends, by the one that counts where the sign of what it is multiplied
-    with is known. p is linear in each, so that its own ends are among what is left.
+    One part of p after the other is replaced by its ends, by the one that counts where the sign of what it is
+    multiplied with is known. p is linear in each, so that its own ends are among what is left.
     """
     todo, done = [p], []
     while todo:

@@ -59,7 +59,8 @@ class Plan(NamedTuple):
 
     @property
     def checks(self) -> tuple[Node, ...]:
-        """The comparisons of `requires` that are about sizes alone: a caller can check these before there are coordinates."""
+        """The comparisons of `requires` that are about sizes alone: a caller can check these before there are
+        coordinates."""
         coordinates = {p.name for p in self.parameters[: self.coordinates]}
         return tuple(node for _c, node in self.requires if not coordinates & {*names_in([node])})
 
@@ -77,15 +78,15 @@ def plan(
     """The plan of the function that computes a layout's offsets, or expressions.
 
     what         a layout of any kind, a Tensor, an integer expression, a condition, or a tuple of these
-    coords       of a layout: names, nested no deeper than the shape, "i,(j0,j1)" for short; a SymInt or an integer may stand
-                 for one. By default i, j, ..., one for each mode. A name is an index inside of the (padded) shape.
-                 Of expressions: which of their symbols come first
+    coords       of a layout: names, nested no deeper than the shape, "i,(j0,j1)" for short; a SymInt or an integer may
+                 stand for one. By default i, j, ..., one for each mode. A name is an index inside of the (padded)
+                 shape. Of expressions: which of their symbols come first
     integer      "int32", "int64", "uint32" or "uint64"; by default int32 where all values are proved to fit, else int64
     conditions   what assuming() recorded
     bits         whether shifts and masks may stand for divisions by powers of two
     widths       the bits of integers that there are
-    Raises       RangeError for values that do not fit the integers; Unproven where that is not known, and they were asked
-                 for; RankError, LeafTypeError for other arguments that do not fit
+    Raises       RangeError for values that do not fit the integers; Unproven where that is not known, and they were
+                 asked for; RankError, LeafTypeError for other arguments that do not fit
 
     >>> from tla import dims, MakeLayout
     >>> from tla.ascend import half, zN
@@ -119,7 +120,8 @@ def plan(
 
 
 def _require_offsets(what: object, widest: Integer) -> None:
-    """RangeError for a layout whose dynamic numbers, as they are now, give offsets that the widest integers do not hold."""
+    """RangeError for a layout whose dynamic numbers, as they are now, give offsets that the widest integers
+    do not hold."""
     ends = values_between(what) if isinstance(what, AnyLayout) else None
     if ends and not widest.low <= ends[0] <= ends[1] <= widest.high:
         given = f"offsets from {ends[0]} to {ends[1]} of {shown(what)} in {widest}"
@@ -159,7 +161,11 @@ def _results(graph: Graph, results: tuple[Any, ...]) -> tuple[Node, ...]:
 
 def _require_conditions(conditions: object) -> None:
     if not isinstance(conditions, (list, tuple)) or not all(isinstance(c, Condition) for c in conditions):
-        raise LeafTypeError(f"conditions={shown(conditions)}", "a list of conditions", "give what `with assuming() as conditions:` gives")
+        raise LeafTypeError(
+            f"conditions={shown(conditions)}",
+            "a list of conditions",
+            "give what `with assuming() as conditions:` gives",
+        )
 
 
 def _polys_of(x: object) -> tuple[Poly, ...]:
@@ -171,15 +177,26 @@ def _polys_of(x: object) -> tuple[Poly, ...]:
 def _scope(arguments: Arguments, conditions: Sequence[Condition]) -> list[Symbol]:
     """All symbols in it, one declaration for each name."""
     given = [p.symbol for p in (*arguments.coordinates, *arguments.dynamic)]
-    symbols = {n: None for x in (*arguments.results, *conditions, *given) for p in _polys_of(x) for n in sorted(p.scope, key=str)}
+    symbols = {
+        n: None
+        for x in (*arguments.results, *conditions, *given)
+        for p in _polys_of(x)
+        for n in sorted(p.scope, key=str)
+    }
     names: dict[str, Symbol] = {}
     for n in symbols:
         if names.setdefault(n.name, n) is not n:
-            raise RangeError(f"two parameters of the name {n.name}", "a name for each", "give the coordinates other names: coords=...")
+            raise RangeError(
+                f"two parameters of the name {n.name}",
+                "a name for each",
+                "give the coordinates other names: coords=...",
+            )
     return [*names.values()]
 
 
-def _parameters(arguments: Arguments, results: Iterable[Node], conditions: Iterable[Condition]) -> tuple[Parameter, ...]:
+def _parameters(
+    arguments: Arguments, results: Iterable[Node], conditions: Iterable[Condition]
+) -> tuple[Parameter, ...]:
     """The coordinates, all of them; of the sizes and dynamic leaves those that are needed."""
     used = names_in(results) | {n.name for c in conditions for p in (c.a, c.b) for n in symbols_in(p)}
     first = {p.name for p in arguments.coordinates}
@@ -207,7 +224,9 @@ def facts_among(sizes: Iterable[SymInt]) -> list[Condition]:
     return [c for n in symbols for c in facts_of(n) if all(m.name in names for p in (c.a, c.b) for m in symbols_in(p))]
 
 
-def requirements(sizes: Iterable[SymInt], conditions: Sequence[Condition], rules: Sequence[BitRule]) -> tuple[tuple[Condition, Node], ...]:
+def requirements(
+    sizes: Iterable[SymInt], conditions: Sequence[Condition], rules: Sequence[BitRule]
+) -> tuple[tuple[Condition, Node], ...]:
     """The conditions that sizes have to meet, facts first; as comparisons of names of which nothing is known."""
     wanted = dict.fromkeys([*facts_among(sizes), *conditions])
     scope = {n.name for c in wanted for p in (c.a, c.b) for n in p.scope}

@@ -1,8 +1,8 @@
 """Divisions by powers of two as shifts and masks, for targets that have bits.
 
-In two's complement a shift to the right rounds down, and a mask takes a remainder that is not negative, as // and % do here:
-negative numbers included. A rule is data: its name is its equation; `apply` gives the tree, or None where it does not apply;
-the tests try `check` on small integers.
+In two's complement a shift to the right rounds down, and a mask takes a remainder that is not negative, as // and % do
+here: negative numbers included. A rule is data: its name is its equation; `apply` gives the tree, or None where it does
+not apply; the tests try `check` on small integers.
 """
 
 from __future__ import annotations
@@ -112,6 +112,14 @@ UNSIGNED = (
 )
 RULES = (
     *UNSIGNED,
-    BitRule("(x >> k)*2**k -> x & -2**k", _cleared, (lambda x, k: (x >> k) * 2**k, lambda x, k: x & -(2**k), lambda x, k: k > 0)),
-    BitRule("x - (x & 2**k - 1) -> x & -2**k", _rounded, (lambda x, k: x - (x & 2**k - 1), lambda x, k: x & -(2**k), lambda x, k: k > 0)),
+    BitRule(
+        "(x >> k)*2**k -> x & -2**k",
+        _cleared,
+        (lambda x, k: (x >> k) * 2**k, lambda x, k: x & -(2**k), lambda x, k: k > 0),
+    ),
+    BitRule(
+        "x - (x & 2**k - 1) -> x & -2**k",
+        _rounded,
+        (lambda x, k: x - (x & 2**k - 1), lambda x, k: x & -(2**k), lambda x, k: k > 0),
+    ),
 )

@@ -59,7 +59,8 @@ class Arguments(NamedTuple):
 
 
 def arguments_of(what: object, coords: CoordLike) -> Arguments:
-    """The signature of the code for a layout or Tensor at coordinates, an integer expression, a condition, or a tuple of these."""
+    """The signature of the code for a layout or Tensor at coordinates, an integer expression, a condition, or
+    a tuple of these."""
     if isinstance(what, Arguments):
         return what
     for given in (what, coords):
@@ -74,7 +75,9 @@ def arguments_of(what: object, coords: CoordLike) -> Arguments:
 
 def _result(x: object) -> Condition | SymInt:
     if isinstance(x, str):
-        raise LeafTypeError(f"the text {x!r:.40}", "a layout, a Tensor, an integer or a condition", "parse it, or lower an XLA shape")
+        raise LeafTypeError(
+            f"the text {x!r:.40}", "a layout, a Tensor, an integer or a condition", "parse it, or lower an XLA shape"
+        )
     if isinstance(x, Swizzle):
         fix = f"write what it makes of an offset: {x!r}(index('x', below=4096))"
         raise LeafTypeError(f"emit of {x}, which has no shape", "a layout, a Tensor, an integer or a condition", fix)
@@ -92,14 +95,18 @@ def _symbols(coords: CoordLike, known: dict[str, SymInt]) -> Iterator[SymInt]:
     """The symbols that are named, in order."""
     for c in leaves(_spelled(coords)):
         if isinstance(c, str) and c not in known:
-            raise LeafTypeError(f"the coordinate {c}", f"a name in the expression: {', '.join(known) or 'it has none'}", "leave it out")
+            raise LeafTypeError(
+                f"the coordinate {c}", f"a name in the expression: {', '.join(known) or 'it has none'}", "leave it out"
+            )
         yield from symbols_of(known[c] if isinstance(c, str) else c)
 
 
 # ------------------------------------------------------------------------------------------------------ layouts
 
 
-def coordinates_of(layout: AnyLayout, open_layout: AnyLayout, coords: CoordLike) -> tuple[Any, Any, tuple[Parameter, ...]]:
+def coordinates_of(
+    layout: AnyLayout, open_layout: AnyLayout, coords: CoordLike
+) -> tuple[Any, Any, tuple[Parameter, ...]]:
     """Coordinates as they are spelled, as indices inside of the shape, and the parameters in them."""
     given = _default_names(layout) if coords is None else _spelled(coords)
     coord = _bounded(given, open_layout.shape)
@@ -120,12 +127,21 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     results = tuple(leaves(as_coordinate(offset))) if isinstance(offset, (tuple, ScaledBasis)) else (offset,)
     start = f" from {shown(what.coord)} at {what.offset}" if isinstance(what, Tensor) else ""
     said = ("offset", " [elements]") if len(results) == 1 else ("coordinate", "")
-    return Arguments(f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}", results, names, tuple(dynamic.values()))
+    return Arguments(
+        f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}",
+        results,
+        names,
+        tuple(dynamic.values()),
+    )
 
 
 def _per_mode(place: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     if len(place) != len(modes_of(shape)) or any(isinstance(c, tuple) for c in place):
-        raise RankError(f"coordinate {shown(place)} in a tensor", f"{len(modes_of(shape))} integers", "give one for each top-level mode")
+        raise RankError(
+            f"coordinate {shown(place)} in a tensor",
+            f"{len(modes_of(shape))} integers",
+            "give one for each top-level mode",
+        )
     return place
 
 
@@ -153,7 +169,9 @@ def _unread(x: object) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_unread, x))
     if isinstance(x, SymInt) and str(x) != str(x.symbols[0]):
-        raise LeafTypeError(f"the coordinate {x}", "a name or an integer", "give an expression as a SymInt: coords=(bx*128 + t, j)")
+        raise LeafTypeError(
+            f"the coordinate {x}", "a name or an integer", "give an expression as a SymInt: coords=(bx*128 + t, j)"
+        )
     return str(x) if isinstance(x, SymInt) else x
 
 

@@ -14,7 +14,8 @@ from ...symbolic import Condition
 from .graph import Node, in_order, names_in
 from .plan import Plan
 
-#: op -> how tightly it binds, and its text. Operands bind at least as tightly, those on the right more; of a call they are free.
+#: op -> how tightly it binds, and its text. Operands bind at least as tightly, those on the right more; of a
+#: call they are free.
 Syntax = Mapping[str, tuple[int, str]]
 CALL = 99
 #: Operands of these stand in parentheses, as readers and compilers want them.
@@ -56,13 +57,19 @@ class Target(NamedTuple):
             self.require_name(word)
         for word in parameters:
             if word == name or word.startswith(f"{name}_"):  # what else the text defines begins so
-                raise LeafTypeError(f"a function {name} with a parameter {word}", "another name", 'give it one: name="f"')
+                raise LeafTypeError(
+                    f"a function {name} with a parameter {word}", "another name", 'give it one: name="f"'
+                )
 
     def require_name(self, name: object) -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-            raise LeafTypeError(f"the name {name!r:.40}", "letters, digits and underscores, a letter first", "use another name")
+            raise LeafTypeError(
+                f"the name {name!r:.40}", "letters, digits and underscores, a letter first", "use another name"
+            )
         if name in self.words or re.fullmatch(self.pattern, name):
-            raise LeafTypeError(f"the name {name} in {self.name}", "no word of the language, nor of emitted code", "use another name")
+            raise LeafTypeError(
+                f"the name {name} in {self.name}", "no word of the language, nor of emitted code", "use another name"
+            )
 
     def require_check(self, check: object) -> None:
         """LeafTypeError for a check that the target cannot write."""
@@ -75,7 +82,9 @@ class Target(NamedTuple):
         """LeafTypeError for an operation that the target does not have, in what it writes."""
         for n in in_order((*plan.results, *(plan.checks if check else ()))):
             if n.op not in ("n", "v") and n.op not in self.syntax:
-                raise LeafTypeError(f"the operation {n.op} in {self.name}", f"one of {' '.join(self.syntax)}", "use another target")
+                raise LeafTypeError(
+                    f"the operation {n.op} in {self.name}", f"one of {' '.join(self.syntax)}", "use another target"
+                )
 
 
 TARGETS: dict[str, Target] = {}
@@ -125,7 +134,9 @@ def expression(n: Node, syntax: Syntax, names: Mapping[int, str], outside: int =
         text = "".join(_in_chain(k, a, syntax, names) for k, a in enumerate(n.args))
     elif n.op in ("*", "and"):
         sign = template.replace("{}", "")
-        text = sign.join(expression(a, syntax, names, CALL if a.op in _DIVISIONS else binds + (k > 0)) for k, a in enumerate(n.args))
+        text = sign.join(
+            expression(a, syntax, names, CALL if a.op in _DIVISIONS else binds + (k > 0)) for k, a in enumerate(n.args)
+        )
     else:
         within = 0 if binds == CALL else CALL if n.op in _SET_OFF else binds
         operands = (expression(a, syntax, names, within + (k if within else 0)) for k, a in enumerate(n.args))
@@ -155,7 +166,8 @@ def statements(plan: Plan, syntax: Syntax) -> tuple[list[tuple[str, str]], list[
 
 
 def calls(prefix: str, helpers: Mapping[str, tuple[str, Any]]) -> Syntax:
-    """The operators that call a function of the text, whose name begins with a prefix. helpers: op -> the rest of its name, its body."""
+    """The operators that call a function of the text, whose name begins with a prefix. helpers: op -> the rest of its
+    name, its body."""
     return {op: (CALL, f"{prefix}_{name}({{}}, {{}})") for op, (name, _body) in helpers.items()}
 
 

@@ -78,7 +78,9 @@ def affine_map(plan: Plan, results: Iterable[str]) -> str:
 
 def _write(plan: Plan, _check: str) -> str:
     if why := why_not_affine(plan):
-        raise LeafTypeError(f"{why} in an affine map", "sums, products with sizes, divisions by numbers", "use the target mlir")
+        raise LeafTypeError(
+            f"{why} in an affine map", "sums, products with sizes, divisions by numbers", "use the target mlir"
+        )
     return f"{remark(plan)}#{plan.name} = {affine_map(plan, maps(plan))}\n"
 
 

@@ -1,7 +1,8 @@
-"""Offsets in C, C++, CUDA, HIP and OpenCL: one printer, and what each writes in its own way from the table of C languages.
+"""Offsets in C, C++, CUDA, HIP and OpenCL: one printer, and what each writes in its own way from the table
+of C languages.
 
-Division truncates there: where what is divided may be negative, a function of the text rounds down. Integers are in two's
-complement, and >> of a negative one keeps its sign: so C++20 has it, and so every compiler of the others does.
+Division truncates there: where what is divided may be negative, a function of the text rounds down. Integers are in
+two's complement, and >> of a negative one keeps its sign: so C++20 has it, and so every compiler of the others does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from ..c_languages import C_FAMILY, C_PATTERN, C_WORDS, CLanguage
 from ..expressions.graph import Node, names_in, ops_in
 from ..expressions.integer_types import Integer
 from ..expressions.plan import Plan
-from ..expressions.target import CALL, Syntax, Target, calls, commented, expression, register, remarks, required_names, statements
+from ..expressions.target import (
+    CALL,
+    Syntax,
+    Target,
+    calls,
+    commented,
+    expression,
+    register,
+    remarks,
+    required_names,
+    statements,
+)
 
 #: Operands of shifts, masks and xor stand in parentheses, as compilers ask for.
 _SYNTAX: Syntax = {
@@ -40,7 +52,8 @@ HELPERS = {
 
 
 def syntax_of(prefix: str) -> Syntax:
-    """The operators, with what calls a function of the text: these begin with the name of the function that calls them."""
+    """The operators, with what calls a function of the text: these begin with the name of the function
+    that calls them."""
     return {**_SYNTAX, **calls(prefix, HELPERS)}
 
 
@@ -89,7 +102,13 @@ def _body(plan: Plan, language: CLanguage, asserted: list[str] | None) -> str:
 
 
 def _function(
-    language: CLanguage, gives: str, name: str, names: Iterable[str], kind: str, lines: Iterable[str], more: Sequence[str] = ()
+    language: CLanguage,
+    gives: str,
+    name: str,
+    names: Iterable[str],
+    kind: str,
+    lines: Iterable[str],
+    more: Sequence[str] = (),
 ) -> str:
     parameters = ", ".join([*(f"{kind} {n}" for n in names), *more]) or "void"
     body = "".join(f"    {line}\n" for line in lines)

@@ -24,19 +24,22 @@ def emit(
 ) -> str:
     """The text of a function that computes the offsets of a layout [elements], or integer expressions.
 
-    what         a layout of any kind, a Tensor (its offset and start included), an integer expression, or a tuple of these
-    target       one of TARGETS: c cpp cuda hip opencl python numpy triton jax pallas affine mlir latex, and what is registered
-    coords       of a layout: the names of its coordinates, "i,j" or ("i", ("j0", "j1")), as deep as its shape at most; one
-                 name for all modes counts first mode fastest. A SymInt, as bx*128 + t, may stand for a name
+    what         a layout of any kind, a Tensor (its offset and start included), an integer expression, or a
+                 tuple of these
+    target       one of TARGETS: c cpp cuda hip opencl python numpy triton jax pallas affine mlir latex, and
+                 what is registered
+    coords       of a layout: the names of its coordinates, "i,j" or ("i", ("j0", "j1")), as deep as its shape at most;
+                 one name for all modes counts first mode fastest. A SymInt, as bx*128 + t, may stand for a name
     name         of the function
-    integer      "int32", "int64", "uint32" or "uint64"; by default int32 where all values are proved to fit, else int64:
-                 a comment of the text says which and why
+    integer      "int32", "int64", "uint32" or "uint64"; by default int32 where all values are proved to fit, else
+                 int64: a comment of the text says which and why
     conditions   what assuming() recorded
     check        "function": with a function `<name>_requires` of the sizes, whether these meet their facts and the
                  conditions; "assert": which asserts it too
 
-    Static leaves are numbers in the text; dynamic leaves and symbols are parameters: coordinates first, then sizes by name,
-    then dynamic leaves, named by where they stand. Coordinates are taken to be inside of the shape, padding included.
+    Static leaves are numbers in the text; dynamic leaves and symbols are parameters: coordinates first, then sizes by
+    name, then dynamic leaves, named by where they stand. Coordinates are taken to be inside of the
+    shape, padding included.
 
     >>> from tla import MakeLayout, dims
     >>> from tla.ascend import half, zN
@@ -55,7 +58,8 @@ def emit(
     <BLANKLINE>
 
     Raises   LeafTypeError for names that the target does not take, RankError for coordinates that do not fit the shape,
-             RangeError for values that do not fit the integers, Unproven where that is not known and they were asked for
+             RangeError for values that do not fit the integers, Unproven where that is not known and they
+             were asked for
     Source: ours.
     """
     found = target_of(target)

@@ -29,12 +29,20 @@ if TYPE_CHECKING:
 
 
 def emit_guard(
-    what: Any, target: str = "c", coords: Any = None, *, below: Any = None, name: str = "is_valid", integer: str | None = None
+    what: Any,
+    target: str = "c",
+    coords: Any = None,
+    *,
+    below: Any = None,
+    name: str = "is_valid",
+    integer: str | None = None,
 ) -> str:
     """The text of a function of a coordinate: whether it is below origin_shape, which is where valid data end.
 
-    what       a layout of any kind, or a Tensor. Of a thread's part of a tensor: whether its element is one of the tensor's
-    below      of a tensor of coordinates, a part of make_identity_tensor: the extents that they are to be below, one integer each
+    what       a layout of any kind, or a Tensor. Of a thread's part of a tensor: whether its element is one
+               of the tensor's
+    below      of a tensor of coordinates, a part of make_identity_tensor: the extents that they are to be
+               below, one integer each
     coords, target, name, integer   as emit() has them. Modes without padding are not asked about
 
     >>> from tla import MakeLayout, dim, _100
@@ -61,12 +69,16 @@ def emit_guard(
     }
     <BLANKLINE>
 
-    Raises what emit() raises; RankError for extents that are not as many as the coordinate has. Source: TLA `origin_shape`; CuTe
-    `elem_less` of an identity tensor.
+    Raises what emit() raises; RankError for extents that are not as many as the coordinate has. Source: TLA
+    `origin_shape`; CuTe `elem_less` of an identity tensor.
     """
     layout = what.layout if isinstance(what, Tensor) else what
     if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(f"a guard of a {type(what).__name__}", "a layout or a Tensor", "parse the text of one, or lower an XLA shape")
+        raise LeafTypeError(
+            f"a guard of a {type(what).__name__}",
+            "a layout or a Tensor",
+            "parse the text of one, or lower an XLA shape",
+        )
     dynamic: dict[str, Parameter] = {}
     least: list[Any] = []
     opened = with_parameters(layout, dynamic)
@@ -79,7 +91,9 @@ def emit_guard(
         pairs = _of_guard(what._guard, coord, dynamic)
         least = [c for c, _n in pairs] if _steps_back(what._guard.place) else []
     else:
-        whole = what is layout and innermost(layout)._valid is ALL  # by what it is, not by what its dynamic integers hold
+        whole = (
+            what is layout and innermost(layout)._valid is ALL
+        )  # by what it is, not by what its dynamic integers hold
         text = f"whether {shown(given)} holds valid data of {shown(what.origin_shape)} in {shown(layout, 200)}"
         pairs = [*zip(_indices(coord, opened.shape), () if whole else require_origin("emit_guard", what))]
     tests = [Condition("<", *map(poly_of, (c, open_leaf(n, dynamic, f"valid_{k}")))) for k, (c, n) in enumerate(pairs)]
@@ -88,25 +102,35 @@ def emit_guard(
     return emit(Arguments(text, (padded,), names, tuple(dynamic.values())), target, name=name, integer=integer)
 
 
-def _places(what: Tensor, opened: Layout, coord: Any, below: tuple[IntLike, ...], dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
+def _places(
+    what: Tensor, opened: Layout, coord: Any, below: tuple[IntLike, ...], dynamic: dict[str, Parameter]
+) -> list[tuple[Any, Any]]:
     """The integers of the coordinate that a tensor of coordinates holds, and what each is to be below."""
     start: Any = what.offset if isinstance(what, Tensor) else ArithmeticTuple()
     place = opened(*coord) if isinstance(coord, tuple) else opened(coord)
-    if isinstance(start, (tuple, ScaledBasis)) and is_constant(0, place):  # one element: its coordinate is the start alone
+    if isinstance(start, (tuple, ScaledBasis)) and is_constant(
+        0, place
+    ):  # one element: its coordinate is the start alone
         place = ArithmeticTuple()
     if not isinstance(place, (tuple, ScaledBasis)):
-        raise LeafTypeError(f"emit_guard of {shown(what)} with below={shown(below)}", "a tensor of coordinates", "leave below out")
+        raise LeafTypeError(
+            f"emit_guard of {shown(what)} with below={shown(below)}", "a tensor of coordinates", "leave below out"
+        )
     extents = modes_of(as_int_tuple(below))
     found = modes_of(as_coordinate(start + place))
     if len(found) != len(extents):
-        raise RankError(f"emit_guard: {len(found)} integers below {shown(below)}", f"{len(found)} extents", "give one for each")
+        raise RankError(
+            f"emit_guard: {len(found)} integers below {shown(below)}", f"{len(found)} extents", "give one for each"
+        )
     return [*zip(found, extents)]
 
 
 def _of_guard(guard: Guard, coord: tuple[IntLike, ...], dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
     """The coordinate in the whole tensor that a view was cut from, and how much of each mode is valid."""
     place = with_parameters(guard.place, dynamic, "place_")
-    return [*zip(as_coordinate(guard.start + (place(*coord) if isinstance(coord, tuple) else place(coord))), guard.valid)]
+    return [
+        *zip(as_coordinate(guard.start + (place(*coord) if isinstance(coord, tuple) else place(coord))), guard.valid)
+    ]
 
 
 def _steps_back(place: Layout) -> bool:

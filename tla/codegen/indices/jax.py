@@ -1,7 +1,8 @@
 """JAX and Pallas: a function of traced integers.
 
-JAX's own // and % put right what the machine rounds towards 0, in a dozen operations: here that is done only where what is
-divided may be negative, in few. The integers are cast to those of the plan, as int8 would wrap, and int64 is none without x64.
+JAX's own // and % put right what the machine rounds towards 0, in a dozen operations: here that is done only where what
+is divided may be negative, in few. The integers are cast to those of the plan, as int8 would wrap, and int64
+is none without x64.
 
 Source: jax.lax.div, jax.lax.rem.
 """

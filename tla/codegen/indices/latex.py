@@ -13,7 +13,9 @@ from ..expressions.target import CALL, Syntax, Target, commented, register, requ
 
 _COMPARED = {"==": "=", "<=": r"\le", "<": "<"}
 _TREES = {"/": "//", "rem": "%", "neg": "-"}
-_SYNTAX: Syntax = dict.fromkeys(("neg", "+", "*", "/", "rem", "//", "%", "^", "min", "max", "and", "true", *_COMPARED), (CALL, ""))
+_SYNTAX: Syntax = dict.fromkeys(
+    ("neg", "+", "*", "/", "rem", "//", "%", "^", "min", "max", "and", "true", *_COMPARED), (CALL, "")
+)
 
 
 def _tree(n: Node, names: dict[int, str]) -> Tree:

@@ -87,7 +87,9 @@ class _Body:
         return [*(f"{name} = {text}" for name, text in self.constants.items()), *self.lines]
 
 
-def _function(name: str, given: Iterable[str], kind: str, body: Sequence[str], results: Sequence[str], gives: Sequence[str]) -> str:
+def _function(
+    name: str, given: Iterable[str], kind: str, body: Sequence[str], results: Sequence[str], gives: Sequence[str]
+) -> str:
     parameters = ", ".join(f"%{p}: {kind}" for p in given)
     types = ", ".join(gives)
     lines = "".join(f"  {line}\n" for line in [*body, f"return {', '.join(results)} : {types}"])

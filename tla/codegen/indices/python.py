@@ -7,7 +7,17 @@ import keyword
 from collections.abc import Sequence
 
 from ..expressions.plan import Plan
-from ..expressions.target import CALL, Syntax, Target, commented, expression, register, remarks, required_names, statements
+from ..expressions.target import (
+    CALL,
+    Syntax,
+    Target,
+    commented,
+    expression,
+    register,
+    remarks,
+    required_names,
+    statements,
+)
 
 SYNTAX: Syntax = {
     "neg": (11, "-{}"),
@@ -28,7 +38,12 @@ SYNTAX: Syntax = {
     "min": (CALL, "min({}, {})"),
     "max": (CALL, "max({}, {})"),
 }
-NUMPY_SYNTAX: Syntax = {**SYNTAX, "and": (7, "{} & {}"), "min": (CALL, "np.minimum({}, {})"), "max": (CALL, "np.maximum({}, {})")}
+NUMPY_SYNTAX: Syntax = {
+    **SYNTAX,
+    "and": (7, "{} & {}"),
+    "min": (CALL, "np.minimum({}, {})"),
+    "max": (CALL, "np.maximum({}, {})"),
+}
 WORDS = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins)))
 
 

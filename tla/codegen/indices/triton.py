@@ -1,8 +1,8 @@
 """Triton: a function to be called from kernels, of `tl` tensors, scalars and constants.
 
-Division truncates there, as in C, but rounds down where both sides are constants: so every parameter is cast, to the integers of
-the plan, and is no constant any more. The cast also keeps 8 and 16 bits and types without a sign from wrapping; to the type that
-an argument has it is none.
+Division truncates there, as in C, but rounds down where both sides are constants: so every parameter is cast, to the
+integers of the plan, and is no constant any more. The cast also keeps 8 and 16 bits and types without a sign from
+wrapping; to the type that an argument has it is none.
 
 Source: triton-lang.org, triton.language semantics.
 """

@@ -74,7 +74,11 @@ class _Bits(NamedTuple):
         return made
 
     def within(self, low: int, high: int) -> Any:
-        return self.home.z3.BoolVal(True) if low <= self.low and self.high < high else self.home.z3.And(self.term >= low, self.term < high)
+        return (
+            self.home.z3.BoolVal(True)
+            if low <= self.low and self.high < high
+            else self.home.z3.And(self.term >= low, self.term < high)
+        )
 
     def __add__(self, other: Any) -> _Bits:
         return self._with(lambda x, y: x + y, other, self.low + other.low, self.high + other.high)
@@ -83,11 +87,18 @@ class _Bits(NamedTuple):
         return self._with(lambda x, y: x - y, other, self.low - other.high, self.high - other.low)
 
     def __mul__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x * y, other, *[a * b for a in (self.low, self.high) for b in (other.low, other.high)])
+        return self._with(
+            lambda x, y: x * y, other, *[a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        )
 
     def __and__(self, other: _Bits) -> _Bits:
         if self.low >= 0 or other.low >= 0:
-            return self._with(lambda x, y: x & y, other, 0, max(self.high, other.high, 0) if self.low < 0 or other.low < 0 else self.high)
+            return self._with(
+                lambda x, y: x & y,
+                other,
+                0,
+                max(self.high, other.high, 0) if self.low < 0 or other.low < 0 else self.high,
+            )
         return self._with(lambda x, y: x & y, other, *_around(self, other))
 
     def __xor__(self, other: _Bits) -> _Bits:
@@ -97,7 +108,9 @@ class _Bits(NamedTuple):
         return self._with(lambda x, y: x | y, other, *_around(self, other))
 
     def __lshift__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x << y, other, self.low << other.high, self.high << other.high, self.low, self.high)
+        return self._with(
+            lambda x, y: x << y, other, self.low << other.high, self.high << other.high, self.low, self.high
+        )
 
     def __rshift__(self, other: _Bits) -> _Bits:
         return self._with(lambda x, y: x >> y, other, self.low >> other.low, self.high >> other.low)

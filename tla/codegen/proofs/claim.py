@@ -1,4 +1,5 @@
-"""The claims that are proved of emitted text, from the parts of a layout alone: nothing of the engine that wrote the text takes part."""
+"""The claims that are proved of emitted text, from the parts of a layout alone: nothing of the engine that wrote the
+text takes part."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ class Claim:
 
     has_bits = False
 
-    def __init__(self, function: Function, bits: int | None, shape: Any, given: Iterable[Any], trees: Iterable[Tree] = ()) -> None:
+    def __init__(
+        self, function: Function, bits: int | None, shape: Any, given: Iterable[Any], trees: Iterable[Tree] = ()
+    ) -> None:
         self.function, self.bits, self.trees = function, bits, [*trees]
         self.extents = [[*map(leaf_tree, leaves(m))] for m in modes_of(shape)]
         symbols = {n for x in given if hasattr(x, "symbols") for n in poly_of(x).scope}
@@ -60,7 +63,11 @@ class Claim:
 
     def names(self) -> Iterator[str]:
         """The names in it that are no coordinates: the function may have no need of them."""
-        trees = (*(t for mode in self.extents for t in mode), *(t for _relation, a, b in self.facts for t in (a, b)), *self.trees)
+        trees = (
+            *(t for mode in self.extents for t in mode),
+            *(t for _relation, a, b in self.facts for t in (a, b)),
+            *self.trees,
+        )
         yield from (n for t in trees for n in _names(t))
 
 
@@ -93,7 +100,9 @@ class GuardClaim(Claim):
     least   whether they are asked to be 0 or more too
     """
 
-    def __init__(self, place: Any, start: Any, bounds: tuple[Any, ...], least: bool, function: Function, bits: int | None) -> None:
+    def __init__(
+        self, place: Any, start: Any, bounds: tuple[Any, ...], least: bool, function: Function, bits: int | None
+    ) -> None:
         self.strides = tuple(leaves(place.stride)) if isinstance(place, Layout) else None
         shape = place.shape if isinstance(place, Layout) else place
         start = tuple(as_coordinate(start)) + (0,) * len(bounds)
@@ -101,7 +110,9 @@ class GuardClaim(Claim):
         self.start = [*map(leaf_tree, start)]
         self.bounds = [f"valid_{k}" if type(n) is int else leaf_tree(n) for k, n in enumerate(bounds)]
         moved = [leaf_tree(t.value) for t in self.strides or () if isinstance(t, ScaledBasis)]
-        super().__init__(function, bits, shape, [*leaves(shape), *steps, *start, *bounds], [*self.start, *self.bounds, *moved])
+        super().__init__(
+            function, bits, shape, [*leaves(shape), *steps, *start, *bounds], [*self.start, *self.bounds, *moved]
+        )
         self.least = least
 
     def definition(self, values: Any, digits: list[list[Any]]) -> Any:

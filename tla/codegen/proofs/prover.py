@@ -1,7 +1,8 @@
-"""An emitted function against its definition, proved by z3 for every coordinate, and for all sizes that the facts allow.
+"""An emitted function against its definition, proved by z3 for every coordinate, and for all sizes that
+the facts allow.
 
-The definition is written down once more in claim.py, from shape and stride alone. Of the text only the grammar is known. Over
-integers where there is no exclusive or, else as bit vectors.
+The definition is written down once more in claim.py, from shape and stride alone. Of the text only the grammar is
+known. Over integers where there is no exclusive or, else as bit vectors.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ _SAID = re.compile(r"\bu?int(32|64):")
 _WIDE = re.compile(r"\blong\b|\bu?int64_t\b")
 
 
-def prove(layout: AnyLayout, target: str = "c", coords: CoordLike | None = None, *, text: str | None = None, name: str = "offset") -> Proof:
+def prove(
+    layout: AnyLayout,
+    target: str = "c",
+    coords: CoordLike | None = None,
+    *,
+    text: str | None = None,
+    name: str = "offset",
+) -> Proof:
     """Prove by z3 that the emitted function of a layout is the layout, at every coordinate inside of its shape.
 
     target   one of c cpp cuda hip opencl python
@@ -46,7 +54,8 @@ def prove(layout: AnyLayout, target: str = "c", coords: CoordLike | None = None,
     >>> prove(parse("(_8,_8):(_8,_1)"), "c", text="int offset(int i, int j) { return f(i, j); }").how.splitlines()[0]
     "the text is not read: unexpected '(', at position 35"
 
-    Raises LeafTypeError for another target, for what is no layout of offsets, and without z3; RankError for other coordinates.
+    Raises LeafTypeError for another target, for what is no layout of offsets, and without z3; RankError
+    for other coordinates.
     """
     _require(layout, AnyLayout, "prove", "a layout", target, coords)
     if gives_coordinates(innermost(layout)):
@@ -83,12 +92,18 @@ def prove_guard(
     dynamic: dict[str, Parameter] = {}
     least = False
     if below is not None:
-        place, start, bounds = with_parameters(layout, dynamic), what.offset if isinstance(what, Tensor) else (), tuple(leaves(below))
+        place, start, bounds = (
+            with_parameters(layout, dynamic),
+            what.offset if isinstance(what, Tensor) else (),
+            tuple(leaves(below)),
+        )
     elif isinstance(what, Tensor) and what._guard.place is not None:
         (bounds, _room, place, start), least = what._guard, True
         place = with_parameters(place, dynamic, "place_")
     else:
-        is_whole = not isinstance(what, Tensor) and innermost(what)._valid is ALL  # by what it is, not by what its dynamic integers hold
+        is_whole = (
+            not isinstance(what, Tensor) and innermost(what)._valid is ALL
+        )  # by what it is, not by what its dynamic integers hold
         place, start = innermost(with_parameters(layout, dynamic)).shape, ()
         bounds = () if is_whole else require_origin("prove_guard", what)
     if isinstance(place, ComposedLayout):
@@ -109,7 +124,11 @@ def prove_condition(condition: object, *, text: str | None = None) -> Proof:
     Raises LeafTypeError for anything else, and without z3.
     """
     if not isinstance(condition, Condition):
-        raise LeafTypeError(f"prove_condition of a {type(condition).__name__}", "a condition such as i < N", "compare sizes: i*N + j < M*N")
+        raise LeafTypeError(
+            f"prove_condition of a {type(condition).__name__}",
+            "a condition such as i < N",
+            "compare sizes: i*N + j < M*N",
+        )
     text = str(condition) if text is None else text
     names = tuple(sorted(n.name for n in condition.a.scope | condition.b.scope))
     return _outcome(text, lambda: ConditionClaim(condition, Function(names, (), read_expression(text))))
@@ -119,15 +138,25 @@ def _require(what: object, kind: Any, where: str, expected: str, target: str, co
     if target not in READ:
         known = f"one of {' '.join(READ)}"
         raise LeafTypeError(
-            f"{where} for the target {target!r:.40}", known, "prove one of these" if target in TARGETS else f"write {known}"
+            f"{where} for the target {target!r:.40}",
+            known,
+            "prove one of these" if target in TARGETS else f"write {known}",
         )
     if not isinstance(what, kind):
         raise LeafTypeError(f"{where} of a {type(what).__name__}", expected, "parse a text, or lower an XLA shape")
     layout: Any = what.layout if isinstance(what, Tensor) else what
-    names = coords.replace(" ", "").split(",") if isinstance(coords, str) else modes_of(coords) if coords is not None else ()
+    names = (
+        coords.replace(" ", "").split(",")
+        if isinstance(coords, str)
+        else modes_of(coords)
+        if coords is not None
+        else ()
+    )
     rank = len(modes_of(layout.shape))
     if coords is not None and (len(names) != rank or not all(isinstance(n, str) and n.isidentifier() for n in names)):
-        raise RankError(f"{where} with the coordinates {shown(coords)}", f"{rank} names", "give one name for each top-level mode")
+        raise RankError(
+            f"{where} with the coordinates {shown(coords)}", f"{rank} names", "give one name for each top-level mode"
+        )
 
 
 def _proved(text: str, name: str, target: str, claim: Callable[[Function, int | None], Claim]) -> Proof:

@@ -1,4 +1,5 @@
-"""The reader of emitted functions: the text of C and its kin, or of Python, as a tree of operations. Nothing is evaluated."""
+"""The reader of emitted functions: the text of C and its kin, or of Python, as a tree of operations.
+Nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ class Function(NamedTuple):
 
 
 class Expression(Reader):
-    """The grammar of an expression of integers, as Python and tla's notation have it; comparisons in it, and their conjunctions.
+    """The grammar of an expression of integers, as Python and tla's notation have it; comparisons in it,
+    and their conjunctions.
 
     levels     the operations of two operands, those that bind least first
     relations  the comparisons among them: a chain of these is refused

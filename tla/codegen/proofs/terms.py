@@ -30,7 +30,9 @@ class Values:
         try:
             import z3  # type: ignore[import-untyped,unused-ignore]
         except ImportError:
-            raise LeafTypeError("prove without z3", "the package z3-solver", "pip install 'tla-layouts[prove]'") from None
+            raise LeafTypeError(
+                "prove without z3", "the package z3-solver", "pip install 'tla-layouts[prove]'"
+            ) from None
 
         self.z3, self.claim, self.names, self.seen = z3, claim, dict[str, Any](), list[Any]()
         self.solver = z3.Solver()
@@ -149,12 +151,15 @@ class Integers(Values):
             return x * 2**known if operation == "<<" else self.quotient(x, self.number(2**known))
         below = known & -known
         above = known + below
-        if operation == "&" and known and above & known == 0:  # a mask of bits side by side: what is left of x in between
+        if (
+            operation == "&" and known and above & known == 0
+        ):  # a mask of bits side by side: what is left of x in between
             return self.quotient(x, self.number(below)) * below - self.quotient(x, self.number(above)) * above
         raise KeyError(f"{operation} of bits")
 
     def quotient(self, x: Any, n: Any) -> Any:
-        """A quotient that is rounded down: a digit's, where x is a coordinate that is cut there; by a size else one that is named."""
+        """A quotient that is rounded down: a digit's, where x is a coordinate that is cut there; by a size else one
+        that is named."""
         z3 = self.z3
         for whole, extent, q in self.euclid:
             if _same(z3, x, whole) and _same(z3, n, extent):
@@ -191,11 +196,17 @@ class Integers(Values):
         if z3.is_bool(definition) != z3.is_bool(value):
             raise KeyError("a value of another kind")
         goals = [("quotients of what is not below 0", z3.And(*self.signs))] if self.signs else []
-        equal = definition == value if z3.is_bool(value) else z3.simplify(definition - value, som=True, som_blowup=1000) == 0
+        equal = (
+            definition == value
+            if z3.is_bool(value)
+            else z3.simplify(definition - value, som=True, som_blowup=1000) == 0
+        )
         goals.append(("over integers", equal))
         if not claim.symbolic and claim.bits:
             end = 2 ** (claim.bits - 1)
-            goals.append((f"in {claim.bits} bits", z3.And(*[z3.And(-end <= x, x < end) for x in self.seen if not z3.is_bool(x)])))
+            goals.append(
+                (f"in {claim.bits} bits", z3.And(*[z3.And(-end <= x, x < end) for x in self.seen if not z3.is_bool(x)]))
+            )
         done = self.outcome(text, goals)
         return done._replace(how=done.how.replace("quotients of what is not below 0, ", "")) if done.proved else done
 

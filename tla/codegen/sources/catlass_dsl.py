@@ -42,9 +42,12 @@ _PYTHON = Language(lambda n, _wide: str(n), str, SYNTAX, frozenset({"//", "%"}),
 
 
 def catlass_dsl(x: Any, dtype: Element | None = None) -> str:
-    """A layout, IntTuple or integer as Python of CATLASS's DSL; a layout of blocks by its tag for elements of `dtype`."""
+    """A layout, IntTuple or integer as Python of CATLASS's DSL; a layout of blocks by its tag for
+    elements of `dtype`."""
     if isinstance(x, (ComposedLayout, Swizzle)):
-        raise LeafTypeError(f"{shown(x)} as source of CATLASS's DSL", "a plain layout: it has no other", 'write source(x, "cute_cpp")')
+        raise LeafTypeError(
+            f"{shown(x)} as source of CATLASS's DSL", "a plain layout: it has no other", 'write source(x, "cute_cpp")'
+        )
     return _layout(x, dtype) if isinstance(x, Layout) else _tuple(x, _MAKERS.get(type(x), "make_shape"))
 
 
@@ -53,9 +56,13 @@ def _layout(x: Layout, dtype: Element | None) -> str:
     if not found:
         expected = f"a layout of {', '.join(_TAGS.values())}"
         raise LeafTypeError(
-            f"{x} as source of CATLASS's DSL", expected, "give the element type: source(..., dtype=half); it has no other layouts"
+            f"{x} as source of CATLASS's DSL",
+            expected,
+            "give the element type: source(..., dtype=half); it has no other layouts",
         )
-    shape, stride, origin = (_tuple(t, maker) for t, maker in zip((x.shape, x.stride, require_origin("source", x)), _LAYOUT))
+    shape, stride, origin = (
+        _tuple(t, maker) for t, maker in zip((x.shape, x.stride, require_origin("source", x)), _LAYOUT)
+    )
     return f"tla.make_layout({shape}, {stride}, origin_shape={origin}, layoutTag=tla.arch.{found[0]})"
 
 
@@ -70,7 +77,9 @@ def _tuple(x: IntTupleLike, maker: str) -> str:
     """An IntTuple; a tuple in it is made as it is."""
     if isinstance(x, ScaledBasis):
         raise LeafTypeError(
-            f"the stride {x} as source of CATLASS's DSL", "integers: it has no coordinates as strides", 'write source(x, "cute_cpp")'
+            f"the stride {x} as source of CATLASS's DSL",
+            "integers: it has no coordinates as strides",
+            'write source(x, "cute_cpp")',
         )
     if not isinstance(x, tuple):
         return str(int(x)) if isinstance(x, int) else _PYTHON.dynamic(x)

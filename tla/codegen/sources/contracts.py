@@ -1,6 +1,8 @@
-"""The contracts of a kernel's instructions as source: descriptors of shared memory in C, tensor maps as other systems take them.
+"""The contracts of a kernel's instructions as source: descriptors of shared memory in C, tensor maps as
+other systems take them.
 
-Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the documentation of CuTe's DSL, Triton and Pallas.
+Source: the PTX manual, "Matrix descriptor format"; the CUDA driver API; the documentation of CuTe's DSL,
+Triton and Pallas.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ def emit_descriptor(descriptor: object, *, name: str = "descriptor", base: str =
 
     descriptor   of a tile, made with base 0: its start is how far the tile begins behind the buffer
     name         of the function, or of the constant
-    base         "dynamic": a function of the address, which __cvta_generic_to_shared gives; "constant": the bits as they are
+    base         "dynamic": a function of the address, which __cvta_generic_to_shared gives; "constant": the
+                 bits as they are
     Raises       LeafTypeError for what is no Descriptor, no name in C, or another base
 
     >>> from tla import MakeTensor, local_tile, tile_to_shape, _16, _64, _128
@@ -45,9 +48,13 @@ def emit_descriptor(descriptor: object, *, name: str = "descriptor", base: str =
     Source: the PTX manual, "Matrix descriptor format".
     """
     if not isinstance(descriptor, Descriptor):
-        raise LeafTypeError(f"emit_descriptor of {shown(descriptor)}", "a Descriptor", "write emit_descriptor(wgmma_descriptor(...))")
+        raise LeafTypeError(
+            f"emit_descriptor of {shown(descriptor)}", "a Descriptor", "write emit_descriptor(wgmma_descriptor(...))"
+        )
     if not isinstance(base, str) or base not in ("dynamic", "constant"):
-        raise LeafTypeError(f"emit_descriptor with the base {shown(base)}", "'dynamic' or 'constant'", "write base='dynamic'")
+        raise LeafTypeError(
+            f"emit_descriptor with the base {shown(base)}", "'dynamic' or 'constant'", "write base='dynamic'"
+        )
     target_of("c").require_name(name)
     d, mode = descriptor, descriptor.mode
     steps = f"LBO {d.leading_byte_offset * 16}, SBO {d.stride_byte_offset * 16} bytes"
@@ -77,11 +84,11 @@ def emit_tma(tma: object, system: str = "cuda") -> str:
     """A TMA copy as another system takes it: the text that makes its tensor map there.
 
     tma      what make_tma_copy gives, or make_im2col_copy; or a TensorMap or an Im2colMap alone, for "cuda"
-    system   "cuda": the call of the driver; symbols are variables of 64 bits there; "cute_dsl": make_tiled_tma_atom of the tensor
-             `gmem`, with the layout of shared memory; "triton" and "gluon": a TensorDescriptor of the tensor `x`, whose block is one
-             box; "pallas": a BlockSpec of JAX's Mosaic GPU, whose block is one box
-    Raises   LeafTypeError for what is no TMA copy and for a type that the system lacks; RangeError for a system that is not known, and
-             for a box that it cannot say: im2col copies are written for "cuda" and "gluon"
+    system   "cuda": the call of the driver; symbols are variables of 64 bits there; "cute_dsl": make_tiled_tma_atom of
+             the tensor `gmem`, with the layout of shared memory; "triton" and "gluon": a TensorDescriptor of the tensor
+             `x`, whose block is one box; "pallas": a BlockSpec of JAX's Mosaic GPU, whose block is one box
+    Raises   LeafTypeError for what is no TMA copy and for a type that the system lacks; RangeError for a system that is
+             not known, and for a box that it cannot say: im2col copies are written for "cuda" and "gluon"
 
     >>> from tla import parse, tile_to_shape, _64, _128
     >>> from tla.codegen import emit_tma
@@ -100,7 +107,9 @@ cute.nvgpu.warpgroup.SmemLayoutAtomKind.K_SW128, cutlass.Float16), (128, 64), (1
     Source: the documentation of CuTe's DSL, of Triton and of JAX's Pallas.
     """
     if not isinstance(tma, (TMACopy, Im2colCopy, TensorMap, Im2colMap)):
-        raise LeafTypeError(f"emit_tma of {shown(tma)}", "a TMACopy, an Im2colCopy, or a map", "write emit_tma(make_tma_copy(...))")
+        raise LeafTypeError(
+            f"emit_tma of {shown(tma)}", "a TMACopy, an Im2colCopy, or a map", "write emit_tma(make_tma_copy(...))"
+        )
     copies: dict[str, Callable[[Any], str]] = _WRITERS if isinstance(tma, TMACopy) else _IM2COL_WRITERS
     writers = {"cuda": _cuda} if isinstance(tma, (TensorMap, Im2colMap)) else copies
     if not isinstance(system, str) or system not in writers:
@@ -124,7 +133,11 @@ def _cuda(tma: TMACopy | Im2colCopy | TensorMap | Im2colMap) -> str:
     names = {"INTERLEAVE": m.interleave, "SWIZZLE": m.swizzle, "L2_PROMOTION": promotion, "FLOAT_OOB_FILL": "NONE"}
     tail = ", ".join(f"CU_TENSOR_MAP_{name}_{value.upper()}" for name, value in names.items())
     return "\n".join(
-        [*lines, f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{m.format}, {m.rank}, address, dim, strides, {box}, steps, {tail});"]
+        [
+            *lines,
+            f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{m.format}, {m.rank}, address, dim, strides, {box}, steps, "
+            f"{tail});",
+        ]
     )
 
 
@@ -176,13 +189,20 @@ def _tensor(m: TensorMap | Im2colMap) -> str:
     """Shape and strides in elements, the contiguous mode last."""
     if m.packing:
         fix = "give both layouts in uint8, two values in each, or write emit_tma(tma, 'cuda')"
-        raise RangeError(f"emit_tma for triton and gluon: a tensor of {m.element}, {m.element.bits} bits", "elements of whole bytes", fix)
+        raise RangeError(
+            f"emit_tma for triton and gluon: a tensor of {m.element}, {m.element.bits} bits",
+            "elements of whole bytes",
+            fix,
+        )
     strides = (d * 8 // m.element.bits for d in m.strides[::-1])
     return f"x, shape={_listed(m.shape[::-1])}, strides={_listed(strides)}"
 
 
 def _gluon_layout(m: TensorMap | Im2colMap, rank: int) -> str:
-    return f"layout=gl.NVMMASharedLayout(swizzle_byte_width={_span(m, 'gluon')}, element_bitwidth={m.element.bits}, rank={rank})"
+    return (
+        f"layout=gl.NVMMASharedLayout(swizzle_byte_width={_span(m, 'gluon')}, element_bitwidth={m.element.bits}, "
+        f"rank={rank})"
+    )
 
 
 def _triton(tma: TMACopy) -> str:
@@ -190,7 +210,10 @@ def _triton(tma: TMACopy) -> str:
 
 
 def _gluon(tma: TMACopy) -> str:
-    return f"TensorDescriptor({_tensor(tma.map)}, block_shape={_block(tma, 'gluon')}, {_gluon_layout(tma.map, tma.map.rank)})"
+    return (
+        f"TensorDescriptor({_tensor(tma.map)}, block_shape={_block(tma, 'gluon')}, "
+        f"{_gluon_layout(tma.map, tma.map.rank)})"
+    )
 
 
 def _block(tma: TMACopy, system: str) -> list[int]:
@@ -217,21 +240,38 @@ def _pallas(tma: TMACopy) -> str:
     if len(box) < 2 or box[-2] % 8:
         raise RangeError(f"emit_tma for pallas: a box of {tuple(box)}", "a multiple of 8 rows", "take larger tiles")
     tiling = (8, span * 8 // tma.element.bits)
-    return f"plgpu.BlockSpec({tuple(box)}, transforms=(plgpu.TilingTransform({tiling}), plgpu.SwizzleTransform({span})))"
+    return (
+        f"plgpu.BlockSpec({tuple(box)}, transforms=(plgpu.TilingTransform({tiling}), plgpu.SwizzleTransform({span})))"
+    )
 
 
 def _require_powers(box: list[int], system: str) -> None:
     for n in box:
         if n & (n - 1):
-            raise RangeError(f"emit_tma for {system}: a box of {tuple(box)}", "powers of two", f"take tiles of {1 << n.bit_length() - 1}")
+            raise RangeError(
+                f"emit_tma for {system}: a box of {tuple(box)}",
+                "powers of two",
+                f"take tiles of {1 << n.bit_length() - 1}",
+            )
 
 
 def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) -> None:
-    """Require that a row of the box fills the swizzle's span: these systems have the swizzle by the width of the block."""
+    """Require that a row of the box fills the swizzle's span: these systems have the swizzle by the width
+    of the block."""
     row = box[-1] * tma.element.bits // 8
     if span and row != span:
-        raise RangeError(f"emit_tma for {system}: rows of {row} bytes under the swizzle of {span}", f"{span} bytes", "take whole atoms")
+        raise RangeError(
+            f"emit_tma for {system}: rows of {row} bytes under the swizzle of {span}",
+            f"{span} bytes",
+            "take whole atoms",
+        )
 
 
-_WRITERS: dict[str, Callable[[TMACopy], str]] = {"cuda": _cuda, "cute_dsl": _dsl, "triton": _triton, "gluon": _gluon, "pallas": _pallas}
+_WRITERS: dict[str, Callable[[TMACopy], str]] = {
+    "cuda": _cuda,
+    "cute_dsl": _dsl,
+    "triton": _triton,
+    "gluon": _gluon,
+    "pallas": _pallas,
+}
 _IM2COL_WRITERS: dict[str, Callable[[Im2colCopy], str]] = {"cuda": _cuda, "gluon": _gluon_im2col}

@@ -96,6 +96,7 @@ def _basis(x: ScaledBasis, wide: bool) -> _Written:
 
 
 def require_31_bits(swizzle: Swizzle) -> None:
-    """RangeError for a swizzle of bits that an int does not have: CuTe keeps its masks in one, in C++ and in the DSL."""
+    """RangeError for a swizzle of bits that an int does not have: CuTe keeps its masks in one, in C++ and
+    in the DSL."""
     if max(swizzle.reads, swizzle.changes) > INT32_MAX:
         raise RangeError(f"{swizzle} as source of CuTe", "at most 31 bits in all", "swizzle lower bits")

@@ -39,7 +39,9 @@ def cute_dsl(x: object) -> str:
     """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
     written = [*map(_part, parts(x))]
     if len(written) > 3:
-        raise LeafTypeError(f"{shown(x)} as source of the CuTe DSL", "one map after a plain layout", 'write source(x, "cute_cpp")')
+        raise LeafTypeError(
+            f"{shown(x)} as source of the CuTe DSL", "one map after a plain layout", 'write source(x, "cute_cpp")'
+        )
     return written[0] if len(written) == 1 else f"cute.make_composed_layout({', '.join(written)})"
 
 
@@ -59,7 +61,10 @@ def _tuple(x: IntTupleLike, wide: Iterator[bool]) -> str:
         return f"({', '.join(_tuple(m, wide) for m in x)}{',' if len(x) == 1 else ''})"
     if not isinstance(x, ScaledBasis):
         return _integer(x, next(wide))
-    value, element = _integer(x.value, next(wide), factor=True), f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})"
+    value, element = (
+        _integer(x.value, next(wide), factor=True),
+        f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})",
+    )
     return element if is_constant(1, x.value) else f"{value} * {element}"
 
 

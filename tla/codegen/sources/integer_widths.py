@@ -1,7 +1,7 @@
 """The integers of a layout that have to be of 64 bits where they are written as code.
 
-There a product of two int is an int. The smaller ones stay int as long as all of them together stay below 2**31; the others are
-written as 64 bits, and then so is every sum and product that they are part of.
+There a product of two int is an int. The smaller ones stay int as long as all of them together stay below 2**31; the
+others are written as 64 bits, and then so is every sum and product that they are part of.
 
 Sizes that are not known have the type of their variables, and so has what is computed from them: they are not counted.
 """
@@ -24,7 +24,8 @@ from .sizes import INT32_MAX
 
 
 class Part(NamedTuple):
-    """A part of a layout: a plain layout, a Swizzle or an offset; and for each of its integers whether it is of 64 bits.
+    """A part of a layout: a plain layout, a Swizzle or an offset; and for each of its integers whether it is
+    of 64 bits.
 
     extents   from left to right, the integers of a shape, or of an offset
     strides   from left to right
@@ -43,7 +44,9 @@ def parts(x: object) -> list[Part]:
         x = x.inner
     found, reach, coordinates = [], 0, False
     for value in (x, *reversed(chain)):
-        if isinstance(value, CoordSwizzle) or any(isinstance(d, BasisSum) for d in leaves(getattr(value, "stride", ()))):
+        if isinstance(value, CoordSwizzle) or any(
+            isinstance(d, BasisSum) for d in leaves(getattr(value, "stride", ()))
+        ):
             what = f"{shown(value)} as source of CuTe or TLA"
             raise LeafTypeError(what, "swizzles of offsets, and strides along one mode", 'write source(x, "isl")')
         if isinstance(value, Layout):
@@ -59,8 +62,8 @@ def parts(x: object) -> list[Part]:
 
 
 def _of_layout(layout: Layout, argument: int, coordinates: bool) -> tuple[Part, int]:
-    """A layout as a part, and the largest offset that it gives, of an argument of this size. An integer goes past the last
-    extent only, a coordinate past each one."""
+    """A layout as a part, and the largest offset that it gives, of an argument of this size. An integer goes past the
+    last extent only, a coordinate past each one."""
     extents = [known(n) or 1 for n in leaves(layout.shape)]
     steps = [max(n - 1, argument if coordinates else 0) for n in extents]
     if steps:

@@ -30,7 +30,11 @@ def _type(x: MMAAtom | TiledMMA) -> str:
     if isinstance(x, MMAAtom):
         return f"cute::MMA_Atom<{_traits(x) if _NO_STRUCT.match(x.name) else operation(x)}>"
     if isinstance(x, CopyAtom):
-        return operation(x) if x.val_type is None else f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
+        return (
+            operation(x)
+            if x.val_type is None
+            else f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
+        )
     if isinstance(x, TiledMMA):
         return f"cute::TiledMMA<{_type(x.atom)}, {_part(x.thr_layout)}, {_tile(x.permutations)}>"
     assert isinstance(x, TiledCopy)
@@ -38,7 +42,8 @@ def _type(x: MMAAtom | TiledMMA) -> str:
 
 
 def _traits(atom: MMAAtom) -> str:
-    """The traits of an instruction whose struct has no arguments: they have the types, extents, majors and signs instead."""
+    """The traits of an instruction whose struct has no arguments: they have the types, extents, majors
+    and signs instead."""
     name, _, rest = atom.name.removesuffix(">").partition("<")
     types, extents, others = (rest.split(",")[a:b] for a, b in ((0, 3), (3, 5), (5, None)))
     others += ["UMMA::ScaleIn::One"] * (4 - len(others))
@@ -59,7 +64,9 @@ def operation(atom: MMAAtom | CopyAtom) -> str:
     """The struct of an instruction. Raises LeafTypeError for AMD's and AMX's: CuTe has none of them."""
     if not atom.arch.startswith(("sm", "xe", "universal")):
         raise LeafTypeError(
-            f"{atom.name} as source of CuTe", "an instruction that CuTe has", "use the compiler's own intrinsic of this name"
+            f"{atom.name} as source of CuTe",
+            "an instruction that CuTe has",
+            "use the compiler's own intrinsic of this name",
         )
     if isinstance(atom, MMAAtom) and atom.arch == "sm90" and atom.wave == 128:
         return _wgmma(atom)
@@ -67,7 +74,8 @@ def operation(atom: MMAAtom | CopyAtom) -> str:
 
 
 def _wgmma(atom: MMAAtom) -> str:
-    """The struct of a warpgroup's instruction: the majors are arguments of 16-bit types, the signs of floats; one has none at all."""
+    """The struct of a warpgroup's instruction: the majors are arguments of 16-bit types, the signs of floats; one has
+    none at all."""
     name, signs = _qualified(atom.name.partition("<")[0]), (atom.arithmetic.negate_A, atom.arithmetic.negate_B)
     if atom.val_D is int32 and not atom.sparsity:
         return name
@@ -78,4 +86,6 @@ def _wgmma(atom: MMAAtom) -> str:
 
 def _qualified(name: str) -> str:
     """A name with its namespace, and so those of its template arguments."""
-    return re.sub(r"(?<![\w:])[A-Za-z_][\w:]*", lambda m: m[0] if m[0] in _PLAIN else f"cute::{m[0]}", name).replace(",", ", ")
+    return re.sub(r"(?<![\w:])[A-Za-z_][\w:]*", lambda m: m[0] if m[0] in _PLAIN else f"cute::{m[0]}", name).replace(
+        ",", ", "
+    )

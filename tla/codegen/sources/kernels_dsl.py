@@ -28,7 +28,11 @@ def kernel_dsl(x: Any) -> str:
     if isinstance(x, CopyAtom):
         return _copy(x)
     if isinstance(x, TiledMMA):
-        tile = f", ({', '.join(map(_part, x.permutations))})" if any(not isinstance(p, Underscore) for p in x.permutations) else ""
+        tile = (
+            f", ({', '.join(map(_part, x.permutations))})"
+            if any(not isinstance(p, Underscore) for p in x.permutations)
+            else ""
+        )
         return f"cute.make_tiled_mma({_mma(x.atom)}, {cute_dsl(x.thr_layout)}{tile})"
     assert isinstance(x, TiledCopy)
     return f"cute.make_tiled_copy({_copy(x.atom)}, {cute_dsl(x.TV)}, ({', '.join(map(_part, x.tiler_mn))},))"
@@ -43,7 +47,9 @@ def _dtype(where: str, element: Element) -> str:
     name = DSL_TYPES.get(element.name)
     if name is None:
         raise LeafTypeError(
-            f"{where} as source of the CuTe DSL: {element}", f"one of {', '.join(DSL_TYPES)}", "write C++: source(x, 'cute_cpp')"
+            f"{where} as source of the CuTe DSL: {element}",
+            f"one of {', '.join(DSL_TYPES)}",
+            "write C++: source(x, 'cute_cpp')",
         )
     return f"cutlass.{name}"
 

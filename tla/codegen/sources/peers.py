@@ -1,8 +1,8 @@
-"""Layouts as text of the libraries whose numbers are known: FlyDSL's types, constructors in Python and Mojo, axes with names, views of an
-arange, and relations of isl. `parse` reads these back, and `layout_of` what isl has.
+"""Layouts as text of the libraries whose numbers are known: FlyDSL's types, constructors in Python and Mojo, axes with
+names, views of an arange, and relations of isl. `parse` reads these back, and `layout_of` what isl has.
 
-Source: lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL; pycute/layout.py of NVlabs/CuTe; tensor-layouts 0.3.2; max/kernels/src/layout of
-Modular; python/tvm/tirx/layout.py of TVM; the isl manual, "Sets and relations".
+Source: lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL; pycute/layout.py of NVlabs/CuTe; tensor-layouts 0.3.2;
+max/kernels/src/layout of Modular; python/tvm/tirx/layout.py of TVM; the isl manual, "Sets and relations".
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _1 = Int[1]()
 
 def _number(n: IntLike, system: str) -> str:
     if known(n) is None:
-        raise LeafTypeError(f"{shown(n)} as source of {system}", "numbers that are known", "give it a value first: .at(M=128)")
+        raise LeafTypeError(
+            f"{shown(n)} as source of {system}", "numbers that are known", "give it a value first: .at(M=128)"
+        )
     return str(int(n))
 
 
@@ -53,7 +55,10 @@ def _fly_chain(x: object) -> str:
         inner, offset = _fly_chain(x.inner), x.offset
         if gives_coordinates(x.inner) and not isinstance(offset, tuple):
             offset = tuple(Int[0]() for _mode in modes_of(coshape(innermost(x.inner))))
-        return f"{_fly_chain(x.outer)} o {_fly_tuple(offset)} o {f'[{inner}]' if isinstance(x.inner, ComposedLayout) else inner}"
+        return (
+            f"{_fly_chain(x.outer)} o {_fly_tuple(offset)} o "
+            f"{f'[{inner}]' if isinstance(x.inner, ComposedLayout) else inner}"
+        )
     if isinstance(x, Layout):
         return f"{_fly_tuple(x.shape)}:{_fly_tuple(x.stride)}"
     return str(x).replace("Sw<", "S<") if isinstance(x, (Swizzle, CoordSwizzle)) else _fly_tuple(x)
@@ -67,7 +72,9 @@ def _fly_tuple(x: object) -> str:
     if isinstance(x, Basis):
         first, *more = x.terms
         if more:
-            raise LeafTypeError(f"the stride {x} as source of FlyDSL", "a stride along one mode", "compose it with the layout outside")
+            raise LeafTypeError(
+                f"the stride {x} as source of FlyDSL", "a stride along one mode", "compose it with the layout outside"
+            )
         return _fly_tuple(first.value) + "".join(f"E{i}" for i in first.path)
     return str(int(x)) if type(x) is Int else "?"
 
@@ -96,7 +103,9 @@ def mojo(x: object) -> str:
     """A layout as Mojo makes it: `Layout(IntTuple(4, 8), IntTuple(1, 4))`. One integer is a tuple of one there."""
     layout = _plain(x, "Mojo", 'write source(x.inner, "mojo"): swizzles are functions there')
     if gives_coordinates(layout):
-        raise LeafTypeError(f"{shown(layout)} as source of Mojo", "a layout of offsets", "write each mode of the coordinates by itself")
+        raise LeafTypeError(
+            f"{shown(layout)} as source of Mojo", "a layout of offsets", "write each mode of the coordinates by itself"
+        )
     return f"Layout({', '.join(_int_tuple(modes_of(side)) for side in (layout.shape, layout.stride))})"
 
 
@@ -105,8 +114,8 @@ def _int_tuple(x: IntTupleLike) -> str:
 
 
 def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
-    """A layout as TVM's Axe writes it: `S[(8,4):(4@a0,1@a1)]`, mode k of coordinates the axis axes[k], a<k> where there is none; offsets
-    without a name. replicas: the last mode is what counts the places of an element."""
+    """A layout as TVM's Axe writes it: `S[(8,4):(4@a0,1@a1)]`, mode k of coordinates the axis axes[k], a<k> where there
+    is none; offsets without a name. replicas: the last mode is what counts the places of an element."""
     if isinstance(x, ComposedLayout) and isinstance(x.inner, Layout):
         text = axe(x.inner, axes, replicas)
         starts = x.offset if isinstance(x.offset, tuple) else (x.offset,)
@@ -115,8 +124,15 @@ def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
         text += "".join(f" + {_number(n, 'Axe')}{name}" for n, name in zip(starts, names) if n != 0)
         if isinstance(x.outer, Swizzle):
             bits, base, shift = x.outer.bits, x.outer.base, x.outer.shift
-            return f"ComposeLayout({base}, {bits}, {abs(shift)}, TileLayout({text}){', swizzle_inner=False' if shift < 0 else ''})"
-        if isinstance(x.outer, Layout) and modes_of(x.outer.stride) == basis and all(n == 1 for n in modes_of(x.outer.shape)):
+            return (
+                f"ComposeLayout({base}, {bits}, {abs(shift)}, "
+                f"TileLayout({text}){', swizzle_inner=False' if shift < 0 else ''})"
+            )
+        if (
+            isinstance(x.outer, Layout)
+            and modes_of(x.outer.stride) == basis
+            and all(n == 1 for n in modes_of(x.outer.shape))
+        ):
             return text
     layout = _plain(x, "Axe", 'write source(x.inner, "axe"): it has one swizzle, after all else')
     shape, stride = modes_of(layout.shape), modes_of(layout.stride)
@@ -124,7 +140,9 @@ def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
         return _box("S", shape, stride, axes)
     if len(shape) != 2:
         raise RankError(
-            f"{shown(layout)} as source of Axe, with replicas", "2 modes: elements and places", "write make_layout(elements, places)"
+            f"{shown(layout)} as source of Axe, with replicas",
+            "2 modes: elements and places",
+            "write make_layout(elements, places)",
         )
     return " + ".join(_box(kind, modes_of(n), modes_of(d), axes) for kind, n, d in zip("SR", shape, stride))
 
@@ -141,7 +159,9 @@ def _axis(d: Leaf, axes: Sequence[str]) -> str:
     first, *more = d.terms
     axis, *inside = first.path
     if more or inside:
-        raise LeafTypeError(f"the stride {d} as source of Axe", "a stride along one axis", "give each axis a mode of its own")
+        raise LeafTypeError(
+            f"the stride {d} as source of Axe", "a stride along one axis", "give each axis a mode of its own"
+        )
     return f"{_number(first.value, 'Axe')}@{_name(axis, axes)}"
 
 
@@ -178,17 +198,30 @@ def cutile(x: object) -> str:
 def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
     layout = _plain(x, system, "write tla.offsets(layout): a swizzle is no view")
     if gives_coordinates(layout):
-        raise LeafTypeError(f"{shown(layout)} as a view in {system}", "a layout of offsets", "write each mode of the coordinates by itself")
+        raise LeafTypeError(
+            f"{shown(layout)} as a view in {system}",
+            "a layout of offsets",
+            "write each mode of the coordinates by itself",
+        )
     sizes = [math.prod(int(_number(s, system)) for s in leaves(mode)) for mode in modes_of(layout.shape)]
     # Rows are fastest at their end there: the digits of a mode stand in reverse order, and are joined.
     given = zip(leaves(layout.shape), leaves(layout.stride))
-    modes = [[(int(s), int(_number(d, system))) for s, d in itertools.islice(given, len([*leaves(m)]))] for m in modes_of(layout.shape)]
+    modes = [
+        [(int(s), int(_number(d, system))) for s, d in itertools.islice(given, len([*leaves(m)]))]
+        for m in modes_of(layout.shape)
+    ]
     digits = [digit for mode in modes for digit in reversed(mode) if digit[0] != 1]
     if 0 in sizes or any(d < 0 for _s, d in digits):
-        raise LeafTypeError(f"{shown(layout)} as a view in {system}", "no negative strides, and not empty", "reverse it there")
+        raise LeafTypeError(
+            f"{shown(layout)} as a view in {system}", "no negative strides, and not empty", "reverse it there"
+        )
     text = _permuted(digits, begin, split, order)
     if text is None and system != "torch":
-        fix = "write numpy.lib.stride_tricks.as_strided, whose strides are bytes" if system == "numpy" else "fill its gaps"
+        fix = (
+            "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"
+            if system == "numpy"
+            else "fill its gaps"
+        )
         raise LeafTypeError(f"{shown(layout)} as a view of {system}'s arange", "each offset from 0 on once", fix)
     if text is None:
         extents, steps = (_python(tuple(column)) for column in zip(*digits))
@@ -215,8 +248,8 @@ def _permuted(digits: list[tuple[int, int]], begin: str, split: str, order: str)
 
 
 def isl(x: AnyLayout) -> str:
-    """A layout as a map of isl: `{ [i0, i1] -> [i0 + 4*i1] : 0 <= i0 < 4 and 0 <= i1 < 8 }`, one dimension for each mode. The last digit
-    of a mode is not bounded, but the domain is."""
+    """A layout as a map of isl: `{ [i0, i1] -> [i0 + 4*i1] : 0 <= i0 < 4 and 0 <= i1 < 8 }`, one dimension for each
+    mode. The last digit of a mode is not bounded, but the domain is."""
     if not isinstance(x, AnyLayout):
         raise LeafTypeError(f"{shown(x)} as source of isl", "a layout", "make one with MakeLayout")
     modes = modes_of(x.shape)
@@ -242,7 +275,10 @@ def _isl_values(x: AnyLayout, names: list[str], fresh: Iterator[str], between: l
         raise LeafTypeError(f"{shown(x)} as source of isl", "a layout of known kinds", "write it as a ComposedLayout")
     places = _isl_values(x.inner, names, fresh, between)
     offsets = list(leaves(x.offset))
-    sums = [f"{p} + {_number(n, 'isl')}" if known(n) != 0 else p for p, n in itertools.zip_longest(places, offsets, fillvalue=0)]
+    sums = [
+        f"{p} + {_number(n, 'isl')}" if known(n) != 0 else p
+        for p, n in itertools.zip_longest(places, offsets, fillvalue=0)
+    ]
     inner = [next(fresh) for _place in sums]
     between += [f"{name} = {total}" for name, total in zip(inner, sums)]
     if isinstance(x.outer, Layout):
@@ -266,7 +302,10 @@ def _xored(changed: str, read: str, bits: list[tuple[int, int]]) -> str:
     """An expression with some bits xored into others: bit b becomes (b + r) mod 2, which is b + r - 2 b r."""
     out = changed
     for reads, changes in bits:
-        b, r = (f"({name} mod 2)" if k == 0 else f"(floor({name}/{1 << k}) mod 2)" for name, k in ((changed, changes), (read, reads)))
+        b, r = (
+            f"({name} mod 2)" if k == 0 else f"(floor({name}/{1 << k}) mod 2)"
+            for name, k in ((changed, changes), (read, reads))
+        )
         out += f" + {1 << changes}*((({b} + {r}) mod 2) - {b})" if changes else f" + (({b} + {r}) mod 2) - {b}"
     return out
 
@@ -283,7 +322,9 @@ def _isl_layout(layout: Layout, names: list[str]) -> list[str]:
             digit = digit if k == count - 1 else f"({digit} mod {_number(s, 'isl')})"
             for path, step in [(t.path, t.value) for t in d.terms] if isinstance(d, Basis) else [((), d)]:
                 if len(path) > 1:
-                    raise LeafTypeError(f"the stride {d} as source of isl", "coordinates that are not nested", "flatten them first")
+                    raise LeafTypeError(
+                        f"the stride {d} as source of isl", "coordinates that are not nested", "flatten them first"
+                    )
                 if known(step) != 0:
                     factor = _number(step, "isl")
                     sums.setdefault(path[0] if path else -1, []).append(digit if factor == "1" else f"{factor}*{digit}")

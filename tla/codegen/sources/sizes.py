@@ -46,10 +46,16 @@ class Language:
         if isinstance(n, int):
             return self.variable(int(n), wide)
         if not isinstance(n, SymInt):
-            raise LeafTypeError(f"{n} of type {type(n).__name__} as source", "an integer, or a size made by dim", "give it a value first")
+            raise LeafTypeError(
+                f"{n} of type {type(n).__name__} as source",
+                "an integer, or a size made by dim",
+                "give it a value first",
+            )
         for name in map(str, n.symbols):
             if name in self.reserved or "__" in name:
-                raise LeafTypeError(f"the size {name} as source", "a name that is no word of the language, and without __", "rename it")
+                raise LeafTypeError(
+                    f"the size {name} as source", "a name that is no word of the language, and without __", "rename it"
+                )
         (root,) = Graph({str(s): s.poly for s in n.symbols}).of([n.form])
         numbers = {}
         for node in in_order([root]):
@@ -82,4 +88,6 @@ def cpp(namespace: str) -> Language:
     """C++ with the min and max of a namespace."""
     calls = {op: (CALL, f"{namespace}::{op}({{}}, {{}})") for op in ("min", "max")}
     operators = syntax_of("")
-    return Language(cpp_number, cpp_number, {**operators, **calls, "//": operators["/"], "%": operators["rem"]}, frozenset(), _TAKEN)
+    return Language(
+        cpp_number, cpp_number, {**operators, **calls, "//": operators["/"], "%": operators["rem"]}, frozenset(), _TAKEN
+    )

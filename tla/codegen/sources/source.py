@@ -44,19 +44,30 @@ _KERNEL = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)
 _KERNELS: dict[str, Callable[[Any], str]] = {"cute_cpp": kernel_cpp, "cute_dsl": kernel_dsl}
 
 
-def source(layout: AnyLayout, system: str, *, dtype: object = None, axes: Sequence[str] | None = None, replicas: bool | None = None) -> str:
+def source(
+    layout: AnyLayout,
+    system: str,
+    *,
+    dtype: object = None,
+    axes: Sequence[str] | None = None,
+    replicas: bool | None = None,
+) -> str:
     """A layout as source of another system: an expression that makes it there, with the same static-ness.
 
-    layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a TiledCopy or an atom
-    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"; or, of known numbers, "flydsl", "pycute"
-             (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view", "cutile" or "isl": docs/rosetta.md says what each can say
-    dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout that a tag
-             makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no layouts but those of tags
+    layout   a layout of any kind; of CuTe and TLA an IntTuple, an integer or a Swizzle too; of CuTe a TiledMMA, a
+             TiledCopy or an atom
+    system   "cute_cpp", "cute_dsl" (Python), "tla_cpp", "catlass_dsl" (Python) or "xla"; or, of known numbers,
+             "flydsl", "pycute" (tensor-layouts too), "mojo", "axe", "torch_view", "numpy_view", "cutile" or "isl":
+             docs/rosetta.md says what each can say
+    dtype    of XLA its element type, "f32" by default; of TLA and CATLASS's DSL a type of tla.ascend: then a layout
+             that a tag makes is written with the tag, and there strides of static sizes are dynamic. The DSL has no
+             layouts but those of tags
     axes     of Axe the names of the axes that the modes of coordinates are
     replicas of Axe whether the last of two modes counts the places that hold an element
-    Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples; of the
-             DSL two maps after a layout, and instructions that it does not have), RangeError for a Swizzle past 31 bits and an
-             unknown system, Unproven where a division would round the other way there, and for "xla" what raise_ raises
+    Raises   LeafTypeError and RankError for what the system cannot say (of TLA swizzles, coordinates and empty tuples;
+             of the DSL two maps after a layout, and instructions that it does not have), RangeError for a Swizzle past
+             31 bits and an unknown system, Unproven where a division would round the other way there, and for "xla"
+             what raise_ raises
 
     >>> from tla import MakeLayout, ascend, dims, parse
     >>> from tla.codegen import source
@@ -77,7 +88,8 @@ def source(layout: AnyLayout, system: str, *, dtype: object = None, axes: Sequen
     cute.make_tiled_mma(cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16)), \
 cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
 
-    The threads that hold an element in Axe: those of element 0, and what moves them to each other, from a layout of threads.
+    The threads that hold an element in Axe: those of element 0, and what moves them to each other, from a
+    layout of threads.
 
     >>> from tla import E, composition, make_layout, nullspace, right_inverse
     >>> threads = parse("(_4,_8):(_0,_1)")                          # lane -> element: four lanes hold each
@@ -87,10 +99,10 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
 
     Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`, and
     of `import catlass as tla`. Sizes are expressions of
-    variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where offsets or
-    sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. Dynamic integers of TLA have
-    the types of CATLASS's own layouts, uint32_t in shapes and int64_t in strides: what is written converts to its
-    TagToLayout_t. TLA and XLA have the origin_shape, CuTe the padded shape only.
+    variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where
+    offsets or sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. Dynamic
+    integers of TLA have the types of CATLASS's own layouts, uint32_t in shapes and int64_t in strides: what is written
+    converts to its TagToLayout_t. TLA and XLA have the origin_shape, CuTe the padded shape only.
 
     Source: CuTe, nvidia-cutlass-dsl, CATLASS TLA; XLA's raise_.
     """
@@ -98,7 +110,9 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
         raise RangeError(f"source for {shown(system)!r}", f"one of {', '.join(SYSTEMS)}", 'write "cute_cpp"')
     if isinstance(layout, _KERNEL):
         if system not in _KERNELS or dtype is not None:
-            raise LeafTypeError(f"source of {shown(layout)} for {system}", "CuTe, without a dtype", 'write source(x, "cute_cpp")')
+            raise LeafTypeError(
+                f"source of {shown(layout)} for {system}", "CuTe, without a dtype", 'write source(x, "cute_cpp")'
+            )
         return _KERNELS[system](layout)
     write, takes = SYSTEMS[system]
     options = {name: x for name, x in (("dtype", dtype), ("axes", axes), ("replicas", replicas)) if x is not None}

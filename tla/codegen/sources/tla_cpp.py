@@ -48,7 +48,9 @@ UINT32_MAX = 2**32 - 1
 _MAKERS: dict[type, str] = {Shape: "MakeShape", Stride: "MakeStride", Coord: "MakeCoord"}
 #: The tags, and the functions that make their layouts of sizes; scales lie alike for A and B.
 _MAKE = {
-    **dict.fromkeys((RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ), "MakeLayout<{element}, Catlass::layout::{tag}>"),
+    **dict.fromkeys(
+        (RowMajor, ColumnMajor, zN, nZ, zZ, L0C, Weight4BitnZ), "MakeLayout<{element}, Catlass::layout::{tag}>"
+    ),
     MxScaleRowMajorA: "MakeMxScaleLayout<{element}, Catlass::layout::RowMajor, false>",
     MxScaleRowMajorB: "MakeMxScaleLayout<{element}, Catlass::layout::RowMajor, true>",
     MxScaleColumnMajorA: "MakeMxScaleLayout<{element}, Catlass::layout::ColumnMajor, false>",
@@ -62,14 +64,18 @@ _MAKE = {
 def tla_cpp(x: object, dtype: object = None) -> str:
     """A layout, IntTuple or integer as C++ of TLA; by its tag where it has one for elements of `dtype`.
 
-    Its dynamic integers have the types of CATLASS's own layouts (`TagToLayout_t`), so that it can be assigned to one of them:
-    uint32_t in shapes and origin_shapes, int64_t in strides.
+    Its dynamic integers have the types of CATLASS's own layouts (`TagToLayout_t`), so that it can be assigned to one of
+    them: uint32_t in shapes and origin_shapes, int64_t in strides.
     """
     if isinstance(x, (ComposedLayout, Swizzle)):
-        raise LeafTypeError(f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", 'write source(x, "cute_cpp")')
+        raise LeafTypeError(
+            f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", 'write source(x, "cute_cpp")'
+        )
     element = None if dtype is None else as_element(dtype)
     if element and element.name not in CPP_NAMES:
-        raise LeafTypeError(f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16")
+        raise LeafTypeError(
+            f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16"
+        )
     if isinstance(x, Layout):
         return (element and _by_tag(x, element)) or _made(x)
     if isinstance(x, Shape):
@@ -91,7 +97,8 @@ def _made(layout: Layout) -> str:
 
 
 def _extents(shape: IntTupleLike) -> str:
-    """A shape. TLA multiplies the extents of a mode: where that passes the type of the smaller ones, the larger are of 64 bits."""
+    """A shape. TLA multiplies the extents of a mode: where that passes the type of the smaller ones, the larger
+    are of 64 bits."""
     wide: list[bool] = []
     for mode in shape if isinstance(shape, tuple) else (shape,):
         extents = [known(n) or 1 for n in leaves(mode)]
@@ -109,12 +116,15 @@ def _by_tag(layout: Layout, element: Element) -> str | None:
         if len(tag.step) == len(layout.shape) and tag.takes(element):
             made = sizes[:4] if tag is NC1HWC0 else sizes
             if str(tag.MakeLayout(element, *made)) == str(layout):  # static-ness and all
-                return f"tla::{maker.format(element=CPP_NAMES[element.name], tag=tag)}({', '.join(map(_extents, made))})"
+                return (
+                    f"tla::{maker.format(element=CPP_NAMES[element.name], tag=tag)}({', '.join(map(_extents, made))})"
+                )
     return _by_leading_dimension(layout, element, sizes)
 
 
 def _by_leading_dimension(layout: Layout, element: Element, sizes: IntTree) -> str | None:
-    """A corner of a larger matrix, by the tag that makes that; None where there is none. CATLASS's integers of it are dynamic."""
+    """A corner of a larger matrix, by the tag that makes that; None where there is none. CATLASS's integers of
+    it are dynamic."""
     if len(sizes) != 2 or any(type(n) is Int for n in sizes):
         return None
     for tag in (RowMajor, ColumnMajor, zN, nZ, zZ):
@@ -127,7 +137,9 @@ def _by_leading_dimension(layout: Layout, element: Element, sizes: IntTree) -> s
         else:
             whole = [found.ld if i == 1 - tag.slow else n for i, n in enumerate(sizes)]
             made = GetTileLayout(tag.MakeLayout(element, *whole), sizes, (0, 0))
-            parent = f"tla::MakeLayout<{CPP_NAMES[element.name]}, Catlass::layout::{tag}>({', '.join(map(_extents, whole))})"
+            parent = (
+                f"tla::MakeLayout<{CPP_NAMES[element.name]}, Catlass::layout::{tag}>({', '.join(map(_extents, whole))})"
+            )
             tile = f"tla::MakeShape({', '.join(map(_extents, sizes))})"
             text = f"tla::GetTileLayout({parent}, {tile}, tla::MakeCoord(uint32_t(0), uint32_t(0)))"
         if str(made) == str(layout) and made.origin_shape == layout.origin_shape:
@@ -136,14 +148,17 @@ def _by_leading_dimension(layout: Layout, element: Element, sizes: IntTree) -> s
 
 
 def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
-    """An IntTuple; its dynamic integers are cast to `dtype` if given, each that is `wide`, from left to right, is of 64 bits."""
+    """An IntTuple; its dynamic integers are cast to `dtype` if given, each that is `wide`, from left to right, is
+    of 64 bits."""
     widths = iter(wide)
 
     def written(x: IntTree) -> str:
         if not isinstance(x, tuple):
             return _integer(x, dtype, next(widths))
         if not x:
-            raise RankError("() as source of TLA", "at least one mode: its tuples have no empty ones", "leave the mode out")
+            raise RankError(
+                "() as source of TLA", "at least one mode: its tuples have no empty ones", "leave the mode out"
+            )
         return f"tla::{_MAKERS.get(type(x), 'MakeTuple')}({', '.join(map(written, x))})"
 
     return written(x)
@@ -152,7 +167,9 @@ def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
 def _integer(n: IntLike, dtype: str, wide: bool) -> str:
     if isinstance(n, ScaledBasis):
         raise LeafTypeError(
-            f"the stride {n} as source of TLA", "integers: TLA has no coordinates as strides", 'write source(x, "cute_cpp")'
+            f"the stride {n} as source of TLA",
+            "integers: TLA has no coordinates as strides",
+            'write source(x, "cute_cpp")',
         )
     if type(n) is Int:
         return f"tla::C<{cpp_number(int(n), True)}>{{}}" if wide or abs(n) > INT32_MAX else f"tla::Int<{n:d}>{{}}"

@@ -1,4 +1,5 @@
-"""The questions of tensor-layouts about layouts: their offsets, what memory makes of them, their permutations, and atoms' coverage.
+"""The questions of tensor-layouts about layouts: their offsets, what memory makes of them, their permutations, and
+atoms' coverage.
 
 An answer of several numbers is a dictionary with the names of that library. Everything is counted over all elements.
 
@@ -15,7 +16,18 @@ from typing import Any
 
 from .atoms import MMAAtom
 from .explained import explain
-from .layouts import Layout, LayoutError, LayoutExpr, as_affine_layout, as_layout_expr, cosize, is_int, max_common_vector, mode, size
+from .layouts import (
+    Layout,
+    LayoutError,
+    LayoutExpr,
+    as_affine_layout,
+    as_layout_expr,
+    cosize,
+    is_int,
+    max_common_vector,
+    mode,
+    size,
+)
 from .matrices import from_F2_matrix, to_F2_matrix
 from .modes import modes
 from .tuples import Coordinate
@@ -186,7 +198,8 @@ def _cells(offset: int, element_bytes: int, width: int) -> Iterable[int]:
 def bank_conflicts(
     layout: LayoutExpr, *, element_bytes: int, num_banks: int = 32, bank_width_bytes: int = 4, group_size: int = 32
 ) -> Answer:
-    """The conflicts in the banks of shared memory, of the first threads that go together: a word more of a bank is a way more.
+    """The conflicts in the banks of shared memory, of the first threads that go together: a word more of a bank
+    is a way more.
 
     layout  the offset of a thread, or of a thread and its values
 
@@ -211,13 +224,18 @@ def per_group_bank_conflicts(
     layout: LayoutExpr, *, element_bytes: int, group_size: int = 32, num_banks: int = 32, bank_width_bytes: int = 4
 ) -> Answer:
     """The bank conflicts of all threads, group by group, and the worst group."""
-    groups = [_conflicts(g, element_bytes, num_banks, bank_width_bytes) for g in _groups(layout, group_size, "group_size")]
+    groups = [
+        _conflicts(g, element_bytes, num_banks, bank_width_bytes) for g in _groups(layout, group_size, "group_size")
+    ]
     worst = max(range(len(groups)), key=lambda i: groups[i]["max_ways"])
     return {"groups": groups, "worst_group": worst, "worst_max_ways": groups[worst]["max_ways"]}
 
 
-def coalescing_efficiency(layout: LayoutExpr, *, element_bytes: int, warp_size: int = 32, cache_line_bytes: int = 128) -> Answer:
-    """The cache lines that the first threads touch, and the part of these that they use; the smallest offset begins a line.
+def coalescing_efficiency(
+    layout: LayoutExpr, *, element_bytes: int, warp_size: int = 32, cache_line_bytes: int = 128
+) -> Answer:
+    """The cache lines that the first threads touch, and the part of these that they use; the smallest offset
+    begins a line.
 
     >>> coalescing_efficiency(Layout(32, 64), element_bytes=2)["transactions"]
     32
@@ -229,7 +247,11 @@ def _coalesced(group: list[tuple[int, list[int]]], element_bytes: int, line: int
     offsets = _rebased(group)
     lines = {cell for offset in offsets for cell in _cells(offset, element_bytes, line)}
     used = len({*offsets}) * element_bytes
-    return {"transactions": len(lines), "efficiency": used / (len(lines) * line) if lines else 0.0, "cache_lines": sorted(lines)}
+    return {
+        "transactions": len(lines),
+        "efficiency": used / (len(lines) * line) if lines else 0.0,
+        "cache_lines": sorted(lines),
+    }
 
 
 def _rebased(group: list[tuple[int, list[int]]]) -> list[int]:
@@ -238,7 +260,9 @@ def _rebased(group: list[tuple[int, list[int]]]) -> list[int]:
     return [offset - min(offsets) for offset in offsets]
 
 
-def per_group_coalescing(layout: LayoutExpr, *, element_bytes: int, group_size: int = 32, cache_line_bytes: int = 128) -> Answer:
+def per_group_coalescing(
+    layout: LayoutExpr, *, element_bytes: int, group_size: int = 32, cache_line_bytes: int = 128
+) -> Answer:
     """The use of cache lines by all threads, group by group, and the worst group."""
     groups = [_coalesced(g, element_bytes, cache_line_bytes) for g in _groups(layout, group_size, "group_size")]
     worst = min(range(len(groups)), key=lambda i: groups[i]["efficiency"])
@@ -294,7 +318,9 @@ def _permutation(layout: LayoutExpr) -> list[int]:
     if len(found) != len(offsets):
         raise LayoutError(f"{layout} is not injective", "each offset once", "take its modes of stride 0 away")
     if found and found[-1] - found[0] + 1 != len(found):
-        raise LayoutError(f"the image of {layout} is not a dense interval", "offsets without a gap", "take a contiguous layout")
+        raise LayoutError(
+            f"the image of {layout} is not a dense interval", "offsets without a gap", "take a contiguous layout"
+        )
     return [offset - found[0] for offset in offsets]
 
 

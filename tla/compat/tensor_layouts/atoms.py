@@ -16,7 +16,8 @@ from .expressions import Layout, plain
 
 @dataclass(frozen=True)
 class MMAAtom:
-    """A matrix instruction: its shape, its threads, and the place of each thread's values in A, B and C, column by column.
+    """A matrix instruction: its shape, its threads, and the place of each thread's values in A, B and C,
+    column by column.
 
     >>> print(MMAAtom("m16n8k16", "mma.sync", (16, 8, 16), None, Layout(1), Layout(1), Layout(1)))
     MMAAtom('m16n8k16', 16x8x16)
@@ -53,7 +54,8 @@ Atom = MMAAtom | CopyAtom
 
 @plain_memo
 def named(name: str, texts: tuple[str, ...], arch: str | None = None) -> Atom:
-    """The first instruction that one of these texts names in `tla.gpu.atom`, as a record with the name. AttributeError if none does.
+    """The first instruction that one of these texts names in `tla.gpu.atom`, as a record with the
+    name. AttributeError if none does.
 
     >>> named("MFMA", ("v_mfma_f32_32x32x8f16",)).c_layout
     Layout(((32, 2), (4, 4)), ((32, 4), (1, 8)))
@@ -66,5 +68,7 @@ def named(name: str, texts: tuple[str, ...], arch: str | None = None) -> Atom:
         threads = plain(found.thr_id)
         if isinstance(found, ExactCopy):
             return CopyAtom(name, found.instruction, threads, plain(found.src), plain(found.dst))
-        return MMAAtom(name, found.instruction, plain(found.shape_mnk), threads, plain(found.A), plain(found.B), plain(found.C))
+        return MMAAtom(
+            name, found.instruction, plain(found.shape_mnk), threads, plain(found.A), plain(found.B), plain(found.C)
+        )
     raise AttributeError(f"no instruction {name}: tla.gpu.atom knows no {' and no '.join(texts) or name}")

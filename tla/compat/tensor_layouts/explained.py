@@ -70,13 +70,21 @@ def _layout(x: Any) -> Any:
 
 
 def _of_modes(fn: Callable[..., Any], a: Layout, b: tuple[Any, ...]) -> list[str]:
-    done = [f"mode {i}: {fn.__name__}({mode(a, i)}, {_layout(x)}) = {fn(mode(a, i), _layout(x))}" for i, x in enumerate(b)]
+    done = [
+        f"mode {i}: {fn.__name__}({mode(a, i)}, {_layout(x)}) = {fn(mode(a, i), _layout(x))}" for i, x in enumerate(b)
+    ]
     return done + [f"mode {i}: unchanged = {mode(a, i)}" for i in range(len(b), rank(a))]
 
 
 def _divide(a: Layout, b: Any) -> list[str]:
     if is_tuple(b):
-        steps = ["Divides each mode of L by the corresponding tiler element.", "", f"L = {a}", f"T = {b}", *_of_modes(logical_divide, a, b)]
+        steps = [
+            "Divides each mode of L by the corresponding tiler element.",
+            "",
+            f"L = {a}",
+            f"T = {b}",
+            *_of_modes(logical_divide, a, b),
+        ]
     else:
         bound, tiler = coalesce(a).shape, _layout(b)
         rest = complement(tiler, bound)
@@ -93,7 +101,13 @@ def _divide(a: Layout, b: Any) -> list[str]:
 
 def _product(a: Layout, b: Any) -> list[str]:
     if is_tuple(b):
-        steps = ["For tuple tilers, applies logical_product mode-by-mode.", "", f"A = {a}", f"B = {b}", *_of_modes(logical_product, a, b)]
+        steps = [
+            "For tuple tilers, applies logical_product mode-by-mode.",
+            "",
+            f"A = {a}",
+            f"B = {b}",
+            *_of_modes(logical_product, a, b),
+        ]
     else:
         times = _layout(b)
         bound = size(a) * cosize(times)

@@ -28,7 +28,17 @@ from .expressions import (
     slice_modes,
     sliced,
 )
-from .tuples import Coordinate, IntTree, LayoutError, as_shape, as_tuple, coords_all_none, is_int, is_tuple, transform_tuple
+from .tuples import (
+    Coordinate,
+    IntTree,
+    LayoutError,
+    as_shape,
+    as_tuple,
+    coords_all_none,
+    is_int,
+    is_tuple,
+    transform_tuple,
+)
 
 __all__ = [
     "append",
@@ -166,7 +176,11 @@ def group(layout: Layout, start: int, end: int) -> Layout:
     """
     found = modes(layout)
     if not 0 <= start < end <= len(found):
-        raise LayoutError(f"group from {start} to {end} of {len(found)} modes", f"0 <= start < end <= {len(found)}", "group other modes")
+        raise LayoutError(
+            f"group from {start} to {end} of {len(found)} modes",
+            f"0 <= start < end <= {len(found)}",
+            "group other modes",
+        )
     return together(*found[:start], together(*found[start:end]), *found[end:])
 
 
@@ -176,7 +190,9 @@ def concat(t1: IntTree, t2: IntTree) -> Any:
         return t1 + t2
     if isinstance(t1, Layout) and isinstance(t2, Layout):
         return together(*modes(t1), *modes(t2))
-    raise LeafTypeError(f"concat of {type(t1).__name__} and {type(t2).__name__}", "two tuples or two layouts", "give two of a kind")
+    raise LeafTypeError(
+        f"concat of {type(t1).__name__} and {type(t2).__name__}", "two tuples or two layouts", "give two of a kind"
+    )
 
 
 def flatten(obj: Any) -> Any:
@@ -204,7 +220,9 @@ def unflatten(obj: Any, target_profile: IntTree) -> Any:
     if isinstance(obj, Layout):
         return Layout(unflatten(obj.shape, profile), unflatten(obj.stride, profile))
     if len(obj) != len(pycute.flatten(profile)):
-        raise LayoutError(f"unflatten of {obj} to {profile}", f"{len(obj)} integers in the profile", "give another profile")
+        raise LayoutError(
+            f"unflatten of {obj} to {profile}", f"{len(obj)} integers in the profile", "give another profile"
+        )
     left = iter(obj)
     return transform_tuple(profile, lambda _: next(left))
 
@@ -243,7 +261,9 @@ def coalesce(obj: Layout, profile: IntTree = None) -> Layout:
             part.append(left.pop(0))
         parts.append(coalesce(together(*part)) if part else Layout(1, 0))
     if any(size(a) != 1 for a in left):
-        raise LayoutError(f"coalesce of {obj} by {profile}", "sizes for all modes", f"give one for {layouts_of(left)} too")
+        raise LayoutError(
+            f"coalesce of {obj} by {profile}", "sizes for all modes", f"give one for {layouts_of(left)} too"
+        )
     return together(*parts)
 
 
@@ -343,4 +363,6 @@ def dice_modes(crd: Coordinate, layout: Any) -> Any:
         return () if crd is None else layout
     if not is_tuple(layout) or len(crd) != len(layout):
         raise LayoutError(f"the coordinate {crd} for {layout}", "the same rank", "give one coordinate per mode")
-    return tuple(itertools.chain(*(dice_modes(c, x) if is_tuple(c) else () if c is None else (x,) for c, x in zip(crd, layout))))
+    return tuple(
+        itertools.chain(*(dice_modes(c, x) if is_tuple(c) else () if c is None else (x,) for c, x in zip(crd, layout)))
+    )

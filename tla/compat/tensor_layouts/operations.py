@@ -14,7 +14,17 @@ from ...core.each_leaf import static
 from ...core.errors import LeafTypeError
 from .. import pycute
 from ..pycute import product
-from .expressions import ComposedLayout, Layout, LayoutExpr, Swizzle, done, is_layout, layouts_of, of_domain, split_outer_swizzle
+from .expressions import (
+    ComposedLayout,
+    Layout,
+    LayoutExpr,
+    Swizzle,
+    done,
+    is_layout,
+    layouts_of,
+    of_domain,
+    split_outer_swizzle,
+)
 from .modes import coalesce, cosize, mode, modes, rank, shape_of, size, together
 from .tuples import IntTree, LayoutError, is_int, is_tuple, unwrap
 
@@ -61,8 +71,12 @@ def complement(layout: LayoutExpr, cosize_bound: IntTree = None) -> Layout:
     if not size(layout) or layout.shape == ():
         return Layout(bound, 1) if product(bound) > 1 else Layout()
     if min(pycute.flatten(layout.stride)) < 0:
-        raise LayoutError(f"complement of {layout}: a negative stride", "strides of 0 or more", "take their absolute values")
-    found: Layout = done(lambda exact: complements.complement(exact, bound if is_tuple(bound) else static(bound)), layout)
+        raise LayoutError(
+            f"complement of {layout}: a negative stride", "strides of 0 or more", "take their absolute values"
+        )
+    found: Layout = done(
+        lambda exact: complements.complement(exact, bound if is_tuple(bound) else static(bound)), layout
+    )
     return found
 
 
@@ -107,7 +121,8 @@ def max_common_layout(layout_a: LayoutExpr, layout_b: LayoutExpr) -> LayoutExpr:
 
 
 def max_common_vector(layout_a: LayoutExpr, layout_b: LayoutExpr) -> int:
-    """The number of elements that can be moved at once from one layout to the other: with swizzles, no more than these leave together."""
+    """The number of elements that can be moved at once from one layout to the other: with swizzles, no more than these
+    leave together."""
     a, b = split_outer_swizzle(layout_a), split_outer_swizzle(layout_b)
     if a and b and a[0] == b[0]:
         return max_common_vector(a[1], b[1])
@@ -161,7 +176,9 @@ def compose(layout_a: Any, layout_b: Any) -> Any:
     if isinstance(layout_a, Layout) and is_tuple(layout_b):
         return together(*map(opened_mode, _by_mode(_tiled, layout_a, layout_b)))
     kinds = " and ".join(type(x).__name__ for x in (layout_a, layout_b))
-    raise LeafTypeError(f"compose of {kinds}", "layouts, a swizzle first or last, or a tuple last", "write Layout(n) for an extent n")
+    raise LeafTypeError(
+        f"compose of {kinds}", "layouts, a swizzle first or last, or a tuple last", "write Layout(n) for an extent n"
+    )
 
 
 def _tiled(layout: Layout, tiler: Tiler) -> Layout:
@@ -185,7 +202,9 @@ def _of_swizzle(layout: Layout, swizzle: Swizzle) -> LayoutExpr:
 def _by_mode(f: Callable[[Layout, Any], Layout], layout: Layout, tiler: tuple[Any, ...]) -> list[Layout]:
     """f of each mode and its tiler; modes past the last tiler stay."""
     if len(tiler) > rank(layout):
-        raise LayoutError(f"a tiler with more modes ({len(tiler)}) than {layout}", f"{rank(layout)} at most", "give one for each mode")
+        raise LayoutError(
+            f"a tiler with more modes ({len(tiler)}) than {layout}", f"{rank(layout)} at most", "give one for each mode"
+        )
     return [*map(f, modes(layout), tiler), *modes(layout)[len(tiler) :]]
 
 
@@ -199,7 +218,9 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
     if isinstance(tiler, tuple):
         return layouts_of(map(opened_mode, _by_mode(logical_divide, layout, tiler)))
     by_first = _cuts_first(layout, tiler)
-    found: Layout = logical_divide(layout, (tiler,)) if by_first else done(divide.logical_divide, layout, _as_layout(tiler))
+    found: Layout = (
+        logical_divide(layout, (tiler,)) if by_first else done(divide.logical_divide, layout, _as_layout(tiler))
+    )
     return found
 
 

@@ -34,7 +34,8 @@ class TensorStorageError(LayoutError, TypeError):
 
 
 class Tensor:
-    """A layout that begins at an offset: `t(coordinate)` is an offset, `t[coordinate]` the value there, without values the offset.
+    """A layout that begins at an offset: `t(coordinate)` is an offset, `t[coordinate]` the value there,
+    without values the offset.
 
     layout  a layout, plain or composed, or what has one
     offset  added to what the layout gives
@@ -60,7 +61,8 @@ class Tensor:
 
     @property
     def data(self) -> Any:
-        """The values in their order in memory; None where there are none. To set it checks that all places are there."""
+        """The values in their order in memory; None where there are none. To set it checks that all
+        places are there."""
         return self._data
 
     @data.setter
@@ -83,7 +85,9 @@ class Tensor:
             raise LeafTypeError(f"copy_from a {type(src).__name__}", "a Tensor", "make one of it")
         self._held("copy_from")
         if size(src.layout) != size(self.layout):
-            raise LayoutError(f"{size(src.layout)} elements to {size(self.layout)}", "the same logical size", "copy a slice")
+            raise LayoutError(
+                f"{size(src.layout)} elements to {size(self.layout)}", "the same logical size", "copy a slice"
+            )
         for i, value in enumerate(src.to_list()):
             self[i] = value
         return self
@@ -156,10 +160,14 @@ def _coordinate(key: Coordinate, layout: LayoutExpr) -> Coordinate:
 def _one(key: Coordinate) -> Coordinate:
     if isinstance(key, slice):
         if key != slice(None):
-            raise LeafTypeError(f"the slice {key}", "a whole mode: only ':' or None", "take a mode, or compose with a tile")
+            raise LeafTypeError(
+                f"the slice {key}", "a whole mode: only ':' or None", "take a mode, or compose with a tile"
+            )
         return None
     if not (key is None or isinstance(key, (int, tuple))) or _has_slice(key):
-        raise LeafTypeError(f"slice objects or other kinds in {key!r}", "integers, None and tuples of these", "write None in a tuple")
+        raise LeafTypeError(
+            f"slice objects or other kinds in {key!r}", "integers, None and tuples of these", "write None in a tuple"
+        )
     return key
 
 

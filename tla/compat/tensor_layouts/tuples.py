@@ -57,12 +57,14 @@ T = TypeVar("T")
 
 #: An integer, or a tuple of these.
 IntOrIntTuple = IntTuple
-#: An integer, None for an open mode, or a tuple of these; which of them depends on the shape, so checkers let it be used as any.
+#: An integer, None for an open mode, or a tuple of these; which of them depends on the shape, so checkers let it be
+#: used as any.
 Coordinate: TypeAlias = Any
 
 
 class LayoutError(TlaError, ValueError):
-    """A layout that there is not, or an argument that does not fit. Programs over tensor-layouts expect a ValueError."""
+    """A layout that there is not, or an argument that does not fit. Programs over tensor-layouts expect a
+    ValueError."""
 
 
 class UnsupportedComposedLayoutError(LayoutError, NotImplementedError):
@@ -230,7 +232,8 @@ def safe_div(a: int, b: int) -> int:
 
 
 def shape_div(shape: IntTuple, divisor: int) -> IntTree:
-    """A shape of so many elements less, taken from its first modes; a divisor that divides no mode, or is divided by none, is refused.
+    """A shape of so many elements less, taken from its first modes; a divisor that divides no mode, or is divided by
+    none, is refused.
 
     >>> shape_div((6, 2), 3), shape_div((3, 6, 2, 8), 9)
     ((2, 2), (1, 2, 2, 8))

@@ -1,6 +1,8 @@
-"""Drawings by the names of tensor-layouts, drawn by tla: a layout, one slice of it, and a layout beside its swizzled form.
+"""Drawings by the names of tensor-layouts, drawn by tla: a layout, one slice of it, and a layout beside
+its swizzled form.
 
-With a filename they are written, as .svg, .html, .tex, .txt, or with the extra `png` as .png; without one they are the drawing.
+With a filename they are written, as .svg, .html, .tex, .txt, or with the extra `png` as .png; without one they
+are the drawing.
 
 Source: tensor-layouts 0.3.2, viz.py.
 """
@@ -21,7 +23,9 @@ __all__ = ["draw_layout", "draw_slice", "draw_swizzle"]
 Name = str | os.PathLike[str]
 
 
-def _drawn(filename: Name | None, titles: list[str | None], color_by: str | Callable[..., Any], *layouts: LayoutExpr) -> Scene | None:
+def _drawn(
+    filename: Name | None, titles: list[str | None], color_by: str | Callable[..., Any], *layouts: LayoutExpr
+) -> Scene | None:
     given = [title or str(layout) for title, layout in zip(titles, layouts)]
     scene = draw(*map(exact, layouts), titles=given, color_by=color_by)
     if filename is None:
@@ -35,7 +39,9 @@ def draw_layout(layout: object, filename: Name | None = None, title: str | None 
     return _drawn(filename, [title], "auto", as_layout_expr(layout))
 
 
-def draw_slice(layout: object, slice_spec: Coordinate, filename: Name | None = None, title: str | None = None) -> Scene | None:
+def draw_slice(
+    layout: object, slice_spec: Coordinate, filename: Name | None = None, title: str | None = None
+) -> Scene | None:
     """Draw a layout, and in colour what a coordinate leaves open."""
     found = as_layout_expr(layout)
 
@@ -54,6 +60,8 @@ def _selected(spec: Coordinate, coordinate: Coordinate, shape: IntTree) -> bool:
     return bool(crd2flat(coordinate, shape) == crd2flat(spec, shape))
 
 
-def draw_swizzle(base_layout: Layout, swizzle: Swizzle, filename: Name | None = None, title: str | None = None) -> Scene | None:
+def draw_swizzle(
+    base_layout: Layout, swizzle: Swizzle, filename: Name | None = None, title: str | None = None
+) -> Scene | None:
     """Draw a layout, and beside it what a swizzle makes of it."""
     return _drawn(filename, [title, None], "auto", base_layout, compose(swizzle, base_layout))

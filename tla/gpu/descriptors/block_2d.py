@@ -1,4 +1,5 @@
-"""Intel's 2D block loads, stores and prefetches: which shapes there are, of which memory, and which lane has which element.
+"""Intel's 2D block loads, stores and prefetches: which shapes there are, of which memory, and which lane
+has which element.
 
 Source: cl_intel_subgroup_2d_block_io 1.1 and SPV_INTEL_2d_block_io: valid dimensions, restrictions, and who gets what.
 """
@@ -56,7 +57,8 @@ class Block2D:
 
     operation      "read", "read_transform", "read_transpose", "write" or "prefetch"
     element        the element type;  rows, columns, count   of a block [elements], and blocks side by side
-    memory         width [bytes], height [rows] and pitch [bytes] of the matrix, as the function takes them; numbers or symbols
+    memory         width [bytes], height [rows] and pitch [bytes] of the matrix, as the function takes them;
+                   numbers or symbols
     column_step    what the first component of a coordinate is a multiple of [elements]
 
     >>> from tla import parse
@@ -80,7 +82,9 @@ class Block2D:
     @property
     def name(self) -> str:
         """The function of OpenCL."""
-        return f"intel_sub_group_2d_block_{self.operation}_{self.element.bits}b_{self.rows}r{self.columns}x{self.count}c"
+        return (
+            f"intel_sub_group_2d_block_{self.operation}_{self.element.bits}b_{self.rows}r{self.columns}x{self.count}c"
+        )
 
     @property
     def column_step(self) -> int:
@@ -89,36 +93,46 @@ class Block2D:
 
     @property
     def TV(self) -> Layout:
-        """(lane, value) -> index in the tile (rows, columns * count) in memory, the rows first; values in the destination's order.
+        """(lane, value) -> index in the tile (rows, columns * count) in memory, the rows first; values in the
+        destination's order.
 
-        RangeError for a prefetch, which has no destination, and where the extension leaves the order, or some lanes, undefined.
+        RangeError for a prefetch, which has no destination, and where the extension leaves the order, or
+        some lanes, undefined.
         """
         blocks = (self.count, self.rows * self.columns)
         if self.operation == "prefetch":
             raise RangeError(f"who holds what of {self.name}", "a read or a write", "ask the read of the same shape")
         if self.operation == "read_transpose":
             if self.rows > LANES:
-                raise RangeError(f"who holds what of {self.name}", "16 rows: the order of two is not specified", "read 16 rows")
+                raise RangeError(
+                    f"who holds what of {self.name}", "16 rows: the order of two is not specified", "read 16 rows"
+                )
             return tv((LANES, self.columns), (1, self.rows))
         if self.columns == 8:
             if self.rows == 1:
-                raise RangeError(f"who holds what of {self.name}", "2 rows or more: lanes 8 to 15 are undefined", "read 2 rows")
+                raise RangeError(
+                    f"who holds what of {self.name}", "2 rows or more: lanes 8 to 15 are undefined", "read 2 rows"
+                )
             return tv_of([(8, self.rows), (2, 1)], [(self.rows // 2, 2), blocks])
         each = self.columns // LANES
         return tv_of([(LANES, each * self.rows)], [(each, self.rows), (self.rows, 1), blocks])
 
 
-def block_2d(operation: str, gmem: object, rows: int, columns: int, count: int = 1, *, element: object = None) -> Block2D:
+def block_2d(
+    operation: str, gmem: object, rows: int, columns: int, count: int = 1, *, element: object = None
+) -> Block2D:
     """The 2D block operation of Intel's Xe on blocks of a row-major matrix in global memory.
 
     operation       "read"; "read_transform" (packed for DPAS: VNNI); "read_transpose"; "write"; "prefetch"
-    gmem            the matrix (rows, columns), a tensor or its layout, contiguous along its columns; sizes may be symbols
+    gmem            the matrix (rows, columns), a tensor or its layout, contiguous along its columns; sizes
+                    may be symbols
     rows, columns   of a block, as it lies in memory [elements];  count   blocks side by side
     element         the element type, where the tensor has no buffer
     Returns         Block2D
-    Raises          RangeError for a shape that there is not, with those that there are; DivisibilityError and RangeError for memory
-                    that the operation does not reach: the width, the pitch, where it begins; RankError, LeafTypeError; Unproven for
-                    symbols whose facts do not show a condition, outside assuming()
+    Raises          RangeError for a shape that there is not, with those that there are; DivisibilityError and
+                    RangeError for memory that the operation does not reach: the width, the pitch, where it begins;
+                    RankError, LeafTypeError; Unproven for symbols whose facts do not show a
+                    condition, outside assuming()
 
     >>> from tla import parse
     >>> from tla.gpu import block_2d, half
@@ -139,14 +153,24 @@ def block_2d(operation: str, gmem: object, rows: int, columns: int, count: int =
     _require_shape(operation, element, rows, columns, count)
     layout = gmem.layout if isinstance(gmem, Tensor) else gmem
     if not isinstance(layout, Layout) or rank(layout) != 2 or any(isinstance(m, tuple) for m in layout.shape):
-        raise RankError(f"block_2d of {shown(layout)}", "a matrix (rows, columns), each one mode", "give the matrix that the blocks lie in")
+        raise RankError(
+            f"block_2d of {shown(layout)}",
+            "a matrix (rows, columns), each one mode",
+            "give the matrix that the blocks lie in",
+        )
     if known(layout.stride[1]) != 1:
         what = f"block_2d of {layout}: columns are {layout.stride[1]} apart"
         raise DivisibilityError(what, "1: row-major", "give the matrix transposed, and use read_transpose")
     memory = _memory(layout, element)
     offset = gmem.offset if isinstance(gmem, Tensor) else 0
-    if not is_int(offset) or not require("divides", BASE_BYTES * 8, offset * element.bits, lambda: "block_2d: the first bit of the matrix"):
-        raise RangeError(f"block_2d of a matrix at element {shown(offset)}", f"a multiple of {BASE_BYTES} bytes", "block from its start")
+    if not is_int(offset) or not require(
+        "divides", BASE_BYTES * 8, offset * element.bits, lambda: "block_2d: the first bit of the matrix"
+    ):
+        raise RangeError(
+            f"block_2d of a matrix at element {shown(offset)}",
+            f"a multiple of {BASE_BYTES} bytes",
+            "block from its start",
+        )
     return Block2D(operation, element, rows, columns, count, memory)
 
 
@@ -173,13 +197,31 @@ def _memory(layout: Layout, element: Element) -> tuple[Any, Any, Any]:
     pitch = layout.stride[0] if known(layout.stride[0]) is None else int(layout.stride[0])
     width, pitch = columns * size, pitch * size
     padded = -(-pitch // PITCH_BYTES) * PITCH_BYTES if known(pitch) is not None else f"a multiple of {PITCH_BYTES}"
-    _holds("<=", LEAST_WIDTH, width, f"a width of {width} bytes", f"{LEAST_WIDTH} or more", "take a wider matrix, or scattered loads")
+    _holds(
+        "<=",
+        LEAST_WIDTH,
+        width,
+        f"a width of {width} bytes",
+        f"{LEAST_WIDTH} or more",
+        "take a wider matrix, or scattered loads",
+    )
     _holds("<=", width, MOST, f"a width of {width} bytes", "at most 2**24", "block a part of the matrix")
-    _holds("divides", max(4, size), width, f"a width of {width} bytes", f"a multiple of {max(4, size)}", "pad the columns")
+    _holds(
+        "divides", max(4, size), width, f"a width of {width} bytes", f"a multiple of {max(4, size)}", "pad the columns"
+    )
     _holds("<=", 1, height, f"a height of {height} rows", "1 or more", "leave out an empty matrix")
     _holds("<=", height, MOST, f"a height of {height} rows", "at most 2**24", "block a part of the matrix")
-    _holds("<=", width, pitch, f"a pitch of {pitch} bytes", f"at least the width, {width}", "give rows that do not overlap")
-    _holds("divides", PITCH_BYTES, pitch, f"a pitch of {pitch} bytes", f"a multiple of {PITCH_BYTES}", f"pad the rows to {padded} bytes")
+    _holds(
+        "<=", width, pitch, f"a pitch of {pitch} bytes", f"at least the width, {width}", "give rows that do not overlap"
+    )
+    _holds(
+        "divides",
+        PITCH_BYTES,
+        pitch,
+        f"a pitch of {pitch} bytes",
+        f"a multiple of {PITCH_BYTES}",
+        f"pad the rows to {padded} bytes",
+    )
     return width, height, pitch
 
 

@@ -1,7 +1,9 @@
-"""AMD's buffer resources: the 128 bits by which buffer loads and stores find a record, swizzled or not, derived from a layout.
+"""AMD's buffer resources: the 128 bits by which buffer loads and stores find a record, swizzled or not, derived
+from a layout.
 
-A buffer is an array of records. Swizzled, each group of `index_stride` records is stored by elements of 4 bytes: the first element
-of every record of the group, then their second ones. So lanes that go through records read what lies side by side:
+A buffer is an array of records. Swizzled, each group of `index_stride` records is stored by elements of 4 bytes: the
+first element of every record of the group, then their second ones. So lanes that go through records read what
+lies side by side:
 
     ((I,n),(E,m)) : ((E,stride*I),(1,E*I))     I records to a group, E elements of the type in 4 bytes
 
@@ -90,7 +92,9 @@ class BufferResource:
             raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer to 4 bytes")
         if self.index_stride and (not self.stride or self.stride % ELEMENT_BYTES):
             what = f"a swizzled buffer resource with records of {self.stride} bytes"
-            raise RangeError(what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, -(-self.stride // 4) * 4)} bytes")
+            raise RangeError(
+                what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, -(-self.stride // 4) * 4)} bytes"
+            )
 
     @property
     def bits(self) -> int:
@@ -107,7 +111,8 @@ class BufferResource:
         return w[0], w[1], w[2], w[3]
 
     def addresses(self, index: CoordLike, offset: CoordLike) -> Offset:
-        """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy arrays of them.
+        """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy
+        arrays of them.
 
         Source: the ISA manual of CDNA 3, "Buffer addressing".
         """
@@ -128,7 +133,9 @@ def _integers(x: object, np: Any) -> Any:
     except ValueError:
         array = np.asarray("")
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 32):
-        raise LeafTypeError(f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0")
+        raise LeafTypeError(
+            f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0"
+        )
     return as_int64(array)
 
 
@@ -149,21 +156,28 @@ def read_buffer_resource(words: tuple[int, int, int, int]) -> BufferResource:
     bits = sum(w << 32 * i for i, w in enumerate(numbers))
     values = {field: bits >> low & (1 << count) - 1 for field, (low, count) in FIELDS.items()}
     group = INDEX_STRIDES[values["index_stride"]] if values["swizzle_enable"] else 0
-    found = BufferResource(values["base"], values["stride"], values["num_records"], group) if values["base"] % 4 == 0 else None
+    found = (
+        BufferResource(values["base"], values["stride"], values["num_records"], group)
+        if values["base"] % 4 == 0
+        else None
+    )
     if found is None or found.bits != bits:
-        raise RangeError(f"the words {tuple(map(hex, numbers))} of a buffer resource", "the fields of words", "give resource.words")
+        raise RangeError(
+            f"the words {tuple(map(hex, numbers))} of a buffer resource", "the fields of words", "give resource.words"
+        )
     return found
 
 
 def buffer_resource(layout: Any, element: object = None, *, base: int = 0) -> BufferResource:
     """The buffer resource by which buffer loads of CDNA read a layout (record, element of the record) of global memory.
 
-    layout    a layout or tensor of two modes with known extents and strides: records with a stride, or swizzled in groups of 8,
-              16, 32 or 64 by pieces of 4 bytes. A load gives the record as index, and 4 * i of the record's bytes as offset
+    layout    a layout or tensor of two modes with known extents and strides: records with a stride, or swizzled in
+              groups of 8, 16, 32 or 64 by pieces of 4 bytes. A load gives the record as index, and 4 * i of the
+              record's bytes as offset
     element   the element type, where the tensor has no buffer
     base      the address of the buffer [bytes]
-    Raises    DivisibilityError with the first coordinate that lies elsewhere than in the nearest buffer; RankError, LeafTypeError;
-              RangeError for strides past 14 bits; Unproven for unknown sizes
+    Raises    DivisibilityError with the first coordinate that lies elsewhere than in the nearest buffer; RankError,
+              LeafTypeError; RangeError for strides past 14 bits; Unproven for unknown sizes
 
     >>> from tla import parse
     >>> from tla.gpu import buffer_resource, float
@@ -184,8 +198,12 @@ def buffer_resource(layout: Any, element: object = None, *, base: int = 0) -> Bu
     given = offsets(layout)
     size = element.bits // 8
     if not size:
-        raise LeafTypeError(f"buffer_resource of {element}", "elements of 8 bits or more", "see the records as uint8: recast[uint8]")
-    found = nearest(given, ((made, offsets(made[2])[:records, :count]) for made in _buffers(given, records, count, size)))
+        raise LeafTypeError(
+            f"buffer_resource of {element}", "elements of 8 bits or more", "see the records as uint8: recast[uint8]"
+        )
+    found = nearest(
+        given, ((made, offsets(made[2])[:records, :count]) for made in _buffers(given, records, count, size))
+    )
     assert found is not None  # a buffer that is not swizzled
     (group, stride, closest), wanted, at = found
     if at is None:
@@ -194,27 +212,37 @@ def buffer_resource(layout: Any, element: object = None, *, base: int = 0) -> Bu
     raise DivisibilityError(
         f"buffer_resource of {shown(layout)}: {at} lies at byte {int(given[at]) * size}",
         f"byte {int(wanted[at]) * size}, as in {closest}",
-        f"swizzle records in groups of {', '.join(map(str, INDEX_STRIDES[:-1]))} or {INDEX_STRIDES[-1]}, or give them one stride",
+        f"swizzle records in groups of {', '.join(map(str, INDEX_STRIDES[:-1]))} or {INDEX_STRIDES[-1]}, or give them "
+        "one stride",
     )
 
 
 def _extents(layout: Any) -> tuple[int, int]:
     """Records and the elements of one, known."""
     if not isinstance(layout, Layout) or rank(layout) != 2:
-        raise RankError(f"buffer_resource of {shown(layout)}", "two modes, (record, element)", "group its modes with group")
+        raise RankError(
+            f"buffer_resource of {shown(layout)}", "two modes, (record, element)", "group its modes with group"
+        )
     sizes = [known(n) for n in product_each(layout.shape)]
     if None in sizes:
-        raise Unproven(f"buffer_resource of {shown(layout)}", "known extents and strides", "give its symbols values: at(layout, N=128)")
+        raise Unproven(
+            f"buffer_resource of {shown(layout)}",
+            "known extents and strides",
+            "give its symbols values: at(layout, N=128)",
+        )
     records, count = (int(n) for n in sizes if n is not None)
     if not 1 <= records * count <= MOST:
         raise RangeError(
-            f"buffer_resource of {records} records of {count} elements", f"1 to {MOST} elements", "give the records of one tile"
+            f"buffer_resource of {records} records of {count} elements",
+            f"1 to {MOST} elements",
+            "give the records of one tile",
         )
     return records, count
 
 
 def _buffers(given: npt.NDArray[Any], records: int, count: int, size: int) -> Iterator[tuple[int, int, Layout]]:
-    """The buffers whose records are as far apart as the given ones: records of a group, 0 for no swizzle; stride [elements]; layout."""
+    """The buffers whose records are as far apart as the given ones: records of a group, 0 for no swizzle; stride
+    [elements]; layout."""
     stride = int(given[1, 0]) - int(given[0, 0]) if records > 1 else count
     yield 0, stride, Layout((records, count), (stride, static(1)))
     each = ELEMENT_BYTES // size

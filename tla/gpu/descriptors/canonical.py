@@ -1,7 +1,8 @@
 """Canonical layouts of shared memory: what wgmma, tcgen05.mma and TMA read, as atoms that tile a whole buffer.
 
-An atom is 8 rows of 16 bytes, or of as many bytes as its swizzle spans: 32, 64, 128. K atoms are contiguous along K, MN atoms
-along M or N. A swizzle of bytes is Sw<B,4,3>; here it acts on elements, so its base is 4 less the log of their bytes.
+An atom is 8 rows of 16 bytes, or of as many bytes as its swizzle spans: 32, 64, 128. K atoms are contiguous along K, MN
+atoms along M or N. A swizzle of bytes is Sw<B,4,3>; here it acts on elements, so its base is 4 less the log
+of their bytes.
 
 Source: CuTe include/cute/atom/mma_traits_sm90_gmma.hpp and mma_traits_sm100.hpp, Layout_K_SW128_Atom and its kin.
 """
@@ -75,8 +76,8 @@ class CanonicalAtom:
     >>> print(GMMA.K_SW128[half], tile_to_shape(GMMA.MN_SW32[half], (_128, _64)))
     Sw<3,3,3> o _0 o (_8,_64):(_64,_1) Sw<1,3,3> o _0 o ((_16,_8),(_8,_8)):((_1,_128),(_16,_1024))
 
-    The swizzle acts on elements; CuTe keeps it on bytes, Sw<3,4,3>, in the pointer. Raises DivisibilityError for elements that
-    do not fill 16 bytes. Source: CuTe `GMMA::Layout_K_SW128_Atom<half_t>`.
+    The swizzle acts on elements; CuTe keeps it on bytes, Sw<3,4,3>, in the pointer. Raises DivisibilityError for
+    elements that do not fill 16 bytes. Source: CuTe `GMMA::Layout_K_SW128_Atom<half_t>`.
     """
 
     def __init__(self, family: str, major: Major, mode: Mode) -> None:
@@ -87,7 +88,9 @@ class CanonicalAtom:
         bits = as_element(element).bits
         if UNIT_BITS % bits:
             what = f"{self.name} of elements of {bits} bits"
-            raise DivisibilityError(what, f"elements that fill {UNIT_BITS} bits", "take their 8-bit containers, as uint8")
+            raise DivisibilityError(
+                what, f"elements that fill {UNIT_BITS} bits", "take their 8-bit containers, as uint8"
+            )
         row = static(self.mode.span * 8 // bits)
         rows = static(self.mode.rows)
         shape, stride = ((rows, row), (row, static(1))) if self.major is Major.K else ((row, rows), (static(1), row))
@@ -120,7 +123,9 @@ class _Canonical:
     def __init__(self, name: str, modes: dict[str, str]) -> None:
         self._name = name
         self.atoms = {
-            f"{major}_{mode}": CanonicalAtom(name, Major[major], MODES[mode]) for mode, majors in modes.items() for major in majors.split()
+            f"{major}_{mode}": CanonicalAtom(name, Major[major], MODES[mode])
+            for mode, majors in modes.items()
+            for major in majors.split()
         }
 
     def __getattr__(self, name: str) -> CanonicalAtom:
@@ -150,7 +155,9 @@ def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = No
     Source: CuTe `UMMA::tile_to_mma_shape`.
     """
     if not isinstance(shape, tuple) or len(shape) < 3 or not isinstance(shape[0], tuple) or len(shape[0]) != 2:
-        raise RankError(f"tile_to_mma_shape of {shown(shape)}", "((MMA_M, MMA_K), M_MMAs, K_MMAs, ...)", "take partition_shape_A's")
+        raise RankError(
+            f"tile_to_mma_shape of {shown(shape)}", "((MMA_M, MMA_K), M_MMAs, K_MMAs, ...)", "take partition_shape_A's"
+        )
     (m, k), whole = shape[0], (*shape[1:],)
     extents = tuple(product_each((m, k)))
     full = ((extents[0], whole[0]), (extents[1], whole[1]), *whole[2:])
@@ -159,7 +166,8 @@ def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = No
 
 
 class Swizzled(NamedTuple):
-    """A layout of shared memory taken apart: the mode of its swizzle, the offset before it, the layout inside [elements]."""
+    """A layout of shared memory taken apart: the mode of its swizzle, the offset before it, the layout inside
+    [elements]."""
 
     mode: Mode
     offset: Any
@@ -167,7 +175,8 @@ class Swizzled(NamedTuple):
 
 
 def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
-    """The swizzle mode, offset and inner layout of shared memory, a tensor or its layout; DivisibilityError if it has another swizzle.
+    """The swizzle mode, offset and inner layout of shared memory, a tensor or its layout; DivisibilityError if it has
+    another swizzle.
 
     where   what a message begins with
     """
@@ -175,7 +184,9 @@ def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
     if isinstance(layout, Layout):
         return Swizzled(MODES["INTER"], _0, layout)
     if not isinstance(layout, ComposedLayout):
-        raise LeafTypeError(f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout")
+        raise LeafTypeError(
+            f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout"
+        )
     if not isinstance(layout.inner, Layout) or isinstance(layout.outer, (Layout, ComposedLayout)):
         what = f"{where}{shown(layout)}: more than one swizzle over a layout"
         raise DivisibilityError(what, "Sw<B,M,S> o offset o layout", "leave one of the swizzles out")
@@ -185,7 +196,9 @@ def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
             return Swizzled(mode, layout.offset, layout.inner)
     given = [f"Sw<{m.bits},{element_base(m, element.bits)},{m.shift}>" for m in MODES.values() if m.bits]
     expected = ", ".join(given[:-1]) + f" or {given[-1]}: no other is one of 32, 64 or 128 bytes"
-    raise DivisibilityError(f"{where}the swizzle {swizzle} of elements of {element.bits} bits", expected, "take an atom of GMMA or UMMA")
+    raise DivisibilityError(
+        f"{where}the swizzle {swizzle} of elements of {element.bits} bits", expected, "take an atom of GMMA or UMMA"
+    )
 
 
 class Canonical(NamedTuple):
@@ -214,12 +227,13 @@ MOST = 1 << 21
 
 
 def canonical(layout: Any, element: Any) -> Canonical | Reason:
-    """The canonical layout of shared memory that a layout is: the atom that is repeated to its shape, and in which order.
+    """The canonical layout of shared memory that a layout is: the atom that is repeated to its shape, and
+    in which order.
 
     layout    a layout or tensor (MN, K) or (MN, K, stages) with known extents and strides, swizzled or not
     element   the element type
-    Returns   Canonical; or the Reason why it is none: the first coordinate, the first mode fastest, whose address is not that of
-              the canonical layout that agrees with it at the most coordinates
+    Returns   Canonical; or the Reason why it is none: the first coordinate, the first mode fastest, whose address is
+              not that of the canonical layout that agrees with it at the most coordinates
     Raises    RankError for other ranks, RangeError for more than 256 KiB, Unproven for unknown sizes; LeafTypeError;
               DivisibilityError for an element type that no atom has
 
@@ -232,7 +246,8 @@ def canonical(layout: Any, element: Any) -> Canonical | Reason:
     (_64,_64):(_72,_1): (8, 0) lies at byte 1152 | byte 1024, as in GMMA.K_SW128 in the order (_1,_2) | \
 write tile_to_shape(GMMA.K_SW128[half], (_64,_64), (_1,_2))
 
-    Tiles of a buffer, which descriptors read, need not be whole atoms: ask for the buffer's. Source: CuTe `GMMA::Layout_K_SW128_Atom`.
+    Tiles of a buffer, which descriptors read, need not be whole atoms: ask for the buffer's. Source: CuTe
+    `GMMA::Layout_K_SW128_Atom`.
     """
     element = as_element(element)
     layout = layout.layout if isinstance(layout, Tensor) else layout
@@ -241,7 +256,11 @@ write tile_to_shape(GMMA.K_SW128[half], (_64,_64), (_1,_2))
     found = nearest(given, _candidates(shape, element))
     if found is None:
         least = product_each(GMMA.K_INTER[element].shape)
-        return Reason(f"{shown(layout)}: an extent that no atom divides", f"multiples of {shown(least)} at least", "pad it to these")
+        return Reason(
+            f"{shown(layout)}: an extent that no atom divides",
+            f"multiples of {shown(least)} at least",
+            "pad it to these",
+        )
     closest, wanted, at = found
     if at is None:
         return closest
@@ -264,10 +283,14 @@ def _candidates(shape: tuple[int, ...], element: Element) -> Iterator[tuple[Cano
             yield Canonical(name, order), offsets(tile_to_shape(tile, shape, order))
 
 
-def nearest(given: npt.NDArray[Any], candidates: Iterable[tuple[C, Any]]) -> tuple[C, Any, tuple[int, ...] | None] | None:
-    """The candidate whose values agree with the given ones at the most coordinates, the first without a difference if there is one.
+def nearest(
+    given: npt.NDArray[Any], candidates: Iterable[tuple[C, Any]]
+) -> tuple[C, Any, tuple[int, ...] | None] | None:
+    """The candidate whose values agree with the given ones at the most coordinates, the first without a
+    difference if there is one.
 
-    Returns   the candidate, its values, the first coordinate that differs, the first mode fastest; None for no candidates
+    Returns   the candidate, its values, the first coordinate that differs, the first mode fastest; None
+              for no candidates
     """
     import numpy as np
 
@@ -289,10 +312,18 @@ def _known_shape(layout: Any) -> tuple[int, ...]:
     if not isinstance(layout, (Layout, ComposedLayout)):
         raise LeafTypeError(f"canonical of {shown(layout)}", "a layout of shared memory", "take tensor.layout")
     if rank(layout) not in (2, 3):
-        raise RankError(f"canonical of {shown(layout)}", "two modes, (MN, K), or three with the stages", "group its modes with group")
+        raise RankError(
+            f"canonical of {shown(layout)}",
+            "two modes, (MN, K), or three with the stages",
+            "group its modes with group",
+        )
     extents = tuple(n for n in map(known, product_each(layout.shape)) if n is not None)
     if len(extents) < rank(layout):
-        raise Unproven(f"canonical of {shown(layout)}", "known extents and strides", "give its symbols values: at(layout, N=128)")
+        raise Unproven(
+            f"canonical of {shown(layout)}", "known extents and strides", "give its symbols values: at(layout, N=128)"
+        )
     if math.prod(extents) > MOST:
-        raise RangeError(f"canonical of {shown(layout)}", f"at most {MOST} elements, 256 KiB", "take the layout of one buffer")
+        raise RangeError(
+            f"canonical of {shown(layout)}", f"at most {MOST} elements, 256 KiB", "take the layout of one buffer"
+        )
     return extents

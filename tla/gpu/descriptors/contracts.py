@@ -1,7 +1,7 @@
 """The instructions that could take a layout of shared or global memory, and for each that could not, the first reason.
 
-Source: the contracts of this package: descriptors, TMA, operands from LDS, block loads, buffers; and the rows of 16 bytes of
-ldmatrix, stmatrix and cp.async by the PTX manual.
+Source: the contracts of this package: descriptors, TMA, operands from LDS, block loads, buffers; and the rows of 16
+bytes of ldmatrix, stmatrix and cp.async by the PTX manual.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Contract(NamedTuple):
     """An instruction, and whether it could take a layout.
 
     instruction   what it is;  holds  whether it could
-    given         what it is given then: a Descriptor, a TMACopy, OperandReads, LoadsToLds, a Block2D, a BufferResource, or the layout
-                  of 16-byte units
+    given         what it is given then: a Descriptor, a TMACopy, OperandReads, LoadsToLds, a Block2D, a BufferResource,
+                  or the layout of 16-byte units
     reason        why not, with what was expected and a fix
 
     >>> from tla import parse
@@ -67,15 +67,16 @@ class Contract(NamedTuple):
 
 
 def contracts(layout: object, element: object) -> list[Contract]:
-    """Every instruction that reads or writes memory in a form of its own, and whether it could take a layout (MN, K) of it.
+    """Every instruction that reads or writes memory in a form of its own, and whether it could take a layout (MN,
+    K) of it.
 
     layout    of one stage: a layout or tensor of two modes, static
     element   the element type
-    Returns   a Contract for each. Of shared memory: wgmma and tcgen05.mma by the first tile of 64 or 128 rows and 32 bytes of K,
-              tcgen05.cp by its 128 rows of 256 bits; ldmatrix, stmatrix, cp.async and AMD's ds_read_b128 by rows of 16 bytes; MFMA
-              of CDNA 3 and WMMA of RDNA 4 by the loads of their first A; TMA by a global tensor with the layout's own contiguous
-              mode; AMD's loads straight to LDS by one wave. Of global memory: Intel's 2D block loads and stores of 8 rows, and AMD's
-              buffer loads, by its resource
+    Returns   a Contract for each. Of shared memory: wgmma and tcgen05.mma by the first tile of 64 or 128 rows and 32
+              bytes of K, tcgen05.cp by its 128 rows of 256 bits; ldmatrix, stmatrix, cp.async and AMD's ds_read_b128 by
+              rows of 16 bytes; MFMA of CDNA 3 and WMMA of RDNA 4 by the loads of their first A; TMA by a global tensor
+              with the layout's own contiguous mode; AMD's loads straight to LDS by one wave. Of global memory: Intel's
+              2D block loads and stores of 8 rows, and AMD's buffer loads, by its resource
 
     >>> from tla import tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, contracts, half
@@ -131,7 +132,9 @@ def _tcgen05_mma(major: Major, layout: object, element: Element) -> Descriptor:
     found = umma_descriptor(_tile(layout, 128, 2 * UNIT_BITS // element.bits), major, element)
     if major is Major.MN and element.bits == 32 and found.mode.name != "SW128_32B":
         what = f"tcgen05.mma of {element}, MN-major under {found.mode.name}"
-        raise RangeError(what, "128 bytes in pieces of 32, for elements of 32 bits", f"tile UMMA.MN_SW128_32B[{element}]")
+        raise RangeError(
+            what, "128 bytes in pieces of 32, for elements of 32 bits", f"tile UMMA.MN_SW128_32B[{element}]"
+        )
     return found
 
 
@@ -142,14 +145,18 @@ def _require_major(name: str, majors: Callable[[Element], tuple[Major, ...]], ma
         raise LeafTypeError(f"{name} of {element}", f"one of {known}", "convert the elements first")
     if major not in has:
         both = ", ".join(e.name for e in CODES.values() if major in majors(e))
-        raise RangeError(f"{name} of {element}, {major}-major", f"K-major: only {both} may lie the other way", "make K contiguous")
+        raise RangeError(
+            f"{name} of {element}, {major}-major", f"K-major: only {both} may lie the other way", "make K contiguous"
+        )
 
 
 def _tcgen05_cp(layout: object, element: Element) -> Descriptor:
     """The descriptor of 128 rows of 256 bits, which tcgen05.cp.128x256b brings to the data paths of tensor memory."""
     tile = _tile(layout, 128, 2 * UNIT_BITS // element.bits)
     if size(tile.layout[0]) != 128:
-        raise DivisibilityError(f"tcgen05.cp.128x256b of {size(tile.layout[0])} rows", "128", "give a stage of 128 rows")
+        raise DivisibilityError(
+            f"tcgen05.cp.128x256b of {size(tile.layout[0])} rows", "128", "give a stage of 128 rows"
+        )
     return umma_descriptor(tile, "K", element)
 
 
@@ -159,7 +166,9 @@ def _operand_a(arch: str, layout: object, element: Element) -> OperandReads:
     atom = next((a for a in known if a.val_A is element), None)
     if atom is None:
         types = ", ".join(dict.fromkeys(a.val_A.name for a in known))
-        raise LeafTypeError(f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first")
+        raise LeafTypeError(
+            f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first"
+        )
     m, _n, k = map(int, atom.shape_mnk)
     return operand_reads(atom, "A", _tile(layout, m, k).layout)
 
@@ -177,7 +186,8 @@ def _transposed_rows(layout: object, element: Element) -> Any:
 
 
 def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Any:
-    """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple of 16 bytes."""
+    """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple
+    of 16 bytes."""
     inner = taken_apart("", layout, element).inner
     reason = Reason("a layout of no modes", "two, (MN, K)", "give a stage")
     for i in range(rank(inner)) if mode is None else (mode,):

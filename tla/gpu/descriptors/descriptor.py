@@ -1,4 +1,5 @@
-"""Descriptors of shared memory: the 64 bits by which wgmma and tcgen05.mma find an operand's tile, and what they read by them.
+"""Descriptors of shared memory: the 64 bits by which wgmma and tcgen05.mma find an operand's tile, and what
+they read by them.
 
 Source: the PTX manual, "Matrix descriptor format" of wgmma and of tcgen05; CuTe include/cute/arch/mma_sm90_desc.hpp,
 mma_sm100_desc.hpp.
@@ -36,7 +37,12 @@ class Generation:
     units: tuple[int, ...]
 
 
-_COMMON = {"start_address": (0, 14), "leading_byte_offset": (16, 14), "stride_byte_offset": (32, 14), "base_offset": (49, 3)}
+_COMMON = {
+    "start_address": (0, 14),
+    "leading_byte_offset": (16, 14),
+    "stride_byte_offset": (32, 14),
+    "base_offset": (49, 3),
+}
 WGMMA = Generation(
     "wgmma",
     {**_COMMON, "layout_type": (62, 2)},
@@ -86,9 +92,13 @@ class Descriptor:
     stride_byte_offset: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.generation, Generation) and isinstance(self.major, Major) and isinstance(self.mode, Mode)):
+        if not (
+            isinstance(self.generation, Generation) and isinstance(self.major, Major) and isinstance(self.mode, Mode)
+        ):
             what = f"a Descriptor of {shown((self.generation, self.major, self.mode))}"
-            raise LeafTypeError(what, "WGMMA or TCGEN05, a major and a swizzle mode", "write wgmma_descriptor(tile, 'K', half)")
+            raise LeafTypeError(
+                what, "WGMMA or TCGEN05, a major and a swizzle mode", "write wgmma_descriptor(tile, 'K', half)"
+            )
         if self.mode.name not in self.generation.codes:
             what = f"a descriptor of {self.generation.name} with the swizzle {self.mode.name}"
             raise RangeError(what, f"one of {', '.join(self.generation.codes)}", "use another swizzle")
@@ -129,27 +139,39 @@ class Descriptor:
     __index__ = __int__
 
     def advanced(self, units: int) -> Descriptor:
-        """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a kernel adds it."""
+        """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a
+        kernel adds it."""
         start = self.start_address + require_number("the step of a descriptor", units)
         if not 0 <= start < 1 << 14:
-            raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", "advance by less than 256 KiB in all")
+            raise RangeError(
+                f"a tile at {start * 16} bytes", "less than 256 KiB", "advance by less than 256 KiB in all"
+            )
         return replace(self, start_address=start)
 
     def addresses(self, shape: tuple[int, int], element: Any) -> Any:
         """The byte addresses that the hardware reads the elements (mn, k) of a tile from, in numpy.
 
         shape     (MN, K) [elements];  element  their type
-        Returns   int64 array of that shape: the address of the byte in which an element begins; below a byte, of the bit / 8
+        Returns   int64 array of that shape: the address of the byte in which an element begins; below a byte,
+                  of the bit / 8
 
         Source: the PTX manual, "Canonical layouts", and the swizzle of address bits.
         """
         import numpy as np
 
         if not isinstance(shape, tuple) or len(shape) != 2:
-            raise RankError(f"addresses of a tile of shape {shown(shape)}", "two extents, (MN, K)", "write d.addresses((64, 16), half)")
+            raise RankError(
+                f"addresses of a tile of shape {shown(shape)}",
+                "two extents, (MN, K)",
+                "write d.addresses((64, 16), half)",
+            )
         extents = [require_number("an extent", n) for n in shape]
         if min(extents) < 0 or math.prod(extents) > MOST:
-            raise RangeError(f"addresses of a tile of shape {shown(shape)}", f"0 to {MOST} elements", "give the tile of one instruction")
+            raise RangeError(
+                f"addresses of a tile of shape {shown(shape)}",
+                f"0 to {MOST} elements",
+                "give the tile of one instruction",
+            )
         bits, (mn, k) = as_element(element).bits, np.ogrid[tuple(map(slice, extents))]
         width, rows = self.mode.span // 16, self.mode.rows
         lbo, sbo = self.leading_byte_offset * 16, self.stride_byte_offset * 16
@@ -179,18 +201,30 @@ def read_descriptor(bits: int, major: object, generation: Generation = WGMMA) ->
     Source: the PTX manual, "Matrix descriptor format".
     """
     if not isinstance(generation, Generation):
-        raise LeafTypeError(f"read_descriptor of {shown(generation)}", "WGMMA or TCGEN05", "take them from tla.gpu.descriptors.descriptor")
+        raise LeafTypeError(
+            f"read_descriptor of {shown(generation)}",
+            "WGMMA or TCGEN05",
+            "take them from tla.gpu.descriptors.descriptor",
+        )
     bits = require_number("the bits of a descriptor", bits)
     values = {field: bits >> low & ((1 << count) - 1) for field, (low, count) in generation.fields.items()}
     names = {code: name for name, code in generation.codes.items()}
     wrong = [f"{f} = {values[f]}" for f, n in generation.constants.items() if values[f] != n]
     rest = bits - sum(v << generation.fields[f][0] for f, v in values.items())
     if wrong or rest or values["layout_type"] not in names:
-        what = f"{bits:#x} for a descriptor of {generation.name}: {', '.join(wrong) or 'bits that no field has, or no swizzle mode'}"
+        what = (
+            f"{bits:#x} for a descriptor of {generation.name}: "
+            f"{', '.join(wrong) or 'bits that no field has, or no swizzle mode'}"
+        )
         raise RangeError(what, "the fields of the PTX manual", "give the 64 bits that the instruction takes")
     mode = MODES[names[values["layout_type"]]]
     return Descriptor(
-        generation, as_major(major), mode, values["start_address"], values["leading_byte_offset"], values["stride_byte_offset"]
+        generation,
+        as_major(major),
+        mode,
+        values["start_address"],
+        values["leading_byte_offset"],
+        values["stride_byte_offset"],
     )
 
 

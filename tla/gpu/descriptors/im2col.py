@@ -1,4 +1,5 @@
-"""TMA of convolutions: pixels of an activation tensor as rows of a matrix, filter taps and channels as its columns (im2col).
+"""TMA of convolutions: pixels of an activation tensor as rows of a matrix, filter taps and channels as
+its columns (im2col).
 
 The output pixels (q, p, z, n) are the rows; the column (c, s, r, t) of a row is the channel c of the input pixel
 (q * stride - padding + s * dilation, ...). A tap is one offset for all pixels of a copy, so that a copy has one tap.
@@ -75,7 +76,8 @@ class Im2colCopy:
     _boxes: tuple[tuple[int, int, int], ...]
 
     def boxes(self, m: int, k: Any) -> list[Im2colBox]:
-        """The instructions that fill a tile: rows m * tile[0] on, and of the tap the channels from (k's first) * tile[1] on.
+        """The instructions that fill a tile: rows m * tile[0] on, and of the tap the channels from (k's
+        first) * tile[1] on.
 
         k   (channel tile, s, (r, (t))), or its number, the channel tile the fastest
         Raises RangeError past the rows or columns; LeafTypeError for sizes that are not known
@@ -89,12 +91,27 @@ class Im2colCopy:
         rows, columns = self.tma_tensor.layout.shape
         row = require_number("the tile of pixels", m) * self.tile[0]
         taps = tuple(require_number("an extent", n) for n in (ceil_div(columns[0], self.tile[1]), *columns[1:]))
-        at = tuple(idx2crd(k, taps)) if not isinstance(k, tuple) and 0 <= require_number("the tile of columns", k) < math.prod(taps) else k
-        inside = isinstance(at, tuple) and len(at) == len(taps) and all(0 <= require_number("a tap", i) < n for i, n in zip(at, taps))
+        at = (
+            tuple(idx2crd(k, taps))
+            if not isinstance(k, tuple) and 0 <= require_number("the tile of columns", k) < math.prod(taps)
+            else k
+        )
+        inside = (
+            isinstance(at, tuple)
+            and len(at) == len(taps)
+            and all(0 <= require_number("a tap", i) < n for i, n in zip(at, taps))
+        )
         if not 0 <= row < require_number("the pixels", size(rows)) or not inside:
             what = f"the tile ({shown(m)}, {shown(k)})"
-            raise RangeError(what, f"tiles of pixels below {-(-int(size(rows)) // self.tile[0])}, columns below {taps}", "count from 0")
-        return [self._box(row + pixel, (at[0] * self.tile[1] + channel, *at[1:]), base) for pixel, channel, base in self._boxes]
+            raise RangeError(
+                what,
+                f"tiles of pixels below {-(-int(size(rows)) // self.tile[0])}, columns below {taps}",
+                "count from 0",
+            )
+        return [
+            self._box(row + pixel, (at[0] * self.tile[1] + channel, *at[1:]), base)
+            for pixel, channel, base in self._boxes
+        ]
 
     def _box(self, row: int, column: tuple[int, ...], base: int) -> Im2colBox:
         view = self.tma_tensor
@@ -114,7 +131,8 @@ def make_im2col_copy(
     element: Any = None,
     l2_promotion: str = "128B",
 ) -> Im2colCopy:
-    """The TMA load of a convolution's activations as a matrix: rows are output pixels, columns channels of a filter tap.
+    """The TMA load of a convolution's activations as a matrix: rows are output pixels, columns channels of
+    a filter tap.
 
     gmem           the activations ((w, (h, (d,)) n), c), a tensor or its layout, contiguous along c
     smem           the layout of one tile (pixels, channels) in shared memory, static, swizzled or not
@@ -122,9 +140,9 @@ def make_im2col_copy(
     lower_padding, upper_padding   zeros before and behind the tensor [pixels]: none by default
     element        the element type, where the tensor has no buffer
     Returns        Im2colCopy; the tensor map is checked as the driver does
-    Raises         RankError for other ranks, LeafTypeError; InjectivityError for a tile that overlaps itself; DivisibilityError where
-                   shared memory does not run along channels and then along pixels; RangeError for what the map does not hold:
-                   corners, strides, boxes, offsets of taps past their bits
+    Raises         RankError for other ranks, LeafTypeError; InjectivityError for a tile that overlaps itself;
+                   DivisibilityError where shared memory does not run along channels and then along pixels; RangeError
+                   for what the map does not hold: corners, strides, boxes, offsets of taps past their bits
 
     >>> from tla import parse, tile_to_shape, _64, _128
     >>> from tla.gpu import GMMA, half, make_im2col_copy
@@ -144,7 +162,10 @@ def make_im2col_copy(
     count = len(extents) - 2
     taps = _per_axis("filter_size", filter_size, count, 1)
     steps_of, gaps = (_per_axis(name, x, count, 1, 1) for name, x in (("stride", stride), ("dilation", dilation)))
-    before, behind = (_per_axis(name, x, count, 0, 0) for name, x in (("lower_padding", lower_padding), ("upper_padding", upper_padding)))
+    before, behind = (
+        _per_axis(name, x, count, 0, 0)
+        for name, x in (("lower_padding", lower_padding), ("upper_padding", upper_padding))
+    )
     _require_taps(taps, gaps, count)
     parts = shared_of(where, smem, element)
     vectors, (channels, pixels) = _runs(parts.inner)
@@ -177,7 +198,9 @@ def _activations(layout: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         raise RankError(what, "((w, n), c), ((w, h, n), c) or ((w, h, d, n), c)", "group its modes, channels last")
     extents, steps = (tuple(x if known(x) is None else int(x) for x in (m[1], *m[0])) for m in (shape, layout.stride))
     if known(steps[0]) != 1:
-        raise DivisibilityError(f"make_im2col_copy of {layout}: channels are {steps[0]} apart", "1", "store the channels last: NHWC")
+        raise DivisibilityError(
+            f"make_im2col_copy of {layout}: channels are {steps[0]} apart", "1", "store the channels last: NHWC"
+        )
     return extents, steps
 
 
@@ -206,12 +229,16 @@ def _require_taps(taps: tuple[int, ...], gaps: tuple[int, ...], count: int) -> N
 def _runs(smem: Layout) -> tuple[Layout, tuple[int, int]]:
     """The tile's coordinates, and how many channels and pixels follow on one another in shared memory: a box."""
     if rank(smem) != 2 or not smem.is_static:
-        raise RankError(f"make_im2col_copy into {shown(smem)}", "a static tile (pixels, channels)", "tile GMMA.K_SW128[half] to it")
+        raise RankError(
+            f"make_im2col_copy into {shown(smem)}", "a static tile (pixels, channels)", "tile GMMA.K_SW128[half] to it"
+        )
     require_own_places("make_im2col_copy", smem)
     vectors = MakeIdentityLayout(Shape(*product_each(smem.shape)))
     runs = [(int(extent), e.path[0]) for extent, e in runs_of(vectors, smem)]
     if runs[0][1] != 1:
-        raise DivisibilityError(f"make_im2col_copy into {smem}", "channels first, as in (_128,_64):(_64,_1)", "take a K-major atom")
+        raise DivisibilityError(
+            f"make_im2col_copy into {smem}", "channels first, as in (_128,_64):(_64,_1)", "take a K-major atom"
+        )
     channels, pixels = runs[0][0], next((n for n, mode in runs[1:2] if mode == 0), 1)
     if channels > MAX_BOX or pixels > MAX_PIXELS:
         what = f"make_im2col_copy: a box of {pixels} pixels and {channels} channels"

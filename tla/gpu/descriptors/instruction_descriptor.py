@@ -13,16 +13,32 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ..instructions.atom import Major, MMAAtom
 
-_FIELDS = {"sparse_id2": (0, 2), "sparse_flag": (2, 1), "a_format": (7, 3), "b_format": (10, 3), "a_negate": (13, 1), "b_negate": (14, 1)}
+_FIELDS = {
+    "sparse_id2": (0, 2),
+    "sparse_flag": (2, 1),
+    "a_format": (7, 3),
+    "b_format": (10, 3),
+    "a_negate": (13, 1),
+    "b_negate": (14, 1),
+}
 _FIELDS |= {"a_major": (15, 1), "b_major": (16, 1), "n_dim": (17, 6), "m_dim": (24, 5)}
 #: The fields as (lowest bit, bits), without and with scale factors.
 PLAIN = MappingProxyType({**_FIELDS, "saturate": (3, 1), "c_format": (4, 2), "max_shift": (30, 2)})
-SCALED = MappingProxyType({**_FIELDS, "b_sf_id": (4, 2), "scale_format": (23, 1), "a_sf_id": (29, 2), "k_size": (31, 1)})
+SCALED = MappingProxyType(
+    {**_FIELDS, "b_sf_id": (4, 2), "scale_format": (23, 1), "a_sf_id": (29, 2), "k_size": (31, 1)}
+)
 
 #: The codes of element types, by the kind of the instruction.
 _F16 = {"half": 0, "bf16": 1, "tf32": 2, "float": 2}
 _F8 = {"fp8_e4m3": 0, "fp8_e5m2": 1, "fp6_e2m3": 3, "fp6_e3m2": 4, "fp4_e2m1": 5}
-FORMATS = {"f16": _F16, "tf32": _F16, "i8": {"uint8": 0, "int8": 1}, "f8f6f4": _F8, "mxf8f6f4": _F8, "mxf4nvf4": {"fp4_e2m1": 1}}
+FORMATS = {
+    "f16": _F16,
+    "tf32": _F16,
+    "i8": {"uint8": 0, "int8": 1},
+    "f8f6f4": _F8,
+    "mxf8f6f4": _F8,
+    "mxf4nvf4": {"fp4_e2m1": 1},
+}
 C_FORMATS = {"half": 0, "float": 1, "int32": 2}
 SCALE_FORMATS = {"fp8_ue4m3": 0, "fp8_e8m0": 1}
 
@@ -45,7 +61,11 @@ class InstructionDescriptor:
     def __getitem__(self, field: str) -> int:
         found = dict(self.fields)
         if not isinstance(field, str) or field not in found:
-            raise RangeError(f"the field {shown(field)} of an instruction descriptor", f"one of {', '.join(found)}", "name one of these")
+            raise RangeError(
+                f"the field {shown(field)} of an instruction descriptor",
+                f"one of {', '.join(found)}",
+                "name one of these",
+            )
         return found[field]
 
     @property
@@ -65,8 +85,8 @@ def instruction_descriptor(
 ) -> InstructionDescriptor:
     """The instruction descriptor of an atom of tcgen05.mma.
 
-    a_negate, b_negate   negate A or B: floating point only;  saturate   clamp C: 8-bit integers only; by default what the atom's
-                         template arguments say
+    a_negate, b_negate   negate A or B: floating point only; saturate clamp C: 8-bit integers only; by default what the
+                         atom's template arguments say
     Raises               LeafTypeError for another instruction, and for what its kind does not have
 
     >>> from tla.gpu import K, MN, SM100_MMA_S8_SS, int32, int8, instruction_descriptor
@@ -78,7 +98,9 @@ def instruction_descriptor(
     kind = atom.kind if isinstance(atom, MMAAtom) else ""
     if kind not in FORMATS:
         raise LeafTypeError(
-            f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", "take SM100_MMA_F16BF16_SS[...] and its kin"
+            f"instruction_descriptor of {shown(atom)}",
+            "an atom of tcgen05.mma",
+            "take SM100_MMA_F16BF16_SS[...] and its kin",
         )
     own = atom.arithmetic
     negate_a, negate_b = _choice("a_negate", a_negate, own.negate_A), _choice("b_negate", b_negate, own.negate_B)

@@ -1,11 +1,12 @@
 """AMD's loads from global memory straight to LDS: which layouts of LDS they fill, and what each lane reads then.
 
-One address of LDS goes for a whole wave, in M0: what lane l loads comes to M0 + width * l. Lanes choose what they read, not where it goes.
-So LDS is filled in runs of 64 widths, each width a vector of elements that lie together in global memory. A swizzle of whole vectors
-is no hindrance: it is the lanes' addresses in global memory that are swizzled. Padding is one within a run.
+One address of LDS goes for a whole wave, in M0: what lane l loads comes to M0 + width * l. Lanes choose what they read,
+not where it goes. So LDS is filled in runs of 64 widths, each width a vector of elements that lie together in global
+memory. A swizzle of whole vectors is no hindrance: it is the lanes' addresses in global memory that are swizzled.
+Padding is one within a run.
 
-Source: the ISA manuals of CDNA 3 and 4, "Memory buffer load to LDS": the address is LDS_base + M0 + offset + lane * width; LLVM's
-AMDGPU backend for the widths of gfx942 and gfx950.
+Source: the ISA manuals of CDNA 3 and 4, "Memory buffer load to LDS": the address is LDS_base + M0 + offset + lane *
+width; LLVM's AMDGPU backend for the widths of gfx942 and gfx950.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ LANES, MOST = 64, 1 << 20
 
 
 class _Machine(NamedTuple):
-    """The widths of its loads [bits], the widest first, how they are called, the bytes of LDS, and the row that writes are counted by."""
+    """The widths of its loads [bits], the widest first, how they are called, the bytes of LDS, and the row that writes
+    are counted by."""
 
     names: MappingProxyType[int, str]
     size: int
@@ -49,7 +51,9 @@ _DWORD = {32: "dword"}
 _MACHINES = MappingProxyType(
     {
         "gfx942": _Machine(MappingProxyType(_DWORD), 64 << 10, "AMD_LDS_GFX942_WRITE"),
-        "gfx950": _Machine(MappingProxyType({128: "dwordx4", 96: "dwordx3", **_DWORD}), 160 << 10, "AMD_LDS_GFX950_WRITE"),
+        "gfx950": _Machine(
+            MappingProxyType({128: "dwordx4", 96: "dwordx3", **_DWORD}), 160 << 10, "AMD_LDS_GFX950_WRITE"
+        ),
     }
 )
 #: What a run of such loads begins at a multiple of [bytes]: vectors of 12 bytes are three words.
@@ -63,7 +67,8 @@ class LoadsToLds(NamedTuple):
     along         the mode of the tile whose elements lie together in global memory; None where a lane loads one element
     m0            [wave][load]: where LDS is written from, in M0 [bytes]
     elements      an array [wave, load, lane, element]: the index in the tile of what is loaded, first mode fastest
-    access        what the writes cost, counted as ds_write of the width, which is inferred; None of 96 bits, of which no row knows
+    access        what the writes cost, counted as ds_write of the width, which is inferred; None of 96 bits,
+                  of which no row knows
 
     >>> from tla import parse
     >>> from tla.gpu import half, loads_to_lds
@@ -101,7 +106,8 @@ def loads_to_lds(
     threads: object = None,
     base: int = 0,
 ) -> LoadsToLds:
-    """The loads that fill a layout of LDS from global memory, without registers; refused with the first lane that would write elsewhere.
+    """The loads that fill a layout of LDS from global memory, without registers; refused with the first lane that would
+    write elsewhere.
 
     smem      the layout or tensor of the tile in LDS, static, swizzled or not
     element   the element type, where the tensor has no buffer
@@ -109,10 +115,12 @@ def loads_to_lds(
     width     of a lane's load [bits]; by default the widest that fills the layout
     along     the mode that is contiguous in global memory; by default that of the vectors in LDS
     waves     how many share the loads, run by run; with `threads` that says it
-    threads   a (thread, value) layout onto the tile's index that is asked for; by default the lanes that fill LDS in its own order
+    threads   a (thread, value) layout onto the tile's index that is asked for; by default the lanes that fill
+              LDS in its own order
     base      where the tile begins in LDS [bytes]
-    Raises    DivisibilityError with the first element that lies elsewhere than its lane writes, or for a tile of no whole loads;
-              InjectivityError for elements of one place, or that are not loaded once; RangeError, RankError, LeafTypeError
+    Raises    DivisibilityError with the first element that lies elsewhere than its lane writes, or for a tile of no
+              whole loads; InjectivityError for elements of one place, or that are not loaded once; RangeError,
+              RankError, LeafTypeError
 
     >>> from tla import parse
     >>> from tla.gpu import half, loads_to_lds
@@ -126,7 +134,10 @@ def loads_to_lds(
     """
     element = element_of("loads_to_lds(layout, half)", smem, element)
     layout, begin = (smem.layout, smem.offset) if isinstance(smem, Tensor) else (smem, 0)
-    start = require_number("where the tile begins in LDS", base) + require_number("the tensor's offset", begin) * element.bits // 8
+    start = (
+        require_number("where the tile begins in LDS", base)
+        + require_number("the tensor's offset", begin) * element.bits // 8
+    )
     if not isinstance(arch, str) or arch not in _MACHINES:
         raise LeafTypeError(f"loads_to_lds of {shown(arch)}", f"one of {', '.join(_MACHINES)}", 'write arch="gfx950"')
     tile = _Tile.of(layout, element, start, arch)
@@ -149,7 +160,9 @@ def _widths(arch: str, width: int | None, element: Element) -> list[int]:
     """The widths to try, the widest first: whole elements of them."""
     has = _MACHINES[arch].names
     if width is not None and require_number("width", width) not in has:
-        raise RangeError(f"loads to LDS of {width} bits on {arch}", f"one of {', '.join(map(str, has))}", f"write width={max(has)}")
+        raise RangeError(
+            f"loads to LDS of {width} bits on {arch}", f"one of {', '.join(map(str, has))}", f"write width={max(has)}"
+        )
     found = [w for w in (has if width is None else (width,)) if w % element.bits == 0]
     if not found:
         what = f"loads to LDS of elements of {element.bits} bits on {arch}"
@@ -172,9 +185,15 @@ class _Tile(NamedTuple):
 
         extents = tuple(map(known, product_each(layout.shape))) if hasattr(layout, "shape") else ()
         if not extents or None in extents:
-            raise RankError(f"loads_to_lds of {shown(layout)}", "a layout of known extents", "give its symbols values: at(layout, N=64)")
+            raise RankError(
+                f"loads_to_lds of {shown(layout)}",
+                "a layout of known extents",
+                "give its symbols values: at(layout, N=64)",
+            )
         if element.bits % 8:
-            raise LeafTypeError(f"loads_to_lds of {element}", "elements of whole bytes", "see the tile as uint8: recast[uint8]")
+            raise LeafTypeError(
+                f"loads_to_lds of {element}", "elements of whole bytes", "see the tile as uint8: recast[uint8]"
+            )
         numbers = tuple(int(n) for n in extents if n is not None)
         if not 1 <= math.prod(numbers) <= MOST:
             raise RangeError(f"loads_to_lds of {math.prod(numbers)} elements", f"1 to {MOST}", "give one stage")
@@ -182,10 +201,14 @@ class _Tile(NamedTuple):
         size = _MACHINES[arch].size
         if places.min() < 0 or places.max() + element.bits // 8 > size:
             worst = int(places.min() if places.min() < 0 else places.max())
-            raise RangeError(f"loads_to_lds: an element at byte {worst} of LDS", f"0 to {size - 1} on {arch}", "take a smaller stage")
+            raise RangeError(
+                f"loads_to_lds: an element at byte {worst} of LDS", f"0 to {size - 1} on {arch}", "take a smaller stage"
+            )
         if len(np.unique(places)) < len(places):
             raise InjectivityError(
-                f"loads_to_lds of {shown(layout)}: two elements of one place", "one each", "give a stage without repeats"
+                f"loads_to_lds of {shown(layout)}: two elements of one place",
+                "one each",
+                "give a stage without repeats",
             )
         return _Tile(layout, arch, element.bits, numbers, places)
 
@@ -197,7 +220,9 @@ class _Tile(NamedTuple):
         if len(self.places) % (run * waves):
             what = f"loads_to_lds of {len(self.places) * self.bits // 8} bytes"
             size = run * waves * self.bits // 8
-            raise DivisibilityError(what, f"a multiple of {size}: {waves} waves of {LANES} lanes of {width} bits", "give a larger stage")
+            raise DivisibilityError(
+                what, f"a multiple of {size}: {waves} waves of {LANES} lanes of {width} bits", "give a larger stage"
+            )
         runs: npt.NDArray[Any] = np.argsort(self.places).reshape(-1, waves, LANES, each).swapaxes(0, 1)
         return runs
 
@@ -207,10 +232,18 @@ class _Tile(NamedTuple):
         sizes = tuple(map(known, product_each(threads.shape))) if hasattr(threads, "shape") else ()
         if len(sizes) != 2 or None in sizes or (sizes[0] or 1) % LANES or (sizes[1] or 1) % each:
             what = f"loads_to_lds by {shown(threads)}"
-            raise RankError(what, f"(thread, value), waves of {LANES} threads, {each} values a load", "give a layout onto the tile's index")
+            raise RankError(
+                what,
+                f"(thread, value), waves of {LANES} threads, {each} values a load",
+                "give a layout onto the tile's index",
+            )
         table: Any = offsets(threads)
         if table.min() < 0 or table.max() >= len(self.places):
-            raise RangeError(f"loads_to_lds by {shown(threads)}", f"elements 0 to {len(self.places) - 1}", "give a layout onto the tile")
+            raise RangeError(
+                f"loads_to_lds by {shown(threads)}",
+                f"elements 0 to {len(self.places) - 1}",
+                "give a layout onto the tile",
+            )
         found: npt.NDArray[Any] = table.reshape(-1, LANES, table.shape[1] // each, each).swapaxes(1, 2)
         return found
 
@@ -225,7 +258,10 @@ class _Tile(NamedTuple):
         wanted = starts[:, :, None, None] + np.arange(LANES)[:, None] * (width // 8) + np.arange(each) * size
         if (wrong := _first(at != wanted)) is not None:
             wave, _load, lane, _element = wrong
-            what = f"loads_to_lds of {shown(self.layout)}: lane {lane} of wave {wave} writes {self._coordinate(dealt[wrong])}"
+            what = (
+                f"loads_to_lds of {shown(self.layout)}: lane {lane} of wave {wave} writes "
+                f"{self._coordinate(dealt[wrong])}"
+            )
             what += f" to byte {int(wanted[wrong])}"
             fix = f"pad behind whole runs of {LANES * width // 8} bytes only, or swizzle vectors of {width // 8} bytes"
             raise DivisibilityError(what, f"byte {int(at[wrong])}, where it lies", fix)
@@ -235,25 +271,40 @@ class _Tile(NamedTuple):
         missing = np.bincount(dealt.ravel(), minlength=len(self.places)) != 1
         if (index := _first(missing)) is not None:
             what = f"loads_to_lds: {self._coordinate(index[0])} is not loaded once"
-            raise InjectivityError(what, "every element by one lane", "give the threads the whole tile, without repeats")
-        return LoadsToLds(self.arch, width, mode, tuple(map(tuple, starts.tolist())), dealt, self._written(dealt, width))
+            raise InjectivityError(
+                what, "every element by one lane", "give the threads the whole tile, without repeats"
+            )
+        return LoadsToLds(
+            self.arch, width, mode, tuple(map(tuple, starts.tolist())), dealt, self._written(dealt, width)
+        )
 
     def _along(self, dealt: npt.NDArray[Any], along: int | None) -> int:
         """The mode that the vectors go along, all of them, from a whole word of 4 bytes on."""
         steps = [math.prod(self.extents[:k]) for k in range(len(self.extents))]
         second, begin = (int(dealt[0, 0, 0, k]) for k in (1, 0))
-        mode = along if along is not None else next((k for k, d in enumerate(steps) if d == second - begin and self.extents[k] > 1), None)
+        mode = (
+            along
+            if along is not None
+            else next((k for k, d in enumerate(steps) if d == second - begin and self.extents[k] > 1), None)
+        )
         if mode is None or not 0 <= require_number("along", mode) < len(steps):
-            what = f"loads_to_lds of {shown(self.layout)}: {self._coordinate(second)} is behind {self._coordinate(begin)}"
+            what = (
+                f"loads_to_lds of {shown(self.layout)}: {self._coordinate(second)} is behind {self._coordinate(begin)}"
+            )
             raise DivisibilityError(what, "vectors along one mode", "swizzle whole vectors, or name the mode: along=0")
         start = modulo(over(dealt[..., 0], steps[mode]), self.extents[mode])
         count = dealt.shape[-1]
         inside = (modulo(times(start, self.bits), 32) == 0) & (plus(start, count) <= self.extents[mode])
         follows = (dealt == plus(dealt[..., :1], times(_range(count), steps[mode]))).all(-1)
         if (wrong := _first(~(inside & follows))) is not None:
-            what = f"loads_to_lds of {shown(self.layout)}: the {count} elements from {self._coordinate(int(dealt[wrong][0]))} on"
+            what = (
+                f"loads_to_lds of {shown(self.layout)}: the {count} elements from "
+                f"{self._coordinate(int(dealt[wrong][0]))} on"
+            )
             raise DivisibilityError(
-                what, f"one after another along mode {mode}, from a whole word on", "swizzle whole vectors, or load narrower ones"
+                what,
+                f"one after another along mode {mode}, from a whole word on",
+                "swizzle whole vectors, or load narrower ones",
             )
         return mode
 

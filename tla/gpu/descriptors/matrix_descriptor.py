@@ -1,4 +1,5 @@
-"""Descriptors of tiles of shared memory, derived from their layout: LBO and SBO, or the first stride that is not canonical; of operands.
+"""Descriptors of tiles of shared memory, derived from their layout: LBO and SBO, or the first stride that is not
+canonical; of operands.
 
 In units of 16 bytes, T elements, a tile that a descriptor can say has one of these layouts, W being 1, 2, 4 or 8 units:
 
@@ -37,14 +38,15 @@ _1 = static(1)
 def wgmma_descriptor(tile: object, major: object, element: object = None, *, base: int = 0) -> Descriptor:
     """The descriptor of wgmma (SM90) for one instruction's tile of A or B in shared memory.
 
-    tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is sparse). It may be
-              the first mode of a partition, `part[_, 0, 0]`
+    tile      a tensor or layout (MN, K) of what one instruction reads: K is 32 bytes of it (16 or 64 where A is
+              sparse). It may be the first mode of a partition, `part[_, 0, 0]`
     major     "K" or "MN": the contiguous mode
     element   the element type; of a tensor with a buffer, that of its dtype
     base      the address of the buffer in shared memory [bytes]; a multiple of the swizzle's pattern
     Returns   Descriptor, with `bits` and every field
-    Raises    DivisibilityError where the layout is not canonical, with the first stride that differs; RankError; RangeError for
-              a field that does not hold its value, or a misaligned base; Unproven where sizes or strides are not static
+    Raises    DivisibilityError where the layout is not canonical, with the first stride that differs; RankError;
+              RangeError for a field that does not hold its value, or a misaligned base; Unproven where sizes or strides
+              are not static
 
     A tile may overlap itself, as CUTLASS has it: it is read, and each element from where the layout says.
 
@@ -67,7 +69,8 @@ def wgmma_descriptor(tile: object, major: object, element: object = None, *, bas
 def umma_descriptor(tile: object, major: object, element: object = None, *, base: int = 0) -> Descriptor:
     """The descriptor of tcgen05.mma (SM100) for one instruction's tile of A or B in shared memory.
 
-    The arguments and refusals are those of `wgmma_descriptor`. MN-major operands may also have 128 bytes in atoms of 32.
+    The arguments and refusals are those of `wgmma_descriptor`. MN-major operands may also have 128 bytes in
+    atoms of 32.
 
     >>> from tla import MakeTensor, local_tile, tile_to_shape, _16, _128
     >>> from tla.gpu import UMMA, half, umma_descriptor
@@ -97,7 +100,9 @@ class _Tile(NamedTuple):
         return f"{self.generation.family}.{self.major}_{self.mode.name}[{self.element}]"
 
 
-def _descriptor(generation: Generation, where: str, tile: object, major: object, element: object, base: int) -> Descriptor:
+def _descriptor(
+    generation: Generation, where: str, tile: object, major: object, element: object, base: int
+) -> Descriptor:
     major, element = as_major(major), element_of(f"{where}(tile, 'K', half)", tile, element)
     parts = swizzled_parts(generation, where, tile, major, element)
     start = _start(where, tile, parts.mode, parts.offset, element, base)
@@ -115,7 +120,9 @@ def swizzled_parts(generation: Generation, where: str, layout: object, major: Ma
     return parts
 
 
-def descriptor_strides(generation: Generation, where: str, parts: Swizzled, major: Major, element: Element) -> tuple[int, int]:
+def descriptor_strides(
+    generation: Generation, where: str, parts: Swizzled, major: Major, element: Element
+) -> tuple[int, int]:
     """LBO and SBO of a tile [16 bytes], if it is canonical. Raises what wgmma_descriptor does of a layout."""
     tile = _Tile(where, generation, _two_modes(where, parts.inner), parts.mode, major, element)
     units = _in_units(tile)
@@ -140,15 +147,23 @@ def _start(where: str, tile: Any, mode: Mode, offset: IntLike, element: Element,
     outside = known(tile.offset) if isinstance(tile, Tensor) else 0
     inside = known(offset)
     if outside is None or inside is None:
-        raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", "take the descriptor of tile 0, and advance it")
+        raise Unproven(
+            f"{where}: a tile at {shown(offset)}",
+            "a start that is known",
+            "take the descriptor of tile 0, and advance it",
+        )
     pattern = mode.pattern
     begin = require_number(f"{where}: the base", base) * 8 + outside * element.bits
     if begin % (pattern * 8):
         what = f"{where}: a buffer at byte {begin / 8:g} under {mode.name}"
-        raise RangeError(what, f"a multiple of {pattern} bytes, the pattern of the swizzle", f"align the buffer to {pattern}")
+        raise RangeError(
+            what, f"a multiple of {pattern} bytes, the pattern of the swizzle", f"align the buffer to {pattern}"
+        )
     total = begin + inside * element.bits
     if total % UNIT_BITS:
-        raise RangeError(f"{where}: a tile at byte {total / 8:g}", "a multiple of 16 bytes", "begin it at a whole core matrix")
+        raise RangeError(
+            f"{where}: a tile at byte {total / 8:g}", "a multiple of 16 bytes", "begin it at a whole core matrix"
+        )
     return total // UNIT_BITS
 
 
@@ -157,14 +172,21 @@ def _two_modes(where: str, inner: Layout) -> Layout:
     if rank(inner) == 1 and rank(inner[0]) == 2:  # both in one mode, as a partition's first mode is
         inner = inner[0]
     if rank(inner) != 2:
-        raise RankError(f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]")
+        raise RankError(
+            f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]"
+        )
     if not inner.is_static:
-        raise Unproven(f"{where} of {shown(inner)}", "static extents and strides", "write static(tile): they are fields of the instruction")
+        raise Unproven(
+            f"{where} of {shown(inner)}",
+            "static extents and strides",
+            "write static(tile): they are fields of the instruction",
+        )
     return inner
 
 
 def _require_extents(tile: _Tile) -> None:
-    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, 48 of SM103, and MN whole core matrices."""
+    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, 48 of SM103, and MN whole
+    core matrices."""
     where, inner, bits = tile.where, tile.inner, tile.element.bits
     k_size = int(size(inner[1])) * bits
     if k_size not in {UNIT_BITS * n for n in tile.generation.units} or (tile.major is Major.K and k_size == UNIT_BITS):
@@ -172,7 +194,9 @@ def _require_extents(tile: _Tile) -> None:
         what = f"{where} of {shown(inner)}: K is {size(inner[1])}"
         raise DivisibilityError(what, f"{wanted} for one dense instruction", f"take tiles of K = {wanted}")
     if tile.major is Major.K and int(size(inner[0])) % ROWS:
-        raise DivisibilityError(f"{where} of {shown(inner)}: MN is {size(inner[0])}", "a multiple of 8", "take whole core matrices")
+        raise DivisibilityError(
+            f"{where} of {shown(inner)}: MN is {size(inner[0])}", "a multiple of 8", "take whole core matrices"
+        )
 
 
 def _canonical_strides(tile: _Tile, units: Any, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -214,7 +238,11 @@ def _require_step(tile: _Tile, what: str, step: int, wanted: int) -> None:
 def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityError:
     bits, span, rows = tile.element.bits, tile.mode.span, tile.mode.rows
     row = span * 8 // bits
-    form = f"((_8,n),_{256 // bits}):((_{row},SBO),...)" if tile.major is Major.K else f"((_{row},n),(_{rows},k)):((_1,...),(_{row},...))"
+    form = (
+        f"((_8,n),_{256 // bits}):((_{row},SBO),...)"
+        if tile.major is Major.K
+        else f"((_{row},n),(_{rows},k)):((_1,...),(_{row},...))"
+    )
     swizzle = "no swizzle" if not tile.mode.bits else f"the {span}-byte swizzle"
     return DivisibilityError(
         f"{tile.where}: {shown(tile.inner)} is not canonical: {reason}",
@@ -224,11 +252,12 @@ def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityEr
 
 
 def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layout:
-    """The steps of descriptors over an operand's partition (MMA, MMA_M, MMA_K, ...), in 16 bytes: what a kernel adds for each MMA.
+    """The steps of descriptors over an operand's partition (MMA, MMA_M, MMA_K, ...), in 16 bytes: what a
+    kernel adds for each MMA.
 
     element   the element type; of a tensor with a buffer, that of its dtype
-    Raises    RankError, LeafTypeError; DivisibilityError for steps of no whole 16 bytes; of symbols that is proved, or recorded
-              by assuming()
+    Raises    RankError, LeafTypeError; DivisibilityError for steps of no whole 16 bytes; of symbols that is proved, or
+              recorded by assuming()
 
     The steps are the same for both majors, so there is no `major` here.
 
@@ -244,7 +273,9 @@ def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layo
     units = UNIT_BITS // element.bits
     if rank(parts.inner) < 2 or not isinstance(parts.inner.shape, tuple):
         raise RankError(
-            f"descriptor_steps of {shown(parts.inner)}", "a partition (MMA, MMA_M, MMA_K, ...)", "take mma[0].partition_A(smem)"
+            f"descriptor_steps of {shown(parts.inner)}",
+            "a partition (MMA, MMA_M, MMA_K, ...)",
+            "take mma[0].partition_A(smem)",
         )
     shape = (_1, *parts.inner.shape[1:])
     return Layout(shape, (static(0), *(_divided(d, units) for d in parts.inner.stride[1:])))
@@ -256,7 +287,9 @@ def _divided(stride: IntTree, units: int) -> Any:
     if not is_int(stride):
         raise LeafTypeError(f"a step of {shown(stride)}", "an integer", "take a partition of shared memory")
     if not require("divides", units, stride, lambda: f"descriptor_steps: a step of {stride} elements"):
-        raise DivisibilityError(f"a step of {stride} elements", f"a multiple of {units}, 16 bytes", "step by whole core matrices")
+        raise DivisibilityError(
+            f"a step of {stride} elements", f"a multiple of {units}, 16 bytes", "step by whole core matrices"
+        )
     return static(int(stride) // units) if isinstance(stride, Int) else stride // units
 
 
@@ -281,10 +314,12 @@ class Tiles(NamedTuple):
 def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> Tiles:
     """Require that a descriptor says where each tile of an operand's partition (MMA, rest ...) is.
 
-    where   the operation, for messages;  side  "A" or "B";  part  what partition_A or partition_B gives, of threads or of a symbol
-    Raises  what wgmma_descriptor and umma_descriptor do: DivisibilityError where tiles are not canonical, or of another major than the
-            instruction's; RangeError where one begins at no multiple of 16 bytes, or the buffer at none of the swizzle's pattern;
-            LeafTypeError for a tensor in another memory. Of symbols that is proved, or recorded by assuming(); else Unproven
+    where   the operation, for messages; side "A" or "B"; part what partition_A or partition_B gives, of threads or
+            of a symbol
+    Raises  what wgmma_descriptor and umma_descriptor do: DivisibilityError where tiles are not canonical, or of another
+            major than the instruction's; RangeError where one begins at no multiple of 16 bytes, or the buffer at none
+            of the swizzle's pattern; LeafTypeError for a tensor in another memory. Of symbols that is proved, or
+            recorded by assuming(); else Unproven
     Returns the tiles, as a kernel's text has them
 
     >>> from tla import MakeTensor, parse, tile_to_shape, _32, _64
@@ -317,12 +352,14 @@ def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> Tiles:
 
 
 def _stored_element(atom: MMAAtom, side: str) -> Element:
-    """The type of an operand's elements as they lie in shared memory: those below a byte of kinds that mix widths have one each."""
+    """The type of an operand's elements as they lie in shared memory: those below a byte of kinds that mix
+    widths have one each."""
     return uint8 if atom.kind.endswith("f8f6f4") else atom.element(side)
 
 
 def _stored(part: Layout) -> Layout:
-    """The layout of what is stored of a sparse A's partition: without the modes of stride 0 that elements of the whole share."""
+    """The layout of what is stored of a sparse A's partition: without the modes of stride 0 that elements of
+    the whole share."""
     tile, rest = (part[0], [*part][1:]) if rank(part) > 1 else (part, [])
     tile = tile[0] if rank(tile) == 1 else tile
     kept = [(n, d) for n, d in flat_modes(tile[1]) if not is_constant(0, d)]
@@ -342,5 +379,7 @@ def _require_starts(where: str, part: Tensor, parts: Swizzled, element: Element)
     for start, least in ((part.offset, pattern), (parts.offset, UNIT_BITS // 8)):
         if not is_multiple(least * 8 // element.bits, start, lambda: f"{where}, tiles of shared memory"):
             raise RangeError(
-                f"{where}: a tile at element {shown(start)}", f"a multiple of {least} bytes", "begin it at a whole core matrix"
+                f"{where}: a tile at element {shown(start)}",
+                f"a multiple of {least} bytes",
+                "begin it at a whole core matrix",
             )

@@ -1,6 +1,7 @@
 """TMA in clusters: which CTAs get what is loaded once, and how many bytes a barrier waits for.
 
-Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, create_tma_multicast_mask; CUTLASS examples/cute/tutorial/blackwell.
+Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, create_tma_multicast_mask; CUTLASS
+examples/cute/tutorial/blackwell.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ class _ByModes(Bracketed[Callable[[Layout, Any], int]]):
 
 @_ByModes
 def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
-    """`create_tma_multicast_mask[2](ctas, coord)`: the CTAs that have all of a CTA's coordinate but for modes, a bit each.
+    """`create_tma_multicast_mask[2](ctas, coord)`: the CTAs that have all of a CTA's coordinate but for modes,
+    a bit each.
 
     ctas     (V, M, N, K) -> CTA in the cluster, or any layout of at most 16 CTAs
     coord    the coordinate of this CTA, known integers; without brackets the modes that CTAs differ in are `_`
     Returns  the ctaMask of a multicast TMA load
-    Raises   RankError for a mode that there is not, RangeError for more CTAs than 16, LeafTypeError for an unknown coordinate
+    Raises   RankError for a mode that there is not, RangeError for more CTAs than 16, LeafTypeError for
+             an unknown coordinate
 
     >>> from tla import _, tiled_divide, make_layout, _1, _2, _4
     >>> from tla.gpu import create_tma_multicast_mask
@@ -101,7 +104,9 @@ def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int
     Source: CUTLASS's tutorials, `sizeof(make_tensor_like(tAsA)) + sizeof(make_tensor_like(tBsB))`.
     """
     if not tiles:
-        raise LeafTypeError("tma_transaction_bytes of nothing", "tiles of shared memory", "write tma_transaction_bytes(tAsA, tBsB)")
+        raise LeafTypeError(
+            "tma_transaction_bytes of nothing", "tiles of shared memory", "write tma_transaction_bytes(tAsA, tBsB)"
+        )
     bits = 0
     for x in tiles:
         tile = MakeTensor(None, x) if isinstance(x, AnyLayout) else as_tensor("tma_transaction_bytes", x)

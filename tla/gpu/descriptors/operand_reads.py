@@ -1,7 +1,8 @@
-"""Operands of matrix instructions read from shared memory by plain loads, lane by lane: which load, and what its banks do.
+"""Operands of matrix instructions read from shared memory by plain loads, lane by lane: which load, and what
+its banks do.
 
-AMD's MFMA and WMMA have no ldmatrix: each lane loads its own values from LDS, by ds_read of up to 128 bits. What goes together is a
-row of tla.access.memories.
+AMD's MFMA and WMMA have no ldmatrix: each lane loads its own values from LDS, by ds_read of up to 128 bits. What goes
+together is a row of tla.access.memories.
 
 Source: the thread-value layouts of the atoms; tla.access, whose table of memories says its own.
 """
@@ -18,7 +19,8 @@ from ...core.ints import known
 from ...tensors.tensor import Tensor
 from ..instructions.atom import MMAAtom
 
-#: how an architecture's name begins -> the memory of the table, None where none was measured, and how its loads are called
+#: how an architecture's name begins -> the memory of the table, None where none was measured, and how its
+#: loads are called
 _LOADS = MappingProxyType(
     {
         "cdna3": ("AMD_LDS_GFX942_READ", "ds_read_{}"),
@@ -54,16 +56,20 @@ class OperandReads(NamedTuple):
     access: Access
 
 
-def operand_reads(atom: Any, operand: str, smem: object, *, memory: Any = None, width: int | None = None) -> OperandReads:
-    """The plain loads that read an MMA's A or B from a layout of shared memory: as wide as can be, and their bank conflicts.
+def operand_reads(
+    atom: Any, operand: str, smem: object, *, memory: Any = None, width: int | None = None
+) -> OperandReads:
+    """The plain loads that read an MMA's A or B from a layout of shared memory: as wide as can be, and
+    their bank conflicts.
 
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps
-    operand   "A" or "B";  smem   a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks (M, K, block)
+    operand   "A" or "B"; smem a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks
+              (M, K, block)
     memory    a row of tla.access's table, or its name: by default that of CDNA 3 and 4, RDNA 3 and 4, and NVIDIA; of
               CDNA 1 and 2, and of RDNA's waves of 64, none was measured, and it has to be given
     width     of a load [bits]; by default the widest that the values of a lane allow
-    Raises    LeafTypeError for other atoms and operands, and where no memory is known; RankError for other shapes; RangeError for
-              a width that the layout or the memory does not have
+    Raises    LeafTypeError for other atoms and operands, and where no memory is known; RankError for other shapes;
+              RangeError for a width that the layout or the memory does not have
 
     >>> from tla import parse
     >>> from tla.gpu import atom, operand_reads
@@ -80,7 +86,9 @@ def operand_reads(atom: Any, operand: str, smem: object, *, memory: Any = None, 
     family = next((f for f in _LOADS if isinstance(atom, MMAAtom) and atom.arch.startswith(f)), None)
     if family is None or not isinstance(operand, str) or operand not in ("A", "B"):
         what = f"operand_reads of {shown(operand)} of {shown(atom)}"
-        raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", 'write operand_reads(atom("v_mfma_..."), "A", smem)')
+        raise LeafTypeError(
+            what, "A or B of an MFMA, a WMMA or a warp's MMA", 'write operand_reads(atom("v_mfma_..."), "A", smem)'
+        )
     row, name = _LOADS[family]
     if memory is None and (row is None or _is_wave_of_two_halves(atom)):
         what = f"operand_reads of {atom.name}: no memory of {atom.arch} in waves of {atom.wave} is known"
@@ -92,7 +100,9 @@ def operand_reads(atom: Any, operand: str, smem: object, *, memory: Any = None, 
     per_lane = int(known(product_each(owners.shape)[1]) or 1) * element.bits
     widths = _NVIDIA_WIDTHS if family == "sm" else _WIDTHS
     if found.vector not in widths:
-        raise RangeError(f"a load of {found.vector} bits", f"one of {', '.join(map(str, widths))} bits", f"write width={widths[-1]}")
+        raise RangeError(
+            f"a load of {found.vector} bits", f"one of {', '.join(map(str, widths))} bits", f"write width={widths[-1]}"
+        )
     return OperandReads(name.format(widths[found.vector]), -(-per_lane // found.vector), found)
 
 
@@ -108,4 +118,6 @@ def _require_operand(atom: MMAAtom, operand: str, layout: Any) -> None:
     extents = tuple(map(known, product_each(layout.shape))) if hasattr(layout, "shape") else ()
     if extents != wanted:
         what = f"operand {operand} of {atom.name} in {shown(layout)}"
-        raise RankError(what, f"a layout of {shown(wanted)}", "take one instruction's tile: local_tile(smem, shape, (0, 0))")
+        raise RankError(
+            what, f"a layout of {shown(wanted)}", "take one instruction's tile: local_tile(smem, shape, (0, 0))"
+        )

@@ -1,9 +1,11 @@
 """Tensor maps: what the driver encodes for TMA, with its conditions, and which elements a box reads.
 
-A map says where a global tensor lies and what one instruction copies of it: a box (tiled), or pixels of a bounding box and some
-of their channels (im2col). Extents and strides may be symbols: conditions that are not proved of them are recorded by assuming().
+A map says where a global tensor lies and what one instruction copies of it: a box (tiled), or pixels of a bounding box
+and some of their channels (im2col). Extents and strides may be symbols: conditions that are not proved of them are
+recorded by assuming().
 
-Source: the CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; the PTX manual, "Tensors", for the modes.
+Source: the CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; the PTX manual, "Tensors",
+for the modes.
 """
 
 from __future__ import annotations
@@ -117,9 +119,11 @@ class _Map:
 
     @property
     def since(self) -> str:
-        """The first architecture that takes the map: packed elements, and atoms of 32 and 64 bytes, are known to sm_100 and later ones.
+        """The first architecture that takes the map: packed elements, and atoms of 32 and 64 bytes, are known to sm_100
+        and later ones.
 
-        Source: ptxas 13 takes them in tensormap.replace for sm_100a, sm_103a, sm_110a, sm_120a and sm_121a, and refuses them for sm_90a.
+        Source: ptxas 13 takes them in tensormap.replace for sm_100a, sm_103a, sm_110a, sm_120a and sm_121a, and refuses
+        them for sm_90a.
         """
         return "sm_100" if self.packing or "ATOM" in self.swizzle else "sm_90"
 
@@ -131,9 +135,13 @@ class _Map:
     def _tuple(self, name: str, count: int) -> None:
         """Require that a field is a tuple of so many numbers; symbols too, in shape and strides."""
         given = getattr(self, name)
-        numbers = isinstance(given, tuple) and all(is_int(n) and (name in ("shape", "strides") or known(n) is not None) for n in given)
+        numbers = isinstance(given, tuple) and all(
+            is_int(n) and (name in ("shape", "strides") or known(n) is not None) for n in given
+        )
         if not numbers or len(given) != count:
-            raise RankError(f"a tensor map of {name} {shown(given)}", f"a tuple of {count} integers", "give one for each mode")
+            raise RankError(
+                f"a tensor map of {name} {shown(given)}", f"a tuple of {count} integers", "give one for each mode"
+            )
 
     def _require_common(self) -> None:
         """The conditions of the driver that all maps have, after what makes them readable."""
@@ -144,9 +152,13 @@ class _Map:
             ("L2 promotion", self.l2_promotion, PROMOTIONS),
         ):
             if not isinstance(given, str) or given not in allowed:
-                raise LeafTypeError(f"the {name} {shown(given)}", f"one of {', '.join(allowed)}", f"write {[*allowed][-1]!r}")
+                raise LeafTypeError(
+                    f"the {name} {shown(given)}", f"one of {', '.join(allowed)}", f"write {[*allowed][-1]!r}"
+                )
         if not isinstance(self.shape, tuple) or not 1 <= len(self.shape) <= MAX_RANK:
-            raise RankError(f"a tensor map of the shape {shown(self.shape)}", f"1 to {MAX_RANK} extents", "merge modes of gmem")
+            raise RankError(
+                f"a tensor map of the shape {shown(self.shape)}", f"1 to {MAX_RANK} extents", "merge modes of gmem"
+            )
         if isinstance(self.element_strides, tuple) and not self.element_strides:
             object.__setattr__(self, "element_strides", (1,) * self.rank)
         for name in ("shape", "strides", "element_strides"):
@@ -156,11 +168,15 @@ class _Map:
             raise LeafTypeError(f"unpacked {shown(self.unpacked)}", "True or False", "leave it out, or write True")
         if not self.packing and self.element.name not in FORMATS and bits not in (8, 16, 32, 64):
             raise LeafTypeError(
-                f"a tensor map of {self.element}", "elements of 4, 6, 8, 16, 32 or 64 bits", "copy them as uint8, whole bytes of them"
+                f"a tensor map of {self.element}",
+                "elements of 4, 6, 8, 16, 32 or 64 bits",
+                "copy them as uint8, whole bytes of them",
             )
         if known(self.strides[0]) != bits // 8:
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
-            raise DivisibilityError(what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first")
+            raise DivisibilityError(
+                what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first"
+            )
         if self.packing:
             self._require_packing(self.packing)
         self._require_extents()
@@ -172,7 +188,9 @@ class _Map:
         _holds("divides", multiple, n, what, f"a multiple of {multiple}", f"pad them to {multiple}")
         if packing.swizzles is not None and self.swizzle not in packing.swizzles:
             have = ", ".join(packing.swizzles)
-            raise LeafTypeError(f"the swizzle {self.swizzle} of {packing.name}", f"one of {have}", "write swizzle='128B'")
+            raise LeafTypeError(
+                f"the swizzle {self.swizzle} of {packing.name}", f"one of {have}", "write swizzle='128B'"
+            )
         if self.unpacked and self.element.bits == 6 and self.interleave != "none":
             raise LeafTypeError(f"interleave {self.interleave} of {packing.name}", "none", "write interleave='none'")
 
@@ -185,33 +203,59 @@ class _Map:
             _holds("<=", 0, d, f"a stride of {d} bytes", "0 or more", "turn the tensor around")
             _holds("<=", d, (1 << 40) - 1, f"a stride of {d} bytes", "less than 2**40", "split the tensor")
             padded = -(-d // multiple) * multiple if known(d) is not None else f"a multiple of {multiple}"
-            _holds("divides", multiple, d, f"a stride of {d} bytes", f"a multiple of {multiple}", f"pad the rows of gmem to {padded} bytes")
+            _holds(
+                "divides",
+                multiple,
+                d,
+                f"a stride of {d} bytes",
+                f"a multiple of {multiple}",
+                f"pad the rows of gmem to {padded} bytes",
+            )
         for n in self.element_strides:
             _holds("<=", 1, n, f"a step of {n} elements", f"1 to {MAX_STEP}", "take every element: 1")
-            _holds("<=", n, MAX_STEP, f"a step of {n} elements", f"1 to {MAX_STEP}", "give the tensor itself this stride")
+            _holds(
+                "<=", n, MAX_STEP, f"a step of {n} elements", f"1 to {MAX_STEP}", "give the tensor itself this stride"
+            )
 
     def _require_row(self, count: int) -> None:
         """The conditions on the bytes of the box's first mode, by interleave and swizzle."""
         packing = self.packing
         if packing and packing.box and count != packing.box:
-            raise RangeError(f"a tensor map: a box of {count} elements of {packing.name}", f"{packing.box}", f"take tiles of {packing.box}")
+            raise RangeError(
+                f"a tensor map: a box of {count} elements of {packing.name}",
+                f"{packing.box}",
+                f"take tiles of {packing.box}",
+            )
         row, span = count * (8 if self.unpacked else self.element.bits) // 8, self.mode.span
         if self.interleave == "none":
-            _holds("divides", STRIDE_BYTES, row, f"rows of {row} bytes", f"a multiple of {STRIDE_BYTES}", "take wider tiles")
+            _holds(
+                "divides",
+                STRIDE_BYTES,
+                row,
+                f"rows of {row} bytes",
+                f"a multiple of {STRIDE_BYTES}",
+                "take wider tiles",
+            )
             if self.mode.bits:
                 within = f"rows of {row} bytes under the swizzle of {self.swizzle}"
                 _holds("<=", row, span, within, f"at most {span}, its span", "tile with the swizzle's atom")
             return
         if self.rank < 3:
-            raise RankError(f"a tensor map of {self.rank} modes, interleaved", "3 to 5", "give it all modes of NC/8HWC8")
+            raise RankError(
+                f"a tensor map of {self.rank} modes, interleaved", "3 to 5", "give it all modes of NC/8HWC8"
+            )
         if self.interleave == "32B" and self.swizzle != "32B":
-            raise LeafTypeError(f"interleave 32B with the swizzle {self.swizzle}", "32B", "write swizzle='32B', as the driver asks")
+            raise LeafTypeError(
+                f"interleave 32B with the swizzle {self.swizzle}", "32B", "write swizzle='32B', as the driver asks"
+            )
 
     def _known(self, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shape and strides as numbers."""
         if self.interleave != "none":
             why = f"{what}: which elements a box has with interleave {self.interleave}, the manuals do not say"
-            fix = "give the tensor its slices of channels as a mode, of halves (8, W, H, C / 8, N), and interleave='none'"
+            fix = (
+                "give the tensor its slices of channels as a mode, of halves (8, W, H, C / 8, N), and interleave='none'"
+            )
             raise RangeError(why, "interleave none", fix)
         shape, strides = (tuple(require_number(what, n) for n in x) for x in (self.shape, self.strides))
         return shape, strides
@@ -227,13 +271,16 @@ class _Map:
         if first % packing.coordinate:
             multiple = packing.coordinate
             raise RangeError(
-                f"{what} of {packing.name} at element {first}", f"a multiple of {multiple}", f"begin at {first - first % multiple}"
+                f"{what} of {packing.name} at element {first}",
+                f"a multiple of {multiple}",
+                f"begin at {first - first % multiple}",
             )
         return packing.values, packing.written, packing.read
 
 
 def _holds(question: Literal["<=", "divides"], a: Any, b: Any, what: str, expected: str, fix: str) -> None:
-    """A condition of the driver: RangeError where it fails; where it is not known Unproven, or recorded by assuming()."""
+    """A condition of the driver: RangeError where it fails; where it is not known Unproven, or recorded by
+    assuming()."""
     if not require(question, a, b, lambda: f"a tensor map of {what}"):
         raise RangeError(f"a tensor map: {what}", expected, fix)
 
@@ -250,10 +297,10 @@ class TensorMap(_Map):
     swizzle          "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B" or "128B_ATOM_64B"
     interleave       "none", "16B" or "32B": channels in slices of so many bytes, as NC/8HWC8
     l2_promotion     the bytes that a miss of the L2 cache fetches: "none", "64B", "128B" or "256B"
-    unpacked         whether elements of 4 or 6 bits lie in shared memory 16 in 16 bytes, with a gap behind them, as MMAs that mix 4, 6 and
-                     8 bits read them; those of 6 bits always do
-    Raises           RangeError or DivisibilityError for what the driver refuses, RankError, LeafTypeError; Unproven for symbols
-                     whose facts do not show a condition, outside assuming()
+    unpacked         whether elements of 4 or 6 bits lie in shared memory 16 in 16 bytes, with a gap behind them, as
+                     MMAs that mix 4, 6 and 8 bits read them; those of 6 bits always do
+    Raises           RangeError or DivisibilityError for what the driver refuses, RankError, LeafTypeError; Unproven for
+                     symbols whose facts do not show a condition, outside assuming()
 
     >>> from tla import parse
     >>> from tla.gpu import GMMA, TensorMap, half, make_tma_copy
@@ -272,8 +319,12 @@ class TensorMap(_Map):
         self._require_common()
         self._tuple("box", self.rank)
         for n in self.box:
-            _holds("<=", 1, n, f"a box of {n} elements in one mode", f"1 to {MAX_BOX}", "take tiles of 1 element or more")
-            _holds("<=", n, MAX_BOX, f"a box of {n} elements in one mode", f"at most {MAX_BOX}", f"take tiles of {MAX_BOX}")
+            _holds(
+                "<=", 1, n, f"a box of {n} elements in one mode", f"1 to {MAX_BOX}", "take tiles of 1 element or more"
+            )
+            _holds(
+                "<=", n, MAX_BOX, f"a box of {n} elements in one mode", f"at most {MAX_BOX}", f"take tiles of {MAX_BOX}"
+            )
         self._require_row(self.box[0])
 
     @property
@@ -283,12 +334,13 @@ class TensorMap(_Map):
         return tuple(-(-n // step) for n, step in zip(self.box, steps))
 
     def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of the hardware, in numpy.
+        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of
+        the hardware, in numpy.
 
-        at       the TMA coordinate of its first element;  base  where it lies in shared memory [bytes]. Of elements of 4 and 6 bits
-                 the contiguous mode of the arrays goes over whole bytes: 2 values, or 16 that are unpacked
-        Returns  (bytes in shared memory, bytes in the tensor, whether they are inside it): arrays over what is loaded, the contiguous
-                 mode last; what is outside is filled with zeros
+        at       the TMA coordinate of its first element; base where it lies in shared memory [bytes]. Of elements of 4
+                 and 6 bits the contiguous mode of the arrays goes over whole bytes: 2 values, or 16 that are unpacked
+        Returns  (bytes in shared memory, bytes in the tensor, whether they are inside it): arrays over what is loaded,
+                 the contiguous mode last; what is outside is filled with zeros
         Raises   RankError, LeafTypeError for numbers that are not known, RangeError for interleaved maps
 
         >>> from tla.gpu import TensorMap, half
@@ -319,13 +371,13 @@ class Im2colMap(_Map):
 
     element, shape, strides, swizzle, interleave, l2_promotion, unpacked   as of TensorMap; modes are C, W, (H, (D,)) N
     element_strides    of the convolution: every n-th pixel of W, H, D
-    lower, upper       corners of the bounding box in W, H, D: the first pixel, and the last counted from the last of the tensor;
-                       a pixel outside of the tensor is zero
+    lower, upper       corners of the bounding box in W, H, D: the first pixel, and the last counted from the last of
+                       the tensor; a pixel outside of the tensor is zero
     channels, pixels   what one instruction copies: at most 256 and 1024
     Raises             as TensorMap; RangeError for corners past the bits that the rank leaves, and for an empty box
 
-    The instruction gives the first pixel, and the filter's offset that is added to each. Pixels follow on each other along W
-    in the bounding box, then along H, D and N.
+    The instruction gives the first pixel, and the filter's offset that is added to each. Pixels follow on each other
+    along W in the bounding box, then along H, D and N.
 
     >>> from tla.gpu import Im2colMap, half
     >>> Im2colMap(element=half, shape=(64, 32, 32, 8), strides=(2, 128, 4096, 131072), lower=(-1, -1), upper=(-1, -1), channels=64,
@@ -343,19 +395,32 @@ class Im2colMap(_Map):
     def __post_init__(self) -> None:
         self._require_common()
         if self.rank not in CORNERS:
-            raise RankError(f"an im2col map of {self.rank} modes", "3 to 5: C, W, (H, (D,)) N", "give the tensor these modes")
+            raise RankError(
+                f"an im2col map of {self.rank} modes", "3 to 5: C, W, (H, (D,)) N", "give the tensor these modes"
+            )
         limit = CORNERS[self.rank]
         for name in ("lower", "upper"):
             self._tuple(name, self.rank - 2)
             for n in getattr(self, name):
                 if not -limit <= n < limit:
-                    raise RangeError(f"a tensor map: the {name} corner {n}", f"{-limit} to {limit - 1} of {self.rank} modes", "pad less")
+                    raise RangeError(
+                        f"a tensor map: the {name} corner {n}",
+                        f"{-limit} to {limit - 1} of {self.rank} modes",
+                        "pad less",
+                    )
         for name, most in (("channels", MAX_BOX), ("pixels", MAX_PIXELS)):
             n = require_number(f"the {name} of an im2col map", getattr(self, name))
             if not 1 <= n <= most:
                 raise RangeError(f"a tensor map: {n} {name}", f"1 to {most}", f"take tiles of {most}")
         for n, low, high in zip(self.shape[1:-1], self.lower, self.upper):
-            _holds("<=", low - high + 1, n, f"a bounding box of {n + high - low} pixels", "1 or more", "pad more, or take a smaller filter")
+            _holds(
+                "<=",
+                low - high + 1,
+                n,
+                f"a bounding box of {n + high - low} pixels",
+                "1 or more",
+                "pad more, or take a smaller filter",
+            )
         self._require_row(self.channels)
 
     @property
@@ -365,10 +430,11 @@ class Im2colMap(_Map):
         return (*((n + high - low - 1) // step + 1 for n, low, high, step in sizes), self.shape[-1])
 
     def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a column is written and read, by the rules of the hardware, in numpy: arrays (pixels, channels).
+        """The offsets at which a column is written and read, by the rules of the hardware, in numpy:
+        arrays (pixels, channels).
 
-        at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box. Of elements of 4 and 6 bits
-                       the channels of the arrays go over whole bytes, as in TensorMap.offsets
+        at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box. Of elements
+                       of 4 and 6 bits the channels of the arrays go over whole bytes, as in TensorMap.offsets
         filter_offset  what is added to each pixel along W, (H, (D)): the filter's coordinate times its dilation
         base           where it lies in shared memory [bytes]
         Returns        (bytes in shared memory, bytes in the tensor, whether they are inside it)
@@ -390,7 +456,9 @@ class Im2colMap(_Map):
             begin, past = divmod(first - low, step)
             if past or not 0 <= begin < count:
                 raise RangeError(
-                    f"a column that begins at pixel {first}", f"{low} + i * {step}, i below {count}", "begin it in the bounding box"
+                    f"a column that begins at pixel {first}",
+                    f"{low} + i * {step}, i below {count}",
+                    "begin it in the bounding box",
                 )
             rest = plus(rest, begin)
             where.append(plus(low, times(modulo(rest, count), step)))
@@ -409,7 +477,9 @@ class Im2colMap(_Map):
 def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
     """A coordinate of known integers, with this number of modes."""
     if not isinstance(at, tuple) or len(at) != rank:
-        raise RankError(f"{what} at {shown(at)}", f"a coordinate of {rank} integers", "give one for each mode of the map")
+        raise RankError(
+            f"{what} at {shown(at)}", f"a coordinate of {rank} integers", "give one for each mode of the map"
+        )
     numbers = tuple(require_number(what, n) for n in at)
     if any(not -(1 << 31) <= n < 1 << 31 for n in numbers):
         raise RangeError(f"{what} at {shown(numbers)}", "32-bit integers", "give a coordinate near the tensor")
@@ -420,5 +490,7 @@ def _base(base: object) -> int:
     """An address of shared memory [bytes]."""
     n = require_number("where a box lies in shared memory", base)
     if not 0 <= n < 1 << 18:
-        raise RangeError(f"a box at byte {n} of shared memory", f"0 to {(1 << 18) - 1}", "give its offset in the buffer")
+        raise RangeError(
+            f"a box at byte {n} of shared memory", f"0 to {(1 << 18) - 1}", "give its offset in the buffer"
+        )
     return n

@@ -100,11 +100,17 @@ class TMACopy:
 
     def _partition(self, tensor: Any, cta: int) -> Tensor:
         if not 0 <= require_number("the CTA", cta) < int(size(self.TV[0])):
-            raise RangeError(f"CTA {cta} of a cluster of {size(self.TV[0])}", f"0 to {int(size(self.TV[0])) - 1}", "count CTAs from 0")
+            raise RangeError(
+                f"CTA {cta} of a cluster of {size(self.TV[0])}",
+                f"0 to {int(size(self.TV[0])) - 1}",
+                "count CTAs from 0",
+            )
         layout = shared_of("a partition", tensor, self.element).inner
         if rank(layout) < rank(self.tiler_mn):
             what = f"a partition of {shown(layout)} by tiles of {shown(self.tiler_mn)}"
-            raise DivisibilityError(what, f"{rank(self.tiler_mn)} modes or more", "give the tensor the modes of the tile")
+            raise DivisibilityError(
+                what, f"{rank(self.tiler_mn)} modes or more", "give the tensor the modes of the tile"
+            )
         tiled = zipped_divide(layout, tuple(self.tiler_mn) if isinstance(self.tiler_mn, tuple) else (self.tiler_mn,))
         values = composition(tiled[0], self.TV[1][0])
         rest = [*tiled[1]]
@@ -114,7 +120,14 @@ class TMACopy:
 
 
 def make_tma_copy(
-    operation: str, gmem: object, smem: object, tile: object = None, cluster: int = 1, *, element: object = None, l2_promotion: str = "128B"
+    operation: str,
+    gmem: object,
+    smem: object,
+    tile: object = None,
+    cluster: int = 1,
+    *,
+    element: object = None,
+    l2_promotion: str = "128B",
 ) -> TMACopy:
     """The TMA copy of tiles of a global tensor to and from a layout of shared memory.
 
@@ -128,10 +141,11 @@ def make_tma_copy(
     Returns    TMACopy, of tiles; make_im2col_copy makes those of convolutions
     Raises     LeafTypeError for operations and types that there are not;
                InjectivityError where two elements of shared memory share a place;
-               DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size; RangeError for
-               what a map does not hold: boxes past 256, strides that are no multiple of 16 bytes, a swizzle narrower than the box;
-               a tensor that begins at no multiple of 16 bytes, or shared memory at none of its swizzle's pattern;
-               Unproven for symbols whose facts do not show a condition; assuming() records it for the kernel to assert
+               DivisibilityError where the layouts have no contiguous mode in common, or smem and tile differ in size;
+               RangeError for what a map does not hold: boxes past 256, strides that are no multiple of 16 bytes, a
+               swizzle narrower than the box; a tensor that begins at no multiple of 16 bytes, or shared memory at none
+               of its swizzle's pattern; Unproven for symbols whose facts do not show a condition; assuming() records it
+               for the kernel to assert
 
     >>> from tla import assuming, dims, make_layout, parse, _1
     >>> from tla.gpu import half, make_tma_copy
@@ -151,7 +165,11 @@ def make_tma_copy(
     element = element_of("make_tma_copy(..., element=half)", gmem, element)
     layout = gmem.layout if isinstance(gmem, Tensor) else gmem
     if not isinstance(layout, Layout):
-        raise LeafTypeError(f"make_tma_copy of {shown(layout)}", "a tensor or layout of global memory", "write parse('(512,512):(512,_1)')")
+        raise LeafTypeError(
+            f"make_tma_copy of {shown(layout)}",
+            "a tensor or layout of global memory",
+            "write parse('(512,512):(512,_1)')",
+        )
     layout = _of_modes(layout)
     parts = shared_of("make_tma_copy", smem, element)
     _require_begin(gmem, element, STRIDE_BYTES, "gmem")
@@ -163,12 +181,18 @@ def make_tma_copy(
     tensor_map = map_of(layout, basis, parts.mode, element, int(cluster), l2_promotion)
     tv = _thread_values(parts.inner, vectors, basis, int(cluster), element)
     whole = smem.layout if isinstance(smem, Tensor) else smem
-    return TMACopy(operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole, gmem)
+    return TMACopy(
+        operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole, gmem
+    )
 
 
 def _require_operation(operation: object, cluster: object) -> None:
     if not isinstance(operation, str) or operation not in OPERATIONS:
-        store = "store a dense output as a matrix of pixels: SM90_TMA_STORE" if "STORE" in str(operation) else "write make_im2col_copy(...)"
+        store = (
+            "store a dense output as a matrix of pixels: SM90_TMA_STORE"
+            if "STORE" in str(operation)
+            else "write make_im2col_copy(...)"
+        )
         fix = store if "IM2COL" in str(operation) else "write it as a text"
         raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
     ctas = require_number("the CTAs of a cluster", cluster)
@@ -191,9 +215,14 @@ def _vectors(gmem: Layout, tile: Any, smem: Layout) -> Layout:
     """The tile as coordinates of the global tensor, static, of as many elements as shared memory has."""
     vectors = composition(MakeIdentityLayout(gmem.shape), tile if isinstance(tile, tuple) else (tile,))
     if not all(type(n) is Int for n in leaves(vectors.shape)) or not smem.is_static or size(vectors) != size(smem):
-        what = f"make_tma_copy: the tile {shown(tile)} of {shown(gmem)}, and shared memory for {shown(size(smem))} elements"
+        what = (
+            f"make_tma_copy: the tile {shown(tile)} of {shown(gmem)}, and shared memory for {shown(size(smem))} "
+            "elements"
+        )
         raise DivisibilityError(
-            what, "a static tile of as many elements", "give shared memory the tile's shape, and static extents of gmem inside it"
+            what,
+            "a static tile of as many elements",
+            "give shared memory the tile's shape, and static extents of gmem inside it",
         )
     return vectors
 
@@ -231,7 +260,9 @@ def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> N
         raise LeafTypeError(what, "an integer", "make the map of the whole tensor, and slice tma_tensor")
     if not require("divides", multiple * 8, begin, lambda: f"make_tma_copy: the first bit of {name}"):
         what = f"make_tma_copy: {name} begins {begin / 8:g} bytes into its buffer"
-        raise RangeError(what, f"a multiple of {multiple}", f"align it to {multiple} bytes, or copy the tile that begins there")
+        raise RangeError(
+            what, f"a multiple of {multiple}", f"align it to {multiple} bytes, or copy the tile that begins there"
+        )
 
 
 def _require_aligned(boxes: Layout, element: Element) -> None:
@@ -242,7 +273,9 @@ def _require_aligned(boxes: Layout, element: Element) -> None:
             raise RangeError(what, f"a multiple of {BOX_BYTES}", "use an atom of GMMA or UMMA, or rows without padding")
 
 
-def tma_partition(tma: TMACopy, smem: object, gmem: object, cta: int = 0, ctas: Layout | None = None) -> tuple[Tensor, Tensor]:
+def tma_partition(
+    tma: TMACopy, smem: object, gmem: object, cta: int = 0, ctas: Layout | None = None
+) -> tuple[Tensor, Tensor]:
     """Shared and global tensors cut into boxes: ((box, boxes), rest...) of (tile, rest...) each.
 
     tma    the TMACopy;  cta  this CTA of those that share the load, numbered by the layout `ctas`
@@ -261,7 +294,9 @@ def tma_partition(tma: TMACopy, smem: object, gmem: object, cta: int = 0, ctas: 
     Source: CuTe `tma_partition`.
     """
     if not isinstance(tma, TMACopy):
-        raise LeafTypeError(f"tma_partition of {shown(tma)}", "a TMACopy", "write tma_partition(make_tma_copy(...), smem, gmem)")
+        raise LeafTypeError(
+            f"tma_partition of {shown(tma)}", "a TMACopy", "write tma_partition(make_tma_copy(...), smem, gmem)"
+        )
     inside, outside = (shared_of("a partition", x, tma.element).inner for x in (smem, gmem))
     inverse = right_inverse(Layout(inside[0].shape, inside[0].stride))
     values = tile_to_shape(Layout((inverse.shape,), (inverse.stride,)), (size(inside[0]),))
@@ -282,7 +317,9 @@ def tma_partition(tma: TMACopy, smem: object, gmem: object, cta: int = 0, ctas: 
 def _slice_of(cta: int, ctas: int | Layout) -> int:
     """The slice of a multicast tile that a CTA loads: its number among those that share it."""
     if not isinstance(ctas, Layout) or known(size(ctas)) is None:
-        raise LeafTypeError(f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')")
+        raise LeafTypeError(
+            f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')"
+        )
     count, n = int(size(ctas)), require_number("the CTA", cta)
     if not 0 <= n < count:
         raise RangeError(f"CTA {n} of {shown(ctas)}", f"0 to {count - 1}", "count CTAs from 0")

@@ -1,10 +1,11 @@
 """MFMA of AMD's CDNA and WMMA of its RDNA, by their instructions' names.
 
-An instruction may multiply several blocks of matrices at once: then A is (M,K,block), B (N,K,block) and C (M,N,block), in this
-order, the first mode fastest. Values are counted in a lane's registers; where only every second half of one is used, those alone.
+An instruction may multiply several blocks of matrices at once: then A is (M,K,block), B (N,K,block) and C (M,N,block),
+in this order, the first mode fastest. Values are counted in a lane's registers; where only every second half of one is
+used, those alone.
 
-Source: the ISA manuals of CDNA1 to 4, RDNA3 and 4; AMD's matrix instruction calculator; for f8f6f4 of CDNA4 composable_kernel
-test/mx_mfma_op/mx_mfma_op.hpp, and AMD's "Matrix Core Programming on CDNA3 and CDNA4".
+Source: the ISA manuals of CDNA1 to 4, RDNA3 and 4; AMD's matrix instruction calculator; for f8f6f4 of CDNA4
+composable_kernel test/mx_mfma_op/mx_mfma_op.hpp, and AMD's "Matrix Core Programming on CDNA3 and CDNA4".
 """
 
 from __future__ import annotations
@@ -92,7 +93,14 @@ _CDNA4: list[tuple[str, str, list[tuple[int, int, int]]]] = [
 #: M = N and K of the instructions whose A and B may each be any of the narrow floats.
 _F8F6F4 = [(32, 64), (16, 128)]
 _NARROW = (fp8_e4m3, fp8_e5m2, fp6_e2m3, fp6_e3m2, fp4_e2m1)  # by their codes in cbsz and blgp
-_RDNA3 = [("f32", "f16", 16), ("f32", "bf16", 16), ("f16", "f16", 16), ("bf16", "bf16", 16), ("i32", "iu8", 16), ("i32", "iu4", 16)]
+_RDNA3 = [
+    ("f32", "f16", 16),
+    ("f32", "bf16", 16),
+    ("f16", "f16", 16),
+    ("bf16", "bf16", 16),
+    ("i32", "iu8", 16),
+    ("i32", "iu4", 16),
+]
 _RDNA4 = [*_RDNA3, ("i32", "iu4", 32), *(("f32", f"{a}_{b}", 16) for a in ("fp8", "bf8") for b in ("fp8", "bf8"))]
 
 
@@ -114,7 +122,9 @@ def rows() -> tuple[Row, ...]:
                 several = f"{blocks}b_" if blocks > 1 else ""
                 tail = f"_{several}{types}" if arch in ("cdna3", "cdna4") else types
                 narrow = _OCP if arch == "cdna4" else _FNUZ
-                out.append(Row(arch, f"v_mfma_{d}_{m}x{m}x{k}{tail}", m, k, blocks, *_pair(types, narrow), _TYPES[d], 64))
+                out.append(
+                    Row(arch, f"v_mfma_{d}_{m}x{m}x{k}{tail}", m, k, blocks, *_pair(types, narrow), _TYPES[d], 64)
+                )
     for arch, matrices in (("rdna3", _RDNA3), ("rdna4", _RDNA4)):
         for d, types, k in matrices:
             a, b = _pair(types, _OCP)
@@ -123,7 +133,8 @@ def rows() -> tuple[Row, ...]:
 
 
 def _mfma_operand(m: int, k: int, blocks: int = 1, most: int = 32) -> Layout:
-    """A or B, which lie alike: lanes go down the rows, then over the blocks, then along K by runs of values, of `most` at most."""
+    """A or B, which lie alike: lanes go down the rows, then over the blocks, then along K by runs of values,
+    of `most` at most."""
     over = 64 // m // blocks
     values = k // over
     run = min(values, most)
@@ -167,18 +178,53 @@ def _wmma_result(r: Row) -> Layout:
 def _matrix(name: str, r: Row) -> MMAAtom:
     """The atom of a row."""
     mfma = r.arch.startswith("cdna")
-    operand, result = (_mfma_operand(r.m, r.k, r.blocks), _mfma_result(r)) if mfma else (_wmma_operand(r), _wmma_result(r))
+    operand, result = (
+        (_mfma_operand(r.m, r.k, r.blocks), _mfma_result(r)) if mfma else (_wmma_operand(r), _wmma_result(r))
+    )
     shape = shape_of(r.m, r.m, r.k)
-    return MMAAtom(name, r.arch, r.d, r.a, r.b, r.d, shape, tv(r.wave, 1), operand, operand, result, r.name, blocks=r.blocks, wave=r.wave)
+    return MMAAtom(
+        name,
+        r.arch,
+        r.d,
+        r.a,
+        r.b,
+        r.d,
+        shape,
+        tv(r.wave, 1),
+        operand,
+        operand,
+        result,
+        r.name,
+        blocks=r.blocks,
+        wave=r.wave,
+    )
 
 
 def _f8f6f4(_name: str, m: int, k: int, scaled: bool, cbsz: Element, blgp: Element) -> MMAAtom:
-    """An MFMA of any two narrow floats: of 8 bits each half of K lies over all lanes, of fewer bits a lane has 32 neighbours."""
+    """An MFMA of any two narrow floats: of 8 bits each half of K lies over all lanes, of fewer bits a lane has 32
+    neighbours."""
     kind = "v_mfma_scale" if scaled else "v_mfma"
     codes = [f"{name}:{_NARROW.index(t)}" for name, t in (("cbsz", cbsz), ("blgp", blgp)) if t is not _NARROW[0]]
     row = Row("cdna4", f"{kind}_f32_{m}x{m}x{k}_f8f6f4", m, k, 1, cbsz, blgp, float, 64)
-    text, left, right = " ".join([row.name, *codes]), *(_mfma_operand(m, k, most=16 if t.bits == 8 else 32) for t in (cbsz, blgp))
-    atom = MMAAtom(text, row.arch, float, cbsz, blgp, float, shape_of(m, m, k), tv(64, 1), left, right, _mfma_result(row), text, wave=64)
+    text, left, right = (
+        " ".join([row.name, *codes]),
+        *(_mfma_operand(m, k, most=16 if t.bits == 8 else 32) for t in (cbsz, blgp)),
+    )
+    atom = MMAAtom(
+        text,
+        row.arch,
+        float,
+        cbsz,
+        blgp,
+        float,
+        shape_of(m, m, k),
+        tv(64, 1),
+        left,
+        right,
+        _mfma_result(row),
+        text,
+        wave=64,
+    )
     if not scaled:
         return atom
     scales = tv(((m, 64 // m), 32), ((1, 32 * m), m))  # a lane has that of 32 neighbours of its row
@@ -190,7 +236,8 @@ _INTEGERS = {8: (uint8, int8), 4: (uint4, int4b)}
 
 
 def _wmma_of_integers(_name: str, r: Row, sign_A: bool, sign_B: bool, clamp: bool) -> MMAAtom:
-    """A WMMA of integers. Modifiers say what its name does not: neg_lo that A or B has a sign, clamp that sums stop at the ends."""
+    """A WMMA of integers. Modifiers say what its name does not: neg_lo that A or B has a sign, clamp that sums
+    stop at the ends."""
     signs = [f"neg_lo:[{int(sign_A)},{int(sign_B)},0]"] * (sign_A or sign_B)
     text = " ".join([r.name, *signs, *["clamp"] * clamp])
     a, b = (_INTEGERS[r.a.bits][sign] for sign in (sign_A, sign_B))

@@ -1,7 +1,7 @@
 """AMX of Intel's processors: one core multiplies tiles of 16 rows of 64 bytes.
 
-A value is an element of a tile register, row after row. A's rows are M, along K; C's are M, along N; a row of B has 32 bits of
-neighbours along K for each N.
+A value is an element of a tile register, row after row. A's rows are M, along K; C's are M, along N; a row of B has 32
+bits of neighbours along K for each N.
 
 Source: Intel's Architecture Instruction Set Extensions reference, chapter 3, TDPBF16PS, TDPFP16PS, TDPBSSD and its kin.
 """

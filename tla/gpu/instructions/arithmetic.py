@@ -1,6 +1,7 @@
 """The arithmetic of a matrix instruction, where its name says more than D = A * B + C.
 
-One table, PARTS, has the parts of names that say so: the atoms are made by it, `gemm` computes by it, and the PTX text comes from it.
+One table, PARTS, has the parts of names that say so: the atoms are made by it, `gemm` computes by it, and the PTX text
+comes from it.
 
 Source: the PTX manual, "mma", ".satfinite", ".xor.popc", "wgmma.mma_async", imm-scale-a, "tcgen05.mma", scale-input-d.
 """
@@ -12,7 +13,8 @@ from typing import NamedTuple
 
 
 class ScaleIn(enum.Enum):
-    """The sign of an operand of wgmma or tcgen05.mma: One leaves it, Neg negates it. Source: CuTe `UMMA::ScaleIn`, `GMMA::ScaleIn`.
+    """The sign of an operand of wgmma or tcgen05.mma: One leaves it, Neg negates it. Source: CuTe `UMMA::ScaleIn`,
+    `GMMA::ScaleIn`.
 
     >>> from tla.gpu import K, SM90_64x64x16_F32F16F16_SS, ScaleIn
     >>> SM90_64x64x16_F32F16F16_SS[K, K, ScaleIn.Neg, ScaleIn.One].arithmetic.negate_A
@@ -32,8 +34,8 @@ class ScaleIn(enum.Enum):
 class Arithmetic(NamedTuple):
     """The arithmetic of an instruction: D = combine(A, B) summed along K, + C / 2**shift_C, clamped or wrapped.
 
-    combine             "mul"; of bits "and" or "xor": the ones of the result are counted; "parts": the product of the real parts and
-                        the product of the imaginary parts, added up
+    combine             "mul"; of bits "and" or "xor": the ones of the result are counted; "parts": the product of the
+                        real parts and the product of the imaginary parts, added up
     saturate            whether sums of integers stop at the ends of the accumulator's type, where others wrap
     negate_A, negate_B  whether A or B is negated
     shift_C             the power of two that C is divided by

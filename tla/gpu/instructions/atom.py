@@ -1,7 +1,7 @@
 """Atoms: an instruction as data, the element types, the shape, the threads and where each of them holds what.
 
-A thread-value layout takes (thread, value) to the index in the operand's tile, the first mode fastest: A is (M,K), B is (N,K),
-C is (M,N). The source and destination of a copy are (thread, value) -> bit.
+A thread-value layout takes (thread, value) to the index in the operand's tile, the first mode fastest: A is (M,K), B is
+(N,K), C is (M,N). The source and destination of a copy are (thread, value) -> bit.
 
 Source: CuTe include/cute/atom/mma_traits.hpp, copy_traits.hpp, mma_atom.hpp, copy_atom.hpp.
 """
@@ -68,7 +68,8 @@ def side_by_side(modes: Modes, one_tuple: bool = False) -> tuple[IntTree, IntTre
 
 
 def tv_of(threads: Modes, values: Modes, one_tuple: bool = False) -> Layout:
-    """(thread, value) -> index, of the modes of both, those of extent 1 left out. one_tuple: of values, as side_by_side has it."""
+    """(thread, value) -> index, of the modes of both, those of extent 1 left out. one_tuple: of values,
+    as side_by_side has it."""
     (s, d), (t, e) = side_by_side(threads), side_by_side(values, one_tuple)
     return tv((s, t), (d, e))
 
@@ -126,15 +127,17 @@ class MMAAtom(Displayed):
     val_D ... C     element types of the operands
     shape_mnk       the tile: M, N, K [elements]
     thr_id          the atom's thread -> its place among the threads that run it
-    A, B, C         (thread, value) -> index in (M,K), (N,K), (M,N), column-major. An operand in shared memory has stride 0
-                    over the threads: its values are the whole tile
-    E, SFA, SFB     of the metadata of a sparse A, and of the scale factors of A and B, where registers hold them; else None
+    A, B, C         (thread, value) -> index in (M,K), (N,K), (M,N), column-major. An operand in shared memory has
+                    stride 0 over the threads: its values are the whole tile
+    E, SFA, SFB     of the metadata of a sparse A, and of the scale factors of A and B, where registers hold
+                    them; else None
     sf_vec          how many elements along K share one scale factor
     sparsity        (how many elements of A are stored as one, how many one byte of metadata is for); None for a dense A
     frg_A ... C     what a fragment is where it is not registers: a descriptor of shared memory, or tensor memory
     major_A, B      which mode is contiguous in shared memory
     instruction     the vendor's own text
-    arithmetic      what is computed where it is more than D = A * B + C: bits, clamped sums, negated operands, a scaled C
+    arithmetic      what is computed where it is more than D = A * B + C: bits, clamped sums, negated operands,
+                    a scaled C
     kind            of tcgen05.mma: "f16", "tf32", "i8", "f8f6f4", "mxf8f6f4" or "mxf4nvf4"
     blocks          how many matrices are multiplied at once (AMD); then the tiles have a third mode of them
     register_bits   the bits of a register, in which narrower elements lie side by side
@@ -143,7 +146,8 @@ class MMAAtom(Displayed):
     >>> print(mma.shape_mnk, mma.A, mma.instruction)
     (_16,_8,_16) ((_4,_8),(_2,_2,_2)):((_32,_1),(_16,_8,_128)) mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 
-    Brackets on an atom of wgmma say how its operands lie in shared memory, and their signs: `SM90_64x64x16_F32F16F16_SS[MN, K]`.
+    Brackets on an atom of wgmma say how its operands lie in shared memory, and their signs:
+    `SM90_64x64x16_F32F16F16_SS[MN, K]`.
     Source: CuTe `MMA_Traits`.
     """
 
@@ -173,7 +177,9 @@ class MMAAtom(Displayed):
     major_B: Major | None = None
     arithmetic: Arithmetic = PLAIN
     kind: str = ""
-    template: Any = field(default=None, compare=False)  # the Entry that brackets give arguments to, where none has to be given
+    template: Any = field(
+        default=None, compare=False
+    )  # the Entry that brackets give arguments to, where none has to be given
     types: tuple[Element, ...] = field(default=(), compare=False)  # of the template, where the registers' are wider
     blocks: int = 1
     wave: int = 32
@@ -194,8 +200,8 @@ class MMAAtom(Displayed):
     def operand(self, name: str) -> Layout:
         """The thread-value layout of an operand: "A", "B", "C", "E", "SFA" or "SFB".
 
-        Metadata and scale factors that no registers hold are in tensor memory, and reached as A's and B's elements are. Raises
-        LeafTypeError for another name, and where the instruction has no such operand.
+        Metadata and scale factors that no registers hold are in tensor memory, and reached as A's and B's elements are.
+        Raises LeafTypeError for another name, and where the instruction has no such operand.
         """
         names = ["A", "B", "C", *(["E"] if self.sparsity else []), *(["SFA", "SFB"] if self.val_SF else [])]
         if not isinstance(name, str) or name not in names:
@@ -226,7 +232,9 @@ class MMAAtom(Displayed):
     def __getitem__(self, arguments: object) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
         if self.template is None:
-            raise LeafTypeError(f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}")
+            raise LeafTypeError(
+                f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}"
+            )
         found: MMAAtom = self.template.atom(*given)
         return found
 
@@ -296,7 +304,9 @@ class CopyAtom(Displayed):
         if self.val_type is None:
             return repr(self)
         layouts = {f"ValLayout{side}": self._in_elements(side.lower()) for side in ("Src", "Dst", "Ref")}
-        return as_cute_prints("Copy_Atom", {"ThrID": self.thr_id} | layouts | {"ValueType": f"{self.val_type.bits}b"}, 14)
+        return as_cute_prints(
+            "Copy_Atom", {"ThrID": self.thr_id} | layouts | {"ValueType": f"{self.val_type.bits}b"}, 14
+        )
 
     def __call__(self) -> CopyAtom:
         """The atom: C++ makes a value of its type with braces."""
@@ -309,7 +319,9 @@ class CopyAtom(Displayed):
             bits = size(getattr(self, side)[1])
             if size(typed._in_elements(side)[0]) != size(self.thr_id) or (bits > 1 and bits % element.bits):
                 what = f"{self.name} of {typed.val_type}: its {side} in whole elements is no longer one part a thread"
-                raise DivisibilityError(what, "an element no wider than what a thread holds", "take a narrower element type")
+                raise DivisibilityError(
+                    what, "an element no wider than what a thread holds", "take a narrower element type"
+                )
         return typed
 
     @property

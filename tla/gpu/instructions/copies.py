@@ -1,4 +1,5 @@
-"""Copy instructions: by one thread, ldmatrix, stmatrix, movmatrix, shuffles, and everything into and out of tensor memory.
+"""Copy instructions: by one thread, ldmatrix, stmatrix, movmatrix, shuffles, and everything into and out
+of tensor memory.
 
 Source: the PTX manual, "ldmatrix", "stmatrix", "tcgen05.ld", "tcgen05.cp"; CuTe include/cute/atom/copy_traits*.hpp.
 """
@@ -48,7 +49,9 @@ _ROW, _REGISTERS, _COLUMNS = CopySide("smem", 128), CopySide("registers", 32), C
 def _of_rows(name: str, arch: str, text: str, src: Layout, dst: Layout, ref: Layout) -> CopyAtom:
     """A copy of matrices between shared memory and registers, or between registers."""
     reads, writes = (_ROW if text.startswith(way) else _REGISTERS for way in ("ldmatrix", "stmatrix"))
-    return CopyAtom(name, arch, WARP, src, dst, ref, text, reads=reads, writes=writes, transposes=text.startswith("movmatrix"))
+    return CopyAtom(
+        name, arch, WARP, src, dst, ref, text, reads=reads, writes=writes, transposes=text.startswith("movmatrix")
+    )
 
 
 def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
@@ -56,17 +59,45 @@ def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
     for n in (1, 2, 4):
         flat, turned, narrow = _plain(n), _transposed(n), _bytes_transposed(n)
         yield f"SM75_U32x{n}_LDSM_N", "sm75", f"ldmatrix.sync.aligned.x{n}.m8n8.shared.b16", _rows(n), flat, flat
-        yield f"SM75_U16x{2 * n}_LDSM_T", "sm75", f"ldmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16", _rows(n), turned, turned
+        yield (
+            f"SM75_U16x{2 * n}_LDSM_T",
+            "sm75",
+            f"ldmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16",
+            _rows(n),
+            turned,
+            turned,
+        )
         yield f"SM90_U32x{n}_STSM_N", "sm90", f"stmatrix.sync.aligned.x{n}.m8n8.shared.b16", flat, _rows(n), flat
-        yield f"SM90_U16x{2 * n}_STSM_T", "sm90", f"stmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16", turned, _rows(n), turned
-        yield f"SM100_U8x{4 * n}_STSM_T", "sm100", f"stmatrix.sync.aligned.m16n8.x{n}.trans.shared.b8", narrow, _rows(n), narrow
+        yield (
+            f"SM90_U16x{2 * n}_STSM_T",
+            "sm90",
+            f"stmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16",
+            turned,
+            _rows(n),
+            turned,
+        )
+        yield (
+            f"SM100_U8x{4 * n}_STSM_T",
+            "sm100",
+            f"stmatrix.sync.aligned.m16n8.x{n}.trans.shared.b8",
+            narrow,
+            _rows(n),
+            narrow,
+        )
         for bits, pad in ((4, 64), (6, 32)):
             text = f"ldmatrix.sync.aligned.m8n16.x{n}.shared.b8x16.b{bits}x16_p{pad}"
             yield f"SM100_SU{bits}_DU8x16_x{n}_LDSM_N", "sm100", text, _rows(n), flat, flat
     for n in (1, 2):
         rows = tv(((2, 2, 4, 2), 128), ((128, 1024, 256, 2048 if n == 2 else 0), 1))
         narrow = tv(((4, 8), (8, 2, 2, 2 * n)), ((256, 8), (1, 128, 64, 1024)))
-        yield f"SM100_U8x{8 * n}_LDSM_T", "sm100", f"ldmatrix.sync.aligned.m16n16.x{n}.trans.shared.b8", rows, narrow, narrow
+        yield (
+            f"SM100_U8x{8 * n}_LDSM_T",
+            "sm100",
+            f"ldmatrix.sync.aligned.m16n16.x{n}.trans.shared.b8",
+            rows,
+            narrow,
+            narrow,
+        )
     # movmatrix transposes; CuTe says nothing of that in its layouts, and neither do we: see docs/differences.md
     yield "SM75_U32x1_MOVM_T", "sm75", "movmatrix.sync.aligned.m8n8.trans.b16", _plain(1), _plain(1), _plain(1)
     pairs = tv((32, 64), (64, 1))
@@ -77,7 +108,8 @@ def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
 
 # -------------------------------------------------------------------------------------------------- tensor memory
 
-#: the most repetitions, the text, data paths and the bits of each in one repetition, and lanes and bits of n repetitions
+#: the most repetitions, the text, data paths and the bits of each in one repetition, and lanes and bits of n
+#: repetitions
 _TMEM: dict[str, tuple[int, str, int, int, Callable[[int], tuple[Modes, Modes]]]] = {
     "16dp256b": (32, "16x256b", 16, 256, lambda n: ([(4, 64), (8, 256 * n)], [(64, 1), (2, 2048 * n), (n, 256)])),
     "16dp128b": (64, "16x128b", 16, 128, lambda n: ([(4, 32), (8, 128 * n)], [(32, 1), (2, 1024 * n), (n, 128)])),
@@ -107,7 +139,9 @@ def _tmem_copy(name: str, cell: str, n: int, pack: str, load: bool) -> CopyAtom:
     text = f"tcgen05.{'ld' if load else 'st'}.sync.aligned.{text}.x{n}{packed}.b32"
     cells = TmemCells(((bits * n, 0), (paths, 1)), bool(pack))
     reads, writes = (_COLUMNS, _REGISTERS)[:: 1 if load else -1]
-    return CopyAtom(name, "sm100", WARP, src, dst, memory, text, reads=reads, writes=writes, asynchronous=True, cells=cells)
+    return CopyAtom(
+        name, "sm100", WARP, src, dst, memory, text, reads=reads, writes=writes, asynchronous=True, cells=cells
+    )
 
 
 def _tmem_load_with_max(name: str, n: int) -> CopyAtom:
@@ -123,7 +157,12 @@ _CP: dict[str, tuple[str, Any, Any, tuple[tuple[int, int], ...]]] = {
     "4dp256bit": ("4x256b", (4, 256), (32, 128), ((128, 1), (256, 0))),
     "4x32dp128bit": ("32x128b.warpx4", (32, 128, 4), (1, 32, 0), ((32, 1), (128, 0), (4, 32))),
     "2x64dp128bitlw0213": ("64x128b.warpx2::02_13", (64, 128, 2), (1, 64, 0), ((64, 1), (128, 0), (2, 64))),
-    "2x64dp128bitlw0123": ("64x128b.warpx2::01_23", (32, 128, 2, 2), (1, 32, 4096, 0), ((32, 1), (128, 0), (2, 64), (2, 32))),
+    "2x64dp128bitlw0123": (
+        "64x128b.warpx2::01_23",
+        (32, 128, 2, 2),
+        (1, 32, 4096, 0),
+        ((32, 1), (128, 0), (2, 64), (2, 32)),
+    ),
 }
 
 
@@ -132,13 +171,27 @@ def _tmem_fill(name: str, cell: str, sms: int) -> CopyAtom:
     src = tv((sms, shape), (0, stride))
     dst = src if cell == "4dp256bit" else tv((sms, 32768 if cell == "128dp256bit" else 16384), (0, 1))
     thr_id, text = tv(sms, 1 if sms == 2 else 0), f"tcgen05.cp.cta_group::{sms}.{text}"
-    return CopyAtom(name, "sm100", thr_id, src, dst, dst, text, reads=_ROW, writes=_COLUMNS, asynchronous=True, cells=TmemCells(cells))
+    return CopyAtom(
+        name,
+        "sm100",
+        thr_id,
+        src,
+        dst,
+        dst,
+        text,
+        reads=_ROW,
+        writes=_COLUMNS,
+        asynchronous=True,
+        cells=TmemCells(cells),
+    )
 
 
 # ------------------------------------------------------------------------------------------------- by one thread
 
 
-def _of_bits(name: str, arch: str, text: str, bits: int, source: str = "any", target: str = "any", **meaning: Any) -> CopyAtom:
+def _of_bits(
+    name: str, arch: str, text: str, bits: int, source: str = "any", target: str = "any", **meaning: Any
+) -> CopyAtom:
     layout = tv((1, bits), (0, 1))
     reads, writes = (CopySide(memory, 32 if memory == "registers" else bits) for memory in (source, target))
     return CopyAtom(name, arch, THREAD, layout, layout, layout, text, reads=reads, writes=writes, **meaning)
@@ -166,7 +219,9 @@ def _cp_async(name: str, widths: tuple[int, ...], level: str, fills: bool, TS: E
     if TS.bits not in widths:
         what = f"{operation}[{TS}], {TS.bits} bits"
         raise LeafTypeError(what, " or ".join(map(str, widths)) + " bits", f"write {operation}[uint{widths[-1]}]")
-    return _of_bits(name, "sm80", f"cp.async.{level}.shared.global", TS.bits, "gmem", "smem", asynchronous=True, fills_zeros=fills)
+    return _of_bits(
+        name, "sm80", f"cp.async.{level}.shared.global", TS.bits, "gmem", "smem", asynchronous=True, fills_zeros=fills
+    )
 
 
 def _types(s: str, d: str) -> tuple[Parameter, ...]:

@@ -1,7 +1,8 @@
 """The element types of matrix and copy instructions, under the names that CUTLASS and the vendors' manuals have.
 
-A type is the one object that tla has for it: `half_t` of CUTLASS is `half`, `float_e4m3_t` is `fp8_e4m3`. C++'s own names are
-in CPP, the short codes of the names of instructions (F16, S8, E4M3) in CODES, numpy's types in NUMPY, MLIR's in MLIR.
+A type is the one object that tla has for it: `half_t` of CUTLASS is `half`, `float_e4m3_t` is `fp8_e4m3`. C++'s own
+names are in CPP, the short codes of the names of instructions (F16, S8, E4M3) in CODES, numpy's types in
+NUMPY, MLIR's in MLIR.
 
 Source: CuTe include/cute/numeric/numeric_types.hpp; the PTX manual, fundamental and alternate types.
 """
@@ -17,8 +18,8 @@ from ...core.int_tuple import shown
 from ...core.ints import is_int, known
 from ...tensors.tensor import Tensor
 
-#: An element type, its names in C++, the first the one that we write; its code in the names of instructions; the type of numpy that
-#: holds its values, of those without one float32; its names in MLIR.
+#: An element type, its names in C++, the first the one that we write; its code in the names of instructions; the type
+#: of numpy that holds its values, of those without one float32; its names in MLIR.
 _ROWS: tuple[tuple[Element, str, str, str, str], ...] = (
     (types.half, "half_t half cute::half_t", "F16", "float16", "f16"),
     (types.bf16, "bfloat16_t bf16_t", "BF16", "", "bf16"),
@@ -56,7 +57,12 @@ CODES = {code: x for x, _names, code, *_others in _ROWS if code}
 NUMPY = {x.name: name for x, _names, _code, name, _mlir in _ROWS if name}
 MLIR = {name: x for x, *_others, names in _ROWS for name in names.split()}
 _CPP_OF = {x: name for name, x in reversed(CPP.items())}
-_PTX = {**{x: code.lower() for code, x in CODES.items()}, types.uint1: "b1", types.fp8_e8m0: "ue8m0", types.fp8_ue4m3: "ue4m3"}
+_PTX = {
+    **{x: code.lower() for code, x in CODES.items()},
+    types.uint1: "b1",
+    types.fp8_e8m0: "ue8m0",
+    types.fp8_ue4m3: "ue4m3",
+}
 
 
 def as_element(x: Any) -> Element:
@@ -69,7 +75,9 @@ def as_element(x: Any) -> Element:
         return types.int32
     found = CPP.get(x.replace("cutlass::", "").replace("cute::", "")) if isinstance(x, str) else None
     if found is None:
-        raise LeafTypeError(f"{shown(x)} for an element type", "a type of tla.gpu, or its name in C++", "write half, or 'half_t'")
+        raise LeafTypeError(
+            f"{shown(x)} for an element type", "a type of tla.gpu, or its name in C++", "write half, or 'half_t'"
+        )
     return found
 
 
@@ -84,9 +92,11 @@ def ptx_name(x: Element) -> str:
 
 
 def element_of(call: str, tile: Any, given: Any) -> Element:
-    """The element type of a tile: what is given, or that of its tensor's buffer. call: how to give one, for the message.
+    """The element type of a tile: what is given, or that of its tensor's buffer. call: how to give one,
+    for the message.
 
-    LeafTypeError where there is none, and where the buffer's elements have another width than the given one, those below a byte aside.
+    LeafTypeError where there is none, and where the buffer's elements have another width than the given one, those
+    below a byte aside.
     """
     dtype = tile.dtype if isinstance(tile, Tensor) else None
     if given is None:
@@ -97,7 +107,9 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
     held = 8 * dtype.itemsize if dtype is not None else max(8, element.bits)
     if held != max(8, element.bits):
         fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
-        raise LeafTypeError(f"{call.partition('(')[0]} of {element} over a buffer of {dtype}", f"elements of {held} bits", fix)
+        raise LeafTypeError(
+            f"{call.partition('(')[0]} of {element} over a buffer of {dtype}", f"elements of {held} bits", fix
+        )
     return element
 
 

@@ -48,8 +48,11 @@ def integer(name: str, noun: str, *allowed: int) -> Parameter:
     return Parameter(name, partial(extent, noun, allowed))
 
 
-def major(name: str, noun: str, namespace: str, default: object = ..., why_k: str = "", named: bool = True) -> Parameter:
-    """The contiguous mode of an operand in memory. why_k: the reason why it can only be K, where that is so; named: in C++."""
+def major(
+    name: str, noun: str, namespace: str, default: object = ..., why_k: str = "", named: bool = True
+) -> Parameter:
+    """The contiguous mode of an operand in memory. why_k: the reason why it can only be K, where that is so;
+    named: in C++."""
     text = f"{namespace}::Major::{{}}" * named
     return Parameter(name, partial(_read_major, noun, why_k), text.format, default, Major)
 
@@ -63,7 +66,8 @@ def _read_major(noun: str, why_k: str, where: str, x: object) -> Major:
 
 
 def option(name: str, namespace: str, default: ScaleIn | bool) -> Parameter:
-    """A parameter of the class of its default, which may be left out: the sign of an operand, or whether something is done."""
+    """A parameter of the class of its default, which may be left out: the sign of an operand, or whether
+    something is done."""
     kind = type(default)
     return Parameter(name, partial(_read_option, name, kind), f"{namespace}::{{}}".format, default, kind)
 
@@ -122,7 +126,8 @@ class Entry:
         return arch in (None, self.arch, f"{self.arch}/{self.wave}")
 
     def atom(self, *arguments: Any) -> Atom:
-        """The atom of the template's arguments. RankError for too few or too many of them, and what their parameters refuse."""
+        """The atom of the template's arguments. RankError for too few or too many of them, and what
+        their parameters refuse."""
         values, given, rest = dict[str, Any](), list[str](), [*arguments]
         for p in self.parameters:
             if rest and (p.default is ... or isinstance(rest[0], p.kind)):
@@ -138,7 +143,11 @@ class Entry:
             what, names = f"{self.name} with the argument {rest[0]!r}", ", ".join(p.name for p in self.parameters)
             raise LeafTypeError(what, f"those of {names}, in this order", f"leave {rest[0]} out")
         found = self.make(f"{self.name}<{','.join(given)}>" if given else self.name, **values)
-        return replace(found, template=self) if isinstance(found, MMAAtom) and not self.is_template and self.parameters else found
+        return (
+            replace(found, template=self)
+            if isinstance(found, MMAAtom) and not self.is_template and self.parameters
+            else found
+        )
 
     def _wrong_number(self, arguments: tuple[Any, ...]) -> None:
         least = sum(p.default is ... for p in self.parameters)
@@ -155,7 +164,8 @@ class Family:
     >>> print(SM100_MMA_F16BF16_SS, SM100_MMA_F16BF16_SS[half, half, float, 128, 256, K, K].C)
     SM100_MMA_F16BF16_SS[a_type, b_type, c_type, M, N, a_major, b_major, ...] (_1,(_128,_256)):(_0,(_1,_128))
 
-    Raises RankError for too few arguments or too many, LeafTypeError and RangeError for those that the instruction does not take.
+    Raises RankError for too few arguments or too many, LeafTypeError and RangeError for those that the
+    instruction does not take.
     """
 
     def __init__(self, entry: Entry) -> None:
@@ -195,5 +205,9 @@ def one_of(noun: str, allowed: tuple[Element, ...], where: str, x: object) -> El
     """An element type of a template, checked against those of the instruction."""
     element = as_element(x)
     if allowed and element not in allowed:
-        raise LeafTypeError(f"{noun} of {where} of {element}", ", ".join(map(repr, allowed)), f"take {allowed[0]}, or another instruction")
+        raise LeafTypeError(
+            f"{noun} of {where} of {element}",
+            ", ".join(map(repr, allowed)),
+            f"take {allowed[0]}, or another instruction",
+        )
     return element

@@ -1,6 +1,7 @@
 """DPAS of Intel's Xe: a subgroup of 16 lanes multiplies M rows (XE_DPAS_TT), or as many columns (XE_DPAS_NN), at once.
 
-The operand of M rows lies row after row, lanes along K; the other one is packed, 32 bits of neighbours along K to a lane.
+The operand of M rows lies row after row, lanes along K; the other one is packed, 32 bits of neighbours along K
+to a lane.
 
 Source: intel/sycl-tla include/cute/atom/mma_traits_xe.hpp; Intel's "Systolic DPAS" of Xe.
 """
@@ -29,14 +30,17 @@ LANES = 16
 
 def by_rows(rows: int, k: int, bits: int) -> Layout:
     """The operand of `rows` rows: lanes along K, a byte (or one element that is wider) each."""
-    if bits == 32:  # K is 8: the lanes are two rows at once. CuTe gives the upper lanes row 1 of a matrix that has one row alone
+    if (
+        bits == 32
+    ):  # K is 8: the lanes are two rows at once. CuTe gives the upper lanes row 1 of a matrix that has one row alone
         return tv(((8, 2), max(rows // 2, 1)), ((rows, 1 if rows > 1 else 0), 2 if rows > 2 else 0))
     each = max(8 // bits, 1)
     return tv_of([(LANES, rows * each)], [(each, rows), (k // (LANES * each), LANES * each * rows), (rows, 1)])
 
 
 def packed(k: int, bits: int) -> Layout:
-    """The operand of 16 columns: 32 bits of neighbours along K belong together, spread over as many lanes as they are bytes or elements."""
+    """The operand of 16 columns: 32 bits of neighbours along K belong together, spread over as many lanes as they are
+    bytes or elements."""
     p, each = 32 // max(bits, 8), max(8 // bits, 1)
     return tv_of([(p, 16 * each), (LANES // p, 1)], [(each, 16), (p, LANES // p), (k // (p * each), 16 * p * each)])
 
@@ -49,12 +53,15 @@ def _dpas(name: str, form: str, M: int, TypeD: Element, TypeA: Element, TypeB: E
     if inputs is _INTS and TypeD is not TypeC:
         raise LeafTypeError(f"XE_DPAS of D {TypeD} and C {TypeC}", "one type", f"take {TypeD} for both")
     k = 256 // max(TypeA.bits, TypeB.bits)
-    # the layouts of NN are TT's of the same types, changed over: so the vendor has it, and the types are A's and B's here too
+    # the layouts of NN are TT's of the same types, changed over: so the vendor has it, and the types are A's
+    # and B's here too
     rows, columns = by_rows(M, k, TypeA.bits), packed(k, TypeB.bits)
     result = tv((LANES, M), (M, 1)) if form == "TT" else tv((LANES, M), (1, 16))
     operands = (rows, columns) if form == "TT" else (columns, rows)
     shape = shape_of(M, 16, k) if form == "TT" else shape_of(16, M, k)
-    return MMAAtom(name, "xe", TypeD, TypeA, TypeB, TypeC, shape, tv(LANES, 1), *operands, result, f"dpas.8x{M}", wave=LANES)
+    return MMAAtom(
+        name, "xe", TypeD, TypeA, TypeB, TypeC, shape, tv(LANES, 1), *operands, result, f"dpas.8x{M}", wave=LANES
+    )
 
 
 def entries() -> Iterator[Entry]:

@@ -37,7 +37,8 @@ def _plain_name(name: str) -> str:
 
 
 def entry(name: str) -> Any:
-    """The atom or the family of a name without brackets, on its newest architecture; None where there is none. Atoms are made once."""
+    """The atom or the family of a name without brackets, on its newest architecture; None where there is none. Atoms
+    are made once."""
     found = _entries().get(name)
     return found and _without_brackets(_of_arch(name, found, None))
 
@@ -69,13 +70,15 @@ def names() -> list[str]:
 
 
 def atom(text: str, arch: str | None = None) -> Any:
-    """The atom of a name, as the vendor's source writes it: C++ template arguments in angle brackets, namespaces or none.
+    """The atom of a name, as the vendor's source writes it: C++ template arguments in angle brackets,
+    namespaces or none.
 
-    text      "SM75_U16x2_LDSM_T", "SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>", "XE_DPAS_TT<2,float,...>",
-              AMD's "v_mfma_f32_16x16x2bf16"
-    arch      "sm80", "cdna1", "xe": that it is an atom of this architecture is checked; AMD's have one name on several. With
-              "rdna3/64" it is the one for waves of 64 lanes
-    Raises    ParseError for a text that is no name; RangeError for a name that there is not, or is of another architecture
+    text      "SM75_U16x2_LDSM_T", "SM90_64x64x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>",
+              "XE_DPAS_TT<2,float,...>", AMD's "v_mfma_f32_16x16x2bf16"
+    arch      "sm80", "cdna1", "xe": that it is an atom of this architecture is checked; AMD's have one name on several.
+              With "rdna3/64" it is the one for waves of 64 lanes
+    Raises    ParseError for a text that is no name; RangeError for a name that there is not, or is
+              of another architecture
 
     >>> from tla.gpu import atom
     >>> print(atom("SM80_16x8x8_F32F16F16F32_TN").C, atom("UniversalCopy<uint128_t>", "universal").src)
@@ -84,7 +87,11 @@ def atom(text: str, arch: str | None = None) -> Any:
     Source: CUTLASS; the manuals of the vendors.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"atom of a {type(text).__name__}", "the name of an instruction", 'write atom("SM80_16x8x8_F32F16F16F32_TN")')
+        raise LeafTypeError(
+            f"atom of a {type(text).__name__}",
+            "the name of an instruction",
+            'write atom("SM80_16x8x8_F32F16F16F32_TN")',
+        )
     if arch is not None and not isinstance(arch, str):
         raise LeafTypeError(f"the architecture {shown(arch)}", "a text", "write 'sm80'")
     name, arguments = _parsed(text)
@@ -97,13 +104,16 @@ def atom(text: str, arch: str | None = None) -> Any:
 
 
 def _parsed(text: str) -> tuple[str, list[Any]]:
-    """A name without namespaces, and its template arguments: of AMD's instructions those that its modifiers stand for."""
+    """A name without namespaces, and its template arguments: of AMD's instructions those that its
+    modifiers stand for."""
     if (amds := re.match(r"\s*(v_\w+)(?=\s|$)", text)) and len(text) <= 1000:
         modifiers = text[amds.end() :]
         return amds[1], [*amd.read_modifiers(amds[1], modifiers)] if modifiers.strip() else []
     match = re.fullmatch(r"\s*([A-Za-z_][\w:]*)\s*(?:<(.*)>\s*)?(?:\{\})?", text, re.DOTALL)
     if match is None or len(text) > 1000:
-        raise ParseError(text[:1000], 0, "no name of an instruction", "a name, or name<argument, ...>", "write it as the source does")
+        raise ParseError(
+            text[:1000], 0, "no name of an instruction", "a name, or name<argument, ...>", "write it as the source does"
+        )
     return _plain_name(match[1]), [_argument(part) for part in split(match[2] or "") if part]
 
 
@@ -113,7 +123,8 @@ def _cutlass_name(text: str, name: str) -> str:
 
 
 def _argument(text: str) -> Any:
-    """A template argument: an integer, a major, a sign, a truth value, an element type; anything else is kept as it is."""
+    """A template argument: an integer, a major, a sign, a truth value, an element type; anything else is kept
+    as it is."""
     plain = text.replace(" ", "")
     number = re.fullmatch(r"(?:Int<|C<|_)?(-?\d+)>?(?:\{\})?", plain)
     if number:
@@ -126,7 +137,11 @@ def _argument(text: str) -> Any:
     return as_element(plain) if plain.replace("cutlass::", "").replace("cute::", "") in CPP else plain
 
 
-_OPTIONS: dict[str, Any] = {"Major": Major.__members__, "ScaleIn": ScaleIn.__members__, "Saturate": {"False": False, "True": True}}
+_OPTIONS: dict[str, Any] = {
+    "Major": Major.__members__,
+    "ScaleIn": ScaleIn.__members__,
+    "Saturate": {"False": False, "True": True},
+}
 
 
 def _nearest(name: str) -> str:
@@ -138,7 +153,13 @@ def _nearest(name: str) -> str:
 
 
 def atoms(
-    arch: str | None = None, *, a: Any = None, b: Any = None, c: Any = None, kind: type | None = None, shape_mnk: Any = None
+    arch: str | None = None,
+    *,
+    a: Any = None,
+    b: Any = None,
+    c: Any = None,
+    kind: type | None = None,
+    shape_mnk: Any = None,
 ) -> list[Any]:
     """The atoms that have what is asked for.
 
@@ -155,7 +176,10 @@ def atoms(
     True
     """
     wanted = {side: as_element(t) for side, t in (("A", a), ("B", b), ("C", c)) if t is not None}
-    if not (shape_mnk is None or (isinstance(shape_mnk, tuple) and len(shape_mnk) == 3 and all(known(n) is not None for n in shape_mnk))):
+    if not (
+        shape_mnk is None
+        or (isinstance(shape_mnk, tuple) and len(shape_mnk) == 3 and all(known(n) is not None for n in shape_mnk))
+    ):
         raise LeafTypeError(f"atoms of the shape {shown(shape_mnk)}", "three integers, M, N and K", "write (16, 8, 16)")
     if not (kind is None or kind is MMAAtom or kind is CopyAtom):
         raise LeafTypeError(f"atoms of the kind {shown(kind)}", "MMAAtom or CopyAtom", "leave kind out for both")
@@ -211,7 +235,9 @@ def Copy_Atom(*given: Any) -> CopyAtom:
     operation = atom(operation) if isinstance(operation, str) else operation
     if not isinstance(operation, CopyAtom):
         what = f"Copy_Atom[{given!r}]"
-        raise LeafTypeError(what, "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]")
+        raise LeafTypeError(
+            what, "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]"
+        )
     return operation[element]
 
 
@@ -227,5 +253,7 @@ def MMA_Atom(*given: Any) -> MMAAtom:
     """
     operation = atom(given[0]) if isinstance(given[0], str) else given[0]
     if not isinstance(operation, MMAAtom):
-        raise LeafTypeError(f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]")
+        raise LeafTypeError(
+            f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]"
+        )
     return operation

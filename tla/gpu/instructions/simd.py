@@ -1,8 +1,10 @@
 """Vector registers of a CPU: a fused multiply-add of a whole register, by one value of A that is broadcast.
 
-A value is an element of a register. Elements of B and C lie along N; a product whose C is contiguous along M is the transposed one's.
+A value is an element of a register. Elements of B and C lie along N; a product whose C is contiguous along M is the
+transposed one's.
 
-Source: Intel's Software Developer's Manual, volume 2, VFMADD231PS, VFMADD231PD; Arm's Architecture Reference Manual, FMLA by element.
+Source: Intel's Software Developer's Manual, volume 2, VFMADD231PS, VFMADD231PD; Arm's Architecture Reference Manual,
+FMLA by element.
 """
 
 from __future__ import annotations
@@ -26,9 +28,15 @@ def _vector(name: str, arch: str, bits: int, t: Element) -> MMAAtom:
     """D (1,N) = A (1,1) * B (N,1) + C, of one register of N elements."""
     n = bits // t.bits
     one, row = tv((1, 1), (0, 0)), tv((1, n), (0, 1))
-    return MMAAtom(name, arch, t, t, t, t, shape_of(1, n, 1), tv(1, 0), one, row, row, name.lower(), register_bits=bits, wave=1)
+    return MMAAtom(
+        name, arch, t, t, t, t, shape_of(1, n, 1), tv(1, 0), one, row, row, name.lower(), register_bits=bits, wave=1
+    )
 
 
 def entries() -> Iterator[Entry]:
     """Every multiply-add of a register by its mnemonic."""
-    return (Entry(name, arch, partial(_vector, arch=arch, bits=bits, t=t)) for arch, bits, rows in ROWS for t, name in rows.items())
+    return (
+        Entry(name, arch, partial(_vector, arch=arch, bits=bits, t=t))
+        for arch, bits, rows in ROWS
+        for t, name in rows.items()
+    )

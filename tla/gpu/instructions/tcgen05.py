@@ -1,6 +1,7 @@
 """tcgen05.mma of SM100 and SM103: one thread starts it for an SM, or for two of them; C is in tensor memory.
 
-A is in shared memory (SS) or in tensor memory (TS), B in shared memory. Of two SMs each has half of the rows of A, B and C.
+A is in shared memory (SS) or in tensor memory (TS), B in shared memory. Of two SMs each has half of the rows of
+A, B and C.
 
 Source: the PTX manual, "tcgen05.mma"; CuTe include/cute/arch/mma_sm100_umma.hpp and atom/mma_traits_sm100.hpp.
 """
@@ -12,7 +13,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...core.element import Element, bf16, complex_tf32, float, fp4_e2m1, fp8_e4m3, fp8_e8m0, fp8_ue4m3, half, int8, int32, tf32, uint8
+from ...core.element import (
+    Element,
+    bf16,
+    complex_tf32,
+    float,
+    fp4_e2m1,
+    fp8_e4m3,
+    fp8_e8m0,
+    fp8_ue4m3,
+    half,
+    int8,
+    int32,
+    tf32,
+    uint8,
+)
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout
 from .arithmetic import Arithmetic, ScaleIn
@@ -187,12 +202,17 @@ def _as_it_is(_where: str, x: object) -> object:
 def _examples(kind: Kind, form: str, sms: int) -> tuple[tuple[Any, ...], ...]:
     sparse, more = form.endswith("SPARSE"), (0,) * form.endswith("SCALED")
     a = fp8_e4m3 if fp8_e4m3 in kind.inputs else kind.inputs[0]
-    vectors: tuple[tuple[int, ...], ...] = tuple((v * (1 + sparse),) for v in kind.vectors) if kind.takes_vector else ((),)
+    vectors: tuple[tuple[int, ...], ...] = (
+        tuple((v * (1 + sparse),) for v in kind.vectors) if kind.takes_vector else ((),)
+    )
     scale = kind.scales[:1]
-    return tuple((a, a, kind.outputs[0], *scale, 128 * sms, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
+    return tuple(
+        (a, a, kind.outputs[0], *scale, 128 * sms, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128)
+    )
 
 
-#: Products of complex numbers, real and imaginary parts as neighbours: of these the instruction makes the sum of the products by parts.
+#: Products of complex numbers, real and imaginary parts as neighbours: of these the instruction makes the sum of the
+#: products by parts.
 _COMPLEX = Kind("tf32", (complex_tf32,), (float,), 64)
 
 
@@ -213,9 +233,13 @@ def _entry(name: str, arch: str, kind: Kind, form: str, sms: int) -> Entry:
 
 def _interleaved(name: str, sms: int) -> Entry:
     """An instruction whose types its name says, and whose operands are K-major."""
-    make = partial(_umma, kind=_COMPLEX, form="TS", sms=sms, k_scale=2, a_type=complex_tf32, b_type=complex_tf32, c_type=float)
+    make = partial(
+        _umma, kind=_COMPLEX, form="TS", sms=sms, k_scale=2, a_type=complex_tf32, b_type=complex_tf32, c_type=float
+    )
     k_major = major("b_major", "B", "UMMA", why_k="it is not transposed")
-    parameters = (k_major if p.name == "b_major" else p for p in _parameters(_COMPLEX, "TS", sms) if not p.name.endswith("_type"))
+    parameters = (
+        k_major if p.name == "b_major" else p for p in _parameters(_COMPLEX, "TS", sms) if not p.name.endswith("_type")
+    )
     return Entry(name, "sm100", make, tuple(parameters), tuple((128 * sms, n, Major.K, Major.K) for n in (64, 128)))
 
 

@@ -1,9 +1,12 @@
-"""Tensor memory of SM100: 128 data paths (lanes) of 512 columns of 32 bits, and where operands and accumulators lie in it.
+"""Tensor memory of SM100: 128 data paths (lanes) of 512 columns of 32 bits, and where operands and accumulators
+lie in it.
 
-An address is a data path in its upper and a column in its lower 16 bits. In a layout's offsets both count elements, so that an
-offset is the address in bits over the bits of an element: a data path is 65536 columns of 32 bits away from the next.
+An address is a data path in its upper and a column in its lower 16 bits. In a layout's offsets both count elements, so
+that an offset is the address in bits over the bits of an element: a data path is 65536 columns of 32 bits away
+from the next.
 
-Source: the PTX manual, "Tensor Memory" and "Data path layout organization"; CuTe include/cute/atom/mma_traits_sm100_frag.hpp.
+Source: the PTX manual, "Tensor Memory" and "Data path layout organization"; CuTe
+include/cute/atom/mma_traits_sm100_frag.hpp.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ LANES, COLUMNS, PATH_BITS = 128, 512, 16
 
 
 def _cells(m: int, n: int, sms: int, allocation: str) -> tuple[Layout, int]:
-    """The place of an instruction's (M, N) tile of an SM, as the layout into path + 128 * column, and the step of tiles.
+    """The place of an instruction's (M, N) tile of an SM, as the layout into path + 128 * column, and the
+    step of tiles.
 
     By the rows of the PTX manual's table of data path layouts, which go by M of one SM.
     """
@@ -44,18 +48,23 @@ def _cells(m: int, n: int, sms: int, allocation: str) -> tuple[Layout, int]:
         return tv((LANES, n), (1, LANES)), 1
     if (sms, m) not in rows:
         known = sorted({a for s, a in rows if s == sms})
-        raise DivisibilityError(f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction")
+        raise DivisibilityError(
+            f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction"
+        )
     return rows[sms, m]
 
 
 ALLOCATIONS = {1: ("Interleaved", "NonInterleaved"), 2: ("Interleaved", "Duplicated")}
 
 
-def tmem_layout(shape: object, element: object, *, sms: int = 1, storage: int = 32, allocation: str = "Interleaved") -> Layout:
+def tmem_layout(
+    shape: object, element: object, *, sms: int = 1, storage: int = 32, allocation: str = "Interleaved"
+) -> Layout:
     """The place of an operand's part ((M, N), rest...) in tensor memory: a layout into addresses, in elements.
 
     shape       of one SM's part, as partition_C leaves it: M is 64 or 128 (of two SMs 32, 64 or 128), all static
-    element     the element type;  storage  the bits that each takes: 32 of accumulators, those of the type of an A operand
+    element     the element type; storage the bits that each takes: 32 of accumulators, those of the type of
+                an A operand
     sms         1, or 2 for instructions of two SMs
     allocation  Interleaved: two tiles of 64 rows share columns;  NonInterleaved;  Duplicated
     Raises      RangeError for more than 512 columns; DivisibilityError for rows that no instruction has; LeafTypeError
@@ -71,14 +80,22 @@ def tmem_layout(shape: object, element: object, *, sms: int = 1, storage: int = 
     Source: CuTe `UMMA::tmem_frg`.
     """
     element = as_element(element)
-    if not isinstance(allocation, str) or allocation not in ALLOCATIONS.get(require_number("the SMs of an instruction", sms), ()):
+    if not isinstance(allocation, str) or allocation not in ALLOCATIONS.get(
+        require_number("the SMs of an instruction", sms), ()
+    ):
         raise LeafTypeError(
-            f"{allocation} tensor memory of {sms} SMs", "Interleaved; NonInterleaved of 1, Duplicated of 2", "use one of these"
+            f"{allocation} tensor memory of {sms} SMs",
+            "Interleaved; NonInterleaved of 1, Duplicated of 2",
+            "use one of these",
         )
     if not isinstance(shape, tuple) or not shape or not isinstance(shape[0], tuple) or len(shape[0]) != 2:
-        raise RankError(f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C")
+        raise RankError(
+            f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C"
+        )
     if not all(type(n) is Int for n in leaves(shape)):
-        raise LeafTypeError(f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write static(shape)")
+        raise LeafTypeError(
+            f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write static(shape)"
+        )
     if require_number("the bits of an element's storage", storage) < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
     if storage % element.bits:
@@ -86,13 +103,17 @@ def tmem_layout(shape: object, element: object, *, sms: int = 1, storage: int = 
     m, n = (int(size(x)) for x in shape[0])
     cells, step = _cells(m, n, sms, allocation)
     rest = tuple(shape[1:])
-    logical = tiled_product(cells, Layout(Shape(*rest), compact_col_major(Shape(*rest), static(step)))) if rest else cells
+    logical = (
+        tiled_product(cells, Layout(Shape(*rest), compact_col_major(Shape(*rest), static(step)))) if rest else cells
+    )
     path = (1 << PATH_BITS) * 32 // element.bits
     layout = composition(tv((LANES, 1 << 14), (path, storage // element.bits)), logical)
     used = tmem_columns(layout, element)
     if used > COLUMNS:
         raise RangeError(
-            f"tensor memory of the shape {shown(shape)}: {used} columns", f"at most {COLUMNS}", "use a smaller tile, or fewer stages"
+            f"tensor memory of the shape {shown(shape)}: {used} columns",
+            f"at most {COLUMNS}",
+            "use a smaller tile, or fewer stages",
         )
     return layout
 
@@ -123,12 +144,15 @@ def tmem_address(offset: int, element: object) -> TmemAddress:
     address = TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
     if not 0 <= address.lane < LANES or address.column >= COLUMNS:
         what = f"the offset {offset} of tensor memory: data path {address.lane}, column {address.column}"
-        raise RangeError(what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout")
+        raise RangeError(
+            what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout"
+        )
     return address
 
 
 def tmem_columns(layout: Layout, element: Element) -> int:
-    """The columns that a layout of tensor memory reaches, which is what tcgen05.alloc is asked for, rounded up to a power of two."""
+    """The columns that a layout of tensor memory reaches, which is what tcgen05.alloc is asked for, rounded up to a
+    power of two."""
     bits = as_element(element).bits
     path = (1 << PATH_BITS) * 32 // bits
     last = sum((int(s) - 1) * (int(d) % path) for s, d in zip(leaves(layout.shape), leaves(layout.stride)))

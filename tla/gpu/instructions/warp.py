@@ -1,9 +1,11 @@
 """Matrix instructions whose operands are registers: SM61 (a thread), SM70 (a quad pair), SM75 to SM120 (a warp).
 
-From SM75 on one formula says where everything lies. Lane t is in group t // 4, its place in the group is t % 4; group and place
-are a row and a step along K (of C: a row and a step along N). A register holds v neighbours along K, 32 bits of them.
+From SM75 on one formula says where everything lies. Lane t is in group t // 4, its place in the group is t % 4; group
+and place are a row and a step along K (of C: a row and a step along N). A register holds v neighbours along K,
+32 bits of them.
 
-Source: the PTX manual, "Matrix Fragments for mma.m16n8k16" and its kin; CuTe include/cute/atom/mma_traits_sm61.hpp to sm120.
+Source: the PTX manual, "Matrix Fragments for mma.m16n8k16" and its kin; CuTe
+include/cute/atom/mma_traits_sm61.hpp to sm120.
 """
 
 from __future__ import annotations
@@ -13,7 +15,20 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from ...core.element import Element, float, fp4_e2m1, fp6_e2m3, fp6_e3m2, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp8_ue4m3, half, uint4, uint8
+from ...core.element import (
+    Element,
+    float,
+    fp4_e2m1,
+    fp6_e2m3,
+    fp6_e3m2,
+    fp8_e4m3,
+    fp8_e5m2,
+    fp8_e8m0,
+    fp8_ue4m3,
+    half,
+    uint4,
+    uint8,
+)
 from ...core.layout import Layout
 from .arithmetic import PARTS
 from .atom import MMAAtom, shape_of, tv, tv_of
@@ -55,7 +70,9 @@ def _warp(name: str, arch: str, m: int, k: int, codes: str, part: str) -> MMAAto
     v = max(32 // a.bits, 1)
     rows, columns = fragment(m, k, v, a.bits == 4), fragment(8, k, v, a.bits == 4)
     text, shape = ptx(m, 8, k, [d, a, b, c], part), shape_of(m, 8, k)
-    return MMAAtom(name, arch, d, a, b, c, shape, WARP, rows, columns, fragment(m, 8, 2), text, arithmetic=PARTS[part][0])
+    return MMAAtom(
+        name, arch, d, a, b, c, shape, WARP, rows, columns, fragment(m, 8, 2), text, arithmetic=PARTS[part][0]
+    )
 
 
 _INT8 = [f"S32{a}{b}S32" for a, b in itertools.product(("S8", "U8"), repeat=2)]
@@ -102,7 +119,18 @@ def _pair(name: str, m: int, n: int) -> MMAAtom:
     """Two fused multiply-adds of one thread, which share one factor."""
     vector = {1: ONE, 2: tv((1, 2), (0, 1))}
     types = (float, float, float, float)
-    return MMAAtom(name, "sm100", *types, shape_of(m, n, 1), THREAD, vector[m], vector[n], vector[2], "fma.rn.f32x2", register_bits=64)
+    return MMAAtom(
+        name,
+        "sm100",
+        *types,
+        shape_of(m, n, 1),
+        THREAD,
+        vector[m],
+        vector[n],
+        vector[2],
+        "fma.rn.f32x2",
+        register_bits=64,
+    )
 
 
 #: Of a quad pair: the operand whose K is contiguous ("row" of A, "col" of B), and the other one.
@@ -117,7 +145,9 @@ def _quad_pair(name: str, codes: str, majors: str) -> MMAAtom:
     d, a, b, c = _split(codes)
     left = _K_MAJOR if majors[0] == "T" else _MN_MAJOR
     right = _K_MAJOR if majors[1] == "N" else _MN_MAJOR
-    text = ptx(8, 8, 4, [d, a, b, c], order=f"{'row' if majors[0] == 'T' else 'col'}.{'col' if majors[1] == 'N' else 'row'}")
+    text = ptx(
+        8, 8, 4, [d, a, b, c], order=f"{'row' if majors[0] == 'T' else 'col'}.{'col' if majors[1] == 'N' else 'row'}"
+    )
     total = _C_OF_16 if d is half else _C_OF_32
     return MMAAtom(name, "sm70", d, a, b, c, shape_of(8, 8, 4), tv((4, 2), (1, 16)), left, right, total, text)
 
@@ -156,7 +186,8 @@ def _sm120(
     sf_type: Element | None = None,
     VS: int | None = None,
 ) -> MMAAtom:
-    """A warp's instruction of SM120: narrow floats, with a scale factor for every `VS` elements of a row, with a sparse A."""
+    """A warp's instruction of SM120: narrow floats, with a scale factor for every `VS` elements of a row, with
+    a sparse A."""
     four_bits = _is_of_four_bits(k, sparse, scaled)
     stored = uint4 if four_bits else uint8
     v = (8 if four_bits else 4) * (1 + sparse)

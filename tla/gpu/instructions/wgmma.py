@@ -1,6 +1,7 @@
 """wgmma of SM90, dense and sparse: a warpgroup of 128 threads, M is 64, N any multiple of 8 up to 256.
 
-A is in shared memory (SS) or in registers (RS), B in shared memory; every thread's values of an operand there are the whole tile.
+A is in shared memory (SS) or in registers (RS), B in shared memory; every thread's values of an operand there
+are the whole tile.
 
 Source: the PTX manual, "Register Fragments for wgmma.mma_async.m64nNk16" and its kin; CuTe mma_traits_sm90_gmma.hpp.
 """
@@ -24,7 +25,12 @@ _BYTES = [f"{d} {a} {b}" for d, a, b in itertools.product(("F16", "F32"), ("E4M3
 _INTS = [f"S32 {a} {b}" for a, b in itertools.product(("S8", "U8"), repeat=2)]
 _HALVES = ["F16 F16 F16", "F32 F16 F16", "F32 BF16 BF16"]
 #: types of D, A, B; parts of the name behind SS or RS
-ROWS: list[tuple[list[str], tuple[str, ...]]] = [(_HALVES, ("",)), (["F32 TF32 TF32"], ("",)), (_BYTES, ("",)), (_INTS, ("", "SATURATE"))]
+ROWS: list[tuple[list[str], tuple[str, ...]]] = [
+    (_HALVES, ("",)),
+    (["F32 TF32 TF32"], ("",)),
+    (_BYTES, ("",)),
+    (_INTS, ("", "SATURATE")),
+]
 #: N of floats; of integers only multiples of 16 above 32.
 N = (*range(8, 257, 8),)
 N_OF_INTEGERS = (8, 16, 24, 32, *range(48, 257, 16))
@@ -60,7 +66,8 @@ def _wgmma(
     scaleB: ScaleIn = ScaleIn.One,
     spsel: str = "",
 ) -> MMAAtom:
-    """The atom of a warpgroup's MMA. codes: D, A and B; where: "SS" or "RS", the memory of A and B; part: of the name, in PARTS."""
+    """The atom of a warpgroup's MMA. codes: D, A and B; where: "SS" or "RS", the memory of A and B; part: of
+    the name, in PARTS."""
     d, a, b = (CODES[c] for c in codes.split())
     k = 256 // a.bits * (1 + sparse)
     v = 32 // a.bits * (1 + sparse)

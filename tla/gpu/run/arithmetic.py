@@ -1,7 +1,7 @@
 """The arithmetic of matrix instructions on numpy: D = A * B + C of whole matrices, by `atom.arithmetic` and the types.
 
-Integers are exact, and then wrap or stop at the ends of the accumulator's type, as the instruction does. Floats are rounded to the
-type of D once for each instruction; how the hardware rounds inside of one is not specified.
+Integers are exact, and then wrap or stop at the ends of the accumulator's type, as the instruction does. Floats are
+rounded to the type of D once for each instruction; how the hardware rounds inside of one is not specified.
 
 Source: the PTX manual, "mma", ".satfinite", ".xor.popc", "tcgen05.mma"; the ISA manuals of AMD and Intel.
 """
@@ -36,7 +36,9 @@ def multiplied(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], t
         return _integers(atom, left, right, total, dtype)
     wide = _wide(atom, dtype)
     left, right = _parts(atom, left, right)
-    product = np.matmul(_signed(left, atom.arithmetic.negate_A, wide), _signed(right, atom.arithmetic.negate_B, wide).swapaxes(-1, -2))
+    product = np.matmul(
+        _signed(left, atom.arithmetic.negate_A, wide), _signed(right, atom.arithmetic.negate_B, wide).swapaxes(-1, -2)
+    )
     return rounded(rounded(total, wide) / 2**atom.arithmetic.shift_C + product, dtype)
 
 
@@ -44,11 +46,14 @@ def require_accumulator(atom: MMAAtom, dtype: object) -> None:
     """LeafTypeError for accumulators of another type than those of an atom whose sums stop at their ends."""
     own = numpy_type(atom.val_D)
     if atom.arithmetic.saturate and str(dtype) != own:
-        raise LeafTypeError(f"gemm by {atom.name}: D of {dtype}", f"{own}, at whose ends its sums stop", f"convert it to {own}")
+        raise LeafTypeError(
+            f"gemm by {atom.name}: D of {dtype}", f"{own}, at whose ends its sums stop", f"convert it to {own}"
+        )
 
 
 def _wide(atom: MMAAtom, dtype: Any) -> Any:
-    """The type that an instruction's sums are computed in: scale factors and narrow floats have products past their own types."""
+    """The type that an instruction's sums are computed in: scale factors and narrow floats have products past
+    their own types."""
     import numpy as np
 
     if dtype.kind == "c":
@@ -70,8 +75,11 @@ def _parts(atom: MMAAtom, left: Any, right: Any) -> tuple[Any, Any]:
     return np.concatenate([left.real, left.imag], -1), np.concatenate([right.real, right.imag], -1)
 
 
-def _integers(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: Any) -> Any:
-    """D of integers: the exact sum, and then clamped, wrapped, or refused where D is wider than the atom's own and does not hold it."""
+def _integers(
+    atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: Any
+) -> Any:
+    """D of integers: the exact sum, and then clamped, wrapped, or refused where D is wider than the atom's own and does
+    not hold it."""
     import numpy as np
 
     bound = _largest(left) * _largest(right) * left.shape[-1] * 2 + _largest(total)
@@ -89,7 +97,9 @@ def _integers(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], to
         return rounded((found - low) % count + low, dtype)
     if found.size and not ends.min <= found.min() <= found.max() <= ends.max:
         what = f"gemm by {atom.name}: sums from {int(found.min())} to {int(found.max())} in {dtype}"
-        raise RangeError(what, f"{ends.min} to {ends.max}", "use smaller numbers, or accumulators of the atom's own type, which wrap")
+        raise RangeError(
+            what, f"{ends.min} to {ends.max}", "use smaller numbers, or accumulators of the atom's own type, which wrap"
+        )
     return rounded(found, dtype)
 
 

@@ -1,7 +1,8 @@
 """Tiles that TMA loads and stores: the contract of a copy by a tensor map, and the copy on numpy.
 
-A thread asks for the boxes of a tile, and the hardware moves them: elements past the end of the global tensor come as zeros, and are not
-stored. Asked is that the tile is one of the tensor that the map is of, cut as it was made for, and that shared memory lies as that did.
+A thread asks for the boxes of a tile, and the hardware moves them: elements past the end of the global tensor come as
+zeros, and are not stored. Asked is that the tile is one of the tensor that the map is of, cut as it was made for, and
+that shared memory lies as that did.
 
 Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp; the PTX manual, "cp.async.bulk.tensor".
 """
@@ -67,12 +68,13 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
     """The load or the store of a tile by a tensor map, if the map can say it; nothing is copied.
 
     tma      what make_tma_copy("SM90_TMA_LOAD", gmem, smem) gave, or with "SM90_TMA_STORE"
-    source   of a load a tile of gmem, of the tile's shape: `local_tile(gmem, tile, coord)`; what is not valid of it is zero in the target.
-             Of a store a tile of shared memory
-    target   of a load a tile of shared memory that lies as smem does, whole patterns of its swizzle further on: a stage of it. Of a store
-             a tile of gmem; what is not valid of it is not written
-    Raises   LeafTypeError for other operations, tensors, memories and types; RankError for a tile of another shape; RangeError for
-             shared memory that lies otherwise, or begins between two patterns. Of symbols Unproven, or assuming() records the condition
+    source   of a load a tile of gmem, of the tile's shape: `local_tile(gmem, tile, coord)`; what is not valid of it is
+             zero in the target. Of a store a tile of shared memory
+    target   of a load a tile of shared memory that lies as smem does, whole patterns of its swizzle further on: a stage
+             of it. Of a store a tile of gmem; what is not valid of it is not written
+    Raises   LeafTypeError for other operations, tensors, memories and types; RankError for a tile of another shape;
+             RangeError for shared memory that lies otherwise, or begins between two patterns. Of symbols Unproven, or
+             assuming() records the condition
 
     >>> import numpy as np
     >>> from tla import MakeTensor, local_tile, parse
@@ -88,8 +90,12 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
     """
     if not isinstance(tma, TMACopy) or tma.operation not in _OPERATIONS or int(size(tma.TV[0])) > 1:
         given = tma.operation if isinstance(tma, TMACopy) else shown(tma)
-        expected = "make_tma_copy('SM90_TMA_LOAD', gmem, smem), SM90_TMA_STORE, or one of a cluster with one part of a tile"
-        raise LeafTypeError(f"a copy of a tile by {given}", expected, "make it of the part that one CTA loads, without cluster=")
+        expected = (
+            "make_tma_copy('SM90_TMA_LOAD', gmem, smem), SM90_TMA_STORE, or one of a cluster with one part of a tile"
+        )
+        raise LeafTypeError(
+            f"a copy of a tile by {given}", expected, "make it of the part that one CTA loads, without cluster="
+        )
     step = BulkStep(tma, as_tensor("a copy by TMA", source), as_tensor("a copy by TMA", target))
     where = f"a {'store' if step.stores else 'load'} by TMA"
     outside, inside = (step.target, step.source) if step.stores else (step.source, step.target)
@@ -108,12 +114,16 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
 def _require_tile(where: str, tma: TMACopy, source: Tensor) -> None:
     """Require a tile of the map's tensor, which goes along its modes as the map does."""
     if isinstance(tma.gmem, Tensor) and tma.gmem.data is not source.data:
-        raise LeafTypeError(f"{where} of a tile of another tensor", "a tile of the tensor that the map is of", "make a map of it too")
+        raise LeafTypeError(
+            f"{where} of a tile of another tensor", "a tile of the tensor that the map is of", "make a map of it too"
+        )
     whole = tma.gmem if isinstance(tma.gmem, Tensor) else MakeTensor(None, tma.gmem)
     wanted = local_tile(whole, tma.tiler_mn, (0,) * rank(tma.tiler_mn)).layout
     if [*map(known, leaves(source.shape))] != [*map(known, leaves(wanted.shape))]:
         fix = "write local_tile(gmem, tile, coord) with the tile of make_tma_copy"
-        raise RankError(f"{where} of a tile of {shown(source.shape)}", f"the tile that the map is for, {shown(wanted.shape)}", fix)
+        raise RankError(
+            f"{where} of a tile of {shown(source.shape)}", f"the tile that the map is for, {shown(wanted.shape)}", fix
+        )
     if not isinstance(source.layout, Layout) or not _same_strides(source.layout, wanted):
         what = f"{where} of a tile that lies as {shown(source.layout)}"
         raise RangeError(what, f"{shown(wanted)}, as the map goes", "write local_tile(gmem, tile, coord)")
@@ -124,12 +134,17 @@ def _require_shared(where: str, tma: TMACopy, target: Tensor) -> None:
     mine, theirs = innermost(target.layout), innermost(tma.smem)
     swizzles = [x.outer if isinstance(x, ComposedLayout) else None for x in (target.layout, tma.smem)]
     if swizzles[0] != swizzles[1] or not _same_strides(mine, theirs):
-        expected, fix = f"{shown(tma.smem)}, as the map writes it", "give a stage of the shared memory that the map is made for"
+        expected, fix = (
+            f"{shown(tma.smem)}, as the map writes it",
+            "give a stage of the shared memory that the map is made for",
+        )
         raise RangeError(f"{where}: shared memory {shown(target.layout)}", expected, fix)
     multiple = max(tma.map.mode.pattern, BOX_BYTES)
     inside = target.layout.offset if isinstance(target.layout, ComposedLayout) else 0
     for start in (target.offset, inside):
-        if not require("divides", multiple * 8, start * tma.element.bits, lambda: f"{where}: where its shared memory begins"):
+        if not require(
+            "divides", multiple * 8, start * tma.element.bits, lambda: f"{where}: where its shared memory begins"
+        ):
             what = f"{where}, whose shared memory begins at element {shown(start)}"
             raise RangeError(what, f"a multiple of {multiple} bytes", "make each stage a multiple of them")
 
@@ -143,7 +158,8 @@ def _same_strides(a: Layout, b: Layout) -> bool:
 
 
 def run_bulk(step: BulkStep) -> None:
-    """Execute the load or the store of a tile on numpy: what is past the end of the global tensor is zero, or is not written.
+    """Execute the load or the store of a tile on numpy: what is past the end of the global tensor is zero, or
+    is not written.
 
     >>> import numpy as np
     >>> from tla import MakeTensor, local_tile, parse

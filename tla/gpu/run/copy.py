@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 
 def copy(*operands: Any) -> None:
-    """Copy what all threads read to where they write, by the layouts of a copy's atom: `copy(tiled_copy, source, target)`.
+    """Copy what all threads read to where they write, by the layouts of a copy's atom:
+    `copy(tiled_copy, source, target)`.
 
-    tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread copies by itself,
-                 in the order of one index and in accesses as wide as static layouts allow, as CuTe's `copy(src, dst)`; or a TMACopy,
-                 which loads a tile of global memory to one of shared memory, as bulk_facts says
+    tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread
+                 copies by itself, in the order of one index and in accesses as wide as static layouts allow, as CuTe's
+                 `copy(src, dst)`; or a TMACopy, which loads a tile of global memory to one of shared memory, as
+                 bulk_facts says
     source       partition_S, or registers that retile_S made fit: ((V, atoms), RestM, RestN, ...), for all threads
     target       partition_D, or registers
-    Raises       RankError where the two do not fit, RangeError for elements that are not valid or threads that are no whole
-                 atoms, LeafTypeError for buffers of different types
+    Raises       RankError where the two do not fit, RangeError for elements that are not valid or threads that are no
+                 whole atoms, LeafTypeError for buffers of different types
 
     >>> import numpy as np
     >>> from tla import MakeTensor
@@ -45,7 +47,8 @@ def copy(*operands: Any) -> None:
     >>> registers.data[:4].tolist()
     [0.0, 1.0, 4.0, 5.0]
 
-    Source: CuTe `copy(TiledCopy, src, dst)`, `copy(src, dst)`. `tla.copy(source, target)` copies whole tensors of one shape.
+    Source: CuTe `copy(TiledCopy, src, dst)`, `copy(src, dst)`. `tla.copy(source, target)` copies whole tensors
+    of one shape.
     """
     if isinstance(operands[0] if operands else None, TMACopy):
         tma, source, target = _operands("copy", operands, "source, target")
@@ -57,10 +60,11 @@ def copy(*operands: Any) -> None:
 def copy_if(*operands: Any) -> None:
     """As copy, where a predicate is true: `copy_if(tiled_copy, predicate, source, target)`, or without the tiled copy.
 
-    Where it is not, the target stays, but for atoms that fill zeros (ZFILL). Without a tiled copy each thread copies element by element.
+    Where it is not, the target stays, but for atoms that fill zeros (ZFILL). Without a tiled copy each thread copies
+    element by element.
 
-    predicate   a tensor of truth values or an array of them, for all threads: of every value, or of the modes behind the
-                first, for which one value stands; or a function of values_of(identity partition)
+    predicate   a tensor of truth values or an array of them, for all threads: of every value, or of the modes behind
+                the first, for which one value stands; or a function of values_of(identity partition)
 
     >>> import numpy as np
     >>> from tla import MakeTensor
@@ -77,7 +81,8 @@ def copy_if(*operands: Any) -> None:
 
 
 def copy_of(*operands: Any) -> CopyStep:
-    """The copy that `copy(...)` of these operands executes. Raises what copy_facts raises, RankError for more operands or fewer."""
+    """The copy that `copy(...)` of these operands executes. Raises what copy_facts raises, RankError for
+    more operands or fewer."""
     *given, source, target = _operands("copy", operands, "source, target")
     source, target = _with_data("copy", source), _with_data("copy", target)
     return copy_facts(given[0] if given else plain_copy(source, target), source, target)
@@ -94,7 +99,9 @@ def _operands(where: str, given: tuple[Any, ...], names: str) -> tuple[Any, ...]
     """The operands of a copy, the tiled copy first or left out; RankError for more or fewer."""
     least = names.count(",") + 1
     if len(given) not in (least, least + 1):
-        raise RankError(f"{where} of {len(given)} operands", f"tiled_copy, {names}, or {names}", f"write {where}({names})")
+        raise RankError(
+            f"{where} of {len(given)} operands", f"tiled_copy, {names}, or {names}", f"write {where}({names})"
+        )
     return given
 
 
@@ -116,7 +123,8 @@ def run_copy(step: CopyStep) -> None:
     >>> b.sum()
     np.float32(8.0)
 
-    Raises RangeError for elements that are not valid, or threads that are no whole instructions. Source: CuTe `copy(TiledCopy, src, dst)`.
+    Raises RangeError for elements that are not valid, or threads that are no whole instructions. Source: CuTe
+    `copy(TiledCopy, src, dst)`.
     """
     import numpy as np
 
@@ -131,7 +139,8 @@ def run_copy(step: CopyStep) -> None:
 
 
 def _in_extents(values: npt.NDArray[Any], extents: tuple[int, ...]) -> Any:
-    """Values of each thread, (thread, modes ...), in as many modes of other extents, by their index: the first mode is the fastest."""
+    """Values of each thread, (thread, modes ...), in as many modes of other extents, by their index: the first mode is
+    the fastest."""
     if values.shape[1:] == extents:
         return values
     backward = values.transpose(0, *range(values.ndim - 1, 0, -1)).reshape(values.shape[0], *reversed(extents))

@@ -1,11 +1,11 @@
 """The contract of a copy: a copy that its instruction can execute is a CopyStep, any other is refused.
 
-Asked is what makes CuTe refuse to compile a copy, and the hardware fault or do something else: that the values of a thread are the
-instruction's, that those of an access lie together, in order, at a multiple of its size, that each side is in its memory, and that
-one truth value stands for a whole instruction.
+Asked is what makes CuTe refuse to compile a copy, and the hardware fault or do something else: that the values of a
+thread are the instruction's, that those of an access lie together, in order, at a multiple of its size, that each side
+is in its memory, and that one truth value stands for a whole instruction.
 
-Source: the PTX manual, "ld", "cp.async", "ldmatrix", "tcgen05.ld"; CuTe include/cute/atom/copy_atom.hpp, Copy_Atom::call, and
-include/cute/algorithm/copy.hpp.
+Source: the PTX manual, "ld", "cp.async", "ldmatrix", "tcgen05.ld"; CuTe include/cute/atom/copy_atom.hpp,
+Copy_Atom::call, and include/cute/algorithm/copy.hpp.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ def copy_facts(
     target       partition_D, or registers
     predicate    what copy_if takes; None for none
     Returns      CopyStep
-    Raises       DivisibilityError for accesses that do not lie together, or begin at no multiple of their size; LeafTypeError for
-                 other memories, types and predicates; RankError where source and target do not fit, or are not the instruction's
-                 values; InjectivityError where accesses write one place. Of symbols Unproven, or assuming() records the condition
+    Raises       DivisibilityError for accesses that do not lie together, or begin at no multiple of their size;
+                 LeafTypeError for other memories, types and predicates; RankError where source and target do not fit,
+                 or are not the instruction's values; InjectivityError where accesses write one place. Of symbols
+                 Unproven, or assuming() records the condition
 
     >>> from tla import assuming, dim, make_layout, parse, MakeTensor, _1, _8
     >>> from tla.gpu import Copy_Atom, UniversalCopy, copy_facts, half, make_tiled_copy, uint128
@@ -123,7 +124,8 @@ def copy_facts(
 
 
 def plain_copy(source: Tensor, target: Tensor, *, predicated: bool = False) -> CopyAtom:
-    """The atom of CuTe's `copy(src, dst)`, which takes static layouts to begin at 16 bytes; of `copy_if(pred, src, dst)` by elements."""
+    """The atom of CuTe's `copy(src, dst)`, which takes static layouts to begin at 16 bytes; of
+    `copy_if(pred, src, dst)` by elements."""
     element = element_of("copy", source, None)
     bits = element.bits if predicated else 128 if is_static(source.layout) and is_static(target.layout) else 8
     made: CopyAtom = Copy_Atom[entry("AutoVectorizingCopyWithAssumedAlignment")[bits], element]
@@ -134,27 +136,39 @@ def _atom(where: str, tiled_copy: CopyAtom | TiledCopy) -> CopyAtom:
     atom = tiled_copy.atom if isinstance(tiled_copy, TiledCopy) else tiled_copy
     if not isinstance(atom, CopyAtom) or atom.val_type is None:
         what = f"{where} by {shown(tiled_copy)}"
-        raise LeafTypeError(what, "a tiled copy, or a copy atom of a type", "tla.copy(source, target) takes whole tensors")
+        raise LeafTypeError(
+            what, "a tiled copy, or a copy atom of a type", "tla.copy(source, target) takes whole tensors"
+        )
     return atom
 
 
 def _require_one_type(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> None:
     element = _element(atom)
     if atom.transposes and element.bits > 16:
-        raise LeafTypeError(f"{where} of {element}", "elements of 16 bits or less, which stay whole", "copy them as half")
+        raise LeafTypeError(
+            f"{where} of {element}", "elements of 16 bits or less, which stay whole", "copy them as half"
+        )
     if atom.reads.bits % 8 or atom.writes.bits % 8:
         what = f"{where} of {element}, {atom.reads.bits} bits at once"
-        raise LeafTypeError(what, "whole bytes, which are what has an address", "copy several elements at once: UniversalCopy[uint8]")
+        raise LeafTypeError(
+            what, "whole bytes, which are what has an address", "copy several elements at once: UniversalCopy[uint8]"
+        )
     for t in (source, target):
         if holds_coordinates(t):
-            raise LeafTypeError(f"{where} of coordinates", "a tensor of elements", "copy the tensor that they are coordinates of")
+            raise LeafTypeError(
+                f"{where} of coordinates", "a tensor of elements", "copy the tensor that they are coordinates of"
+            )
     if source.dtype is None or target.dtype is None:
         return
     if source.dtype != target.dtype:
-        raise LeafTypeError(f"{where} of {source.dtype} to {target.dtype}", "one type", "convert with transform between registers")
+        raise LeafTypeError(
+            f"{where} of {source.dtype} to {target.dtype}", "one type", "convert with transform between registers"
+        )
     if numpy_has(element) and 8 * source.dtype.itemsize != element.bits:
         what = f"{where} of {source.dtype} by {atom!r}"
-        raise LeafTypeError(what, f"elements of {element.bits} bits", "convert the buffer, or make the atom one of its type")
+        raise LeafTypeError(
+            what, f"elements of {element.bits} bits", "convert the buffer, or make the atom one of its type"
+        )
 
 
 def _element(atom: CopyAtom) -> Element:
@@ -168,31 +182,45 @@ def _require_memory(where: str, t: Tensor, side: CopySide, verb: str) -> None:
     wanted = (side.memory,) if side.memory != "any" else ("gmem", "smem", "registers")
     if given is not None and given not in wanted:
         what = f"{where}, which {verb} {' or '.join(wanted)}: a tensor in {given}"
-        raise LeafTypeError(what, f"position={' or '.join(map(repr, wanted))}", "take an instruction of that memory, or copy in two steps")
+        raise LeafTypeError(
+            what,
+            f"position={' or '.join(map(repr, wanted))}",
+            "take an instruction of that memory, or copy in two steps",
+        )
 
 
 # ----------------------------------------------------------------------------------------- values and accesses
 
 
 def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[Side, Side]:
-    """Source and target with the values of an instruction in front, as CuTe takes them from the first mode: (values, repetitions ...)."""
+    """Source and target with the values of an instruction in front, as CuTe takes them from the first mode: (values,
+    repetitions ...)."""
     tensors, wanted = (source, target), [int(size(layout[1])) for layout in (atom.val_src, atom.val_dst)]
     modes = [first_mode(t) for t in tensors]
     repeated: list[list[Any]] = [[], []]
-    while not any(known(size(m)) == n for m, n in zip(modes, wanted)) and all(isinstance(m.shape, tuple) for m in modes):
-        repeated = [[*flat_modes(take[1, rank(m)](m)), *more] if rank(m) > 1 else more for m, more in zip(modes, repeated)]
+    while not any(known(size(m)) == n for m, n in zip(modes, wanted)) and all(
+        isinstance(m.shape, tuple) for m in modes
+    ):
+        repeated = [
+            [*flat_modes(take[1, rank(m)](m)), *more] if rank(m) > 1 else more for m, more in zip(modes, repeated)
+        ]
         modes = [m[0] for m in modes]
     for t, m, n in zip(tensors, modes, wanted):
         if known(size(m)) != n:
             what = f"{where}, of {n} value{'s' * (n > 1)} a thread: a first mode of {shown(first_mode(t).shape)}"
             raise RankError(
-                what, f"(_{n}, repetitions ...): the instruction's values first", "partition it with a tiled copy, or retile it"
+                what,
+                f"(_{n}, repetitions ...): the instruction's values first",
+                "partition it with a tiled copy, or retile it",
             )
     made = []
     for t, m, n, more, side in zip(tensors, modes, wanted, repeated, (atom.reads, atom.writes)):
         inner = innermost(t.layout)
         rest = flat_modes(take[1, rank(inner)](inner)) if isinstance(inner.shape, tuple) and rank(inner) > 1 else []
-        fix = f"take values along the contiguous mode, in rows of whole {side.bits // 8} bytes, or copy by UniversalCopy[{_element(atom)}]"
+        fix = (
+            f"take values along the contiguous mode, in rows of whole {side.bits // 8} bytes, or copy by "
+            f"UniversalCopy[{_element(atom)}]"
+        )
         vectors = Vectors(t.layout, 0, flat_modes(m), [*more, *rest], side.bits, _element(atom), fix)
         made.append(Side(where, t, n, memory_of(t) or side.memory, vectors))
     _require_one_shape(where, source, target, made)
@@ -200,11 +228,16 @@ def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[
 
 
 def _require_one_shape(where: str, source: Tensor, target: Tensor, sides: list[Side]) -> None:
-    """Require as many repetitions of source and target, in as many modes; and of an array of threads whole instructions."""
+    """Require as many repetitions of source and target, in as many modes; and of an array of threads whole
+    instructions."""
     counts = [math.prod(n for n, _d in side.vectors.others) for side in sides]
     ranks = [len(product_each(innermost(t.layout).shape)) for t in (source, target)]
     if ranks[0] != ranks[1] or not require("==", counts[0], counts[1], lambda: where):
-        raise RankError(f"{where} of {source!r} to {target!r}", "the same modes behind the first", "partition both by the same tiled copy")
+        raise RankError(
+            f"{where} of {source!r} to {target!r}",
+            "the same modes behind the first",
+            "partition both by the same tiled copy",
+        )
 
 
 def require_whole_instructions(where: str, atom: CopyAtom, source: Tensor, threads: int) -> None:
@@ -213,7 +246,9 @@ def require_whole_instructions(where: str, atom: CopyAtom, source: Tensor, threa
     if threads % lanes:
         what = f"{where}: {threads} threads of {extents_of(source)[0]} values"
         each = int(size(atom.val_src)) // lanes
-        raise RangeError(what, f"all the threads, {lanes} to an atom, of {each} values each", "partition for an array of threads")
+        raise RangeError(
+            what, f"all the threads, {lanes} to an atom, of {each} values each", "partition for an array of threads"
+        )
 
 
 def _require_together(atom: CopyAtom, sides: tuple[Side, Side]) -> None:
@@ -230,25 +265,36 @@ def _raised(where: str, reason: Reason | None) -> None:
 
 
 def _require_own_places(where: str, source: Side, target: Side) -> None:
-    """Require a place for each access, as CuTe asserts: static modes of the target that have stride 0 are copied once."""
-    rest = [Layout(tuple(n for n, _d in side.vectors.others), tuple(d for _n, d in side.vectors.others)) for side in (source, target)]
-    if not all(is_static(layout.shape) for layout in rest) or not any(is_constant(0, d) for _n, d in target.vectors.others):
+    """Require a place for each access, as CuTe asserts: static modes of the target that have stride 0
+    are copied once."""
+    rest = [
+        Layout(tuple(n for n, _d in side.vectors.others), tuple(d for _n, d in side.vectors.others))
+        for side in (source, target)
+    ]
+    if not all(is_static(layout.shape) for layout in rest) or not any(
+        is_constant(0, d) for _n, d in target.vectors.others
+    ):
         return
     once = nullspace(rest[1])
     if known(cosize(composition(rest[0], once))) != 1:
         what = f"{where} to {target.tensor!r}: several accesses of {shown(source.vectors.layout)} go to one place"
-        raise InjectivityError(what, "a place for each access, or one source for all of them", "give the target a stride in each mode")
+        raise InjectivityError(
+            what, "a place for each access, or one source for all of them", "give the target a stride in each mode"
+        )
 
 
 # -------------------------------------------------------------------------------------------- as wide as it can be
 
 
 def _require_wide(where: str, atom: CopyAtom, source: Tensor, target: Tensor, truth: Truth | None) -> None:
-    """Require what CuTe's vectorizing copies do: elements in the order of their index, in accesses as wide as static layouts allow."""
+    """Require what CuTe's vectorizing copies do: elements in the order of their index, in accesses as wide as static
+    layouts allow."""
     element, most = _element(atom), atom.most_bits or 0
     sizes = [size(t.shape) for t in (source, target)]
     if not require("==", sizes[0], sizes[1], lambda: where):
-        raise RankError(f"{where} of {source!r} to {target!r}", "as many elements", "partition both by the same tiled copy")
+        raise RankError(
+            f"{where} of {source!r} to {target!r}", "as many elements", "partition both by the same tiled copy"
+        )
     if truth is not None and most != element.bits:
         what = f"{where} of {element}: CuTe's copies {most} bits where the predicate of an element is true"
         raise LeafTypeError(what, f"an access of {element.bits} bits", f"copy by UniversalCopy[{element}]")

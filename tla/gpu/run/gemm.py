@@ -29,16 +29,19 @@ if TYPE_CHECKING:
 def gemm(*operands: Any) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
-    mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of the tensors' types
-    A     partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair of it and the metadata,
-          (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
+    mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of
+          the tensors' types
+    A     partition_fragment_A, or of an atom that reads shared memory that partition. Of a sparse atom a pair of it and
+          the metadata, (A, E); of a block-scaled one (A, SFA) or (A, E, SFA)
     B     likewise: B is (N,K), as CuTe has it; of a block-scaled atom (B, SFB)
-    C, D  the accumulators, of the atom's type or a wider one. In its own type sums of integers wrap, or stop at the ends where the
-          instruction saturates, and floats are rounded for each instruction along K; a wider one holds the sum, or it is refused
+    C, D  the accumulators, of the atom's type or a wider one. In its own type sums of integers wrap, or stop at the
+          ends where the instruction saturates, and floats are rounded for each instruction along K; a wider one holds
+          the sum, or it is refused
 
-    The modes are CuTe's: (V,M,K) x (V,N,K) => (V,M,N), (V,M) x (V,N) => (V,M,N), (V) x (V) => (V); where a thread of the atom has one
-    value, (M,K) x (N,K) => (M,N) and (M) x (N) => (M,N) too. Raises RankError for others and where they do not fit, RangeError
-    for threads that are not all of the tiled MMA's, LeafTypeError for operands that the atom does not take.
+    The modes are CuTe's: (V,M,K) x (V,N,K) => (V,M,N), (V,M) x (V,N) => (V,M,N), (V) x (V) => (V); where a thread of
+    the atom has one value, (M,K) x (N,K) => (M,N) and (M) x (N) => (M,N) too. Raises RankError for others and where
+    they do not fit, RangeError for threads that are not all of the tiled MMA's, LeafTypeError for operands that the
+    atom does not take.
 
     >>> import numpy as np
     >>> from tla import MakeTensor
@@ -50,7 +53,8 @@ def gemm(*operands: Any) -> None:
     >>> c.min(), c.max()
     (np.float32(16.0), np.float32(16.0))
 
-    Source: CuTe `gemm(MMA_Atom, D, A, B, C)`. `tla.gemm(a, b, c)` multiplies whole tensors, B as (K,N), and overwrites c.
+    Source: CuTe `gemm(MMA_Atom, D, A, B, C)`. `tla.gemm(a, b, c)` multiplies whole tensors, B as (K,N),
+    and overwrites c.
     """
     run_mma(mma_facts(*operands))
 
@@ -67,7 +71,8 @@ def run_mma(step: MmaStep) -> None:
     >>> c.tolist()
     [[5.0, 5.0, 5.0], [5.0, 5.0, 5.0]]
 
-    Raises RangeError for elements that are not valid, or threads that are not all of the tiled MMA's. Source: CuTe `gemm(MMA_Atom, ...)`.
+    Raises RangeError for elements that are not valid, or threads that are not all of the tiled MMA's. Source: CuTe
+    `gemm(MMA_Atom, ...)`.
     """
     import numpy as np
 
@@ -128,10 +133,15 @@ def _of_threads(values: npt.NDArray[Any], like: Tensor) -> Tensor:
     return tensor_of(None, data, starts, make_layout(shape), like.coord, guard, like.memory)
 
 
-def _product(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: object) -> Any:
-    """D = A * B + C of all atoms, (group, M, N, block, row, column): one instruction after the other along K, as CuTe's loop has them."""
+def _product(
+    atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: object
+) -> Any:
+    """D = A * B + C of all atoms, (group, M, N, block, row, column): one instruction after the other along K, as CuTe's
+    loop has them."""
     groups, m, n, blocks, x, y = total.shape
-    rows, columns = (t.transpose(2, 0, 3, 1, 4, 5).reshape(t.shape[2], groups, blocks, -1, t.shape[5]) for t in (left, right))
+    rows, columns = (
+        t.transpose(2, 0, 3, 1, 4, 5).reshape(t.shape[2], groups, blocks, -1, t.shape[5]) for t in (left, right)
+    )
     whole = total.transpose(0, 3, 1, 4, 2, 5).reshape(groups, blocks, m * x, n * y)
     for a, b in zip(rows, columns):
         whole = multiplied(atom, a, b, whole, dtype)

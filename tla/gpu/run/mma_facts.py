@@ -1,7 +1,8 @@
 """The contract of a product: a product that its instruction can compute is an MmaStep, any other is refused.
 
-Asked is what makes CuTe refuse to compile a gemm, and the hardware read something else: forms and extents that fit, the atom's types, all
-of its threads; each operand in its memory, narrow elements side by side in registers, tiles of shared memory that descriptors say.
+Asked is what makes CuTe refuse to compile a gemm, and the hardware read something else: forms and extents that fit, the
+atom's types, all of its threads; each operand in its memory, narrow elements side by side in registers, tiles of shared
+memory that descriptors say.
 
 Source: CuTe include/cute/algorithm/gemm.hpp, and mma_traits.hpp, mma_unpack; the PTX manual, "wgmma", "tcgen05.mma".
 """
@@ -62,10 +63,10 @@ def mma_facts(*operands: Any) -> MmaStep:
 
     operands   what gemm takes, with or without an instruction first; of symbols too, without buffers
     Returns    MmaStep
-    Raises     RankError for forms that CuTe does not have, and extents that do not fit; RangeError for threads that are not all of
-               the tiled MMA's; LeafTypeError for other types and memories; DivisibilityError for registers whose narrow elements
-               do not lie side by side, and what wgmma_descriptor raises of shared memory. Of symbols Unproven, or assuming() records
-               the condition
+    Raises     RankError for forms that CuTe does not have, and extents that do not fit; RangeError for threads that are
+               not all of the tiled MMA's; LeafTypeError for other types and memories; DivisibilityError for registers
+               whose narrow elements do not lie side by side, and what wgmma_descriptor raises of shared memory. Of
+               symbols Unproven, or assuming() records the condition
 
     >>> from tla import dim, parse, tile_to_shape, _32, _64
     >>> from tla.gpu import GMMA, SM90_64x64x16_F32F16F16_SS, half, make_tiled_mma, mma_facts
@@ -77,7 +78,11 @@ def mma_facts(*operands: Any) -> MmaStep:
 
     Source: CuTe `gemm(MMA_Atom, D, A, B, C)`, and what its headers assert.
     """
-    given, operands = (operands[0], operands[1:]) if operands and isinstance(operands[0], (TiledMMA, MMAAtom, Family)) else (None, operands)
+    given, operands = (
+        (operands[0], operands[1:])
+        if operands and isinstance(operands[0], (TiledMMA, MMAAtom, Family))
+        else (None, operands)
+    )
     if len(operands) not in (3, 4):
         raise RankError(f"gemm of {len(operands)} operands", "D, A, B, C, or A, B, C", "write gemm(mma, C, A, B, C)")
     *first, a, b, c = operands
@@ -95,7 +100,8 @@ def mma_facts(*operands: Any) -> MmaStep:
 
 
 def _tiled(given: object, *operands: Any) -> TiledMMA:
-    """The tiled MMA of a call: an atom of one thread is each thread's own, and so is a multiply-add of the types where none is given."""
+    """The tiled MMA of a call: an atom of one thread is each thread's own, and so is a multiply-add of the types where
+    none is given."""
     if isinstance(given, TiledMMA):
         return given
     if given is None:
@@ -117,16 +123,23 @@ def _parts(atom: MMAAtom, side: str, given: Any) -> dict[str, Any]:
 
 
 def _is_of_one_value(mma: TiledMMA, tensors: Mapping[str, Tensor]) -> bool:
-    """Whether operands leave out the mode of the atom's values, of which a thread has one; RankError for those of no product."""
+    """Whether operands leave out the mode of the atom's values, of which a thread has one; RankError for those
+    of no product."""
     extents = [extents_of(tensors[name]) for name in "ABC"]
     ranks = tuple(len(e) - (mma.atom.blocks > 1 and e[3:] == (1,)) for e in extents)
     found = ranks in ONE_VALUE and all(size(mma.atom.operand(side)) == size(mma.atom.thr_id) for side in "ABC")
     if ranks not in FORMS and not found:
         a, b, c = extents
         expected = "(V,M,K) x (V,N,K) => (V,M,N), (V,M) x (V,N) => (V,M,N), or (V) x (V) => (V)"
-        raise RankError(f"gemm of A {a} by B {b} to C {c}", expected, "take slices of A and B alike: A[_, _, k] and B[_, _, k]")
+        raise RankError(
+            f"gemm of A {a} by B {b} to C {c}", expected, "take slices of A and B alike: A[_, _, k] and B[_, _, k]"
+        )
     if extents_of(tensors["D"]) != extents[2]:
-        raise RankError(f"gemm to D of {extents_of(tensors['D'])} from C of {extents[2]}", "the same extents", "partition both alike")
+        raise RankError(
+            f"gemm to D of {extents_of(tensors['D'])} from C of {extents[2]}",
+            "the same extents",
+            "partition both alike",
+        )
     return found
 
 
@@ -141,7 +154,9 @@ def _require_operand(atom: MMAAtom, name: str, t: Tensor) -> None:
     element = atom.element(name)
     if not holds(element, t.dtype, wider=name in "CD"):
         natural = numpy_type(element)
-        raise LeafTypeError(f"gemm by {atom.name}: {name} of {t.dtype}", f"{natural}, for {element}", f"convert it to {natural}")
+        raise LeafTypeError(
+            f"gemm by {atom.name}: {name} of {t.dtype}", f"{natural}, for {element}", f"convert it to {natural}"
+        )
     if name in "CD":
         require_accumulator(atom, t.dtype)
 
@@ -162,7 +177,9 @@ def require_all_threads(mma: TiledMMA, name: str, threads: int) -> None:
     """Require an operand of all the threads of a tiled MMA."""
     if threads != (count := int(cosize(mma.thr_layout_vmnk))):
         what = f"gemm: operand {name} of {threads} threads"
-        raise RangeError(what, f"threads 0 to {count - 1}, for the {mma.threads} of {mma!r}", f"write mma[numpy.arange({count})]")
+        raise RangeError(
+            what, f"threads 0 to {count - 1}, for the {mma.threads} of {mma!r}", f"write mma[numpy.arange({count})]"
+        )
 
 
 def values_of_thread(atom: MMAAtom, name: str) -> int:
@@ -171,7 +188,8 @@ def values_of_thread(atom: MMAAtom, name: str) -> int:
 
 
 def _require_memory(atom: MMAAtom, name: str, t: Tensor) -> None:
-    """Require an operand where the instruction has it: registers, of A and B shared memory that is copied to them too; as it has it."""
+    """Require an operand where the instruction has it: registers, of A and B shared memory that is copied to them too;
+    as it has it."""
     wanted, given = atom.memory(name), memory_of(t)
     allowed = ("registers", "smem") if wanted == "registers" and name in ("A", "B", "E", "SFA", "SFB") else (wanted,)
     if given is not None and given not in allowed:
@@ -195,8 +213,14 @@ def _require_registers(atom: MMAAtom, name: str, t: Tensor) -> None:
 
 def _require_one_accumulator(atom: MMAAtom, c: Tensor, d: Tensor) -> None:
     """LeafTypeError for a D that is not C where the instruction adds to registers: wgmma."""
-    if atom.memory("B") == "smem" and atom.memory("C") == "registers" and (c.data is not d.data or c.layout != d.layout):
-        raise LeafTypeError(f"gemm by {atom.name}: a D that is not C", "one accumulator, to which it adds", "write gemm(mma, A, B, C)")
+    if (
+        atom.memory("B") == "smem"
+        and atom.memory("C") == "registers"
+        and (c.data is not d.data or c.layout != d.layout)
+    ):
+        raise LeafTypeError(
+            f"gemm by {atom.name}: a D that is not C", "one accumulator, to which it adds", "write gemm(mma, A, B, C)"
+        )
 
 
 def _require_one_product(step: MmaStep) -> None:
@@ -205,14 +229,22 @@ def _require_one_product(step: MmaStep) -> None:
     for name, rest in rests.items():
         side = {"E": "A", "SFA": "A", "SFB": "B"}.get(name, name)
         if rest != rests[side]:
-            raise RankError(f"gemm: {name} of {rest} atoms for {side} of {rests[side]}", "as many", "partition both alike")
+            raise RankError(
+                f"gemm: {name} of {rest} atoms for {side} of {rests[side]}", "as many", "partition both alike"
+            )
     (m, k), (n, other), total = rests["A"], rests["B"], rests["C"]
     if k != other or (m, n) != total:
         given = ", ".join(str(rests[name]) for name in "ABC")
-        raise RankError(f"gemm of A, B, C of {given} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product")
+        raise RankError(
+            f"gemm of A, B, C of {given} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product"
+        )
     if step.mma.accumulate_ is not True and k != 1:
         what = f"gemm by {step.mma.atom.name} of {k} atoms along K, each of which may overwrite C"
-        raise RankError(what, "one atom along K where it does not always add", "write gemm(mma.with_(0 < k), a[_, _, k], b[_, _, k], c)")
+        raise RankError(
+            what,
+            "one atom along K where it does not always add",
+            "write gemm(mma.with_(0 < k), a[_, _, k], b[_, _, k], c)",
+        )
 
 
 def _repetitions(step: MmaStep, name: str, t: Tensor) -> tuple[int, ...]:

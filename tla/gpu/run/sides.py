@@ -1,7 +1,7 @@
 """One side of a copy: whether its accesses are ones that the instruction makes.
 
-A layout decides for all accesses at once. Where it does not, as for a start at an odd element, a row of an odd length under a
-predicate, or what is composed of several maps, each access is looked at.
+A layout decides for all accesses at once. Where it does not, as for a start at an odd element, a row of an odd length
+under a predicate, or what is composed of several maps, each access is looked at.
 
 Source: the PTX manual, "Addresses as operands"; CuTe include/cute/atom/copy_traits.hpp, copy_unpack.
 """
@@ -39,7 +39,8 @@ def first_mode(t: Tensor) -> Layout:
 
 
 def threads_of(t: Tensor) -> int | None:
-    """The number of threads of an array of them that a tensor is of; None of a single one, or of a symbol that stands for all."""
+    """The number of threads of an array of them that a tensor is of; None of a single one, or of a symbol
+    that stands for all."""
     return max((int(start.size) for start in (t.offset, *_offsets(t.layout)) if hasattr(start, "dtype")), default=None)
 
 
@@ -77,7 +78,10 @@ class Side(NamedTuple):
             return self._why_not_together_by_values()
         if not self._moves_inside:
             return self.vectors.why_not_together(self._named)
-        what = f"{self.tensor.layout.outer} moves elements inside of {self.vectors.bits // 8} bytes of {shown(self.vectors.layout)}"
+        what = (
+            f"{self.tensor.layout.outer} moves elements inside of {self.vectors.bits // 8} bytes of "
+            f"{shown(self.vectors.layout)}"
+        )
         return Reason(what, self.vectors.expected, self.vectors.fix)
 
     def why_not_aligned(self, admitted: npt.NDArray[Any] | None) -> Reason | None:
@@ -118,7 +122,8 @@ class Side(NamedTuple):
 
     @property
     def _moves_inside(self) -> bool:
-        """Whether a swizzle is one that changes the order of an access's elements, if only of longer extents: CuTe asks its type."""
+        """Whether a swizzle is one that changes the order of an access's elements, if only of longer extents:
+        CuTe asks its type."""
         swizzle = getattr(self.tensor.layout, "outer", None)
         return swizzle is not None and bool(swizzle.changes & (self.vectors.elements - 1))
 
@@ -131,7 +136,8 @@ class Side(NamedTuple):
         return starts_at_0 and isinstance(inner, Layout) and (outer is None or isinstance(outer, Swizzle))
 
     def _starts(self, remainder: int) -> list[Any]:
-        """The offsets that each have to be a multiple of an access, in elements: before a swizzle, and with the buffer's address."""
+        """The offsets that each have to be a multiple of an access, in elements: before a swizzle, and with the
+        buffer's address."""
         element = self.vectors.element.bits
         return [*_offsets(self.tensor.layout), self.tensor.offset + remainder * 8 // element]
 
@@ -144,7 +150,9 @@ class Side(NamedTuple):
     def _why_not_aligned_of_symbols(self) -> Reason | None:
         if not self._is_plain:
             what = f"{self._named()}: {shown(self.tensor.layout)} with symbols"
-            raise Unproven(what, "a layout, or a swizzle over one", "give its symbols values, or copy element by element")
+            raise Unproven(
+                what, "a layout, or a swizzle over one", "give its symbols values, or copy element by element"
+            )
         return self.why_not_start_aligned() or self.vectors.why_not_aligned(self._named)
 
     def _named(self) -> str:
@@ -166,7 +174,10 @@ class Side(NamedTuple):
         if not apart.any():
             return None
         thread, *_rest = np.argwhere(apart)[0]
-        what = f"{self.vectors.bits // 8} bytes along mode 0 of {shown(self.vectors.layout)} are not contiguous, those of thread {thread}"
+        what = (
+            f"{self.vectors.bits // 8} bytes along mode 0 of {shown(self.vectors.layout)} are not contiguous, those of "
+            f"thread {thread}"
+        )
         return Reason(what, self.vectors.expected, self.vectors.fix)
 
     def _why_not_aligned_by_values(self, remainder: int, admitted: npt.NDArray[Any] | None) -> Reason | None:
@@ -189,7 +200,8 @@ def _offsets(layout: Any) -> list[Any]:
 
 
 def are_moved_as_they_lie(a: Side, b: Side) -> bool:
-    """Whether the accesses of two sides have their elements in one order, whichever it is: then each comes where it belongs."""
+    """Whether the accesses of two sides have their elements in one order, whichever it is: then each comes
+    where it belongs."""
     cuts = [first_values(side.vectors.values, side.vectors.elements) for side in (a, b)]
     if None in cuts or not (a._is_plain and b._is_plain) or a.vectors.elements != b.vectors.elements:
         return False

@@ -1,6 +1,7 @@
 """The predicate of a copy: one truth value for all that an instruction moves.
 
-Source: CuTe include/cute/atom/copy_atom.hpp, Copy_Atom::call, which asks the first value's alone; the PTX manual, ".aligned".
+Source: CuTe include/cute/atom/copy_atom.hpp, Copy_Atom::call, which asks the first value's alone; the
+PTX manual, ".aligned".
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ class Truth(NamedTuple):
 
         Raises LeafTypeError where it would be for some of its values, or of its threads, and not for the others.
         """
-        lanes, executed = int(size(atom.thr_id)), self.written  # each side's is the same, once it is one for an instruction
+        lanes, executed = (
+            int(size(atom.thr_id)),
+            self.written,
+        )  # each side's is the same, once it is one for an instruction
         for mask, side in zip(self, sides):
             threads, values, *rest = mask.shape
             lanes = min(lanes, threads)  # a single thread, of a symbol, stands for all
@@ -57,7 +61,8 @@ def _several_values(where: str, side: Side, grouped: npt.NDArray[Any], executed:
 
 
 def truth_of(where: str, predicate: npt.NDArray[Any] | Tensor, tensors: tuple[Tensor, Tensor]) -> Truth:
-    """A predicate with the axes of source and target. Raises LeafTypeError for what is none, RankError for other extents."""
+    """A predicate with the axes of source and target. Raises LeafTypeError for what is none, RankError
+    for other extents."""
     return Truth(*(_mask(where, predicate, t) for t in tensors))
 
 
@@ -66,10 +71,14 @@ def _mask(where: str, predicate: npt.NDArray[Any] | Tensor, t: Tensor) -> npt.ND
     import numpy as np
 
     if isinstance(predicate, Tensor) and holds_coordinates(predicate):
-        raise LeafTypeError(f"{where} with coordinates for a predicate", "truth values", "compare first: coordinates < extents")
+        raise LeafTypeError(
+            f"{where} with coordinates for a predicate", "truth values", "compare first: coordinates < extents"
+        )
     given = values_of(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
     if given.dtype != bool:
-        raise LeafTypeError(f"{where} with a predicate of {given.dtype}", "truth values", "compare first: coordinates < extents")
+        raise LeafTypeError(
+            f"{where} with a predicate of {given.dtype}", "truth values", "compare first: coordinates < extents"
+        )
     shape = (places_of(t).shape[0], *extents_of(t))
     if given.ndim == len(shape) - 1:
         given = given[:, None]
@@ -77,4 +86,6 @@ def _mask(where: str, predicate: npt.NDArray[Any] | Tensor, t: Tensor) -> npt.ND
         return np.broadcast_to(given, shape)
     except ValueError:
         what = f"{where} with a predicate of {given.shape} for {shape}, threads first"
-        raise RankError(what, "one truth value of each value, or of each mode behind the first", "partition it the same way") from None
+        raise RankError(
+            what, "one truth value of each value, or of each mode behind the first", "partition it the same way"
+        ) from None

@@ -54,7 +54,8 @@ def places_of(t: Tensor) -> Any:
 
 
 def _at(layout: Layout | ComposedLayout, grid: list[Any], extents: tuple[int, ...]) -> Any:
-    """The values of a layout at a grid of coordinates, an axis for the threads in front: of coordinates a tuple of arrays."""
+    """The values of a layout at a grid of coordinates, an axis for the threads in front: of coordinates a
+    tuple of arrays."""
     import numpy as np
 
     if isinstance(layout, ComposedLayout):
@@ -74,7 +75,9 @@ def valid_of(t: Tensor) -> Any:
     if t._guard.place is None:
         if all(int(n) == m for n, m in zip(t.origin_shape, extents)):
             return np.True_
-        return np.broadcast_to(functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents)[None]
+        return np.broadcast_to(
+            functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents
+        )[None]
     guard = t._guard
     start = modes_of(guard.start)
     places = _components(_at(guard.place, grid, extents), len(start))
@@ -90,8 +93,8 @@ def _components(place: IntTupleLike, count: int) -> list[Any]:
 def values_of(t: Tensor) -> Any:
     """The elements of a tensor of threads: an array with an axis for the threads, and one for each mode.
 
-    Of a tensor of coordinates, as a partition of make_identity_tensor is, a tuple of such arrays, one for each of their integers:
-    compared with extents they are predicates.
+    Of a tensor of coordinates, as a partition of make_identity_tensor is, a tuple of such arrays, one for each of their
+    integers: compared with extents they are predicates.
 
     Raises RangeError where an element is not valid, LeafTypeError without a buffer.
 
@@ -121,7 +124,8 @@ def _coordinates(t: Tensor) -> tuple[Any, ...]:
     place = t.layout(*grid) if isinstance(t.layout.shape, tuple) else t.layout(grid[0])
     place = place if gives_places(t) else ArithmeticTuple()
     return tuple(
-        plus(_by_thread(s, len(extents)), np.broadcast_to(p, extents)[None]) for s, p in zip(start, _components(place, len(start)))
+        plus(_by_thread(s, len(extents)), np.broadcast_to(p, extents)[None])
+        for s, p in zip(start, _components(place, len(start)))
     )
 
 
@@ -139,7 +143,8 @@ def read(where: str, t: Tensor, mask: Any) -> Any:
 
 
 def _not_valid(what: str, past: Any, shape: tuple[int, ...]) -> RangeError:
-    """The error of elements past the end, with the first of them: its thread, where there are several, and its coordinate."""
+    """The error of elements past the end, with the first of them: its thread, where there are several, and its
+    coordinate."""
     import numpy as np
 
     past = np.broadcast_to(past, np.broadcast_shapes(past.shape, shape))
@@ -147,7 +152,9 @@ def _not_valid(what: str, past: Any, shape: tuple[int, ...]) -> RangeError:
     who = f" of thread {thread}" if len(past) > 1 else ""
     place = ",".join(map(str, at))
     return RangeError(
-        f"{what}: {np.count_nonzero(past)} of its elements are not valid, first ({place}){who}", "elements of the tensor", GUARD
+        f"{what}: {np.count_nonzero(past)} of its elements are not valid, first ({place}){who}",
+        "elements of the tensor",
+        GUARD,
     )
 
 
@@ -171,7 +178,9 @@ def put(where: str, t: Tensor, places: npt.NDArray[Any], values: npt.NDArray[Any
     if not ((found := t.data[places]) == values).all() and ((found != values) & (values == values)).any():
         t.data[places] = before
         what = f"{where} to {t!r}: elements that differ go to one place of the buffer"
-        raise InjectivityError(what, "a place for each element", "write to registers first, which each thread has of its own")
+        raise InjectivityError(
+            what, "a place for each element", "write to registers first, which each thread has of its own"
+        )
 
 
 def thread_values(layout: Layout, lanes: int) -> npt.NDArray[Any]:

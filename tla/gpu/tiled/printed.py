@@ -1,11 +1,13 @@
 """TiledMMA, TiledCopy and the atoms as CuTe's C++ and its DSL print them, read whole.
 
-    print  = header line { key ":" value line } { print }          a tiled one is followed by its atom, a thread's view by what it is of
-    header = TiledMMA | MMA_Atom | TiledCopy | Copy_Atom | ThrMMA | ThrCopy        the DSL writes a blank in place of `_`
-    value  = what tla.parse reads, or a tile "(" entry { "," entry } ")" of integers, layouts and `_`; the DSL's numbers are static
+    print  = header line { key ":" value line } { print } a tiled one is followed by its atom, a thread's view
+           by what it is of
+    header = TiledMMA | MMA_Atom | TiledCopy | Copy_Atom | ThrMMA | ThrCopy the DSL writes a blank in place of `_`
+    value  = what tla.parse reads, or a tile "(" entry { "," entry } ")" of integers, layouts and `_`; the
+           DSL's numbers are static
 
-A print says no instruction. The atoms of the library with the same layouts are what it may be of: their names, joined with "or", are the
-atom's name, and its element types are those on which they agree.
+A print says no instruction. The atoms of the library with the same layouts are what it may be of: their names, joined
+with "or", are the atom's name, and its element types are those on which they agree.
 
 Source: CuTe include/cute/atom/mma_atom.hpp and copy_atom.hpp, print; the printers of the CuTe DSL.
 """
@@ -67,9 +69,11 @@ _UNSAID = Element("unsaid", 1)
 
 
 def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
-    """Read the print of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom, or a thread's view of one, by CuTe's C++ or its DSL.
+    """Read the print of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom, or a thread's view of one, by CuTe's
+    C++ or its DSL.
 
-    Raises     ParseError with the line for what is none, LeafTypeError for a copy atom of the DSL whose registers are not known
+    Raises     ParseError with the line for what is none, LeafTypeError for a copy atom of the DSL whose
+               registers are not known
 
     >>> print(from_print('''TiledMMA
     ...   ThrLayoutVMNK:  (_32,_2,_2,_1):(_1,_32,_64,_0)
@@ -85,7 +89,9 @@ def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
     Source: CuTe `print` of mma_atom.hpp and copy_atom.hpp.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"from_print of a {type(text).__name__}", "a text, as print(tiled_mma) writes it", "give the text")
+        raise LeafTypeError(
+            f"from_print of a {type(text).__name__}", "a text, as print(tiled_mma) writes it", "give the text"
+        )
     sections = [*_sections(text)]
     kinds = [kind for kind, _found in sections]
     if kinds == ["TiledMMA", "MMAAtom"]:
@@ -98,7 +104,11 @@ def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
         return _copy_atom(sections[0][1])
     what = f"a print of {' and '.join(kinds) or 'nothing'}"
     raise ParseError(
-        text, len(text), what, "a TiledMMA and its MMA_Atom, a TiledCopy and its Copy_Atom, or an atom", "paste the print whole"
+        text,
+        len(text),
+        what,
+        "a TiledMMA and its MMA_Atom, a TiledCopy and its Copy_Atom, or an atom",
+        "paste the print whole",
     )
 
 
@@ -116,12 +126,20 @@ def _sections(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             key, value = _line(text, at, line)
             if key in found or key not in (*_NEEDS[kind], "ref"):
                 raise ParseError(
-                    text, at, f"{line.strip():.40} in a print of {kind}", f"{', '.join(_NEEDS[kind])}, once", "leave the line out"
+                    text,
+                    at,
+                    f"{line.strip():.40} in a print of {kind}",
+                    f"{', '.join(_NEEDS[kind])}, once",
+                    "leave the line out",
                 )
             found[key] = value
         elif line.strip() and not kind:
             raise ParseError(
-                text, at, f"{line.strip():.40} before the print", "TiledMMA, TiledCopy, MMA_Atom or Copy_Atom", "begin with that"
+                text,
+                at,
+                f"{line.strip():.40} before the print",
+                "TiledMMA, TiledCopy, MMA_Atom or Copy_Atom",
+                "begin with that",
             )
         at += len(line) + 1
     yield from _section(text, at - 1, kind, found)
@@ -131,7 +149,11 @@ def _section(text: str, end: int, kind: str, found: dict[str, Any]) -> Iterator[
     if kind in _NEEDS:
         if missing := [key for key in _NEEDS[kind] if key not in found]:
             raise ParseError(
-                text, min(end, len(text)), f"a print of {kind} without {missing[0]}", "all of its lines", "paste the print whole"
+                text,
+                min(end, len(text)),
+                f"a print of {kind} without {missing[0]}",
+                "all of its lines",
+                "paste the print whole",
             )
         yield kind, found
 
@@ -144,7 +166,9 @@ def _line(text: str, at: int, line: str) -> tuple[str, Any]:
         expected = "a line such as ThrID: _32:_1, with a key that CuTe prints"
         raise ParseError(text, at, f"the line {line.strip():.40}", expected, "paste the print as it is")
     try:
-        return key, match[2] if key == "type" else _value(key, _BARE.sub(r"_\1", match[2]) if _DSL.search(match[1]) else match[2])
+        return key, match[2] if key == "type" else _value(
+            key, _BARE.sub(r"_\1", match[2]) if _DSL.search(match[1]) else match[2]
+        )
     except TlaError as error:
         raise ParseError(text, at + line.index(match[2]), error.reason.what.split("\n")[0], *error.reason[1:]) from None
 
@@ -172,12 +196,23 @@ def _extent(entry: Any) -> Any:
 def _mma_atom(said: dict[str, Any]) -> MMAAtom:
     shape, names = Shape(*said["shape"]), ("thr_id", "A", "B", "C")
     alike: list[MMAAtom] = [
-        x for x in _instructions(MMAAtom) if x.shape_mnk == shape and all(getattr(x, name) == said[name] for name in names)
+        x
+        for x in _instructions(MMAAtom)
+        if x.shape_mnk == shape and all(getattr(x, name) == said[name] for name in names)
     ]
     if len(alike) == 1:
         return alike[0]
     if not alike:
-        return MMAAtom("an MMA_Atom that was printed", "", _UNSAID, _UNSAID, _UNSAID, _UNSAID, shape, *(said[name] for name in names))
+        return MMAAtom(
+            "an MMA_Atom that was printed",
+            "",
+            _UNSAID,
+            _UNSAID,
+            _UNSAID,
+            _UNSAID,
+            shape,
+            *(said[name] for name in names),
+        )
     d, a, b, c = (_agreed({getattr(x, f"val_{side}") for x in alike}) for side in "DABC")
     arch = alike[0].arch if len({x.arch for x in alike}) == 1 else ""
     names_of = _joined([x.name for x in alike])
@@ -200,13 +235,25 @@ def _instructions(kind: type) -> list[Any]:
 def _tiled_mma(text: str, said: dict[str, Any], atom: MMAAtom) -> TiledMMA:
     """The tiled MMA whose threads are those of the print: they are the atom's, and then those of M, N and K."""
     vmnk = said["vmnk"]
-    places = left_inverse(complement(atom.thr_id, cosize(vmnk)))  # of the atom's copies, by where the first thread of each is
+    places = left_inverse(
+        complement(atom.thr_id, cosize(vmnk))
+    )  # of the atom's copies, by where the first thread of each is
     modes = [*vmnk][1:]
-    threads = Layout(tuple(m.shape for m in modes), tuple(m.stride if known(size(m)) == 1 else places(m.stride) for m in modes))
-    made = make_tiled_mma(atom, threads, tuple(x if isinstance(x, Underscore) else _extent(x) for x in said["permutations"]))
+    threads = Layout(
+        tuple(m.shape for m in modes), tuple(m.stride if known(size(m)) == 1 else places(m.stride) for m in modes)
+    )
+    made = make_tiled_mma(
+        atom, threads, tuple(x if isinstance(x, Underscore) else _extent(x) for x in said["permutations"])
+    )
     if made.thr_layout_vmnk != vmnk:
         expected = f"those of the atom {atom.thr_id}, and then of its copies"
-        raise ParseError(text, 0, f"a TiledMMA with the threads {vmnk}", expected, "make it of its parts: make_tiled_mma(atom, threads)")
+        raise ParseError(
+            text,
+            0,
+            f"a TiledMMA with the threads {vmnk}",
+            expected,
+            "make it of its parts: make_tiled_mma(atom, threads)",
+        )
     return made
 
 
@@ -214,16 +261,22 @@ def _copy_atom(said: dict[str, Any]) -> CopyAtom:
     element = _element(said["type"])
     src, dst, ref = said["src"], said["dst"], said.get("ref")
     given = [(src, "val_src"), (dst, "val_dst"), *([] if ref is None else [(ref, "val_ref")])]
-    alike = [x for x in _typed(element, said["thr_id"], src) if all(same_map(tv, getattr(x, name)) for tv, name in given)]
+    alike = [
+        x for x in _typed(element, said["thr_id"], src) if all(same_map(tv, getattr(x, name)) for tv, name in given)
+    ]
     if alike:
         words = {x.instruction for x in alike}
-        return dataclasses.replace(alike[0], name=_joined([x.name for x in alike]), instruction=words.pop() if len(words) == 1 else "")
+        return dataclasses.replace(
+            alike[0], name=_joined([x.name for x in alike]), instruction=words.pop() if len(words) == 1 else ""
+        )
     if ref is None and src != dst:
         what = "a Copy_Atom of the DSL, which does not print what its threads hold, and is none of the library's"
         raise LeafTypeError(what, "one that is known, or C++'s print, with ValLayoutRef", "print it in C++")
     held = dst if ref is None else ref
     sides = {name: _in_bits(x, element.bits) for name, x in (("src", src), ("dst", dst), ("ref", held))}
-    return CopyAtom("a Copy_Atom that was printed", "", said["thr_id"], sides["src"], sides["dst"], sides["ref"])[element]
+    return CopyAtom("a Copy_Atom that was printed", "", said["thr_id"], sides["src"], sides["dst"], sides["ref"])[
+        element
+    ]
 
 
 def _in_bits(tv: Layout, bits: int) -> Layout:

@@ -1,16 +1,18 @@
-"""Scale factors of block-scaled matrices (MX, NVFP4): where each element's scale lies, from and to a plain matrix of scales.
+"""Scale factors of block-scaled matrices (MX, NVFP4): where each element's scale lies, from and to a plain
+matrix of scales.
 
 Scales of a matrix are stored in blocks, one byte each, the blocks along K first:
 
     sm100   128 rows by 4 scales: row r and scale s at r % 32 * 16 + r // 32 * 4 + s
     cdna4   32 rows by 8 scales: row r and scale s at s % 4 * 64 + r % 16 * 4 + s // 4 * 2 + r // 16
 
-A layout over the elements (M, K) has stride 0 along the elements that share a scale, so that it is asked with an element's own
-coordinate. With 1 element to a scale it is over the scales themselves, and so can be copied to. Ascend's (zZ, nN) are
-`tla.MakeMxScaleLayout`'s.
+A layout over the elements (M, K) has stride 0 along the elements that share a scale, so that it is asked with an
+element's own coordinate. With 1 element to a scale it is over the scales themselves, and so can be copied to. Ascend's
+(zZ, nN) are `tla.MakeMxScaleLayout`'s.
 
-Source: CUTLASS include/cutlass/detail/sm100_blockscaled_layout.hpp; the PTX manual, "tcgen05.mma, scale factors"; of CDNA 4 the
-layout that Triton's kernels (CDNA4MXScaleLayout) and AMD's aiter (e8m0_shuffle) give scales before they are loaded.
+Source: CUTLASS include/cutlass/detail/sm100_blockscaled_layout.hpp; the PTX manual, "tcgen05.mma, scale factors"; of
+CDNA 4 the layout that Triton's kernels (CDNA4MXScaleLayout) and AMD's aiter (e8m0_shuffle) give scales before
+they are loaded.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class _Block(NamedTuple):
 #: What shares a scale: 16 elements of NVFP4, 32 of MX, 64 of a sparse MX operand; 1 where k counts scales.
 _BLOCKS = MappingProxyType(
     {
-        "sm100": _Block(((32, 4), (16, 4)), (4, 1), ("32 rows", "4 groups of rows", "{} elements", "4 scales"), (1, 16, 32, 64)),
+        "sm100": _Block(
+            ((32, 4), (16, 4)), (4, 1), ("32 rows", "4 groups of rows", "{} elements", "4 scales"), (1, 16, 32, 64)
+        ),
         "cdna4": _Block(
             ((16, 2), (4, 1)),
             ((4, 2), (64, 2)),
@@ -58,12 +62,16 @@ _BLOCKS = MappingProxyType(
 def _block(vector: object, arch: object) -> _Block:
     if not isinstance(arch, str) or arch not in _BLOCKS:
         raise LeafTypeError(
-            f"scales of {shown(arch)}", f"one of {', '.join(_BLOCKS)}", "use one of these; for Ascend write tla.MakeMxScaleLayout"
+            f"scales of {shown(arch)}",
+            f"one of {', '.join(_BLOCKS)}",
+            "use one of these; for Ascend write tla.MakeMxScaleLayout",
         )
     block = _BLOCKS[arch]
     if not is_int(vector) or isinstance(vector, bool) or vector not in block.vectors:
         what = f"scales of {shown(vector)} elements on {arch}"
-        raise LeafTypeError(what, f"one of {', '.join(map(str, block.vectors))}", "use 16 of NVFP4, 32 of MX, 1 to count scales")
+        raise LeafTypeError(
+            what, f"one of {', '.join(map(str, block.vectors))}", "use 16 of NVFP4, 32 of MX, 1 to count scales"
+        )
     return block
 
 
@@ -111,9 +119,11 @@ def scale_factor_layout(rows: object, k: object, vector: int, arch: str = "sm100
 
 
 def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> Layout:
-    """The scales of a (rows, k) operand as a plain row-major matrix of rows by scales, those of whole blocks: (row, k) -> byte.
+    """The scales of a (rows, k) operand as a plain row-major matrix of rows by scales, those of whole blocks:
+    (row, k) -> byte.
 
-    Its modes are those of `scale_factor_layout`, padding included. With vector 1, k counting scales, `copy` goes from one to the other.
+    Its modes are those of `scale_factor_layout`, padding included. With vector 1, k counting scales, `copy` goes from
+    one to the other.
 
     >>> import numpy
     >>> from tla import MakeTensor, copy, cosize
@@ -139,7 +149,8 @@ def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> L
 
 
 def require_scale_strides(layout: Layout, vector: int, arch: str = "sm100") -> None:
-    """Require that a layout of scales has the blocks of a machine; DivisibilityError names the first extent or stride that differs.
+    """Require that a layout of scales has the blocks of a machine; DivisibilityError names the first extent
+    or stride that differs.
 
     >>> from tla import parse
     >>> from tla.gpu import require_scale_strides, scale_factor_layout

@@ -37,18 +37,25 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
     if layout is None:
         raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
     if not layout.is_static:
-        raise LeafTypeError(f"{where} with the threads {layout}", "static integers: it is a type in C++", "write static(...) around it")
+        raise LeafTypeError(
+            f"{where} with the threads {layout}", "static integers: it is a type in C++", "write static(...) around it"
+        )
     if size(layout) == 0:
-        raise RangeError(f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread")
+        raise RangeError(
+            f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread"
+        )
     layout = layout if isinstance(layout.shape, tuple) else join([layout])
     if len(layout.shape) > r:
-        raise RankError(f"{where} with the threads {layout}", f"at most {r} modes", f"drop the last {len(layout.shape) - r}")
+        raise RankError(
+            f"{where} with the threads {layout}", f"at most {r} modes", f"drop the last {len(layout.shape) - r}"
+        )
     filled: Layout = append[r](layout, ONE)
     return filled
 
 
 def as_thread(t: Any) -> Any:
-    """A thread's index, an array of them, or a symbol, as it is; of a numpy integer the plain one. LeafTypeError for anything else."""
+    """A thread's index, an array of them, or a symbol, as it is; of a numpy integer the plain one. LeafTypeError for
+    anything else."""
     array = hasattr(t, "dtype") and hasattr(t, "shape")
     if (array and getattr(t.dtype, "kind", "") not in ("i", "u")) or (not array and not is_int(t)):
         fix = "write mma[0], or mma[numpy.arange(128)]"
@@ -65,7 +72,9 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     if _past(t, limit):
         given = t if is_int(t) else f"{t.min()} to {t.max()}"
         raise RangeError(
-            f"thread {given} of {where}", f"0 <= thread < {int(limit)}", f"take it modulo {int(limit)}, or tile over more threads"
+            f"thread {given} of {where}",
+            f"0 <= thread < {int(limit)}",
+            f"take it modulo {int(limit)}, or tile over more threads",
         )
     if is_int(t) and known(t) is None:
 
@@ -89,7 +98,8 @@ def _past(t: Any, limit: IntLike) -> bool:
 
 
 def by_thread(threads: Layout) -> Layout:
-    """thread -> its coordinate in a layout of threads, as one integer: the inverse, and copies where threads have none."""
+    """thread -> its coordinate in a layout of threads, as one integer: the inverse, and copies where
+    threads have none."""
     n = size(threads)
     identity = join([Layout(n, _1), ONE])
     return composition(identity, right_inverse(join([threads, complement(threads)])))
@@ -98,7 +108,9 @@ def by_thread(threads: Layout) -> Layout:
 def rank_of(x: Any) -> int:
     """The number of modes that a layout or a tensor has at the top. LeafTypeError for what is neither."""
     if not hasattr(x, "shape"):
-        raise LeafTypeError(f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
+        raise LeafTypeError(
+            f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)"
+        )
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
 
@@ -106,5 +118,7 @@ def rank_of(x: Any) -> int:
 def require_kind(where: str, x: Any, kind: type, named: str) -> Any:
     """x, if it is of a kind, which has this name; else LeafTypeError."""
     if not isinstance(x, kind):
-        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)")
+        raise LeafTypeError(
+            f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)"
+        )
     return x

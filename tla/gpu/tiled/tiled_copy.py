@@ -43,7 +43,8 @@ class TiledCopy(Displayed):
     TV         (thread, value) -> index in the tile, for the atom's reference: whichever side it is that threads hold
     tiler_mn   the tile: of each mode an extent, or a layout
 
-    `copy[t]` is thread t's view; S_TV and D_TV say of a whole tile which thread reads and which one writes which element.
+    `copy[t]` is thread t's view; S_TV and D_TV say of a whole tile which thread reads and which one
+    writes which element.
     Source: CuTe `TiledCopy`.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, uint128
@@ -131,14 +132,17 @@ class TiledCopy(Displayed):
         return coalesce(zipped, profile)
 
     def retile(self, t: AnyLayout | Tensor) -> Any:
-        """Registers that were partitioned in another way, (V,M,N,...), as this copy's values: ((AtomV,AtomX),RestM,RestN,...).
+        """Registers that were partitioned in another way, (V,M,N,...), as this copy's values:
+        ((AtomV,AtomX),RestM,RestN,...).
 
         The first mode's elements are taken for the first values of this copy's threads.
         """
         if rank_of(t) < (least := 1 + len(self.tiler_mn)):
             what = f"retile of {shown(t) if isinstance(t, Layout) else repr(t)} by {self!r}"
             raise RankError(
-                what, f"{least} modes at least: a thread's values, then the rest of each", "partition it with a tiled MMA or copy"
+                what,
+                f"{least} modes at least: a thread's values, then the rest of each",
+                "partition it with a tiled MMA or copy",
             )
         return cut(self._retiled, t)
 
@@ -147,7 +151,9 @@ class TiledCopy(Displayed):
         threads = size(self.TV[0])
         tile = _shape_of(self.tiler_mn)
         values_of_thread = size(self.TV[1])
-        if divides(values_of_thread, v):  # the first mode has all values of the copy, once or more: it is cut into atoms alone
+        if divides(
+            values_of_thread, v
+        ):  # the first mode has all values of the copy, once or more: it is cut into atoms alone
             whole = zipped_divide(layout, (v, *[_1] * len(tile)))
             atoms = zipped_divide(vector(v), vector(size(self.atom.val_ref[1])))
             return join([composition(whole[0], atoms), *list(whole[1])[1:]])
@@ -198,11 +204,13 @@ class ThrCopy:
         return f"{as_cute_prints('ThrCopy', {'ThrIdx': self.thread}, 8)}\n{self.copy}"
 
     def partition_S(self, t: AnyLayout | Tensor) -> Tensor:
-        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
+        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over
+        the same elements."""
         return self._partition("src", t)
 
     def partition_D(self, t: AnyLayout | Tensor) -> Tensor:
-        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...): a tensor over the same elements."""
+        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...): a tensor over
+        the same elements."""
         return self._partition("dst", t)
 
     def _partition(self, side: str, t: AnyLayout | Tensor) -> Tensor:
@@ -237,11 +245,17 @@ def _tiled_copy(where: str, atom: CopyAtom, tv: Layout, tiler: Any) -> TiledCopy
 
 def _typed(where: str, atom: Any) -> CopyAtom:
     if not isinstance(atom, CopyAtom):
-        fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else "write Copy_Atom[UniversalCopy[uint128], half]"
+        fix = (
+            f"write {atom!r} with its arguments"
+            if isinstance(atom, Family)
+            else "write Copy_Atom[UniversalCopy[uint128], half]"
+        )
         raise LeafTypeError(f"{where} of {shown(atom)}", "a copy instruction's atom", fix)
     if atom.val_type is None:
         raise LeafTypeError(
-            f"{where} of {atom.name} without an element type", "the type of what it copies", f'write Copy_Atom["{atom.name}", half]'
+            f"{where} of {atom.name} without an element type",
+            "the type of what it copies",
+            f'write Copy_Atom["{atom.name}", half]',
         )
     return atom
 
@@ -252,7 +266,8 @@ def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -
     atom         a CopyAtom with its element type: Copy_Atom[UniversalCopy[uint128], half]
     thr_layout   (m, n, ...) -> thread: a static layout, or a shape for the compact one; one thread by default
     val_layout   (m, n, ...) -> value of a thread, likewise
-    Raises       LeafTypeError for no atom or what is dynamic, DivisibilityError where its threads or values are not whole atoms
+    Raises       LeafTypeError for no atom or what is dynamic, DivisibilityError where its threads or values
+                 are not whole atoms
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, float, make_tiled_copy
     >>> print(make_tiled_copy(Copy_Atom[UniversalCopy[float], float], (32, 8)).TV)
@@ -287,7 +302,9 @@ def _layout_tv(where: str, thr_layout: Any, val_layout: Any) -> tuple[Any, Layou
     inverse = right_inverse(layout_mn)
     if size(inverse) != size(layout_mn):
         what = f"{where} with the threads {threads} and values {values}"
-        raise RangeError(what, "layouts onto 0, 1, 2, ...: each thread and value once", "use a compact layout, (2,4):(4,1)")
+        raise RangeError(
+            what, "layouts onto 0, 1, 2, ...: each thread and value once", "use a compact layout, (2,4):(4,1)"
+        )
     return product_each(layout_mn.shape), with_shape(inverse, (size(threads), size(values)))
 
 
@@ -391,7 +408,8 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
 
 
 def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCopy:
-    """A copy of what (thread, value) -> index of a tile of extents `whole` reaches: the tiler picks that out of each mode."""
+    """A copy of what (thread, value) -> index of a tile of extents `whole` reaches: the tiler picks that out
+    of each mode."""
     strides = [tuple(_1 if i == j else _0 for j in range(len(whole))) for i in range(len(whole))]
     tiler = tuple(keep_steps(composition(Layout(whole, s), tv)) for s in strides)
     to_whole = composition(MakeLayout(whole), tiler)
@@ -399,11 +417,13 @@ def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCop
 
 
 def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledCopy:
-    """A copy by where threads' values lie in memory, and not by their coordinates: vectors and the offsets between them.
+    """A copy by where threads' values lie in memory, and not by their coordinates: vectors and the
+    offsets between them.
 
     atom_tv       (thread, value) -> offset in the data
     data_layout   coordinate -> offset in the data
-    Raises        RangeError where atom_tv reaches offsets that data_layout does not have, and what make_tiled_copy raises
+    Raises        RangeError where atom_tv reaches offsets that data_layout does not have, and
+                  what make_tiled_copy raises
 
     >>> from tla import parse
     >>> from tla.gpu import Copy_Atom, UniversalCopy, float, make_cotiled_copy
@@ -415,9 +435,13 @@ def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledC
     """
     for what, x in (("the threads and values", atom_tv), ("the data", data_layout)):
         if not isinstance(x, Layout) or not x.is_static:
-            raise LeafTypeError(f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write static(...) around it")
+            raise LeafTypeError(
+                f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write static(...) around it"
+            )
     if rank_of(atom_tv) != 2:
-        raise RankError(f"make_cotiled_copy: the threads and values {atom_tv}", "two modes: (thread, value)", "write (32,2):(2,1)")
+        raise RankError(
+            f"make_cotiled_copy: the threads and values {atom_tv}", "two modes: (thread, value)", "write (32,2):(2,1)"
+        )
     whole = product_each(data_layout.shape)
     back = join([left_inverse(data_layout), ONE])
     tv = composition(back, atom_tv)

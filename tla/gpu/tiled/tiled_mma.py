@@ -80,7 +80,9 @@ class TiledMMA(Displayed):
         if not isinstance(accumulate, (bool, np.bool_, Condition)):
             raise LeafTypeError(f"with_({shown(accumulate)})", "True, False or a comparison", "write mma.with_(0 < k)")
         if self.atom.memory("C") != "TMEM":
-            raise LeafTypeError(f"with_ of {self.atom.name}, which always adds", "an instruction of tcgen05.mma", "clear C before")
+            raise LeafTypeError(
+                f"with_ of {self.atom.name}, which always adds", "an instruction of tcgen05.mma", "clear C before"
+            )
         known_ = accumulate.holds if isinstance(accumulate, Condition) else bool(accumulate)
         return replace(self, accumulate_=accumulate if known_ is None else known_)
 
@@ -144,14 +146,16 @@ class TiledMMA(Displayed):
     def thrfrg(self, operand: str, t: Any) -> Any:
         """An operand of a layout or tensor: its first two modes are cut by the threads, the others stay.
 
-        operand   "A", "B" or "C"; "E", "SFA" or "SFB" of an atom that has metadata or scale factors: a tensor over the coordinates of
-                  A or B, with stride 0 where elements share one
+        operand   "A", "B" or "C"; "E", "SFA" or "SFB" of an atom that has metadata or scale factors: a tensor over the
+                  coordinates of A or B, with stride 0 where elements share one
         """
         self.atom.operand(operand)
         least = 2 + (self.atom.blocks > 1)
         if rank_of(t) < least:
             what = f"operand {operand} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
-            raise RankError(what, f"{'two' if least == 2 else 'three'} modes at least", "group its modes, or append one")
+            raise RankError(
+                what, f"{'two' if least == 2 else 'three'} modes at least", "group its modes, or append one"
+            )
         i, j = MODES[operand]
         tiles = self.permutation_mnk
         return cut(lambda layout: self._thrfrg(operand, layout), t, (tiles[i], tiles[j]))
@@ -198,7 +202,8 @@ def _threads(x: TiledMMA) -> Leaf:
 
 
 def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
-    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all of them: those along its third mode have the same.
+    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all of them: those along its third mode
+    have the same.
 
     CuTe does so for A and B. For C it does not, and with several atoms along K its layout runs past the tile.
     """
@@ -214,11 +219,13 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = Non
     """An atom laid out over threads and its tile permuted.
 
     atom           an MMAAtom: SM80_16x8x16_F32F16F16F32_TN
-    thr_layout     (m, n, k) -> which group of the atom's threads: a static layout, or a shape for the compact one; one by default
-    permutations   of M, N, K: an extent, a multiple of what the atoms cover; a layout that permutes it; or `_`. Last ones may be
-                   left out
-    Raises         LeafTypeError for no atom or what is dynamic, RankError for more than three modes, InjectivityError for
-                   threads that overlap or a permutation that does not permute, DivisibilityError for one that the atoms do not divide
+    thr_layout     (m, n, k) -> which group of the atom's threads: a static layout, or a shape for the compact
+                   one; one by default
+    permutations   of M, N, K: an extent, a multiple of what the atoms cover; a layout that permutes it; or `_`. Last
+                   ones may be left out
+    Raises         LeafTypeError for no atom or what is dynamic, RankError for more than three modes, InjectivityError
+                   for threads that overlap or a permutation that does not permute, DivisibilityError for one that the
+                   atoms do not divide
 
     >>> from tla.gpu import UniversalFMA, make_tiled_mma
     >>> mma = make_tiled_mma(UniversalFMA[float, float, float], (16, 16, 1))
@@ -234,9 +241,19 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = Non
     if not is_injective(threads):
         what = f"make_tiled_mma with the threads {threads}: two atoms of the tile have the same"
         raise InjectivityError(what, "threads of its own for each atom", "use a compact layout, (2,2):(2,1)")
-    given = _static(tuple(permutations)) if isinstance(permutations, (tuple, list)) else () if permutations is None else None
+    given = (
+        _static(tuple(permutations))
+        if isinstance(permutations, (tuple, list))
+        else ()
+        if permutations is None
+        else None
+    )
     if given is None or len(given) > 3:
-        raise RankError(f"make_tiled_mma with the permutations {shown(permutations)}", "at most three: of M, N, K", "write (32, 32, 16)")
+        raise RankError(
+            f"make_tiled_mma with the permutations {shown(permutations)}",
+            "at most three: of M, N, K",
+            "write (32, 32, 16)",
+        )
     mma = TiledMMA(atom, threads, tuple(_ if p is None else p for p in (*given, *[_] * (3 - len(given)))))
     require_layouts(replace(mma, permutations=(_, _, _)))
     for i in range(3):
@@ -266,7 +283,9 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
         raise InjectivityError(
-            where, f"each of 0 to {size(p) - 1} once", "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)"
+            where,
+            f"each of 0 to {size(p) - 1} once",
+            "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)",
         )
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
     if not divides(covered, size(p)):
@@ -376,7 +395,8 @@ class ThrMMA:
 
 
 def partition_shape_A(mma: TiledMMA, shape: tuple[Leaf, ...]) -> IntTree:
-    """The shape of a thread's part of A, of a tile of extents (M,K): (FrgV, RestM, RestK, ...). Source: CuTe `partition_shape_A`.
+    """The shape of a thread's part of A, of a tile of extents (M,K): (FrgV, RestM, RestK, ...). Source: CuTe
+    `partition_shape_A`.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_A
     >>> print(partition_shape_A(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 32)))
@@ -388,7 +408,8 @@ def partition_shape_A(mma: TiledMMA, shape: tuple[Leaf, ...]) -> IntTree:
 
 
 def partition_shape_B(mma: TiledMMA, shape: tuple[Leaf, ...]) -> IntTree:
-    """The shape of a thread's part of B, of a tile of extents (N,K): (FrgV, RestN, RestK, ...). Source: CuTe `partition_shape_B`.
+    """The shape of a thread's part of B, of a tile of extents (N,K): (FrgV, RestN, RestK, ...). Source: CuTe
+    `partition_shape_B`.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_B
     >>> print(partition_shape_B(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 32)))
@@ -400,7 +421,8 @@ def partition_shape_B(mma: TiledMMA, shape: tuple[Leaf, ...]) -> IntTree:
 
 
 def partition_shape_C(mma: TiledMMA, shape: tuple[Leaf, ...] | None) -> IntTree:
-    """The shape of a thread's part of C, of a tile of extents (M,N): (FrgV, RestM, RestN, ...). Source: CuTe `partition_shape_C`.
+    """The shape of a thread's part of C, of a tile of extents (M,N): (FrgV, RestM, RestN, ...). Source: CuTe
+    `partition_shape_C`.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_shape_C
     >>> print(partition_shape_C(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2)), (64, 64)))
@@ -419,7 +441,8 @@ def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
     >>> print(total.layout, total.dtype, total.data.size)
     ((_2,_2),2,4):((_1,_2),_4,8) float32 4096
 
-    `mma[t].partition_fragment_C(tensor)` is that of some threads. Raises what partition_C raises. Source: CuTe `partition_fragment_C`.
+    `mma[t].partition_fragment_C(tensor)` is that of some threads. Raises what partition_C raises. Source: CuTe
+    `partition_fragment_C`.
     """
     import numpy as np
 

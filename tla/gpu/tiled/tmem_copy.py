@@ -1,4 +1,5 @@
-"""Copies between tensor memory and registers, tcgen05.ld and st by a warpgroup, and into it from shared memory, tcgen05.cp.
+"""Copies between tensor memory and registers, tcgen05.ld and st by a warpgroup, and into it from
+shared memory, tcgen05.cp.
 
 Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe include/cute/atom/copy_traits_sm100.hpp.
 """
@@ -24,14 +25,18 @@ _WARPS = 4
 
 
 def tmem_values(atom: CopyAtom, element: Element) -> Layout:
-    """The addresses that an instruction goes through in tensor memory, value after value, in elements: columns and data paths.
+    """The addresses that an instruction goes through in tensor memory, value after value, in elements: columns
+    and data paths.
 
-    `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two columns'
-    lower halves into a register; tcgen05.cp goes over the data paths first. Raises LeafTypeError for other copies, and for elements that
-    do not fill its cells. Source: the PTX manual, "tcgen05.ld", "tcgen05.cp", and CuTe's `ValID`.
+    `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two
+    columns' lower halves into a register; tcgen05.cp goes over the data paths first. Raises LeafTypeError for other
+    copies, and for elements that do not fill its cells. Source: the PTX manual, "tcgen05.ld", "tcgen05.cp",
+    and CuTe's `ValID`.
     """
     if atom.cells is None:
-        raise LeafTypeError(f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
+        raise LeafTypeError(
+            f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu"
+        )
     if atom.cells.packed and element.bits != 16:
         raise LeafTypeError(f"{atom.name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
     if 128 % element.bits:
@@ -61,7 +66,9 @@ def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledC
     path = (1 << PATH_BITS) * 32 // element.bits
     threads = tv((32, _WARPS), (0, 32 * path))
     if not {atom.reads.memory, atom.writes.memory} <= {"TMEM", "registers"}:
-        raise LeafTypeError(f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu")
+        raise LeafTypeError(
+            f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu"
+        )
     return _cotiled(atom, threads, tmem_values(atom, element), tmem)
 
 
@@ -82,7 +89,9 @@ def make_utccp_copy(atom: Any, tmem: AnyLayout, element: Any = None) -> TiledCop
     """
     atom, element = _with_type("make_utccp_copy", "SM100_UTCCP_4x32dp128bit_1cta", atom, element)
     if (atom.reads.memory, atom.writes.memory) != ("smem", "TMEM"):
-        raise LeafTypeError(f"the copy {atom.name}", "one of tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta", "take its atom from tla.gpu")
+        raise LeafTypeError(
+            f"the copy {atom.name}", "one of tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta", "take its atom from tla.gpu"
+        )
     return _cotiled(atom, tv(int(size(atom.thr_id)), 0), tmem_values(atom, element), tmem)
 
 

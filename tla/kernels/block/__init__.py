@@ -1,1 +1,2 @@
-"""The state of a block that runs: lines of its source, tensor memory, mbarriers, turns, and who touches which element."""
+"""The state of a block that runs: lines of its source, tensor memory, mbarriers, turns, and who
+touches which element."""

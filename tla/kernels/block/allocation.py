@@ -1,7 +1,7 @@
 """Columns of tensor memory that a block has allocated, and where their elements lie.
 
-A tensor in tensor memory has addresses for offsets, a data path in the upper and a column in the lower 16 bits: of 128 paths the columns
-that are allocated are few, so what is noted of elements is noted by their place among these.
+A tensor in tensor memory has addresses for offsets, a data path in the upper and a column in the lower 16 bits: of 128
+paths the columns that are allocated are few, so what is noted of elements is noted by their place among these.
 
 Source: the PTX manual, "Tensor Memory"; CuTe include/cute/arch/tmem_allocator_sm100.hpp.
 """
@@ -65,7 +65,9 @@ def require_allocated(held: Sequence[Allocation], *tensors: Tensor) -> None:
         found = next((x for x in held if x.data is not None and x.data is t.data), None)
         if found is None:
             fix = "write tmem(np.float32, mma.make_fragment_C(part).layout, allocated)"
-            raise LeafTypeError("a tensor in tensor memory that nobody has allocated", "columns of Allocator1Sm().allocate(512)", fix)
+            raise LeafTypeError(
+                "a tensor in tensor memory that nobody has allocated", "columns of Allocator1Sm().allocate(512)", fix
+            )
         if found.freed:
             raise RangeError("tensor memory that is free again", "columns that are allocated", "free them at the end")
 
@@ -85,7 +87,9 @@ def require_columns(allocation: Allocation, offset: int, what: str) -> None:
     path, column = divmod(offset, _PATH)
     if not (0 <= path < LANES and column < allocation.columns):
         place = f"data path {path}, column {column}"
-        raise RangeError(f"{what} at {place}", f"{LANES} data paths of {allocation.columns} columns", "allocate more columns")
+        raise RangeError(
+            f"{what} at {place}", f"{LANES} data paths of {allocation.columns} columns", "allocate more columns"
+        )
 
 
 def place_of(address: Any) -> Any:

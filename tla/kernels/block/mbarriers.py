@@ -13,7 +13,8 @@ from ...core.ints import IntLike, Leaf, leaf
 from ...core.questions import at_most
 from ...tensors.tensor import Tensor
 
-#: The most arrivals that a phase waits for, and the most bytes. Source: the PTX manual, "Contents of the mbarrier object".
+#: The most arrivals that a phase waits for, and the most bytes. Source: the PTX manual, "Contents of
+#: the mbarrier object".
 MOST_ARRIVALS, MOST_BYTES = (1 << 20) - 1, (1 << 20) - 1
 
 
@@ -59,7 +60,9 @@ class Mbarrier(NamedTuple):
         of.pending[at] -= count
         if of.pending[at] < 0 or of.bytes[at] > MOST_BYTES:
             what = f"mbarrier {at}: {count} arrivals where {of.pending[at] + count} are left, {of.bytes[at]} bytes"
-            raise RangeError(what, f"{of.arrivals} arrivals of a phase, and {MOST_BYTES} bytes", "make mbarriers of as many arrivals")
+            raise RangeError(
+                what, f"{of.arrivals} arrivals of a phase, and {MOST_BYTES} bytes", "make mbarriers of as many arrivals"
+            )
         self._end()
 
     def receive(self, nbytes: int) -> None:
@@ -80,6 +83,12 @@ class Mbarrier(NamedTuple):
         """Wait for the end of the phase of a parity. Raises RangeError where nothing before ends it."""
         of, at = self.of, int(self.at)
         if not self.has_ended(parity):
-            what = f"mbarrier {at}: a wait for phase {of.ended[at]}, which misses {of.pending[at]} arrivals and {of.bytes[at]} bytes"
-            fix = "state before it what arrives, of the bytes that are loaded: tma_transaction_bytes; and wait for phase(k, stages)"
+            what = (
+                f"mbarrier {at}: a wait for phase {of.ended[at]}, which misses {of.pending[at]} arrivals and "
+                f"{of.bytes[at]} bytes"
+            )
+            fix = (
+                "state before it what arrives, of the bytes that are loaded: tma_transaction_bytes; and wait for "
+                "phase(k, stages)"
+            )
             raise RangeError(what, "a phase that ends", fix)

@@ -23,7 +23,8 @@ class Access(NamedTuple):
     tensor   a tensor of threads
     chosen   which of its elements; None for all that are valid
     vector   how many of them an instruction has of each thread
-    together   how many threads ask for them as one, whose elements are those of the first: a warpgroup's product; else 1
+    together   how many threads ask for them as one, whose elements are those of the first: a warpgroup's
+               product; else 1
     """
 
     tensor: Tensor
@@ -62,7 +63,8 @@ class Marks:
         self._held.clear()
 
     def first(self, t: Tensor, places: Any) -> tuple[int, int, int] | None:
-        """The index of the first element that is marked, who holds it, and the number of the statement; None where there is none."""
+        """The index of the first element that is marked, who holds it, and the number of the statement; None where
+        there is none."""
         if key_of(t) not in self._held:
             return None
         _t, holder, at = self._held[key_of(t)]
@@ -90,7 +92,8 @@ def count_of(t: Tensor) -> int:
 
 
 def places_and_chosen(access: Access, threads: int) -> tuple[Any, Any]:
-    """The places in the buffer, and whether each is accessed: arrays of (thread, modes). What no thread has alone all access."""
+    """The places in the buffer, and whether each is accessed: arrays of (thread, modes). What no thread has
+    alone all access."""
     import numpy as np
 
     places = places_of(access.tensor)

@@ -1,6 +1,8 @@
-"""The statements of other threads that each thread knows to have ended: by barriers, and by mbarriers that it has waited for.
+"""The statements of other threads that each thread knows to have ended: by barriers, and by mbarriers that
+it has waited for.
 
-Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", 1978; vector clocks, C. Fidge, 1988.
+Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", 1978; vector clocks,
+C. Fidge, 1988.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from ..block.touched import NOBODY, SEVERAL
 
 
 class Clocks:
-    """For each thread, by the number of a statement, up to where it knows that every thread has come; and what it would know without the
-    last barrier, and those before it that nobody needs.
+    """For each thread, by the number of a statement, up to where it knows that every thread has come; and what it would
+    know without the last barrier, and those before it that nobody needs.
 
     >>> from tla.kernels.checks.clocks import Clocks
     >>> clocks = Clocks(4)
@@ -48,7 +50,8 @@ class Clocks:
             np.maximum(table, told, out=table)
 
     def wait(self, number: int, *, needed: bool) -> None:
-        """Let every thread know, by a barrier, that all have come to a statement. needed: whether the barrier before this one was."""
+        """Let every thread know, by a barrier, that all have come to a statement. needed: whether the barrier before
+        this one was."""
         import numpy as np
 
         if needed:
@@ -77,7 +80,8 @@ class Clocks:
         return int(min([number, *self._known[0, 1:].tolist()]))
 
     def know(self, before: Any, at: Any, who: Any) -> Any:
-        """Whether `who` know that the statements `at` of the threads `before` have ended; of SEVERAL all do, or of all."""
+        """Whether `who` know that the statements `at` of the threads `before` have ended; of SEVERAL all do,
+        or of all."""
         import numpy as np
 
         n = len(self._known)

@@ -1,4 +1,5 @@
-"""Accesses that nothing has ordered yet: who touched each element of a buffer, by threads since a barrier, or by blocks since the launch.
+"""Accesses that nothing has ordered yet: who touched each element of a buffer, by threads since a barrier, or by blocks
+since the launch.
 
 Source: the PTX manual, "Memory Consistency Model", "Data-races".
 """
@@ -37,7 +38,9 @@ class Touched:
                 return int(np.argmax(clash)), wrote
         return None
 
-    def note(self, places: Any, who: Any, lines: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
+    def note(
+        self, places: Any, who: Any, lines: Any, clocks: Clocks | None, *, writes: bool
+    ) -> tuple[int, bool] | None:
         """Note accesses; what clash finds of them, and of them with each other."""
         import numpy as np
 
@@ -67,7 +70,9 @@ class Level:
         return found is not None and found[1].clash(places, who, None, writes=writes) is not None
 
     def of(self, t: Tensor) -> Touched:
-        return self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))[1]  # the tensor keeps its buffer where it is
+        return self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))[
+            1
+        ]  # the tensor keeps its buffer where it is
 
 
 @dataclass

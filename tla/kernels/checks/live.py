@@ -1,6 +1,8 @@
-"""Registers of a thread that hold what is still read: from each write of an element to the last read before the next one.
+"""Registers of a thread that hold what is still read: from each write of an element to the last read before
+the next one.
 
-Source: live ranges, as compilers have them; of fragments alone, and in the order of the kernel's statements: an estimate.
+Source: live ranges, as compilers have them; of fragments alone, and in the order of the kernel's
+statements: an estimate.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class LiveRegisters:
             until[places] = now
 
     def _end(self, t: Tensor, since: Any, until: Any, places: Any) -> None:
-        """End the ranges of elements that are not read any more before they are written; one that nobody reads is of its statement."""
+        """End the ranges of elements that are not read any more before they are written; one that nobody reads is of
+        its statement."""
         import numpy as np
 
         places = np.unique(places)

@@ -21,7 +21,10 @@ _MISSING = {
     "store": ("no tma_store_wait for it between", "tma_store_arrive() and tma_store_wait[n]()"),
     "load": ("no wait_barrier for it between", "wait_barrier(full[k], phase)"),
     "umma": ("no umma_arrive and wait_barrier for it between", "umma_arrive(done[k]) and wait_barrier(done[k], phase)"),
-    "accumulator": ("no umma_arrive and wait_barrier for it between", "umma_arrive(done[k]) and wait_barrier(done[k], phase)"),
+    "accumulator": (
+        "no umma_arrive and wait_barrier for it between",
+        "umma_arrive(done[k]) and wait_barrier(done[k], phase)",
+    ),
     "tmem": ("no fence_view_async_tmem_load for it between", "fence_view_async_tmem_load()"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
     "cluster": ("no cluster_sync between", "cluster_sync()"),
@@ -30,15 +33,17 @@ _MISSING = {
 
 
 class Race(NamedTuple):
-    """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the one that was found.
+    """Two threads, or blocks, that touch one element with nothing that orders them; the second access is the
+    one that was found.
 
-    who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been waited for, "register"
-              and "proxy" where one may not see what threads wrote to registers or shared memory; "phase" of an mbarrier; of tensor
-              memory "umma" and "accumulator" for what a product still reads and adds to, "tmem" for what is still being loaded; of a
-              cluster "cluster" for blocks of which one does not know what the other has done, "end" for what comes from another block
-              and is not waited for
+    who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been
+              waited for, "register" and "proxy" where one may not see what threads wrote to registers or shared memory;
+              "phase" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still reads and adds
+              to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one does not know
+              what the other has done, "end" for what comes from another block and is not waited for
     memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"
-    element   its place in the buffer [elements]; of tensor memory its address, a data path in the upper 16 bits and a column
+    element   its place in the buffer [elements]; of tensor memory its address, a data path in the upper 16 bits
+              and a column
     before    who touched it first, and `written` whether that was a write; None where several read it, or a product did
     line      of that access
     after     who touched it then, None for a product; `writes` whether that is a write
@@ -71,9 +76,14 @@ class Race(NamedTuple):
 
     def __str__(self) -> str:
         if self.who == "store" and self.after is None:
-            return f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: {_MISSING[self.who][0]}"
+            return (
+                f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: "
+                f"{_MISSING[self.who][0]}"
+            )
         if self.who == "end":
-            return f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {_MISSING[self.who][0]}"
+            return (
+                f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {_MISSING[self.who][0]}"
+            )
         first = {"copy": "an asynchronous copy of ", "load": "a load by ", "tmem": "a load by "}.get(self.who, "")
         first += self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):

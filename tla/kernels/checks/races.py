@@ -1,6 +1,7 @@
 """Races by every access: an element that one thread writes, and another touches with no barrier between.
 
-Two levels ask the same: threads of a block between two barriers, and blocks of the grid, which never wait for each other.
+Two levels ask the same: threads of a block between two barriers, and blocks of the grid, which never wait
+for each other.
 
 Source: the PTX manual, "Memory Consistency Model", "Data-races".
 """
@@ -39,9 +40,10 @@ class Phase:
 
     ended   how many of its phases have ended
     told    what those who have arrived know, of the phase that goes on; `known`, of the one that ended last
-    loads   loads of the phase that goes on, each with the block whose memory they write; `come`, of phases that have ended, and that
-            nobody has waited for
-    products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at phases that have ended
+    loads   loads of the phase that goes on, each with the block whose memory they write; `come`, of phases that have
+            ended, and that nobody has waited for
+    products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at
+               phases that have ended
     waited  the number of the last statement that waited for it
     going   what other blocks of the cluster tell by the phase that goes on; `over`, by phases that have ended
     """
@@ -60,8 +62,8 @@ class Phase:
 class Races:
     """The races of a block that runs.
 
-    A barrier is needed if without it something before it races with something behind it: before it up to the last that was needed,
-    behind it up to the next.
+    A barrier is needed if without it something before it races with something behind it: before it up to the last that
+    was needed, behind it up to the next.
 
     threads   of the block
     findings  what is found, of all blocks
@@ -103,16 +105,21 @@ class Races:
             self._groups[_GROUPS[word]].append([])
 
     def _end_loads(self) -> None:
-        """End loads of tensor memory: each thread has then read what its own read; others know of it by a barrier behind this."""
+        """End loads of tensor memory: each thread has then read what its own read; others know of it by a barrier
+        behind this."""
         self._under_way["tmem"].clear()
         for number, source, _target in self._loaded:
-            self._ask(self._threads, source.tensor, accessed(source, self.threads), self._number(self._lines[number]), False)
+            self._ask(
+                self._threads, source.tensor, accessed(source, self.threads), self._number(self._lines[number]), False
+            )
         self._loaded.clear()
 
     def _end_groups(self, what: str, pending: int) -> None:
-        """End all groups but the `pending` newest: each thread has then written what its copies write, and read what its products read.
+        """End all groups but the `pending` newest: each thread has then written what its copies write, and read what
+        its products read.
 
-        A product of the only warpgroup of a block needs no barrier more: who waited for it waited for what every thread of it reads.
+        A product of the only warpgroup of a block needs no barrier more: who waited for it waited for what
+        every thread of it reads.
         """
         groups = self._groups[what]
         ended = groups[: max(0, len(groups) - 1 - pending)]
@@ -147,7 +154,8 @@ class Races:
         self._mark("copy", access, number)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
-        """Note an asynchronous product: until it is waited for nobody may write what it reads, nor touch the registers that it adds to."""
+        """Note an asynchronous product: until it is waited for nobody may write what it reads, nor touch the registers
+        that it adds to."""
         number = self._number(line)
         for t in (*adds, *(x.tensor for x in reads if memory_of(x.tensor) == "registers")):
             before = self._since_arrive.get(key_of(t))
@@ -179,7 +187,8 @@ class Races:
             self._phases[key_of(made.held), at] = Phase()
 
     def arrive(self, line: Line, barrier: Mbarrier, *, alone: bool) -> None:
-        """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what they have done."""
+        """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what
+        they have done."""
         clocks, phase = self._used(line, barrier)
         number = len(self._lines) - 1
         told = clocks.arriving(0 if alone else None, number)
@@ -194,7 +203,9 @@ class Races:
         self._is_needed = self._is_needed or clocks.unknown(phase.waited, without=True) is not None
         unknown = clocks.unknown(phase.waited)
         if unknown is not None:
-            self._add(Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line))
+            self._add(
+                Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line)
+            )
 
     def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
         """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
@@ -227,8 +238,8 @@ class Races:
     def umma(self, line: Line, reads: list[Access], adds: Access, *, accumulates: bool) -> int:
         """Note a product of the first thread that adds to tensor memory: its number.
 
-        Until an mbarrier at which it arrives has been waited for nobody may write what it reads, nor touch what it adds to but another
-        product, which comes behind it.
+        Until an mbarrier at which it arrives has been waited for nobody may write what it reads, nor touch what it adds
+        to but another product, which comes behind it.
         """
         number = self._number(line)
         product: list[tuple[str, Tensor, Any, Any]] = []
@@ -252,7 +263,8 @@ class Races:
         return number
 
     def _begin_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]], end: tuple[int, int]) -> None:
-        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and its number there."""
+        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and
+        its number there."""
         self._products.append((number, product))
         self.beside.ends[number] = end
         self._mark_product(number, product)
@@ -266,13 +278,15 @@ class Races:
             self._under_way[what].put(t, places, who, number)
 
     def commit(self, line: Line, barrier: Mbarrier) -> None:
-        """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them, and no more."""
+        """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them,
+        and no more."""
         clocks, phase = self._used(line, barrier)
         self._ask_all_have_waited(line, barrier, clocks, phase)
         phase.products = len(self._lines) - 1
 
     def load_tmem(self, line: Line, source: Access, target: Tensor) -> None:
-        """Note a load of tensor memory: until it is waited for nobody may touch the registers, nor write what it reads."""
+        """Note a load of tensor memory: until it is waited for nobody may touch the registers, nor write
+        what it reads."""
         number = self._number(line)
         self._loaded.append((number, source, target))
         self._under_way["tmem"].put(source.tensor, *accessed(source, self.threads), number)
@@ -382,7 +396,8 @@ class Races:
                     self._note(access, number, written)
 
     def _note_registers(self, t: Tensor, line: Line, written: bool) -> None:
-        """Note that threads touch registers: a product that has them too must have been waited for, or sees them after warpgroup_arrive."""
+        """Note that threads touch registers: a product that has them too must have been waited for, or sees them after
+        warpgroup_arrive."""
         key = key_of(t)
         for number, access in (given for group in self._groups["product"] for given in group):
             held = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
@@ -421,7 +436,9 @@ class Races:
         if not self._is_needed:
             self._is_needed = any(level.clashes(t, places, who, writes=written) for level in self._before)
 
-    def _ask(self, level: Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True) -> None:
+    def _ask(
+        self, level: Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True
+    ) -> None:
         """Add the race of an access with those before it; remembered: whether it is noted for those behind it."""
         places, who = accesses
         touched = level.of(t)
@@ -437,7 +454,19 @@ class Races:
         before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
         first, line = int(before[place]), self._lines[int(at[place])]
         place = _number_of(t, place)
-        self._add(Race(level.who, name_of(t), place, named(first), after_write, line, named(int(who[i])), written, self._lines[number]))
+        self._add(
+            Race(
+                level.who,
+                name_of(t),
+                place,
+                named(first),
+                after_write,
+                line,
+                named(int(who[i])),
+                written,
+                self._lines[number],
+            )
+        )
 
     def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
         """Note what a block has written of its shared memory, and the first of a line that it reads before."""
@@ -448,7 +477,9 @@ class Races:
             held[places] = True
         elif line not in self.findings.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.findings.unwritten[line] = Unwritten(line, _number_of(t, places[i]), named(int(threads[i])), name_of(t))
+            self.findings.unwritten[line] = Unwritten(
+                line, _number_of(t, places[i]), named(int(threads[i])), name_of(t)
+            )
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
@@ -459,7 +490,19 @@ class Races:
         """Add the race of an instruction that does not see what threads wrote to shared memory."""
         if (found := self._unseen.first(t, places)) is not None:
             i, writer, at = found
-            self._add(Race("proxy", name_of(t), _number_of(t, places[i]), writer, True, self._lines[at], who, who is not None, line))
+            self._add(
+                Race(
+                    "proxy",
+                    name_of(t),
+                    _number_of(t, places[i]),
+                    writer,
+                    True,
+                    self._lines[at],
+                    who,
+                    who is not None,
+                    line,
+                )
+            )
 
     def _ask_loaded(self, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
         """Add the race of an access with what is still being written to shared memory."""
@@ -471,9 +514,16 @@ class Races:
         found = self._under_way[what].first(t, places)
         if found is not None:
             i, holder, at = found
-            writes, before = what in ("copy", "load", "accumulator"), holder if what in ("copy", "load", "tmem") else None
+            writes, before = (
+                what in ("copy", "load", "accumulator"),
+                holder if what in ("copy", "load", "tmem") else None,
+            )
             place, after = _number_of(t, places[i]), named(int(who[i]))
-            self._add(Race(what, name_of(t), place, named(before), writes, self._lines[at], after, written, self._lines[number]))
+            self._add(
+                Race(
+                    what, name_of(t), place, named(before), writes, self._lines[at], after, written, self._lines[number]
+                )
+            )
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):

@@ -108,7 +108,10 @@ class Used(NamedTuple):
         return self.most is None or self.used <= self.most
 
     def __str__(self) -> str:
-        return f"{self.used:,} {self.what}{'' if self.most is None else f', of {self.most:,}'}{'' if self.holds else ': TOO MANY'}"
+        return (
+            f"{self.used:,} "
+            f"{self.what}{'' if self.most is None else f', of {self.most:,}'}{'' if self.holds else ': TOO MANY'}"
+        )
 
 
 class Report(NamedTuple):
@@ -119,11 +122,13 @@ class Report(NamedTuple):
     conflicts   every access of shared and global memory, counted; a row with wavefronts above `least` has conflicts
     resources   shared memory and registers of a block
     idle        barriers without which nothing would race
-    unwritten   shared memory that is read before any thread of the block has written it; what is behind the edges may be so
+    unwritten   shared memory that is read before any thread of the block has written it; what is behind the
+                edges may be so
     blocks      the number of blocks
     threads     of a block
     sizes       the sizes that were chosen for it, of a kernel whose sizes are symbols
-    unproved    of such a kernel why it is not proved that no threads race, whatever the sizes are; None where that is proved
+    unproved    of such a kernel why it is not proved that no threads race, whatever the sizes are; None where
+                that is proved
 
     >>> from tla.kernels import Report
     >>> print(Report((), (), (), (), (), (), 4, 32))
@@ -161,9 +166,13 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         rows = [row.cells for row in self.conflicts]
         widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(max(map(len, rows), default=0))]
-        none: tuple[str, ...] = () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
+        none: tuple[str, ...] = (
+            () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
+        )
         if self.sizes:
-            none += ("no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",)
+            none += (
+                "no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",
+            )
         found = (
             *("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows),
             *(x for x in self.resources if x.used),

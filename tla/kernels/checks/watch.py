@@ -100,7 +100,8 @@ class Watch:
         require_tma(self._arch)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
-        """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and adds to registers."""
+        """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and
+        adds to registers."""
         self.races.product(line, reads, adds)
         held = [x.tensor for x in reads if memory_of(x.tensor) == "registers"]
         for t, written in (*((x, False) for x in (*held, *adds)), *((x, True) for x in adds)):
@@ -155,7 +156,9 @@ class Watch:
                 return None
             groups = row.groups(width, len(starts))[1]
             left = tuple(g for group in groups if (g := tuple(lane for lane in group if lane in taking)))
-            given = [starts[min(taking)] if x < 0 else x for x in starts]  # a lane that takes no part asks for nothing more
+            given = [
+                starts[min(taking)] if x < 0 else x for x in starts
+            ]  # a lane that takes no part asks for nothing more
             self._costs[key] = cost_of(given, width, row, left)
         return self._costs[key]
 

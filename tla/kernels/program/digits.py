@@ -1,7 +1,9 @@
-"""A thread's number taken apart, where threads are loops: instead of tid // 32 and tid % 32 two loops, whose steps these are.
+"""A thread's number taken apart, where threads are loops: instead of tid // 32 and tid % 32 two loops,
+whose steps these are.
 
-So compilers see what is the same for all steps of the inner loop, and accesses that lie one behind the other. A statement's digits are
-those that its expressions divide by; a digit is named by its unit and by that of the next: tid_1_32, tid_32_256.
+So compilers see what is the same for all steps of the inner loop, and accesses that lie one behind the other. A
+statement's digits are those that its expressions divide by; a digit is named by its unit and by that of the next:
+tid_1_32, tid_32_256.
 
 Source: ours; compilers call it strip-mining.
 """
@@ -63,9 +65,14 @@ def loops(lines: list[str], kind: str, threads: int, before: Sequence[str]) -> l
     """
     text = "\n".join(lines)
     units = sorted({1, threads}.union(*(map(int, found) for found in _DIGIT.findall(text))))
-    named = [(f"tid_{a}_{b}", a, b // a) for a, b in itertools.pairwise(units)] if len(units) > 2 else [("tid", 1, threads)]
+    named = (
+        [(f"tid_{a}_{b}", a, b // a) for a, b in itertools.pairwise(units)] if len(units) > 2 else [("tid", 1, threads)]
+    )
     if len(named) > 1 and re.search(r"\btid\b", text):
-        lines = [f"const {kind} tid = {' + '.join(name if a == 1 else f'{name} * {a}' for name, a, _n in named)};", *lines]
+        lines = [
+            f"const {kind} tid = {' + '.join(name if a == 1 else f'{name} * {a}' for name, a, _n in named)};",
+            *lines,
+        ]
     for k, (name, _a, n) in enumerate(named):
         first = [] if k else before
         lines = [*first, f"for ({kind} {name} = 0; {name} < {n}; ++{name}) {{", *(f"    {line}" for line in lines), "}"]

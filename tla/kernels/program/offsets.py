@@ -1,8 +1,9 @@
-"""The offsets of a tensor's elements, taken apart: what has symbols, and is computed once, and a number for each element.
+"""The offsets of a tensor's elements, taken apart: what has symbols, and is computed once, and a number
+for each element.
 
-Of swizzled memory what is added in whole periods of the swizzle passes it unchanged, and so does what is less than a power of two, of its
-base at most, that the rest is a multiple of: only the rest goes through it. Two elements are so at one start and two numbers, and nobody
-swizzles twice.
+Of swizzled memory what is added in whole periods of the swizzle passes it unchanged, and so does what is less than a
+power of two, of its base at most, that the rest is a multiple of: only the rest goes through it. Two elements are so at
+one start and two numbers, and nobody swizzles twice.
 
 Source: CuTe include/cute/swizzle.hpp; the period is that of `Swizzle.period`.
 """
@@ -24,7 +25,8 @@ from ...tensors.tensor import Tensor
 
 
 class Offsets:
-    """The offsets of a tensor's elements in the order of their index: `parts`, of each (terms with symbols, a number), a sum.
+    """The offsets of a tensor's elements in the order of their index: `parts`, of each (terms with symbols,
+    a number), a sum.
 
     >>> from tla import _, MakeTensor, parse
     >>> from tla.kernels.program.offsets import Offsets

@@ -1,6 +1,7 @@
 """The resources of a multiprocessor that a block may take, by architecture.
 
-Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; AMD's ISA manuals, "LDS" and "VGPRs".
+Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; AMD's ISA manuals,
+"LDS" and "VGPRs".
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def limits_of(arch: str | None, threads: int) -> Limits:
     if arch is None:
         return Limits(None, None)
     if not isinstance(arch, str) or not any(names.fullmatch(arch) for names in ARCHITECTURES.values()):
-        raise LeafTypeError(f"arch={shown(arch)}", "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'")
+        raise LeafTypeError(
+            f"arch={shown(arch)}", "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'"
+        )
     if arch.startswith("gfx"):
         kib, registers = _AMD.get(arch, (64, 256))
         return Limits(kib * 1024, registers)
@@ -106,13 +109,18 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
     first = atom.arch if own is None else f"sm_{own[1]}{'a' * alone}"
     if own is None or given is None or int(given[1]) < int(own[1]) or (alone and arch != first):
         expected = f"{first}{' or newer' * (own is not None and not alone)}"
-        raise RangeError(f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has")
+        raise RangeError(
+            f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has"
+        )
 
 
 def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
-    """Require an architecture with tcgen05: sm_100a or sm_100f, or a newer one with tensor memory; of some kinds one alone."""
+    """Require an architecture with tcgen05: sm_100a or sm_100f, or a newer one with tensor memory; of some
+    kinds one alone."""
     first, of_bytes = atom.arch.removeprefix("sm"), isinstance(atom, MMAAtom) and atom.kind == "i8"
-    if arch not in (_TENSOR_MEMORY_OF_103 if first == "103" else _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY):
+    if arch not in (
+        _TENSOR_MEMORY_OF_103 if first == "103" else _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY
+    ):
         expected = f"sm_{first}a{'' if first == '103' or of_bytes else f' or sm_{first}f'}"
         raise RangeError(f"{atom.name} on {arch}", expected, f"write arch='sm_{first}a'")
 
@@ -133,15 +141,19 @@ def alignment(nbytes: int) -> int:
 
 
 def require_box_aligned(tma: TMACopy, target: Tensor) -> None:
-    """Require that shared memory begins where TMA may write a box. Raises RangeError. Source: the PTX manual, "cp.async.bulk.tensor"."""
+    """Require that shared memory begins where TMA may write a box. Raises RangeError. Source: the PTX manual,
+    "cp.async.bulk.tensor"."""
     least, has = max(BOX_BYTES, tma.map.mode.pattern), alignment(target.data.nbytes)
     if has < least:
         what = f"a load by TMA to shared memory of {target.data.nbytes} bytes, which begins at a multiple of {has}"
-        raise RangeError(what, f"a multiple of {least}", f"allocate {least} bytes or more, and load to the first of them")
+        raise RangeError(
+            what, f"a multiple of {least}", f"allocate {least} bytes or more, and load to the first of them"
+        )
 
 
 def placed(sizes: Iterable[int]) -> tuple[list[int], int]:
-    """The places where tensors of so many bytes begin in shared memory, one behind the other, and the bytes that all take.
+    """The places where tensors of so many bytes begin in shared memory, one behind the other, and the bytes
+    that all take.
 
     >>> from tla.kernels.program.resources import placed
     >>> placed([20, 4096])

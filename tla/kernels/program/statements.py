@@ -26,7 +26,8 @@ class Access(NamedTuple):
     """The elements of a tensor that each thread reads or writes.
 
     tensor   the tensor of a thread: offsets are of its own buffer
-    places   of an argument, a tensor of the same shape whose values are the coordinates of these elements in it; else None
+    places   of an argument, a tensor of the same shape whose values are the coordinates of these elements in
+             it; else None
     """
 
     tensor: Tensor
@@ -66,7 +67,8 @@ class Axpby:
 
 @dataclass(frozen=True)
 class Transform:
-    """`transform`: target = value of the sources, element by element, where all are valid. `reduce`, where the target is a source too."""
+    """`transform`: target = value of the sources, element by element, where all are valid. `reduce`, where the target
+    is a source too."""
 
     line: Line
     operands: dict[str, Access]
@@ -111,7 +113,8 @@ class Barrier:
 
 @dataclass(frozen=True)
 class Order:
-    """A statement that orders asynchronous instructions with others, by CuTe's word for it: `cp_async_fence`, `warpgroup_wait` ...
+    """A statement that orders asynchronous instructions with others, by CuTe's word for it: `cp_async_fence`,
+    `warpgroup_wait` ...
 
     pending   of a wait, how many of the newest groups need not have ended
     """
@@ -198,7 +201,8 @@ class Loop:
 
 @dataclass(frozen=True)
 class Either:
-    """`when(condition)`: statements where all comparisons c < n hold, and those where not; none depends on the thread."""
+    """`when(condition)`: statements where all comparisons c < n hold, and those where not; none depends
+    on the thread."""
 
     line: Line
     asked: tuple[tuple[Any, Any], ...]
@@ -206,7 +210,9 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Reserve | Loop | Either
+Statement = (
+    Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Reserve | Loop | Either
+)
 
 
 @dataclass(frozen=True)
@@ -270,7 +276,8 @@ class Program:
         return statements_of(self.body)
 
     def namer(self) -> Callable[[Tensor], str]:
-        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `tmem0` ..., `registers0` ..."""
+        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `tmem0` ...,
+        `registers0` ..."""
         held = {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}  # by their place in Python's memory
         held |= {id(x.data): f"tmem{k}" for k, x in enumerate(self.tmem)}
         before = len(held)
@@ -329,12 +336,19 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
     if isinstance(s, Transform):
         return f" by {s.value}"
     if isinstance(s, Product) and s.accumulates is not True:
-        return f" adding where {' and '.join(f'{c} < {n}' for c, n in s.accumulates)}" if s.accumulates else " without adding"
+        return (
+            f" adding where {' and '.join(f'{c} < {n}' for c, n in s.accumulates)}"
+            if s.accumulates
+            else " without adding"
+        )
     if isinstance(s, Reserve) and s.allocation is not None:
         return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:
         blocks = "" if s.mask is None else f", of blocks {s.mask}"
-        return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}{blocks}"
+        return (
+            f"{' for' * isinstance(s, Load)} "
+            f"{name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}{blocks}"
+        )
     return ""
 
 

@@ -1,10 +1,12 @@
 """Every access inside of its tensor, for all sizes: proved of a program, or refused with the line and the coordinate.
 
-`fill`, `axpby`, `transform` and `reduce` are of the valid elements of arguments alone, and their text asks for these; of the others:
+`fill`, `axpby`, `transform` and `reduce` are of the valid elements of arguments alone, and their text asks for these;
+of the others:
 
-An access is of an element at some coordinate of its argument, which is known as an expression. It is inside where each integer of the
-coordinate is proved to be 0 or more and less than the extent; or where the predicate of the same statement says so of the same
-element. Shared memory and registers have known sizes: there each offset is proved, or tried for every thread.
+An access is of an element at some coordinate of its argument, which is known as an expression. It is inside where each
+integer of the coordinate is proved to be 0 or more and less than the extent; or where the predicate of the same
+statement says so of the same element. Shared memory and registers have known sizes: there each offset is proved, or
+tried for every thread.
 
 Source: ours.
 """
@@ -38,7 +40,8 @@ _PATH = 1 << PATH_BITS
 
 
 def not_inside(program: Program) -> Iterator[Refused]:
-    """The accesses that are not proved to be inside of their tensors, in order; of each tensor of a statement the first."""
+    """The accesses that are not proved to be inside of their tensors, in order; of each tensor of a
+    statement the first."""
     for s in program.statements():
         where = s.where if isinstance(s, Copy) else None
         for verb, access in accesses(s):
@@ -60,7 +63,10 @@ def _why_not_inside(program: Program, verb: str, access: Access, where: Within |
             if not all(_inside(c, n, admitted) for c, n in zip(at, extents)):
                 place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
                 what = f"{verb} {name} at {place}, which is not proved to be inside of {shape}"
-                fix = "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', multiple_of=128)"
+                fix = (
+                    "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', "
+                    "multiple_of=128)"
+                )
                 return RangeError(what, "an element, for all sizes", fix)
         return None
     allocated = program.allocation_of(access.tensor)
@@ -77,15 +83,20 @@ def _why_not_inside(program: Program, verb: str, access: Access, where: Within |
 def _why_not_allocated(program: Program, verb: str, t: Tensor, columns: int) -> RangeError | None:
     """The error of an address that is not proved to be inside of the columns that are allocated; None where all are.
 
-    A mode of stride d goes d // 2^16 data paths and d % 2^16 columns on from one to the next, so that the last element of all is furthest.
+    A mode of stride d goes d // 2^16 data paths and d % 2^16 columns on from one to the next, so that the last element
+    of all is furthest.
     """
     steps = [((int(n) - 1), int(d)) for n, d in zip(leaves(t.layout.shape), leaves(t.layout.stride))]
     path, column = wrap(poly_of(t.offset)) // _PATH, wrap(poly_of(t.offset)) % _PATH
     last = add(path, sum(n * (d // _PATH) for n, d in steps)), add(column, sum(n * (d % _PATH) for n, d in steps))
-    if all(_always_inside(x, most, program) for pair in ((path, column), last) for x, most in zip(pair, (LANES, columns))):
+    if all(
+        _always_inside(x, most, program) for pair in ((path, column), last) for x, most in zip(pair, (LANES, columns))
+    ):
         return None
     what = f"{verb} data path {shown(last[0])}, column {shown(last[1])} of tensor memory"
-    return RangeError(what, f"{LANES} data paths of {columns} columns", "allocate more columns, or cut the tensor otherwise")
+    return RangeError(
+        what, f"{LANES} data paths of {columns} columns", "allocate more columns, or cut the tensor otherwise"
+    )
 
 
 def _extremes(t: Tensor, count: int) -> Iterator[Leaf]:
@@ -121,7 +132,8 @@ def comparisons(where: Within, i: int) -> list[tuple[Any, Any]]:
 
 
 def in_argument(program: Program, access: Access, i: int) -> list[tuple[Any, Any]]:
-    """The comparisons that an element of an argument asks for: (integer of its coordinate, the extent), where no proof says so."""
+    """The comparisons that an element of an argument asks for: (integer of its coordinate, the extent), where
+    no proof says so."""
     name = program.argument_of(access.tensor)
     if name is None or access.places is None:
         return []

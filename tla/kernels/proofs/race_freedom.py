@@ -1,17 +1,19 @@
-"""No race for all sizes, proved of a program; or the reason why that is not seen, and races are looked for at small sizes.
+"""No race for all sizes, proved of a program; or the reason why that is not seen, and races are looked for
+at small sizes.
 
-Shared memory: where an access is does not depend on sizes, blocks and steps of loops, but on the thread alone. So the elements that each
-thread touches between two barriers are known, and compared. A loop's body is gone through until no access is new that may come before
-it: then behind it stands what any number of steps leaves.
+Shared memory: where an access is does not depend on sizes, blocks and steps of loops, but on the thread alone. So the
+elements that each thread touches between two barriers are known, and compared. A loop's body is gone through until no
+access is new that may come before it: then behind it stands what any number of steps leaves.
 
-Arguments that are written: each integer of a coordinate is T * s + r, of a block or a step s, and r of the thread alone, 0 <= r < T. So a
-coordinate tells s and r. If all blocks are among the s, and the r of all accesses tell the thread, then an element is of one thread of
-one block alone, whatever the sizes are.
+Arguments that are written: each integer of a coordinate is T * s + r, of a block or a step s, and r of the thread
+alone, 0 <= r < T. So a coordinate tells s and r. If all blocks are among the s, and the r of all accesses tell the
+thread, then an element is of one thread of one block alone, whatever the sizes are.
 
-A predicate may let an access out; that takes no race in. Assumed is that the elements of an argument that is written, and the arguments,
-lie apart.
+A predicate may let an access out; that takes no race in. Assumed is that the elements of an argument that is written,
+and the arguments, lie apart.
 
-Source: ours; Betts et al., "GPUVerify", and Leung et al., "Verifying GPU Kernels by Test Amplification", for accesses that no size changes.
+Source: ours; Betts et al., "GPUVerify", and Leung et al., "Verifying GPU Kernels by Test Amplification", for accesses
+that no size changes.
 """
 
 from __future__ import annotations
@@ -32,7 +34,21 @@ from ...symbolic.tree import value
 from ...tensors.tensor import Tensor
 from ..program.instructions import is_asynchronous
 from ..program.offsets import Offsets
-from ..program.statements import Access, Barrier, Copy, Either, Load, Loop, Order, Product, Program, Reserve, Signal, Statement, accesses
+from ..program.statements import (
+    Access,
+    Barrier,
+    Copy,
+    Either,
+    Load,
+    Loop,
+    Order,
+    Product,
+    Program,
+    Reserve,
+    Signal,
+    Statement,
+    accesses,
+)
 from .bounds import coordinate
 from .samples import small_sizes
 
@@ -108,7 +124,8 @@ def why_not_free(program: Program) -> str | None:
 
 
 def _of_body(body: Sequence[Statement], before: list[_Touch], program: Program) -> list[_Touch]:
-    """The accesses of shared memory since a barrier, behind statements that some stand before. Raises _Unknown for a race, or none seen."""
+    """The accesses of shared memory since a barrier, behind statements that some stand before. Raises _Unknown for a
+    race, or none seen."""
     for s in body:
         if isinstance(s, Barrier):
             before = []
@@ -164,7 +181,9 @@ def _of_threads(s: Statement, terms: Sequence[Any], program: Program) -> Any:
 
 def _of_argument(name: str, program: Program) -> None:
     """Require that an argument is not written, or that each of its elements is of one thread. Raises _Unknown."""
-    found = [(s, verb, x) for s in program.statements() for verb, x in accesses(s) if program.argument_of(x.tensor) == name]
+    found = [
+        (s, verb, x) for s in program.statements() for verb, x in accesses(s) if program.argument_of(x.tensor) == name
+    ]
     if not any(verb == "writes" for _s, verb, _x in found):
         return
     if not is_injective(at(program.arguments[name].layout, small_sizes(program))):
@@ -187,7 +206,8 @@ def _of_argument(name: str, program: Program) -> None:
 
 
 def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[Any, int]], list[list[Any]]]:
-    """The integers of coordinates as T * s + r: each s with its T, the same for all elements; of each element r for every thread."""
+    """The integers of coordinates as T * s + r: each s with its T, the same for all elements; of each element r for
+    every thread."""
     if access.places is None:
         raise _Unknown(f"{s.line}: an argument that is no tensor of elements")
     units: list[tuple[Any, int]] = []

@@ -22,7 +22,8 @@ from ..run.trace import sizes_of
 
 #: What extents are near to at least: no multiple of a tile.
 _NEAR = 19
-#: Steps that each loop has, and blocks that each mode of the grid has: a pipeline of three stages comes round, and blocks meet.
+#: Steps that each loop has, and blocks that each mode of the grid has: a pipeline of three stages comes round, and
+#: blocks meet.
 _STEPS, _BLOCKS = 5, 2
 #: How often an extent is doubled for these.
 _MOST_DOUBLED = 10
@@ -33,18 +34,25 @@ _MOST_STEPS = 256
 def small_sizes(program: Program) -> dict[str, int]:
     """A value for each size that its facts allow, so that loops have several steps and grids several blocks.
 
-    Of extents it is near to 19, or as often doubled as that takes, of a number of blocks 2; of strides the largest extent, so that
-    rows do not overlap.
+    Of extents it is near to 19, or as often doubled as that takes, of a number of blocks 2; of strides the largest
+    extent, so that rows do not overlap.
     """
     tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
-    extents = {s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))}
+    extents = {
+        s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))
+    }
     symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]
     of_grid = {str(n) for n in program.grid}  # an extent that blocks are of one by one
     found = {s.name: _near(_BLOCKS if s.name in of_grid else _NEAR, s) for s in symbols if s.name in extents}
-    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)] + [(n, _BLOCKS) for n in program.grid]
+    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)] + [
+        (n, _BLOCKS) for n in program.grid
+    ]
     for count, least in counts:
         _grow(found, count, least, symbols)
-    largest = max([*found.values(), *(int(n) for layout in tensors for n in leaves(layout.shape) if known(n) is not None)], default=_NEAR)
+    largest = max(
+        [*found.values(), *(int(n) for layout in tensors for n in leaves(layout.shape) if known(n) is not None)],
+        default=_NEAR,
+    )
     values = {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
     for condition in program.conditions:
         _meet(values, condition, symbols)

@@ -32,7 +32,8 @@ def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor
 
 
 def run_reduce(source: Any, target: Any, f: Callable[..., Any]) -> list[Tensor]:
-    """target = f(target, element of source) for one element after the other, where several may have one place of the target."""
+    """target = f(target, element of source) for one element after the other, where several may have one place
+    of the target."""
     tensors = [as_tensor("reduce", x) for x in (source, target)]
     source, target = tensors
     require_registers("reduce", target)
@@ -71,14 +72,18 @@ def require_registers(where: str, t: Tensor) -> None:
 def not_registers(where: str, memory: str) -> LeafTypeError:
     """The error of a tensor that is in another memory."""
     what = f"{where} of a tensor in {memory}"
-    return LeafTypeError(what, "registers, which each thread has of its own", "copy it to make_fragment_like(partition) first")
+    return LeafTypeError(
+        what, "registers, which each thread has of its own", "copy it to make_fragment_like(partition) first"
+    )
 
 
 def require_other_registers(source: Tensor, target: Tensor) -> None:
     """LeafTypeError for one tensor's registers, of which another thread may read what is written already."""
     if source.data is target.data:
         raise LeafTypeError(
-            "shuffle_xor of registers to themselves", "registers of two tensors", "make_fragment_like(source) for the target"
+            "shuffle_xor of registers to themselves",
+            "registers of two tensors",
+            "make_fragment_like(source) for the target",
         )
 
 
@@ -86,25 +91,34 @@ def require_as_many(where: str, tensors: Sequence[Tensor], counts: Sequence[int]
     """RankError for tensors whose numbers of elements differ, and are not 1."""
     if len({*counts} - {1}) > 1 or (counts[-1] < max(counts, default=1) and where == "transform"):
         shapes = ", ".join(shown(t.shape) for t in tensors)
-        raise RankError(f"{where} of tensors of {shapes}", "as many elements, or one that stands for all", "partition them the same way")
+        raise RankError(
+            f"{where} of tensors of {shapes}",
+            "as many elements, or one that stands for all",
+            "partition them the same way",
+        )
 
 
 def require_floats(where: str, t: Tensor) -> None:
     """LeafTypeError for elements that are no floats, which a function of elements is of."""
     require_data(where, t)
     if t.dtype.kind in "biuc":
-        raise LeafTypeError(f"{where} of {t.dtype}", "floats, which functions of elements are of", "use axpby or copy for integers")
+        raise LeafTypeError(
+            f"{where} of {t.dtype}", "floats, which functions of elements are of", "use axpby or copy for integers"
+        )
 
 
 def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
-    """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order of one index."""
+    """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order
+    of one index."""
     import numpy as np
 
     found = []
     for t in tensors:
         require_floats(where, t)
         places = places_of(t)
-        found.append([np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))])
+        found.append(
+            [np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))]
+        )
     require_as_many(where, tensors, [p.shape[1] for p, _valid in found])
     shape = (max(len(p) for p, _valid in found), max(p.shape[1] for p, _valid in found))
     valid = functools.reduce(np.logical_and, (np.broadcast_to(v, shape) for _places, v in found))
@@ -112,11 +126,16 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
 
 
 def _computed(where: str, t: Tensor, places: Any) -> Any:
-    """Elements in the type that functions compute in: floats of less than 32 bits in float32. Places that are not valid may be any."""
+    """Elements in the type that functions compute in: floats of less than 32 bits in float32. Places that are not valid
+    may be any."""
     import numpy as np
 
     found = t.data[np.minimum(places, t.data.size - 1)]
-    return found if found.dtype.itemsize >= np.dtype(np.float32).itemsize else converted(where, found, np.dtype(np.float32))
+    return (
+        found
+        if found.dtype.itemsize >= np.dtype(np.float32).itemsize
+        else converted(where, found, np.dtype(np.float32))
+    )
 
 
 def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:
@@ -127,7 +146,9 @@ def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:
     found = np.asarray(f(*(converted(where, x, kind) for x in given)))
     if found.shape not in ((), given[0].shape):
         raise RankError(
-            f"{where}: an array of {found.shape} for one of {given[0].shape}", "an element for each", "leave out sums and shapes"
+            f"{where}: an array of {found.shape} for one of {given[0].shape}",
+            "an element for each",
+            "leave out sums and shapes",
         )
     return np.broadcast_to(found, given[0].shape)
 
@@ -137,7 +158,8 @@ def _write(where: str, t: Tensor, places: Any, values: Any, chosen: Any) -> None
 
 
 def require_own_places(where: str, t: Tensor, places: Any, valid: Any) -> None:
-    """InjectivityError for a target of which several elements of a thread have one place: arrays of (thread, element)."""
+    """InjectivityError for a target of which several elements of a thread have one place: arrays
+    of (thread, element)."""
     import numpy as np
 
     apart = -1 - np.arange(places.shape[1])  # what is not valid is not written

@@ -63,7 +63,8 @@ class Launch:
         return self.other(self.rank & ~1)
 
     def memory_as(self, other: Launch, t: Tensor) -> Tensor:
-        """The tensor of this block's memory that lies where one of another block does. RangeError before there is one."""
+        """The tensor of this block's memory that lies where one of another block does. RangeError before
+        there is one."""
         at = next((k for k, x in enumerate(other.tmem) if x.data is t.data), None)
         if at is None:
             return self.shared_as(other, t)
@@ -71,7 +72,8 @@ class Launch:
         return tensor_of(None, self.tmem[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
 
     def shared_as(self, other: Launch, t: Tensor) -> Tensor:
-        """The tensor of this block's shared memory that lies where another block has one. RangeError before it is there."""
+        """The tensor of this block's shared memory that lies where another block has one. RangeError before
+        it is there."""
         at = next(k for k, x in enumerate(other.shared) if x.data is t.data)
         self._require(at < len(self.shared) and self.shared[at].data.dtype == t.data.dtype, "shared memory")
         return tensor_of(None, self.shared[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
@@ -248,15 +250,18 @@ def loop(n: IntLike) -> Iterator[Leaf]:
     if isinstance(now, Trace):
         return now.loop(line(), n)
     if not is_int(n) or known(n) is None:
-        raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
+        raise LeafTypeError(
+            f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])"
+        )
     return iter(range(int(n)))
 
 
 def when(condition: Any) -> Iterator[None]:
-    """A condition of the block: `for _ in when(k + 1 < steps):` states what is in it where the condition holds, else nothing.
+    """A condition of the block: `for _ in when(k + 1 < steps):` states what is in it where the condition
+    holds, else nothing.
 
-    condition   a comparison of sizes, blocks and steps of loops by < or <=, the same for all threads; == of symbols tells whether they are
-                written alike, as everywhere: write both comparisons
+    condition   a comparison of sizes, blocks and steps of loops by < or <=, the same for all threads; == of symbols
+                tells whether they are written alike, as everywhere: write both comparisons
     Raises      LeafTypeError for another condition, RangeError outside a kernel
 
     >>> from tla.kernels import kernel, loop, when
@@ -372,7 +377,9 @@ def _require_freed(launch: Launch | Trace) -> None:
     for held in launch.tmem:
         if not held.freed:
             fix = "write barrier(), and allocator.free(columns), at the end"
-            error = RangeError(f"the block ends with {held.columns} columns of tensor memory", "columns that are free again", fix)
+            error = RangeError(
+                f"the block ends with {held.columns} columns of tensor memory", "columns that are free again", fix
+            )
             if isinstance(launch, Trace) or launch.watch is None:
                 raise error
             launch.watch.refuse(held.line, error)

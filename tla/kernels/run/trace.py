@@ -1,7 +1,8 @@
 """A kernel's function called with symbols: what it states, in order, becomes a program.
 
-It is called twice, alike but for the arguments: tensors of elements, whose offsets a target prints and whose instructions are asked
-what they can take; and tensors of coordinates in their place, which say where in its argument each element lies.
+It is called twice, alike but for the arguments: tensors of elements, whose offsets a target prints and whose
+instructions are asked what they can take; and tensors of coordinates in their place, which say where in its argument
+each element lies.
 
 Source: ours.
 """
@@ -97,8 +98,8 @@ class Trace:
     grid        the number of blocks along each mode
     threads     the number of threads of a block
     cluster     the blocks of a cluster along each mode; none without clusters
-    held        the arguments themselves, where those that it is called with are tensors of coordinates in their place: then no
-                instruction is asked
+    held        the arguments themselves, where those that it is called with are tensors of coordinates in their place:
+                then no instruction is asked
     """
 
     def __init__(
@@ -131,7 +132,9 @@ class Trace:
     def loop(self, line: Line, n: IntLike) -> Iterator[Leaf]:
         """One step, a symbol: what is stated while it lasts is the loop's body. Of no steps there is no loop."""
         if not is_int(n):
-            raise LeafTypeError(f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
+            raise LeafTypeError(
+                f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])"
+            )
         count = known(n)
         if count is not None and count < 1:
             return
@@ -197,13 +200,16 @@ class Trace:
         self.bodies[-1].append(statement)
 
     def copy(self, line: Line, given: tuple[Any, ...], predicate: object) -> None:
-        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each of its accesses has alone."""
+        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each of its
+        accesses has alone."""
         *tiled, source, target = given
         where = "copy" if predicate is None else "copy_if"
         source, target = as_tensor(where, source), as_tensor(where, target)
         if predicate is not None and not isinstance(predicate, Within):
             what = f"copy_if with a predicate of type {type(predicate).__name__}, in a kernel that is traced"
-            raise LeafTypeError(what, "a comparison of coordinates", "write elem_less(identity tensor cut the same way, shape)")
+            raise LeafTypeError(
+                what, "a comparison of coordinates", "write elem_less(identity tensor cut the same way, shape)"
+            )
         if predicate is not None and size(predicate.coordinates.shape) != size(source.shape):
             what = f"copy_if with a predicate of {shown(predicate.coordinates.shape)} for {shown(source.shape)}"
             raise LeafTypeError(what, "one truth value for each element", "partition the identity tensor the same way")
@@ -316,7 +322,9 @@ def _number(what: str, x: object) -> int | float | Scalar:
     if isinstance(x, Scalar) or (isinstance(x, (int, float)) and not isinstance(x, bool)):
         return x
     raise LeafTypeError(
-        f"{what} {shown(x)}, in a kernel that is traced", "a number, or a scalar argument", "give the argument a type: np.float32"
+        f"{what} {shown(x)}, in a kernel that is traced",
+        "a number, or a scalar argument",
+        "give the argument a type: np.float32",
     )
 
 
@@ -341,7 +349,9 @@ def traced(
     extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
     if any(known(n) == 0 for n in extents):
         fix = "give sizes that have elements, or names: dim('M', at_least=0); run does nothing for no blocks"
-        raise RangeError(f"{function.__name__} with a grid of {shown(extents)}", "one block at least, in a text and its program", fix)
+        raise RangeError(
+            f"{function.__name__} with a grid of {shown(extents)}", "one block at least, in a text and its program", fix
+        )
     with assuming() as conditions:
         require_whole_clusters(extents, cluster)
         first = Trace(passed, extents, threads, cluster)
@@ -366,15 +376,19 @@ def traced(
 
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
-    """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the kernel's line."""
+    """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the
+    kernel's line."""
     fix = (
-        "write copy_if by elem_less or `for _ in when(k < n)` for a condition, `for k in loop(n)` for a loop; or give the size as a number"
+        "write copy_if by elem_less or `for _ in when(k < n)` for a condition, `for k in loop(n)` for a loop; or give "
+        "the size as a number"
     )
     try:
         call(function, trace.arguments, trace)
     except Unproven as error:
         what = f"{line_of(function, error)}: {error.reason.what}"
-        raise Unproven(what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix) from None
+        raise Unproven(
+            what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix
+        ) from None
     except IndexError as error:  # arguments have no elements
         what = f"{line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
@@ -394,7 +408,9 @@ def _argument(name: str, x: Any) -> Any:
         return tensor(x.dtype, x.layout)  # over a buffer of its own, which tells it from the others
     what = f"argument {name} of type {type(x).__name__}, of a kernel that is traced"
     raise LeafTypeError(
-        what, "a tensor, an array, a size, or a type of numpy for a scalar", "write tensor(np.float32, layout), or np.float32"
+        what,
+        "a tensor, an array, a size, or a type of numpy for a scalar",
+        "write tensor(np.float32, layout), or np.float32",
     )
 
 

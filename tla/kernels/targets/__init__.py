@@ -24,8 +24,12 @@ TARGETS = {"c": c.write, "cuda": cuda.write, "gluon": gluon.write, "hip": hip.wr
 def require_target(target: str, arch: str | None) -> None:
     """LeafTypeError for what is no target, and for an architecture that is not one of its own."""
     if target not in TARGETS:
-        raise LeafTypeError(f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
-    if arch is not None and not (isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)):
+        raise LeafTypeError(
+            f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)"
+        )
+    if arch is not None and not (
+        isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)
+    ):
         what = f"arch={shown(arch)} of {target}"
         raise LeafTypeError(what, "an architecture of the target, or None", "write k.source('cuda', ..., arch='sm_80')")
 

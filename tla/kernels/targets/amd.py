@@ -17,7 +17,12 @@ from ..program.instructions import Instructions, Registers, Tile
 _MFMA = ("cdna1", "cdna2", "cdna3", "cdna4")
 _WMMA = {"rdna3": "", "rdna4": "_gfx12"}
 #: The types of A (and B) and of D in the names of builtins.
-_TYPES = {(half, float): ("f16", "f32"), (float, float): ("f32", "f32"), (double, double): ("f64", "f64"), (int8, int32): ("i8", "i32")}
+_TYPES = {
+    (half, float): ("f16", "f32"),
+    (float, float): ("f32", "f32"),
+    (double, double): ("f64", "f64"),
+    (int8, int32): ("i8", "i32"),
+}
 #: Shapes whose builtins have no _ before the type: those of CDNA 1 and 2.
 _FIRST = {"32x32x8f16", "16x16x16f16", "32x32x2f32", "16x16x4f32", "32x32x8i8", "16x16x16i8", "16x16x4f64"}
 #: The type of an element in vectors of the compiler, and what integers of 8 bits are packed in, by their number.
@@ -64,7 +69,9 @@ def _first(x: Registers) -> int:
     first = x.elements[0]
     if x.elements != tuple(range(first, first + len(x.elements))):
         what = f"registers {', '.join(map(str, x.elements))} of {x.name} as an operand"
-        raise LeafTypeError(what, "registers that follow on one another", "make them by partition_fragment_A(...) or the like")
+        raise LeafTypeError(
+            what, "registers that follow on one another", "make them by partition_fragment_A(...) or the like"
+        )
     return first
 
 

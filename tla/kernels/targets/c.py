@@ -1,7 +1,7 @@
 """A kernel as C: blocks in parallel by OpenMP, the threads of a block one after the other, statement by statement.
 
-Every statement ends for all threads before the next begins, so a barrier has nothing to do. A thread's registers are a row of an
-array, for they are kept from statement to statement.
+Every statement ends for all threads before the next begins, so a barrier has nothing to do. A thread's registers are a
+row of an array, for they are kept from statement to statement.
 
 Source: the C standard, ISO/IEC 9899:2018; OpenMP 4.5, "parallel for".
 """
@@ -21,8 +21,8 @@ from ..tiles.whole import with_whole_copies
 from .c_cluster import ClusterWriter, assembled
 from .lanes import Lanes
 
-#: Before a loop over threads, for compilers that make it one of vectors: no step of it touches what another one writes, as the check has
-#: seen. clang asks that itself where it runs, and is told to use vectors, not that it may.
+#: Before a loop over threads, for compilers that make it one of vectors: no step of it touches what another one writes,
+#: as the check has seen. clang asks that itself where it runs, and is told to use vectors, not that it may.
 APART = ["THREADS_ARE_APART"]
 _APART = [
     "#if defined __GNUC__ && !defined __clang__",
@@ -49,24 +49,39 @@ def write(parts: Parts) -> Source:
         end = f"{end} / {p.cluster[k]}" if k < len(p.cluster) else end
         body.append(f"for ({{int}} {index} = 0; {index} < {end}; ++{index})")
     words = {*WORD.findall("\n".join(lines))}  # mbarriers have nothing to do
-    first, last = writer.arrays(words) if isinstance(writer, ClusterWriter) else (_of_block(p, writer, lanes, words), [])
+    first, last = (
+        writer.arrays(words) if isinstance(writer, ClusterWriter) else (_of_block(p, writer, lanes, words), [])
+    )
     body += ["{", *(f"    {line}" for line in (*first, *lines, *last)), "}"]
     body = [line.replace("{int}", kind) for line in body]
-    head = ["#include <assert.h>", "#include <stdint.h>", *["#include <stdlib.h>"] * bool(p.cluster), "#include <string.h>", *_APART]
+    head = [
+        "#include <assert.h>",
+        "#include <stdint.h>",
+        *["#include <stdlib.h>"] * bool(p.cluster),
+        "#include <string.h>",
+        *_APART,
+    ]
     return parts.source(writer, body, Form(head, "void", "static inline", kind, requires="assert({});"))
 
 
 def _writer(p: Program, lanes: Lanes) -> Writer:
     """The writer of a program, whose registers are those of all threads."""
     own, others = "{}[tid][{}]", "{0}[tid ^ {2}][{1}]"
-    return ClusterWriter(p, own, others, lanes, APART) if p.cluster else Writer(p, C_FAMILY["c"], own, others, lanes, loops=True)
+    return (
+        ClusterWriter(p, own, others, lanes, APART)
+        if p.cluster
+        else Writer(p, C_FAMILY["c"], own, others, lanes, loops=True)
+    )
 
 
 def _of_block(p: Program, writer: Writer, lanes: Lanes, words: set[str]) -> list[str]:
     """The arrays of a block: shared memory, the registers of its threads, tensor memory."""
     held = [(f"smem{k}", t) for k, t in enumerate(p.shared) if f"smem{k}" in words]
     lines = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
-    lines += [f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];" for name, t in writer.registers.values()]
+    lines += [
+        f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];"
+        for name, t in writer.registers.values()
+    ]
     lines += [
         f"_Alignas(16) {writer.type_named('tensor memory', str(x.data.dtype))} tmem{k}[{PLACES}];"
         for k, x in enumerate(p.tmem)

@@ -14,5 +14,11 @@ def write(parts: Parts) -> Source:
     """The text of a program as CUDA. Source: ours."""
     return write_grid(
         parts,
-        Runtime("cuda", "__CUDACC_RTC__", "__maxnreg__({})", "__shfl_xor_sync(0xffffffffu, {}[{}], {})", lambda fenced: Ptx(fenced=fenced)),
+        Runtime(
+            "cuda",
+            "__CUDACC_RTC__",
+            "__maxnreg__({})",
+            "__shfl_xor_sync(0xffffffffu, {}[{}], {})",
+            lambda fenced: Ptx(fenced=fenced),
+        ),
     )

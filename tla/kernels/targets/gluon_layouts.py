@@ -14,7 +14,13 @@ from typing import Any
 from ...core.errors import LeafTypeError
 from ...linear import bits
 from ...linear.building import unpack
-from ...linear.triton import DistributedLinearLayout, NVMMASharedLayout, PaddedSharedLayout, SharedLinearLayout, SwizzledSharedLayout
+from ...linear.triton import (
+    DistributedLinearLayout,
+    NVMMASharedLayout,
+    PaddedSharedLayout,
+    SharedLinearLayout,
+    SwizzledSharedLayout,
+)
 from ...tensors.tensor import Tensor
 from ...tensors.transfer import all_offsets
 from ..block.lines import Line

@@ -91,7 +91,8 @@ class Writer(Tiles):
             filled = None
 
     def _order(self, s: Order) -> None:
-        """A statement that orders asynchronous instructions; a wait for a warpgroup gives the registers that it adds to."""
+        """A statement that orders asynchronous instructions; a wait for a warpgroup gives the registers that
+        it adds to."""
         if s.word == "warpgroup_wait":
             if s.pending:
                 fix = "write warpgroup_wait[0](), or use target 'cuda'"

@@ -22,11 +22,13 @@ from ..text.source import Form, Parts, Source, shared_bytes
 from ..text.statements import Writer
 from ..tiles.whole import with_whole_tiles
 
-#: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical Specifications".
+#: The bytes of shared memory that arrays of a kernel may have. Source: CUDA C++ Programming Guide, "Technical
+#: Specifications".
 MOST_STATIC = 48 * 1024
 #: The blocks of a cluster that every GPU with clusters runs. Source: the same, "Thread Block Clusters".
 _PORTABLE = 8
-#: The driver's function that makes a tensor map, and its type since CUDA 12. Source: the CUDA driver API, cudaTypedefs.h.
+#: The driver's function that makes a tensor map, and its type since CUDA 12. Source: the CUDA driver API,
+#: cudaTypedefs.h.
 _ENCODE, _ENCODE_TYPE = "cuTensorMapEncodeTiled", "PFN_cuTensorMapEncodeTiled_v12000"
 
 
@@ -35,9 +37,12 @@ class Runtime(NamedTuple):
 
     name           what its functions and types begin with, which is the language's name too
     without_host   the macro of a compiler that has no code of the host
-    registers      what bounds the registers of a thread, in place of the threads of a block; None where a compiler chooses
-    others         a register of another thread of the warp: of its array, its number, and the mask of the threads' difference
-    instructions   of whether tensor memory is used, makes what writes asynchronous copies and instructions of several threads
+    registers      what bounds the registers of a thread, in place of the threads of a block; None where
+                   a compiler chooses
+    others         a register of another thread of the warp: of its array, its number, and the mask of
+                   the threads' difference
+    instructions   of whether tensor memory is used, makes what writes asynchronous copies and instructions
+                   of several threads
     """
 
     name: str
@@ -69,7 +74,9 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     if p.registers is not None and runtime.registers is not None:
         bounds = runtime.registers.format(p.registers)
     before = f'extern "C" __global__ void {bounds}'
-    form = Form(language.head(), before, "static __device__ __forceinline__", kind, map="const __grid_constant__ CUtensorMap")
+    form = Form(
+        language.head(), before, "static __device__ __forceinline__", kind, map="const __grid_constant__ CUtensorMap"
+    )
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))
 
 
@@ -91,7 +98,8 @@ def _is_asked_for(p: Program) -> bool:
 
 
 def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callable[[list[str], list[str]], list[str]]:
-    """The lines of the host's function that launches the kernel: it refuses sizes that break a condition, and needs no block for none."""
+    """The lines of the host's function that launches the kernel: it refuses sizes that break a condition, and needs no
+    block for none."""
     p, name, api = parts.program, parts.name, runtime.name
     grid = writer.values(p.grid)
 
@@ -101,7 +109,9 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
         asked = shared_bytes(p) if _is_asked_for(p) else 0
         attribute = f"{api}FuncAttributeMaxDynamicSharedMemorySize"
         settings = [(attribute, asked)] if asked else []
-        settings += [(f"{api}FuncAttributeNonPortableClusterSizeAllowed", 1)] if math.prod(p.cluster) > _PORTABLE else []
+        settings += (
+            [(f"{api}FuncAttributeNonPortableClusterSizeAllowed", 1)] if math.prod(p.cluster) > _PORTABLE else []
+        )
         enough = [f"{api}FuncSetAttribute((const void *){name}, {what}, {value})" for what, value in settings]
         started = _started(name, api, f"dim3({', '.join(blocks)})", p.threads, asked, [*parts.order, *maps], p.cluster)
         body = [
@@ -113,12 +123,21 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
             *started,
         ]
         head = f"static inline {api}Error_t {name}_launch({', '.join([*parameters, f'{api}Stream_t stream'])}) {{"
-        return [f"#ifndef {runtime.without_host}", *_encoders(writer, name), head, *(f"    {line}" for line in body), "}", "#endif"]
+        return [
+            f"#ifndef {runtime.without_host}",
+            *_encoders(writer, name),
+            head,
+            *(f"    {line}" for line in body),
+            "}",
+            "#endif",
+        ]
 
     return lines
 
 
-def _started(name: str, api: str, grid: str, threads: int, asked: int, given: list[str], cluster: tuple[int, ...]) -> list[str]:
+def _started(
+    name: str, api: str, grid: str, threads: int, asked: int, given: list[str], cluster: tuple[int, ...]
+) -> list[str]:
     """The lines of a launch that start the kernel: in clusters by an attribute of the launch."""
     if not cluster:
         return [f"{name}<<<{grid}, {threads}, {asked}, stream>>>({', '.join(given)});", f"return {api}GetLastError();"]
@@ -139,13 +158,15 @@ def _started(name: str, api: str, grid: str, threads: int, asked: int, given: li
 
 
 def _encoders(writer: Writer, name: str) -> list[str]:
-    """The host's functions that make tensor maps, each by the driver's function that it is given; sizes are of 64 bits there."""
+    """The host's functions that make tensor maps, each by the driver's function that it is given; sizes are of
+    64 bits there."""
     lines = []
     for k, (_argument, made) in enumerate(writer.maps):
         sizes = "".join(f", cuuint64_t {n}" for n in _sizes(made))
         *before, call = emit_tma(made).splitlines()
         lines += [
-            f"static inline CUresult {name}_map{k}({_ENCODE_TYPE} {_ENCODE}, CUtensorMap &map, void *address{sizes}) {{",
+            f"static inline CUresult {name}_map{k}({_ENCODE_TYPE} {_ENCODE}, CUtensorMap &map, void *address{sizes}) "
+            f"{{",
             *(f"    {line}" for line in (*before, f"return {call}")),
             "}",
         ]

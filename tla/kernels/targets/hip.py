@@ -12,4 +12,6 @@ from .grid import Runtime, write_grid
 
 def write(parts: Parts) -> Source:
     """The text of a program as HIP. Source: ours."""
-    return write_grid(parts, Runtime("hip", "__HIPCC_RTC__", None, "__shfl_xor({}[{}], {})", lambda _fenced: Builtins()))
+    return write_grid(
+        parts, Runtime("hip", "__HIPCC_RTC__", None, "__shfl_xor({}[{}], {})", lambda _fenced: Builtins())
+    )

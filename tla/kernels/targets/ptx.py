@@ -10,12 +10,22 @@ from collections.abc import Iterator
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
-from ..program.instructions import Cells, Instructions, MovedTile, Registers, Tile, is_asynchronous, is_of_tensor_memory, stores_rows
+from ..program.instructions import (
+    Cells,
+    Instructions,
+    MovedTile,
+    Registers,
+    Tile,
+    is_asynchronous,
+    is_of_tensor_memory,
+    stores_rows,
+)
 from . import tcgen05
 from .shared_address import DEVICE, SHARED, descriptors
 
 _ARCHITECTURES = ("sm70", "sm75", "sm80", "sm89", "sm90", "sm100", "sm120")
-#: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of whatever they hold.
+#: A register's constraint, and its type: of elements of 32 and 64 bits; of narrower ones, and of integers, 32 bits of
+#: whatever they hold.
 _CONSTRAINTS = {"float": ("f", "float"), "double": ("d", "double")}
 _DESCRIPTOR = "l", "unsigned long long"
 #: CuTe's word for what orders asynchronous instructions -> PTX.
@@ -52,21 +62,26 @@ _MAP = [
     "#include <cudaTypedefs.h>",
     "#endif",
 ]
-#: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier, and to several blocks
-#: %3 their mask. The number of the first coordinate.
-_LOAD = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];", 3
+#: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier, and
+#: to several blocks %3 their mask. The number of the first coordinate.
+_LOAD = (
+    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];",
+    3,
+)
 _MULTICAST = (
-    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {{{at}}}], [%2], %3;",
+    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+    "{{{at}}}], [%2], %3;",
     4,
 )
-#: The bits of an address of shared memory, as all blocks of a cluster see it, that stay for that of the first block of a pair.
-#: Source: CUTLASS include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`.
+#: The bits of an address of shared memory, as all blocks of a cluster see it, that stay for that of the first block of
+#: a pair. Source: CUTLASS include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`.
 _FIRST_OF_PAIR = "0xfeffffffu"
 _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}}}], [%0];", 2
 
 
 class Ptx(Instructions):
-    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: whether tensor memory is used."""
+    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: whether tensor
+    memory is used."""
 
     def __init__(self, *, fenced: bool) -> None:
         super().__init__()
@@ -76,7 +91,9 @@ class Ptx(Instructions):
         """Whether it is one of NVIDIA's for a warp or a warpgroup, or cp.async."""
         if atom is None:
             return True
-        return atom.arch in _ARCHITECTURES and (isinstance(atom, CopyAtom) or int(size(atom.thr_id)) > 1 or is_of_tensor_memory(atom))
+        return atom.arch in _ARCHITECTURES and (
+            isinstance(atom, CopyAtom) or int(size(atom.thr_id)) > 1 or is_of_tensor_memory(atom)
+        )
 
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         name = f"{atom.instruction.replace('.', '_')}_{width}"
@@ -129,7 +146,9 @@ class Ptx(Instructions):
 
     def cluster_sync(self) -> str:
         """The line by which the threads of a cluster wait for each other."""
-        return self._waiting("cluster_sync", [f'asm volatile("barrier.cluster.{x}.aligned;" ::: "memory");' for x in ("arrive", "wait")])
+        return self._waiting(
+            "cluster_sync", [f'asm volatile("barrier.cluster.{x}.aligned;" ::: "memory");' for x in ("arrive", "wait")]
+        )
 
     def _waiting(self, name: str, lines: list[str]) -> str:
         """The call of a function by which threads wait for each other."""
@@ -143,7 +162,9 @@ class Ptx(Instructions):
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
         return tcgen05.loads(self.functions, atom, cells, held), True
 
-    def sums(self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str) -> tuple[list[str], bool]:
+    def sums(
+        self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str
+    ) -> tuple[list[str], bool]:
         return tcgen05.products(self.functions, atom, tiles, cells, accumulates), True
 
     def move(self, tile: MovedTile) -> tuple[list[str], bool]:
@@ -152,7 +173,11 @@ class Ptx(Instructions):
         at, (form, first) = [f"c{i}" for i in range(rank)], _MULTICAST if tile.mask else _STORE if stores else _LOAD
         barrier_at = SHARED.format("barrier")
         if tile.of_pairs:
-            name, form, barrier_at = f"{name}_2sm", form.replace("d.shared", "d.cta_group::2.shared"), f"{barrier_at} & {_FIRST_OF_PAIR}"
+            name, form, barrier_at = (
+                f"{name}_2sm",
+                form.replace("d.shared", "d.cta_group::2.shared"),
+                f"{barrier_at} & {_FIRST_OF_PAIR}",
+            )
         asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
         operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({barrier_at})'])]
         operands += [*(['"h"(mask)'] if tile.mask else []), *(f'"r"({c})' for c in at)]
@@ -169,7 +194,8 @@ class Ptx(Instructions):
         return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 
     def _fence(self, x: Registers) -> list[str]:
-        """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders their products."""
+        """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders
+        their products."""
         constraint, kind = self._constraint(x.kind)
         name = f"fence_operand_{constraint}"
         self.functions[name] = [f'{DEVICE} {name}({kind} &x) {{ asm volatile("" : "+{constraint}"(x) :: "memory"); }}']
@@ -177,7 +203,10 @@ class Ptx(Instructions):
         return [f"{name}({word});" for word in words]
 
     def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
-        name, way, side = atom.instruction.replace(".", "_"), *(("", atom.reads) if stores_rows(atom) else ("=", atom.writes))
+        name, way, side = (
+            atom.instruction.replace(".", "_"),
+            *(("", atom.reads) if stores_rows(atom) else ("=", atom.writes)),
+        )
         lines = []
         for row, own in zip(rows, held):
             words = self._words(own, side.bits)
@@ -200,8 +229,11 @@ class Ptx(Instructions):
             lines.append(f"{name}({', '.join(w for x in 'DABC' for w in words[x])});")
         yield lines, True
 
-    def _of_warpgroups(self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]) -> list[str]:
-        """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory, and steps from it."""
+    def _of_warpgroups(
+        self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
+    ) -> list[str]:
+        """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory,
+        and steps from it."""
         told = _told(atom, [str(getattr(atom, f"major_{x}")) for x in tiles[0]])
         name = "_".join([atom.instruction.replace(".", "_"), *told]).replace("-", "minus_")
         made, described = descriptors(self.functions, tiles)
@@ -217,7 +249,9 @@ class Ptx(Instructions):
                     forms.append(("+" if x == "D" else "", *self._constraint(given[x].kind), len(held)))
             calls.append(f"{name}({', '.join(words)});")
             self._function(
-                name, f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{''.join(f', {x}' for x in told)}; }}", forms
+                name,
+                f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{''.join(f', {x}' for x in told)}; }}",
+                forms,
             )
         return [*made, *calls]
 
@@ -232,8 +266,11 @@ class Ptx(Instructions):
         each = bits // (8 * BYTES[x.kind])
         return [f"*reinterpret_cast<unsigned int *>(&{x.name}[{n}])" for n in x.elements[::each]]
 
-    def _function(self, name: str, instruction: str, forms: list[tuple[str, str, str, int]], *, row: bool = False) -> None:
-        """Keep the function of an instruction around its operands: each (= or +, constraint, type, how many), and the address of a row.
+    def _function(
+        self, name: str, instruction: str, forms: list[tuple[str, str, str, int]], *, row: bool = False
+    ) -> None:
+        """Keep the function of an instruction around its operands: each (= or +, constraint, type, how many), and the
+        address of a row.
 
         What is written stands first in PTX, so the address stands before registers that are only read.
         """
@@ -261,7 +298,8 @@ class Ptx(Instructions):
 
 
 def _told(atom: MMAAtom, majors: list[str]) -> list[str]:
-    """The numbers behind wgmma's operands: of floats the signs of A and B, of 16 bits 1 for each tile that is MN-major."""
+    """The numbers behind wgmma's operands: of floats the signs of A and B, of 16 bits 1 for each tile
+    that is MN-major."""
     signs = ["-1" if negated else "1" for negated in (atom.arithmetic.negate_A, atom.arithmetic.negate_B)]
     of_floats = not numpy_type(atom.val_D).startswith("int")
     return [*(signs if of_floats else []), *(str(int(x == "MN")) for x in majors if atom.val_A.bits == 16)]

@@ -13,8 +13,11 @@ DEVICE = "static __device__ __forceinline__ void"
 SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 
 
-def descriptors(functions: dict[str, list[str]], tiles: list[dict[str, Tile]]) -> tuple[list[str], list[dict[str, str]]]:
-    """The lines that make a descriptor of each operand in shared memory, and those of each product: a descriptor, and a step from it."""
+def descriptors(
+    functions: dict[str, list[str]], tiles: list[dict[str, Tile]]
+) -> tuple[list[str], list[dict[str, str]]]:
+    """The lines that make a descriptor of each operand in shared memory, and those of each product: a descriptor, and a
+    step from it."""
     starts: dict[tuple[str, str, int], str] = {}
     operands = []
     for read in tiles:
@@ -24,9 +27,13 @@ def descriptors(functions: dict[str, list[str]], tiles: list[dict[str, Tile]]) -
             found[x] = f"{start} + {tile.step}" if tile.step else start
         operands.append(found)
     functions["matrix_descriptor"] = [
-        "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {",
+        "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long "
+        "bits) {",
         f"    return bits | (({SHARED.format('start')} & 0x3ffff) >> 4);",
         "}",
     ]
-    made = [f"const unsigned long long {x} = matrix_descriptor(&{name}[{at}], {bits:#x}ull);" for (name, at, bits), x in starts.items()]
+    made = [
+        f"const unsigned long long {x} = matrix_descriptor(&{name}[{at}], {bits:#x}ull);"
+        for (name, at, bits), x in starts.items()
+    ]
     return made, operands

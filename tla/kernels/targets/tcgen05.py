@@ -1,7 +1,7 @@
 """Instructions of tensor memory of NVIDIA's GPUs: each a function of the text around its PTX.
 
-The first warp allocates and frees; the first thread states products and their arrival at an mbarrier. Instructions of tensor memory are
-ordered with what threads wait for by fences, before and behind it.
+The first warp allocates and frees; the first thread states products and their arrival at an mbarrier. Instructions of
+tensor memory are ordered with what threads wait for by fences, before and behind it.
 
 Source: the PTX manual, "TensorCore 5th Generation Family Instructions"; CUTLASS include/cutlass/arch/barrier.h.
 """
@@ -19,7 +19,10 @@ _RESERVES = {
     "free": "tcgen05.dealloc.cta_group::{sms}.sync.aligned.b32 %0, %1;",
     "release_allocation_lock": "tcgen05.relinquish_alloc_permit.cta_group::{sms}.sync.aligned;",
 }
-_PARAMETERS = {"allocate": "unsigned int *address, unsigned int columns", "free": "unsigned int address, unsigned int columns"}
+_PARAMETERS = {
+    "allocate": "unsigned int *address, unsigned int columns",
+    "free": "unsigned int address, unsigned int columns",
+}
 #: PTX of a product's arrival at an mbarrier of an address.
 COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
 #: The same, at those of the blocks of a mask; of products of two SMs.
@@ -33,7 +36,9 @@ def reserve(functions: dict[str, list[str]], word: str, name: str, address: str,
     """The lines of a statement about tensor memory; what it calls is among the functions then."""
     if word == "tmem":
         return [f"{name} = {address};"]
-    given = "" if word.startswith("release") else f"&{address}, {columns}" if word == "allocate" else f"{name}, {columns}"
+    given = (
+        "" if word.startswith("release") else f"&{address}, {columns}" if word == "allocate" else f"{name}, {columns}"
+    )
     first = SHARED.format("address") if word == "allocate" else "address"
     operands = f' :: "r"({first}), "r"(columns)' if given else ""
     ptx = _RESERVES[word].format(sms=sms)
@@ -67,7 +72,8 @@ def products(
     name, bits = atom.instruction.replace(".", "_").replace("::", "_"), instruction_descriptor(atom).bits
     made, operands = descriptors(functions, tiles)
     functions[name] = [
-        f"{DEVICE} {name}(unsigned int d, unsigned long long a, unsigned long long b, unsigned int types, int accumulates) {{",
+        f"{DEVICE} {name}(unsigned int d, unsigned long long a, unsigned long long b, unsigned int types, int "
+        f"accumulates) {{",
         f'    asm volatile("{{ .reg .pred p; setp.ne.u32 p, %4, 0; {atom.instruction} [%0], %1, %2, %3, p; }}"',
         '        :: "r"(d), "l"(a), "l"(b), "r"(types), "r"(accumulates) : "memory");',
         "}",

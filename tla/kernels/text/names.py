@@ -55,15 +55,23 @@ class Names:
     instructions   what writes asynchronous copies and instructions of several threads
     loops      whether threads are loops, over the digits of a thread's number
 
-    Found while the text is written: registers, each thread's arrays by their buffers; bits, of the integers; operations that call a
-    function of the text; vectors, the arrays of which several elements are accessed at once; maps, the tensor maps of arguments; used,
-    what its language's head has on use.
+    Found while the text is written: registers, each thread's arrays by their buffers; bits, of the integers; operations
+    that call a function of the text; vectors, the arrays of which several elements are accessed at once; maps, the
+    tensor maps of arguments; used, what its language's head has on use.
 
     Source: ours.
     """
 
-    def __init__(self, program: Program, language: CLanguage, own: str, instructions: Instructions, *, loops: bool) -> None:
-        self.program, self.language, self.own, self._instructions, self._loops = program, language, own, instructions, loops
+    def __init__(
+        self, program: Program, language: CLanguage, own: str, instructions: Instructions, *, loops: bool
+    ) -> None:
+        self.program, self.language, self.own, self._instructions, self._loops = (
+            program,
+            language,
+            own,
+            instructions,
+            loops,
+        )
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
@@ -78,7 +86,9 @@ class Names:
     def by_digits(self, wanted: Sequence[Any]) -> tuple[Any, ...]:
         """Expressions of the digits of a thread's number, where threads are loops over these."""
         number = digits_of(wanted, self.program.threads) if self._loops else None
-        return tuple(wanted if number is None else (x.at({"tid": number}) if isinstance(x, SymInt) else x for x in wanted))
+        return tuple(
+            wanted if number is None else (x.at({"tid": number}) if isinstance(x, SymInt) else x for x in wanted)
+        )
 
     def element_type(self, t: Tensor) -> str:
         return self.type_named(f"elements of {t.dtype} in a kernel's text", str(t.dtype))
@@ -141,7 +151,11 @@ class Names:
 
     def instructions(self, s: Statement) -> Instructions:
         """The instructions of the target; LeafTypeError where it does not have this one."""
-        require_written(s.line, self._instructions, s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None)
+        require_written(
+            s.line,
+            self._instructions,
+            s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None,
+        )
         return self._instructions
 
     def barrier(self) -> str:
@@ -157,13 +171,17 @@ class Names:
         self.buffer(t)
         parts = Offsets(t).parts
         if id(t.data) not in self.registers or any(terms for terms, _n in parts):
-            what = f"{s.line}: an operand of an instruction of several threads that is not in registers, or that symbols choose"
+            what = (
+                f"{s.line}: an operand of an instruction of several threads that is not in registers, or that symbols "
+                "choose"
+            )
             raise LeafTypeError(what, "registers by number", "copy it to partition_fragment_A(...) or the like first")
         return [n for _terms, n in parts]
 
 
 class Values:
-    """Texts of expressions of one statement, as they are to be written. lines computes those that have symbols, each once."""
+    """Texts of expressions of one statement, as they are to be written. lines computes those that have
+    symbols, each once."""
 
     def __init__(self, names: Names, wanted: Sequence[Any], written: Sequence[Any]) -> None:
         self.names: dict[Any, str] = {}

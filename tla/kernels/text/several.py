@@ -1,4 +1,5 @@
-"""The text of instructions of several threads, and of vectors: loads and stores of matrices, products, loads and stores by TMA.
+"""The text of instructions of several threads, and of vectors: loads and stores of matrices, products, loads
+and stores by TMA.
 
 Source: ours.
 """
@@ -38,7 +39,8 @@ from .names import Names, Values
 
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
-    """The lines of an instruction of several threads or of vectors, and whether they are of each thread; None of another statement."""
+    """The lines of an instruction of several threads or of vectors, and whether they are of each thread; None of
+    another statement."""
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
         return _cells(names, s) if is_of_tensor_memory(s.atom) else _matrices(names, s)
     if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
@@ -73,7 +75,9 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
     places, held = outside.places, Offsets(inside.tensor)
     argument = names.program.argument_of(outside.tensor)
     if places is None or argument is None:
-        raise LeafTypeError(f"{s.line}: a copy by TMA of what is no argument", "a tile of an argument", "make the map of an argument")
+        raise LeafTypeError(
+            f"{s.line}: a copy by TMA of what is no argument", "a tile of an argument", "make the map of an argument"
+        )
     boxes = tma.TV[1][0][1]
     firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
     at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
@@ -115,7 +119,9 @@ def mask_of(s: Load | Signal, values: Values) -> str:
 
 def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
     """Loads and stores of matrices: of each instruction the address of the thread's row, and its registers."""
-    memory, registers = (s.target.tensor, s.source.tensor) if stores_rows(s.atom) else (s.source.tensor, s.target.tensor)
+    memory, registers = (
+        (s.target.tensor, s.source.tensor) if stores_rows(s.atom) else (s.source.tensor, s.target.tensor)
+    )
     name, kind, held = names.buffer(registers), names.element_type(registers), names.held(s, registers)
     count, width = (int(size(layout[1])) for layout in lanes_and_rows(s.atom))
     places = Offsets(memory)
@@ -132,17 +138,23 @@ def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
     t = {name: s.operands[name].tensor for name in "DABC"}
     extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
     tiles = {name: require_tiles("gemm", atom, name, t[name]) for name in "AB" if atom.memory(name) == "smem"}
-    held = {name: [*range(int(size(tiles[name].steps)))] if name in tiles else names.held(s, x) for name, x in t.items()}
+    held = {
+        name: [*range(int(size(tiles[name].steps)))] if name in tiles else names.held(s, x) for name, x in t.items()
+    }
     named = {name: (names.buffer(x), names.element_type(x)) for name, x in t.items()}
     values = names.values([x.start for x in tiles.values()])
 
     def tile(name: str, part: int) -> Tile:
         found = tiles[name]
-        return Tile(*named[name], values.of(found.start), found.descriptor.bits, int(found.steps(part)), tile_of(t[name], part))
+        return Tile(
+            *named[name], values.of(found.start), found.descriptor.bits, int(found.steps(part)), tile_of(t[name], part)
+        )
 
     found, read = [], []
     for at in products(extents, held):
-        of = {x: "D" if at[x] is at["D"] else x for x in at}  # what an instruction adds to is what the one before has written
+        of = {
+            x: "D" if at[x] is at["D"] else x for x in at
+        }  # what an instruction adds to is what the one before has written
         found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at if x not in tiles})
         read.append({x: tile(x, at[x][0]) for x in tiles})
     for lines, threads in names.instructions(s).product(atom, found, read):
@@ -187,11 +199,20 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
     def tile(name: str, part: int) -> Tile:
         found, t = tiles[name], one[name]
         start = values.of(found.start) if instructions.has_addresses else ""
-        return Tile(names.buffer(t), names.element_type(t), start, found.descriptor.bits, int(found.steps(part)), tile_of(t, part))
+        return Tile(
+            names.buffer(t),
+            names.element_type(t),
+            start,
+            found.descriptor.bits,
+            int(found.steps(part)),
+            tile_of(t, part),
+        )
 
     order = [(i, j, step) for step in range(k) for j in range(n) for i in range(m)]
     read = [{"A": tile("A", i + m * step), "B": tile("B", j + n * step)} for i, j, step in order]
-    cells = [_cells_of(names, values if instructions.has_addresses else None, parts[i + m * j]) for i, j, _step in order]
+    cells = [
+        _cells_of(names, values if instructions.has_addresses else None, parts[i + m * j]) for i, j, _step in order
+    ]
     chosen = [f"const int accumulates = {values.comparisons(asked)};"] if asked else []
     lines, threads = instructions.sums(atom, read, cells, "accumulates" if asked else str(int(s.accumulates is True)))
     lines = [*values.lines, *chosen, *lines]
@@ -199,18 +220,22 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
 
 
 def asynchronous_registers(names: Names, word: str, loaded: Sequence[Tensor]) -> list[Registers]:
-    """The registers of instructions that a word waits for: those that products of warpgroups add to, or those that are being loaded."""
+    """The registers of instructions that a word waits for: those that products of warpgroups add to, or those that are
+    being loaded."""
     if word.startswith("fence_view_async_tmem"):
         tensors = [*loaded]
     else:
-        products = (s for s in names.program.statements() if isinstance(s, Product) and is_asynchronous(s.step.mma.atom))
+        products = (
+            s for s in names.program.statements() if isinstance(s, Product) and is_asynchronous(s.step.mma.atom)
+        )
         tensors = [s.operands["D"].tensor for s in products]
     found = {id(t.data): Registers(names.buffer(t), names.element_type(t), tuple(range(len(t.data)))) for t in tensors}
     return [*found.values()]
 
 
 def loaded_before(body: Sequence[Statement]) -> dict[int, list[Tensor]]:
-    """The registers that loads of tensor memory may still write at each wait for them: of a statement's place in Python's memory."""
+    """The registers that loads of tensor memory may still write at each wait for them: of a statement's place in
+    Python's memory."""
     found: dict[int, dict[int, Tensor]] = {}
 
     def through(statements: Sequence[Statement], held: dict[int, Tensor]) -> dict[int, Tensor]:

@@ -30,7 +30,8 @@ class Source(NamedTuple):
     shared_bytes   bytes of shared memory of a block
     conditions     what the sizes must meet; the text has `kernel_main_requires`, which tells whether they do
     cluster        the number of blocks of a cluster along each mode; none without clusters
-    maps           of each tensor map that the launch makes, of CUDA: its parameter's name, the argument that it is of, and the TensorMap
+    maps           of each tensor map that the launch makes, of CUDA: its parameter's name, the argument that it is of,
+                   and the TensorMap
 
     >>> import numpy as np
     >>> from tla import dim, make_layout, parse
@@ -73,7 +74,11 @@ class Parts(NamedTuple):
     checked: str
 
     def source(
-        self, writer: Writer, body: Sequence[str], form: Form, after: Callable[[list[str], list[str]], list[str]] = lambda *_given: []
+        self,
+        writer: Writer,
+        body: Sequence[str],
+        form: Form,
+        after: Callable[[list[str], list[str]], list[str]] = lambda *_given: [],
     ) -> Source:
         """The source file around a function's body.
 
@@ -81,7 +86,12 @@ class Parts(NamedTuple):
         """
         p = self.program
         conditions, asked, tests = _required(p, self.name, writer)
-        written = {name for s in p.statements() for verb, x in accesses(s) if verb == "writes" and (name := p.argument_of(x.tensor))}
+        written = {
+            name
+            for s in p.statements()
+            for verb, x in accesses(s)
+            if verb == "writes" and (name := p.argument_of(x.tensor))
+        }
         parameters = parameter_list(p, self.order, writer, written)
         first = [form.requires.format(f"{self.name}_requires({', '.join(asked)})")] if asked and form.requires else []
         lines = [f"    {line}" if not line.startswith("#") else line for line in (*first, *body)]
@@ -92,7 +102,11 @@ class Parts(NamedTuple):
         together = f", in clusters of {' by '.join(map(str, p.cluster))}" if p.cluster else ""
         blocks = f"{p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks{together}"
         comment = [f"{self.name}: the kernel {p.name}, {blocks}. Made by tla."]
-        comment += [self.checked, *required(conditions), *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else [])]
+        comment += [
+            self.checked,
+            *required(conditions),
+            *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else []),
+        ]
         text = [
             *(f"// {line}" for line in comment),
             *form.head,
@@ -100,7 +114,8 @@ class Parts(NamedTuple):
             *helpers_of(writer, form.function),
             *writer.functions(),
             *(line for line in tests if line not in form.head),
-            f"{form.before} {self.name}({', '.join([*parameters, *(f'{form.map} {x}' for x, *_of in maps)]) or 'void'}) {{",
+            f"{form.before} "
+            f"{self.name}({', '.join([*parameters, *(f'{form.map} {x}' for x, *_of in maps)]) or 'void'}) {{",
             *(f"    (void){name};" for name in unused),
             *lines,
             "}",
@@ -135,7 +150,8 @@ class Form(NamedTuple):
 
 
 def _required(program: Program, name: str, writer: Writer) -> tuple[tuple[Condition, ...], list[str], list[str]]:
-    """The conditions that sizes are to meet, the sizes that they are about, and the function of the text that tells whether they do."""
+    """The conditions that sizes are to meet, the sizes that they are about, and the function of the text that tells
+    whether they do."""
     sizes = sizes_of(program)
     if not sizes:
         return (), [], []

@@ -1,7 +1,8 @@
-"""The text of a kernel's statements, in what the C family has in common; targets say the rest: where threads, memory and loops are.
+"""The text of a kernel's statements, in what the C family has in common; targets say the rest: where threads, memory
+and loops are.
 
-Every address is a sum of what changes from element to element, which is a number where the strides are known, and of a start,
-computed once in each statement in its simplest form.
+Every address is a sum of what changes from element to element, which is a number where the strides are known, and of a
+start, computed once in each statement in its simplest form.
 
 Source: ours.
 """
@@ -70,7 +71,14 @@ class Writer(Names):
     """
 
     def __init__(
-        self, program: Program, language: CLanguage, own: str, others: str, instructions: Instructions, *, loops: bool = False
+        self,
+        program: Program,
+        language: CLanguage,
+        own: str,
+        others: str,
+        instructions: Instructions,
+        *,
+        loops: bool = False,
     ) -> None:
         super().__init__(program, language, own, instructions, loops=loops)
         self._others, self._loaded = others, loaded_before(program.body)
@@ -87,7 +95,9 @@ class Writer(Names):
                 held = [*self.blocks(s.body, inside + 1)]
                 counters = _used(s.counters, held)
                 yield Block([f"{{int}} {c.symbol} = {c.first};" for c in counters], False, inside)
-                yield Block([f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside)
+                yield Block(
+                    [f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside
+                )
                 yield from held
                 yield Block([_next(c) for c in counters], False, inside + 1)
                 yield from self._ends(inside, indent)
@@ -114,7 +124,9 @@ class Writer(Names):
             elif isinstance(s, Signal):
                 values = self.values([s.at, s.number, *shifts_of(s)])
                 barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
-                lines, threads = self.instructions(s).signal(s.word, barrier, count, values.of(s.number), mask_of(s, values))
+                lines, threads = self.instructions(s).signal(
+                    s.word, barrier, count, values.of(s.number), mask_of(s, values)
+                )
                 yield Block([f"// {s.line}", *(values.lines if lines else []), *lines], threads, indent)
             elif (found := several(self, s)) is not None:
                 for lines, threads in found:
@@ -177,7 +189,11 @@ class Writer(Names):
             return text if of == to else f"({to}){text}"
 
         def number(x: Any, _kind: str) -> str:
-            return cast(x.name, self.type_named("a scalar", str(x.dtype)), kind) if isinstance(x, Scalar) else self.number(x, kind)
+            return (
+                cast(x.name, self.type_named("a scalar", str(x.dtype)), kind)
+                if isinstance(x, Scalar)
+                else self.number(x, kind)
+            )
 
         def line(*at: str) -> str:
             *operands, target = at
@@ -195,11 +211,15 @@ class Writer(Names):
         return [f"{self.place(s.target.tensor, str(b))} = {self._others.format(name, a, mask)};" for a, b in pairs]
 
     def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
-        """A line for each element of tensors of one size, those of arguments where they are valid; one element stands for all."""
+        """A line for each element of tensors of one size, those of arguments where they are valid; one
+        element stands for all."""
         starts = [Offsets(x.tensor) for x in accesses]
         count = max(len(start.parts) for start in starts)
         each = [*zip(accesses, starts)]
-        left = [_left(pair for x, start in each for pair in in_argument(self.program, x, i % len(start.parts))) for i in range(count)]
+        left = [
+            _left(pair for x, start in each for pair in in_argument(self.program, x, i % len(start.parts)))
+            for i in range(count)
+        ]
         values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
         places = zip(*(self._places(start, values) * (count // len(start.parts)) for start in starts))
         return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
@@ -229,7 +249,9 @@ class Writer(Names):
             elif count == 1 and otherwise is not None and left[i]:
                 lines.append(f"{b} = {values.comparisons(left[i])} ? {a} : {otherwise};")
             else:
-                lines.append(values.condition(left[i]) + (f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8)))
+                lines.append(
+                    values.condition(left[i]) + (f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8))
+                )
         return lines
 
     def _vector(self, source: str, target: str, width: int) -> str:
@@ -263,7 +285,8 @@ class Writer(Names):
 
 
 def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
-    """The counters of a loop that its body names, and those that these go on by: a wait that a target does not have names none."""
+    """The counters of a loop that its body names, and those that these go on by: a wait that a target does not have
+    names none."""
     words = {*WORD.findall("\n".join(line for block in body for line in block.lines))}
     named = {str(c.symbol) for c in counters} & words
     named |= {str(c.of) for c in counters if str(c.symbol) in named}
@@ -272,7 +295,11 @@ def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
 
 def _next(c: Counter) -> str:
     """The line by which a loop's counter goes on."""
-    return f"{c.symbol} = {c.symbol} == {c.period - 1} ? 0 : {c.symbol} + 1;" if c.of is None else f"{c.symbol} ^= {c.of} == 0;"
+    return (
+        f"{c.symbol} = {c.symbol} == {c.period - 1} ? 0 : {c.symbol} + 1;"
+        if c.of is None
+        else f"{c.symbol} ^= {c.of} == 0;"
+    )
 
 
 def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -280,7 +307,9 @@ def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return [(c, n) for c, n in pairs if not is_less(c, n)]
 
 
-def _require_one(s: Copy, count: int, left: list[list[tuple[Any, Any]]], *sides: list[tuple[tuple[Any, ...], int]]) -> None:
+def _require_one(
+    s: Copy, count: int, left: list[list[tuple[Any, Any]]], *sides: list[tuple[tuple[Any, ...], int]]
+) -> None:
     """LeafTypeError for elements of an access that have several predicates, or do not lie one behind the other."""
     if not all(_as_first(left[0], pairs, count) for pairs in left):
         what = f"{s.line}: a predicate of its own for each element of an access of {count}"
@@ -294,13 +323,16 @@ def _require_one(s: Copy, count: int, left: list[list[tuple[Any, Any]]], *sides:
 def _as_first(first: list[tuple[Any, Any]], pairs: list[tuple[Any, Any]], count: int) -> bool:
     """Whether comparisons hold where those of the first element of an access of `count` do.
 
-    c + d < n where c < n: of the same c; or of 0 <= d < count, if count divides c and n, for then n - c is count or more.
+    c + d < n where c < n: of the same c; or of 0 <= d < count, if count divides c and n, for then n - c is
+    count or more.
     """
 
     def follows(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
         d = known(add(b[0], mul(a[0], -1)))
         same = d is not None and poly_of(a[1]) == poly_of(b[1])
-        return same and (d == 0 or (0 < (d or 0) < count and divides(count, a[0]) is True and divides(count, a[1]) is True))
+        return same and (
+            d == 0 or (0 < (d or 0) < count and divides(count, a[0]) is True and divides(count, a[1]) is True)
+        )
 
     return all(any(follows(a, b) for a in first) for b in pairs)
 
@@ -311,7 +343,8 @@ def _both(left: Iterable[list[tuple[Any, Any]]]) -> list[Any]:
 
 
 def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
-    """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement of the text."""
+    """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement
+    of the text."""
     if not is_filled_before(s, after) or not isinstance(after, Copy):
         return None
     return after if max(after.atom.reads.bits, after.atom.writes.bits) <= 8 * s.target.tensor.dtype.itemsize else None

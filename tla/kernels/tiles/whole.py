@@ -1,7 +1,9 @@
-"""Loops whose predicates only matter at the edges: one copy of the loop for blocks that lie inside, without them, and one for the others.
+"""Loops whose predicates only matter at the edges: one copy of the loop for blocks that lie inside, without them, and
+one for the others.
 
-A comparison c < n of a predicate holds for all threads and steps if it holds for the largest c. Where c is a part of the thread plus the
-rest, its largest is at the thread whose part is; where it is seen not to fall from step to step, at the last step. So a block asks once.
+A comparison c < n of a predicate holds for all threads and steps if it holds for the largest c. Where c is a part of
+the thread plus the rest, its largest is at the thread whose part is; where it is seen not to fall from step to step, at
+the last step. So a block asks once.
 
 Source: ours; compilers call it loop versioning.
 """
@@ -25,7 +27,8 @@ from ..proofs.bounds import comparisons, is_less
 
 
 def with_whole_tiles(program: Program) -> Program:
-    """The program with two copies of each of its loops that has predicates, where a block can tell that all of them hold."""
+    """The program with two copies of each of its loops that has predicates, where a block can tell that all
+    of them hold."""
     return replace(program, body=tuple(_whole_loops(s, program) for s in program.body))
 
 
@@ -38,7 +41,8 @@ def _whole_loops(s: Statement, program: Program) -> Statement:
 
 
 def with_whole_copies(program: Program) -> Program:
-    """The program with two copies of each of its predicated copies, where a block can tell at every step that all of one is inside.
+    """The program with two copies of each of its predicated copies, where a block can tell at every step that all of
+    one is inside.
 
     For targets where a branch costs nothing, and a loop over threads with predicates much.
     """
@@ -66,7 +70,8 @@ def _versioned(loop: Loop, program: Program) -> Statement:
 
 
 def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> tuple[tuple[Any, Any], ...]:
-    """The comparisons c < n that a block asks once for all the predicates of statements; none where there are none, or it cannot tell."""
+    """The comparisons c < n that a block asks once for all the predicates of statements; none where there are none, or
+    it cannot tell."""
     asked: dict[Any, tuple[Any, Any]] = {}
     for s in body:
         for c, n in _asked(s):
@@ -75,7 +80,11 @@ def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> t
                 return ()
             if not is_less(most, n):
                 asked[poly_of(most), poly_of(n)] = most, n
-    return tuple((c, n) for c, n in asked.values() if not any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values()))
+    return tuple(
+        (c, n)
+        for c, n in asked.values()
+        if not any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())
+    )
 
 
 def _inside(body: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -85,7 +94,8 @@ def _inside(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _asked(s: Statement) -> Iterator[tuple[Any, Any]]:
-    """The comparisons of a predicate that are not proved, each once; of those that differ by a number that of the largest."""
+    """The comparisons of a predicate that are not proved, each once; of those that differ by a number that
+    of the largest."""
     if isinstance(s, Copy) and s.where is not None:
         pairs: dict[Any, tuple[int, Any, Any]] = {}
         for i in range(int(size(s.source.tensor.shape))):
@@ -107,7 +117,8 @@ def is_filled_before(s: Statement, after: Statement | None) -> bool:
 
 
 def _largest(c: Any, loop: Loop | None, program: Program) -> Leaf | None:
-    """The largest value of an expression for the threads of a block and the steps of a loop, if any; None where that is not seen."""
+    """The largest value of an expression for the threads of a block and the steps of a loop, if any; None where
+    that is not seen."""
     symbols = {str(n) for n in c.symbols} if isinstance(c, SymInt) else set()
     if "tid" in symbols:
         first = c.at(tid=0)
@@ -124,7 +135,8 @@ def _largest(c: Any, loop: Loop | None, program: Program) -> Leaf | None:
 
 
 def _grows(t: Tree, name: str) -> bool:
-    """Whether a tree is seen not to fall where a name grows: sums, least and largest of such; these times or by numbers of 0 or more."""
+    """Whether a tree is seen not to fall where a name grows: sums, least and largest of such; these times or by numbers
+    of 0 or more."""
     if name not in names(t) or t.op == "v":
         return True
     moving = [x for x in t.args if name in names(x)]

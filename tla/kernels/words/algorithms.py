@@ -1,4 +1,5 @@
-"""CuTe's algorithms as statements of a kernel: executed by tla.gpu for all threads of the block, and noted where races are looked for.
+"""CuTe's algorithms as statements of a kernel: executed by tla.gpu for all threads of the block, and noted where races
+are looked for.
 
 Source: CuTe include/cute/algorithm.
 """
@@ -44,8 +45,8 @@ WARP = 32
 def copy(*operands: Any) -> None:
     """Copy what all threads read to where they write: `copy(tiled_copy, source, target)`, or `copy(source, target)`.
 
-    By `tma.with_(mbarrier)` the first thread loads a tile of an argument to one of shared memory, as set_barrier_transaction_bytes shows,
-    and by a TMA that stores the other way, as tma_store_wait shows.
+    By `tma.with_(mbarrier)` the first thread loads a tile of an argument to one of shared memory, as
+    set_barrier_transaction_bytes shows, and by a TMA that stores the other way, as tma_store_wait shows.
 
     >>> import numpy as np
     >>> from tla import parse
@@ -183,12 +184,13 @@ def clear(t: Any) -> None:
 
 
 def transform(*operands: Any) -> None:
-    """target = f(sources) for every element that is valid of all: `transform(source, target, f)`, or with more sources before the target.
+    """target = f(sources) for every element that is valid of all: `transform(source, target, f)`, or with more sources
+    before the target.
 
     sources   tensors of floats; one of one element stands for all
     target    a tensor of as many elements
-    f         a function of elements, one for each source: + - * /, comparisons in numpy.where, and functions of numpy such as exp,
-              sqrt, tanh, fmax. Floats of less than 32 bits are computed in float32
+    f         a function of elements, one for each source: + - * /, comparisons in numpy.where, and functions of numpy
+              such as exp, sqrt, tanh, fmax. Floats of less than 32 bits are computed in float32
 
     >>> import numpy as np
     >>> from tla import parse
@@ -200,12 +202,14 @@ def transform(*operands: Any) -> None:
     >>> rectified.run(np.arange(-2.0, 2), b), b.tolist()
     (None, [0.0, 0.0, 0.0, 1.0])
 
-    Raises RankError where the numbers of elements differ, LeafTypeError for integers and for functions that a text does not have;
-    RangeError outside a kernel. Source: CuTe `transform`.
+    Raises RankError where the numbers of elements differ, LeafTypeError for integers and for functions that a text does
+    not have; RangeError outside a kernel. Source: CuTe `transform`.
     """
     *tensors, f = operands
     if len(tensors) < 2:
-        raise RankError(f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)")
+        raise RankError(
+            f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)"
+        )
     now = _threads_touch("transform", *tensors)
     if isinstance(now, Trace):
         now.transform(line(), tensors, f)
@@ -214,7 +218,8 @@ def transform(*operands: Any) -> None:
 
 
 def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
-    """target = f(target, element) for each element of the source, one after the other, each at its own place of the target.
+    """target = f(target, element) for each element of the source, one after the other, each at its own place
+    of the target.
 
     source   a tensor of floats
     target   registers of as many elements, of which a stride of 0 makes many one; or of one element, for all
@@ -235,7 +240,8 @@ def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
     >>> sums.run(np.arange(8.0), b), b.tolist()
     (None, [12.0, 16.0])
 
-    Raises what transform raises; LeafTypeError for a target that is not in registers. Source: ours; CuTe DSL `TensorSSA.reduce`.
+    Raises what transform raises; LeafTypeError for a target that is not in registers. Source: ours; CuTe DSL
+    `TensorSSA.reduce`.
     """
     now = _threads_touch("reduce", source, target)
     if isinstance(now, Trace):
@@ -245,7 +251,8 @@ def reduce(source: Any, target: Any, f: Callable[..., Any]) -> None:
 
 
 def shuffle_xor(source: Any, target: Any, mask: int) -> None:
-    """target = source of the thread whose number differs by the bits of a mask, in registers: exchanges inside of a warp.
+    """target = source of the thread whose number differs by the bits of a mask, in registers: exchanges inside
+    of a warp.
 
     source   registers of floats
     target   other registers of as many elements
@@ -266,7 +273,8 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
     >>> neighbours.run(np.arange(4.0), b), b.tolist()
     (None, [1.0, 0.0, 3.0, 2.0])
 
-    Raises RangeError for a mask that leaves the warp or the block; LeafTypeError for tensors that are not registers of their own.
+    Raises RangeError for a mask that leaves the warp or the block; LeafTypeError for tensors that are not
+    registers of their own.
     Source: CUDA `__shfl_xor_sync`; CuTe DSL `shuffle_sync_bfly`.
     """
     now = running("shuffle_xor()")
@@ -274,7 +282,9 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
     if not is_int(mask) or known(mask) is None or not 0 < int(mask) < WARP or threads % (1 << int(mask).bit_length()):
         expected = f"1 to {WARP - 1}, and threads that are a multiple of twice its highest bit"
         raise RangeError(
-            f"shuffle_xor by {shown(mask)} among {threads} threads", expected, "write @kernel(threads=128), and 16, 8, 4, 2, 1"
+            f"shuffle_xor by {shown(mask)} among {threads} threads",
+            expected,
+            "write @kernel(threads=128), and 16, 8, 4, 2, 1",
         )
     if isinstance(now, Trace):
         now.shuffle(line(), source, target, int(mask))
@@ -286,7 +296,10 @@ def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
     """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory."""
     now = running(f"{where}()")
     if any(isinstance(t, Tensor) and memory_of(t) == "TMEM" for t in tensors):
-        fix = "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write mma.with_(False) for zeros"
+        fix = (
+            "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write "
+            "mma.with_(False) for zeros"
+        )
         raise LeafTypeError(f"{where} of a tensor in tensor memory", "one that threads read and write", fix)
     return now
 
@@ -294,11 +307,19 @@ def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
 def _of_tile(now: Launch | Trace, *operands: Any) -> None:
     """The load of a tile by TMA, for an mbarrier; or a store."""
     if len(operands) != 3:
-        raise RankError(f"copy by TMA of {len(operands)} operands", "the copy, source, target", "write copy(tma.with_(full[0]), a, b)")
+        raise RankError(
+            f"copy by TMA of {len(operands)} operands",
+            "the copy, source, target",
+            "write copy(tma.with_(full[0]), a, b)",
+        )
     tma, source, target = operands[0], *(as_tensor("copy", x) for x in operands[1:])
     stores = tma.operation == "SM90_TMA_STORE"
     if not stores and not isinstance(tma.barrier, Mbarrier):
-        raise LeafTypeError("a load by TMA without an mbarrier", "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
+        raise LeafTypeError(
+            "a load by TMA without an mbarrier",
+            "one of mbarriers(...)",
+            "write copy(tma.with_(full[0]), source, target)",
+        )
     require_box_aligned(tma, source if stores else target)
     if tma.operation.endswith("_MULTICAST"):
         require_mask("a load by TMA", tma.mask, blocks_of(now))
@@ -384,7 +405,9 @@ def _multiplied(step: MmaStep) -> None:
         _note([Access(t) for _name, t in read], [Access(step.operands["D"])])
     elif now.watch is not None:
         together = int(size(atom.thr_id))
-        now.watch.product(line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]])
+        now.watch.product(
+            line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]]
+        )
 
 
 def _added_up(now: Launch, step: MmaStep) -> None:
@@ -428,7 +451,8 @@ def _copied(step: CopyStep) -> None:
 
 
 def _moved_cells(now: Launch, step: CopyStep) -> None:
-    """A load of tensor memory: each warp has the data paths that it may reach, and each lane those values that it gets."""
+    """A load of tensor memory: each warp has the data paths that it may reach, and each lane those values
+    that it gets."""
     import numpy as np
 
     places, lanes = places_of(step.source), int(size(step.atom.thr_id))
@@ -438,7 +462,9 @@ def _moved_cells(now: Launch, step: CopyStep) -> None:
         warp = int(np.argwhere(wrong)[0][0]) // lanes
         first = warp % (LANES // lanes) * lanes
         what = f"a load of tensor memory by warp {warp} from data path {int(places[wrong][0]) >> PATH_BITS}"
-        raise RangeError(what, f"data paths {first} to {first + lanes - 1}", "partition it by make_tmem_copy(...)[thread()]")
+        raise RangeError(
+            what, f"data paths {first} to {first + lanes - 1}", "partition it by make_tmem_copy(...)[thread()]"
+        )
     run_copy(step)
     if now.watch is None:
         return

@@ -1,7 +1,8 @@
 """Words of a kernel for tiles that TMA loads: the mbarriers that count what has come, and the maps.
 
-An mbarrier counts arrivals and bytes. When all that one phase of it waits for has come the phase ends, and the next begins. One thread
-of the block, the first, loads: set_barrier_transaction_bytes and copies by TMA are its own; all threads wait.
+An mbarrier counts arrivals and bytes. When all that one phase of it waits for has come the phase ends, and the next
+begins. One thread of the block, the first, loads: set_barrier_transaction_bytes and copies by TMA are its
+own; all threads wait.
 
 Source: CuTe include/cute/arch/copy_sm90_desc.hpp; the PTX manual, "mbarrier".
 """
@@ -27,7 +28,8 @@ def mbarriers(count: int, arrivals: int = 1) -> Mbarriers:
     """Mbarriers in shared memory, set up by the first thread: others may use them after a barrier.
 
     count      how many: one for each stage
-    arrivals   the arrivals that a phase waits for: 1 of set_barrier_transaction_bytes, one of each thread of arrive_barrier
+    arrivals   the arrivals that a phase waits for: 1 of set_barrier_transaction_bytes, one of each thread of
+               arrive_barrier
     Raises     RangeError outside a kernel and for numbers that no mbarrier has
 
     >>> from tla.kernels import arrive_barrier, barrier, kernel, mbarriers, wait_barrier
@@ -80,8 +82,8 @@ def set_barrier_transaction_bytes(barrier: Mbarrier, nbytes: int) -> None:
     >>> loaded.run(a, b), b.sum()
     (None, np.float32(80.0))
 
-    Raises RangeError outside a kernel, and for more bytes than an mbarrier counts. Source: CuTe `set_barrier_transaction_bytes`; the PTX
-    manual, "mbarrier.arrive.expect_tx".
+    Raises RangeError outside a kernel, and for more bytes than an mbarrier counts. Source: CuTe
+    `set_barrier_transaction_bytes`; the PTX manual, "mbarrier.arrive.expect_tx".
     """
     if not is_int(nbytes) or known(nbytes) is None or not 0 < int(nbytes) <= MOST_BYTES:
         fix = "write tma_transaction_bytes(tile, tile)"
@@ -98,7 +100,8 @@ def set_barrier_transaction_bytes(barrier: Mbarrier, nbytes: int) -> None:
 
 
 def arrive_barrier(barrier: Mbarrier) -> None:
-    """Let every thread arrive at an mbarrier: who waits for its phase knows that they have done what they stated before.
+    """Let every thread arrive at an mbarrier: who waits for its phase knows that they have done what
+    they stated before.
 
     >>> from tla.kernels import arrive_barrier, barrier, kernel, mbarriers
     >>> @kernel(threads=4)
@@ -108,8 +111,8 @@ def arrive_barrier(barrier: Mbarrier) -> None:
     ...     arrive_barrier(done[1])
     >>> left.run()
 
-    Raises RangeError outside a kernel, and for more arrivals than the phase waits for. Source: CuTe `arrive_barrier`; the PTX manual,
-    "mbarrier.arrive".
+    Raises RangeError outside a kernel, and for more arrivals than the phase waits for. Source: CuTe `arrive_barrier`;
+    the PTX manual, "mbarrier.arrive".
     """
     now, here = running("arrive_barrier()"), line()
     require_mbarrier("arrive_barrier", barrier)
@@ -124,7 +127,8 @@ def arrive_barrier(barrier: Mbarrier) -> None:
 
 
 def wait_barrier(barrier: Mbarrier, phase: IntLike) -> None:
-    """Let every thread wait until a phase of an mbarrier has ended: what was loaded for it can be read, and what arrived knows of.
+    """Let every thread wait until a phase of an mbarrier has ended: what was loaded for it can be read, and what
+    arrived knows of.
 
     phase   the parity of the phase: 0 of the first, 1 of the next, as phase(k, stages) counts
 
@@ -140,8 +144,8 @@ def wait_barrier(barrier: Mbarrier, phase: IntLike) -> None:
       expected  a phase that ends
       fix       state before it what arrives, of the bytes that are loaded: tma_transaction_bytes; and wait for phase(k, stages)
 
-    Raises RangeError outside a kernel, and for a phase that nothing before it ends: such a kernel would never end. Source: CuTe
-    `wait_barrier`; the PTX manual, "mbarrier.try_wait.parity".
+    Raises RangeError outside a kernel, and for a phase that nothing before it ends: such a kernel would never end.
+    Source: CuTe `wait_barrier`; the PTX manual, "mbarrier.try_wait.parity".
     """
     now, here = running("wait_barrier()"), line()
     require_mbarrier("wait_barrier", barrier)
@@ -183,7 +187,9 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: object = None) -> 
 def require_mbarrier(where: str, barrier: object) -> None:
     """LeafTypeError for what is no mbarrier."""
     if not isinstance(barrier, Mbarrier):
-        raise LeafTypeError(f"{where} of {shown(barrier)}", "one of the mbarriers", "write full = mbarriers(stages), and full[0]")
+        raise LeafTypeError(
+            f"{where} of {shown(barrier)}", "one of the mbarriers", "write full = mbarriers(stages), and full[0]"
+        )
 
 
 def ended(now: Launch, barrier: Mbarrier) -> None:

@@ -1,7 +1,8 @@
-"""Words of a kernel that order asynchronous instructions with others: copies into shared memory, products of warpgroups.
+"""Words of a kernel that order asynchronous instructions with others: copies into shared memory,
+products of warpgroups.
 
-An asynchronous copy or product is under way until each thread has waited for the group that it is in; then a barrier tells the other
-threads. The watch of a launch asks that (races); a target prints the instruction.
+An asynchronous copy or product is under way until each thread has waited for the group that it is in; then a barrier
+tells the other threads. The watch of a launch asks that (races); a target prints the instruction.
 
 Source: CuTe include/cute/arch/copy_sm80.hpp, mma_sm90_gmma.hpp; the PTX manual, "cp.async", "wgmma", "membar/fence".
 """
@@ -42,10 +43,11 @@ def cp_async_fence() -> None:
 
 
 def fence_view_async_shared() -> None:
-    """Let instructions that read shared memory by a descriptor see what the threads wrote there, asynchronous copies that ended included.
+    """Let instructions that read shared memory by a descriptor see what the threads wrote there, asynchronous copies
+    that ended included.
 
-    Each thread states it between what it wrote and the barrier before the product. Raises RangeError outside a kernel. Source: CUTLASS
-    `fence_view_async_shared`; the PTX manual, "fence.proxy.async".
+    Each thread states it between what it wrote and the barrier before the product. Raises RangeError outside a kernel.
+    Source: CUTLASS `fence_view_async_shared`; the PTX manual, "fence.proxy.async".
 
     >>> from tla.kernels import barrier, fence_view_async_shared, kernel
     >>> @kernel(threads=4)
@@ -58,7 +60,8 @@ def fence_view_async_shared() -> None:
 
 
 def fence_view_async_tmem_load() -> None:
-    """Wait until each thread's loads of tensor memory so far have ended: then it may touch the registers, and others may write there.
+    """Wait until each thread's loads of tensor memory so far have ended: then it may touch the registers, and others
+    may write there.
 
     Raises RangeError outside a kernel. Source: CUTLASS `fence_view_async_tmem_load`; the PTX manual, "tcgen05.wait".
 
@@ -72,7 +75,8 @@ def fence_view_async_tmem_load() -> None:
 
 
 def warpgroup_arrive() -> None:
-    """Let the warpgroup's products that follow see the registers that its threads wrote: before the first one, and after other statements.
+    """Let the warpgroup's products that follow see the registers that its threads wrote: before the first one, and
+    after other statements.
 
     Raises RangeError outside a kernel. Source: CuTe `warpgroup_arrive`; the PTX manual, "wgmma.fence".
 
@@ -104,8 +108,8 @@ def warpgroup_commit_batch() -> None:
 def tma_store_arrive() -> None:
     """Make the stores by TMA since the last one a group, which tma_store_wait counts.
 
-    Raises RangeError outside a kernel; its example is that of tma_store_wait. Source: CuTe `tma_store_arrive`; the PTX manual,
-    "cp.async.bulk.commit_group".
+    Raises RangeError outside a kernel; its example is that of tma_store_wait. Source: CuTe `tma_store_arrive`; the PTX
+    manual, "cp.async.bulk.commit_group".
 
     >>> from tla.kernels import kernel, tma_store_arrive
     >>> @kernel(threads=4)
@@ -123,7 +127,9 @@ class _Wait:
 
     def __getitem__(self, pending: int) -> Callable[[], None]:
         if not is_int(pending) or known(pending) is None or int(pending) < 0:
-            raise RangeError(f"{self.word}[{shown(pending)}]()", "a number of groups, 0 or more", f"write {self.word}[0]() for all")
+            raise RangeError(
+                f"{self.word}[{shown(pending)}]()", "a number of groups, 0 or more", f"write {self.word}[0]() for all"
+            )
         return lambda: _state(self.word, int(pending))
 
 
@@ -139,8 +145,8 @@ class _CpAsyncWait(_Wait):
     ...     barrier()
     >>> waited.run()
 
-    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `cp_async_wait`; the PTX manual,
-    "cp.async.wait_group".
+    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `cp_async_wait`; the PTX
+    manual, "cp.async.wait_group".
     """
 
     word = "cp_async_wait"
@@ -149,7 +155,8 @@ class _CpAsyncWait(_Wait):
 class _WarpgroupWait(_Wait):
     """`warpgroup_wait[n]()`: the warpgroup waits until all but its n newest groups of products have ended.
 
-    Then its threads may touch the accumulators, and after a barrier all threads may write the shared memory that was read.
+    Then its threads may touch the accumulators, and after a barrier all threads may write the shared memory
+    that was read.
 
     >>> from tla.kernels import kernel, warpgroup_wait
     >>> @kernel(threads=128)
@@ -157,15 +164,16 @@ class _WarpgroupWait(_Wait):
     ...     warpgroup_wait[0]()
     >>> waited.run()
 
-    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `warpgroup_wait`; the PTX manual,
-    "wgmma.wait_group".
+    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `warpgroup_wait`; the PTX
+    manual, "wgmma.wait_group".
     """
 
     word = "warpgroup_wait"
 
 
 class _TmaStoreWait(_Wait):
-    """`tma_store_wait[n]()`: the first thread waits until all but its n newest groups of stores by TMA have read their shared memory.
+    """`tma_store_wait[n]()`: the first thread waits until all but its n newest groups of stores by TMA have read their
+    shared memory.
 
     Then it may write there, and other threads after a barrier. Before a block ends all have to be waited for.
 
@@ -186,8 +194,8 @@ class _TmaStoreWait(_Wait):
     >>> stored.run(a), a.sum()
     (None, np.float32(400.0))
 
-    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `tma_store_wait`; the PTX manual,
-    "cp.async.bulk.wait_group.read".
+    Raises RangeError outside a kernel, and for what is no number of groups. Source: CuTe `tma_store_wait`; the PTX
+    manual, "cp.async.bulk.wait_group.read".
     """
 
     word = "tma_store_wait"

@@ -24,7 +24,8 @@ def local_partition(t: Any, threads: Any, index: Any, proj: Any = None) -> Tenso
     """The part of each thread of a tensor cut by the shape of a thread layout, as tla.local_partition of one thread.
 
     threads  a compact layout of threads: coordinate to index
-    index    the threads: an array of indices, 0 or more and less than size(threads), as thread() gives; a symbol of one that is traced
+    index    the threads: an array of indices, 0 or more and less than size(threads), as thread() gives; a symbol of one
+             that is traced
     proj     a tuple of _ and anything else: the modes of threads under `_` are left out
     Returns  a tensor of t's rank for all the threads
     Raises   RangeError for an index that no thread has
@@ -45,7 +46,11 @@ def local_partition(t: Any, threads: Any, index: Any, proj: Any = None) -> Tenso
     t, threads, index = as_tensor("local_partition", t), as_layout("local_partition", threads), np.asarray(index)
     if index.size and not (index.min() >= 0 and index.max() < size(threads)):
         what = f"local_partition: threads {index.min()} to {index.max()} of {shown(threads)}"
-        raise RangeError(what, f"0 <= index < {size(threads)}", f"write @kernel(threads={size(threads)}), or another layout of threads")
+        raise RangeError(
+            what,
+            f"0 <= index < {size(threads)}",
+            f"write @kernel(threads={size(threads)}), or another layout of threads",
+        )
     own = threads if proj is None else dice(proj, threads)
     cut: Any = zipped_divide(t, tuple(product_each(own.shape)))
     return part_of(t, cut, index, get_flat_coord(own, index), (_,) * len(product_each(cut.layout.shape[1])))

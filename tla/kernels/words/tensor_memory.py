@@ -1,7 +1,7 @@
 """Words of a kernel for tensor memory: its allocation, tensors in it, and the mbarrier at which products arrive.
 
-A product of tcgen05 adds to tensor memory, which no other instruction reads before an mbarrier has told that the product has ended. The
-first warp of the block allocates and frees; the first thread states products and their arrival.
+A product of tcgen05 adds to tensor memory, which no other instruction reads before an mbarrier has told that the
+product has ended. The first warp of the block allocates and frees; the first thread states products and their arrival.
 
 Source: CuTe include/cute/arch/tmem_allocator_sm100.hpp; the PTX manual, "tcgen05.alloc", "tcgen05.commit".
 """
@@ -31,7 +31,8 @@ from ..run.launch import Launch, blocks_of, executed, require_leader, require_pa
 from ..run.trace import Trace
 from .loads import ended, require_mbarrier
 
-#: The fewest columns that are allocated, and the threads of the warp that does it. Source: the PTX manual, "tcgen05.alloc".
+#: The fewest columns that are allocated, and the threads of the warp that does it. Source: the PTX manual,
+#: "tcgen05.alloc".
 LEAST, _WARP = 32, 32
 
 
@@ -60,10 +61,12 @@ class Allocator1Sm:
     _sms = 1
 
     def allocate(self, columns: int) -> Allocation:
-        """Allocate columns, all 128 data paths of them: others use them after a barrier. It waits while other blocks have them.
+        """Allocate columns, all 128 data paths of them: others use them after a barrier. It waits while
+        other blocks have them.
 
         columns   a power of two, 32 to 512
-        Raises    RangeError outside a kernel, for another number, for more than there are, and behind release_allocation_lock
+        Raises    RangeError outside a kernel, for another number, for more than there are, and behind
+                  release_allocation_lock
         """
         now, here = running("allocate()"), line()
         _require_number(now, columns)
@@ -83,7 +86,8 @@ class Allocator1Sm:
         return made
 
     def release_allocation_lock(self) -> None:
-        """Let the next block of the multiprocessor allocate; this one does not again. Raises RangeError outside a kernel."""
+        """Let the next block of the multiprocessor allocate; this one does not again. Raises RangeError
+        outside a kernel."""
         now = running("release_allocation_lock()")
         now.released = True
         if isinstance(now, Trace):
@@ -96,7 +100,9 @@ class Allocator1Sm:
         """
         now, here = running("free()"), line()
         if not isinstance(allocation, Allocation):
-            raise LeafTypeError(f"free({shown(allocation)})", "what allocate gave", "write columns = allocator.allocate(512)")
+            raise LeafTypeError(
+                f"free({shown(allocation)})", "what allocate gave", "write columns = allocator.allocate(512)"
+            )
         if allocation.freed:
             raise RangeError("columns that are free are freed again", "one free of each allocation", "leave it out")
         allocation.freed = True
@@ -134,7 +140,8 @@ def tmem(element: object, layout: Layout, allocation: Allocation, column: int = 
     layout       of addresses, as that of make_fragment_C
     allocation   what allocate gave
     column       where it begins
-    Raises       LeafTypeError for another type or no allocation; RangeError outside a kernel, and for columns that are not allocated
+    Raises       LeafTypeError for another type or no allocation; RangeError outside a kernel, and for columns
+                 that are not allocated
 
     >>> import numpy as np
     >>> from tla import _64, _128
@@ -154,16 +161,22 @@ def tmem(element: object, layout: Layout, allocation: Allocation, column: int = 
     """
     now, here, dtype = running("tmem()"), line(), as_dtype("tmem", element)
     if dtype.itemsize != 4:
-        raise LeafTypeError(f"tensor memory of {dtype}", "elements of 32 bits, as columns are", "write tmem(np.float32, ...)")
+        raise LeafTypeError(
+            f"tensor memory of {dtype}", "elements of 32 bits, as columns are", "write tmem(np.float32, ...)"
+        )
     if not isinstance(allocation, Allocation) or not isinstance(layout, Layout):
         what = f"tmem of {shown(layout)} in {shown(allocation)}"
         fix = "write tmem(np.float32, mma.make_fragment_C(part).layout, allocator.allocate(512))"
         raise LeafTypeError(what, "a layout, and what allocate gave", fix)
     if not is_int(column) or known(column) is None:
-        raise LeafTypeError(f"tmem at column {shown(column)}", "a number", "slice the tensor for one that symbols choose")
+        raise LeafTypeError(
+            f"tmem at column {shown(column)}", "a number", "slice the tensor for one that symbols choose"
+        )
     data = allocation.buffer(dtype, filled=isinstance(now, Launch))
     start = Int[int(column)]()
-    made = tensor_of(None, data, start, layout, [Int[0]()] * len(product_each(layout.shape)), whole(layout.shape), Memory("TMEM"))
+    made = tensor_of(
+        None, data, start, layout, [Int[0]()] * len(product_each(layout.shape)), whole(layout.shape), Memory("TMEM")
+    )
     places = places_of(made)
     for offset in places.max(), places.min(), (places % (1 << PATH_BITS)).max():
         require_columns(allocation, int(offset), f"tmem of {layout}")
@@ -242,8 +255,8 @@ def umma_arrive_multicast_2x1SM(barrier: Mbarrier, mask: Multicast) -> None:
     ...     wait_barrier(done[0], 0)
     >>> met.run()
 
-    Raises what umma_arrive_multicast raises; RangeError for the second block of a pair, and in a kernel without pairs. Source: CUTLASS
-    `cutlass::arch::umma_arrive_multicast_2x1SM`.
+    Raises what umma_arrive_multicast raises; RangeError for the second block of a pair, and in a kernel without pairs.
+    Source: CUTLASS `cutlass::arch::umma_arrive_multicast_2x1SM`.
     """
     _arrive("umma_arrive_multicast_2x1SM", barrier, mask, 2)
 
@@ -287,11 +300,19 @@ def _require_number(now: Launch | Trace, columns: Any) -> None:
     """RangeError for columns that a block cannot allocate."""
     n = known(columns) if is_int(columns) else None
     if n is None or n < LEAST or n > COLUMNS or n & (n - 1):
-        raise RangeError(f"{shown(columns)} columns of tensor memory", f"a power of two, {LEAST} to {COLUMNS}", "write allocate(512)")
+        raise RangeError(
+            f"{shown(columns)} columns of tensor memory", f"a power of two, {LEAST} to {COLUMNS}", "write allocate(512)"
+        )
     if now.threads < _WARP:
-        raise RangeError(f"tensor memory for {now.threads} threads", "a whole warp, which allocates it", "write @kernel(threads=128)")
+        raise RangeError(
+            f"tensor memory for {now.threads} threads", "a whole warp, which allocates it", "write @kernel(threads=128)"
+        )
     if now.released:
-        raise RangeError("tensor memory behind release_allocation_lock", "allocations before it", "release the lock at the end")
+        raise RangeError(
+            "tensor memory behind release_allocation_lock", "allocations before it", "release the lock at the end"
+        )
     held = sum(x.columns for x in now.tmem if not x.freed)
     if held + n > COLUMNS:
-        raise RangeError(f"{n} columns of tensor memory besides {held}", f"{COLUMNS} of a multiprocessor", "allocate fewer")
+        raise RangeError(
+            f"{n} columns of tensor memory besides {held}", f"{COLUMNS} of a multiprocessor", "allocate fewer"
+        )

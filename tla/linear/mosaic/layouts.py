@@ -1,7 +1,9 @@
-"""Mosaic GPU's layouts of registers: tiled and strided, with Mosaic's parameters, each with the linear layout of an array.
+"""Mosaic GPU's layouts of registers: tiled and strided, with Mosaic's parameters, each with the linear layout
+of an array.
 
-A tiled layout cuts the array into tiles of tiles. Of the dimensions that this makes, some are spread over the 4 warps of a
-warpgroup, some over the 32 lanes, one is the vector in a register; the rest numbers the registers, the last one fastest.
+A tiled layout cuts the array into tiles of tiles. Of the dimensions that this makes, some are spread over the 4 warps
+of a warpgroup, some over the 32 lanes, one is the vector in a register; the rest numbers the registers, the
+last one fastest.
 
 Source: JAX 0.12, jax.experimental.mosaic.gpu, fragmented_array.py.
 """
@@ -56,7 +58,8 @@ class TiledLayout:
     warp_dims    the dimensions that number the warps, slowest first: negative, counted from the last; or Replicated
     lane_dims    those that number the lanes
     vector_dim   the one within a register
-    Raises       RangeError for extents that are no powers of two, or do not divide, RankError for dimensions that are not there
+    Raises       RangeError for extents that are no powers of two, or do not divide, RankError for dimensions
+                 that are not there
 
     >>> wgmma = TiledLayout([(64, 8), (16, 8), (8, 8), (2,)], warp_dims=[-7], lane_dims=[-3, -2], vector_dim=-1)
     >>> wgmma.linear([64, 8]).apply({"register": 3, "lane": 5, "warp": 1})
@@ -80,13 +83,19 @@ class TiledLayout:
         used = [d for d in (*dims[0], *dims[1], vector) if not isinstance(d, Replicated)]
         for d in used:
             if isinstance(d, bool) or not isinstance(d, int) or not -len(parts) <= d < 0:
-                raise RankError(f"TiledLayout: dimension {shown(d)}", f"-{len(parts)} to -1, of the tiles", "count from the last dimension")
+                raise RankError(
+                    f"TiledLayout: dimension {shown(d)}",
+                    f"-{len(parts)} to -1, of the tiles",
+                    "count from the last dimension",
+                )
         if len({*used}) < len(used):
             raise RankError(f"TiledLayout: dimensions {used}", "each of them once", "leave one out")
         for name, chosen, count in (("warp_dims", dims[0], WARPS), ("lane_dims", dims[1], LANES)):
             product = math.prod(d.times if isinstance(d, Replicated) else 1 << parts[d].bits for d in chosen)
             if product != count:
-                raise RangeError(f"TiledLayout: {name} of {product} in all", f"{count}", "choose other dimensions, or Replicated")
+                raise RangeError(
+                    f"TiledLayout: {name} of {product} in all", f"{count}", "choose other dimensions, or Replicated"
+                )
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of an array of this shape: register, lane, warp to dim0, dim1, ..."""
@@ -111,12 +120,22 @@ def _columns(parts: Sequence[Part], dims: Sequence[Dim], rank: int) -> list[tupl
 
 
 def _tiles(tiling: object) -> tuple[Tile, ...]:
-    if not isinstance(tiling, (list, tuple)) or not tiling or not all(isinstance(t, (list, tuple)) and t for t in tiling):
-        raise LeafTypeError(f"TiledLayout: the tiling {shown(tiling)}", "a list of tiles", "write [(64, 8), (16, 8), (8, 8), (2,)]")
+    if (
+        not isinstance(tiling, (list, tuple))
+        or not tiling
+        or not all(isinstance(t, (list, tuple)) and t for t in tiling)
+    ):
+        raise LeafTypeError(
+            f"TiledLayout: the tiling {shown(tiling)}", "a list of tiles", "write [(64, 8), (16, 8), (8, 8), (2,)]"
+        )
     tiles = tuple(tuple(power_of_two("TiledLayout: a tile", n) for n in t) for t in tiling)
     for before, tile in itertools.pairwise(tiles):
         if len(tile) > len(before):
-            raise RankError(f"TiledLayout: the tile {tile} of a tile {before}", "as many dimensions, or fewer", "leave the first ones out")
+            raise RankError(
+                f"TiledLayout: the tile {tile} of a tile {before}",
+                "as many dimensions, or fewer",
+                "leave the first ones out",
+            )
     return tiles
 
 
@@ -163,18 +182,30 @@ class WGStridedFragLayout:
     vec_size: int
 
     def __post_init__(self) -> None:
-        shape, vector = _shape("WGStridedFragLayout", self.shape), power_of_two("WGStridedFragLayout: vec_size", self.vec_size)
+        shape, vector = (
+            _shape("WGStridedFragLayout", self.shape),
+            power_of_two("WGStridedFragLayout: vec_size", self.vec_size),
+        )
         if math.prod(shape) % (vector * LANES * WARPS):
             what = f"WGStridedFragLayout: {math.prod(shape)} elements in vectors of {vector}"
-            raise RangeError(what, f"a multiple of {vector * LANES * WARPS}: a vector for each of 128 threads", "use shorter vectors")
+            raise RangeError(
+                what, f"a multiple of {vector * LANES * WARPS}: a vector for each of 128 threads", "use shorter vectors"
+            )
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "vec_size", vector)
 
     def linear(self, shape: Sequence[int] | None = None) -> LinearLayout:
         """The linear layout: register, lane, warp to dim0, dim1, ...; the shape is the layout's own."""
         if shape is not None and tuple(shape) != self.shape:
-            raise RangeError(f"WGStridedFragLayout of {self.shape}: the shape {shown(tuple(shape))}", f"{self.shape}", "leave it out")
-        n, vector, lanes, warps = bits.log2(math.prod(self.shape)), bits.log2(self.vec_size), bits.log2(LANES), bits.log2(WARPS)
+            raise RangeError(
+                f"WGStridedFragLayout of {self.shape}: the shape {shown(tuple(shape))}", f"{self.shape}", "leave it out"
+            )
+        n, vector, lanes, warps = (
+            bits.log2(math.prod(self.shape)),
+            bits.log2(self.vec_size),
+            bits.log2(LANES),
+            bits.log2(WARPS),
+        )
         order = [*range(vector), *range(vector + lanes + warps, n), *range(vector, vector + lanes + warps)]
         names = {f"dim{k}": size for k, size in reversed([*enumerate(self.shape)])}
         counts = [("register", n - lanes - warps), ("lane", lanes), ("warp", warps)]

@@ -1,7 +1,7 @@
 """The tiled layout of a linear layout: the way back, exact or refused.
 
-The bits of the array are cut off from above, a new dimension for each run of lanes, of warps, or of registers; registers are taken
-in the order that Mosaic numbers them in. What was found is compared with the layout that was given.
+The bits of the array are cut off from above, a new dimension for each run of lanes, of warps, or of registers;
+registers are taken in the order that Mosaic numbers them in. What was found is compared with the layout that was given.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ class Role(NamedTuple):
 
 
 def tiled_layout(found: LinearLayout) -> TiledLayout:
-    """The tiled layout of a linear layout of register, lane and warp: Mosaic's own one if it is one, else tiles that make it.
+    """The tiled layout of a linear layout of register, lane and warp: Mosaic's own one if it is one, else
+    tiles that make it.
 
-    Raises     RangeError where there is none: bases that are no single bits, elements that several registers hold, registers that
-               go through a dimension in another order than from its low bits up
+    Raises     RangeError where there is none: bases that are no single bits, elements that several registers hold,
+               registers that go through a dimension in another order than from its low bits up
 
     >>> made = TiledLayout([(64, 8), (16, 8), (8, 8), (2,)], [-7], [-3, -2], -1).linear([64, 64])
     >>> print(tiled_layout(made) == NAMED_LAYOUTS["WGMMA_LAYOUT"])
@@ -45,7 +46,9 @@ def tiled_layout(found: LinearLayout) -> TiledLayout:
             if made is not None and _is(made, wanted, shape):
                 return made
     raise RangeError(
-        "tiled_layout: registers whose order no tiles have", "registers that go through each dimension upwards", "reorder them"
+        "tiled_layout: registers whose order no tiles have",
+        "registers that go through each dimension upwards",
+        "reorder them",
     )
 
 
@@ -59,7 +62,9 @@ def _of_warpgroup(found: LinearLayout) -> LinearLayout:
         if size and (not found.has_in_dim(name) or found.get_in_dim_size(name) != size):
             has = found.get_in_dim_size(name) if found.has_in_dim(name) else 1
             raise RangeError(
-                f"tiled_layout: {has} {name}s", f"{size}, of a warpgroup", f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))"
+                f"tiled_layout: {has} {name}s",
+                f"{size}, of a warpgroup",
+                f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))",
             )
     return LinearLayout({name: found.bases.get(name, ()) for name in names}, found.out_dims)
 
@@ -76,21 +81,30 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
     for name, vectors in wanted.bases.items():
         for k, v in enumerate(vectors):
             places = [(dim, bit) for dim, n in enumerate(v) for bit in bits.ones(n)]
-            if len(places) > 1 or (not places and name == "register") or (places and places[0][1] in table[places[0][0]]):
+            if (
+                len(places) > 1
+                or (not places and name == "register")
+                or (places and places[0][1] in table[places[0][0]])
+            ):
                 what = f"tiled_layout: {name}={1 << k} goes to ({', '.join(map(str, v))})"
                 raise RangeError(
-                    what, "a bit of one dimension that nothing else goes to", "keep the LinearLayout: no tiled layout is this map"
+                    what,
+                    "a bit of one dimension that nothing else goes to",
+                    "keep the LinearLayout: no tiled layout is this map",
                 )
             for dim, bit in places:
                 table[dim][bit] = Role(name, k)
     for dim, (name, size) in enumerate(wanted.out_dims.items()):
         if len(table[dim]) != bits.log2(size):
-            raise RangeError(f"tiled_layout: nobody holds all of {name}", "each element held", "give the layout of the whole array")
+            raise RangeError(
+                f"tiled_layout: nobody holds all of {name}", "each element held", "give the layout of the whole array"
+            )
     return [[found[k] for k in range(len(found))] for found in table]
 
 
 def _reach(dim: Sequence[Role], vector: int) -> int:
-    """The number of lowest bits that are needed for all lanes, warps, and the vector: the first tile; registers repeat it."""
+    """The number of lowest bits that are needed for all lanes, warps, and the vector: the first tile;
+    registers repeat it."""
     return max((k + 1 for k, role in enumerate(dim) if role.name != "register" or role.bit < vector), default=0)
 
 
@@ -103,8 +117,11 @@ def _longest(wanted: LinearLayout) -> int:
     return count
 
 
-def _made(roles: Sequence[Sequence[Role]], base: Sequence[int], vector: int, wanted: LinearLayout) -> TiledLayout | None:
-    """The tiled layout with this first tile [bits] and this vector [bits]; None where the registers are not in order."""
+def _made(
+    roles: Sequence[Sequence[Role]], base: Sequence[int], vector: int, wanted: LinearLayout
+) -> TiledLayout | None:
+    """The tiled layout with this first tile [bits] and this vector [bits]; None where the registers are
+    not in order."""
     left, tiles = [*base], [tuple(1 << n for n in base)]
     inner = sum(role.name == "register" for dim, n in zip(roles, base) for role in dim[:n]) - 1
     while any(left):
@@ -124,7 +141,8 @@ def _made(roles: Sequence[Sequence[Role]], base: Sequence[int], vector: int, wan
 
 
 def _chunk(dim: Sequence[Role], inner: int, vector: int) -> int:
-    """The number of bits, from the highest down, that one new dimension takes: a run of lanes, of warps, the vector, or more registers."""
+    """The number of bits, from the highest down, that one new dimension takes: a run of lanes, of warps, the vector, or
+    more registers."""
     if not dim:
         return 0
     top = dim[-1]
@@ -148,13 +166,19 @@ def _canonical(tiles: Sequence[Tile]) -> list[Tile]:
     return found
 
 
-def _assembled(tiles: list[Tile], roles: Sequence[Sequence[Role]], vector: int, wanted: LinearLayout) -> TiledLayout | None:
+def _assembled(
+    tiles: list[Tile], roles: Sequence[Sequence[Role]], vector: int, wanted: LinearLayout
+) -> TiledLayout | None:
     parts = tiled(tiles[0], tiles)[len(tiles[0]) :]
     whose: dict[Role, int] = {}  # the lowest bit of each run -> its dimension
     for k, part in enumerate(parts):
         if part.bits:
             whose[roles[part.dim][part.low]] = k - len(parts)
-    vector_dim = whose.get(Role("register", 0)) if vector else next((k - len(parts) for k, p in enumerate(parts) if not p.bits), None)
+    vector_dim = (
+        whose.get(Role("register", 0))
+        if vector
+        else next((k - len(parts) for k, p in enumerate(parts) if not p.bits), None)
+    )
     dims = {name: _slowest_first(name, wanted, whose, parts) for name in ("warp", "lane")}
     if vector_dim is None or dims["warp"] is None or dims["lane"] is None:
         return None

@@ -1,10 +1,11 @@
 """Mosaic GPU's arrays in shared memory: the transforms of a block as the layout that they make.
 
-A transform is applied to the dimensions of the block: tiles become dimensions of their own, dimensions change places. What comes of it is
-row-major in shared memory, where a swizzle exchanges pieces of 16 bytes.
+A transform is applied to the dimensions of the block: tiles become dimensions of their own, dimensions change places.
+What comes of it is row-major in shared memory, where a swizzle exchanges pieces of 16 bytes.
 
-Source: JAX 0.10, jax/_src/pallas/mosaic_gpu/core.py (TilingTransform, SwizzleTransform), jax/experimental/mosaic/gpu/launch_context.py
-(TileTransform, TransposeTransform); the CUDA driver API, CUtensorMapSwizzle.
+Source: JAX 0.10, jax/_src/pallas/mosaic_gpu/core.py (TilingTransform, SwizzleTransform),
+jax/experimental/mosaic/gpu/launch_context.py (TileTransform, TransposeTransform); the CUDA driver API,
+CUtensorMapSwizzle.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ def shared_layout(shape: Sequence[int], transforms: str, bits: int) -> Layout | 
     """The layout in shared memory of a block of Mosaic GPU, from coordinates to offsets in elements.
 
     shape        the extents of the block
-    transforms   as Pallas, Mosaic's Python or its MLIR writes them, one after the other: `TilingTransform((8, 64)), SwizzleTransform(128)`,
-                 `[#mosaic_gpu.tile<[8, 64]>, #mosaic_gpu.swizzle<128 : i32>]`
+    transforms   as Pallas, Mosaic's Python or its MLIR writes them, one after the other:
+                 `TilingTransform((8, 64)), SwizzleTransform(128)`, `[#mosaic_gpu.tile<[8,
+                 64]>, #mosaic_gpu.swizzle<128 : i32>]`
     bits         of an element: a power of two up to 128
-    Raises       ParseError for a text that is none; RangeError for tiles that do not divide, and a swizzle that is not the last one or
-                 not of whole rows; RankError for more tiles than dimensions
+    Raises       ParseError for a text that is none; RangeError for tiles that do not divide, and a swizzle that is not
+                 the last one or not of whole rows; RankError for more tiles than dimensions
 
     >>> print(shared_layout((128, 128), "plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128)", 16))
     Sw<3,3,3> o _0 o ((_8,_16),(_64,_2)):((_64,_1024),(_1,_512))
@@ -54,7 +56,9 @@ def shared_layout(shape: Sequence[int], transforms: str, bits: int) -> Layout | 
     extents = tuple(integer("shared_layout: an extent", n) for n in shape)
     width = power_of_two("shared_layout: bits", bits)
     if min(extents, default=1) < 1 or width > 8 * PIECE:
-        raise RangeError(f"a block {shown(extents)} of {width} bits", "extents of 1 or more, of 128 bits at most", "give its shape")
+        raise RangeError(
+            f"a block {shown(extents)} of {width} bits", "extents of 1 or more, of 128 bits at most", "give its shape"
+        )
     digits, span = [_Digit(k, 1, n) for k, n in enumerate(extents)], PIECE
     for transform in read_transforms(transforms):
         if span != PIECE:
@@ -77,11 +81,17 @@ def _cut(digits: list[_Digit], tiled: Tiled) -> list[_Digit]:
     """Cut the last dimensions into tiles, whose dimensions come behind all others."""
     first = len(digits) - len(tiled.tiling)
     if first < 0:
-        raise RankError(f"a tiling {shown(tiled.tiling)} of {len(digits)} dimensions", "one extent a dimension at most", "drop the first")
+        raise RankError(
+            f"a tiling {shown(tiled.tiling)} of {len(digits)} dimensions",
+            "one extent a dimension at most",
+            "drop the first",
+        )
     outer, inner = digits[:first], []
     for (dim, place, extent), n in zip(digits[first:], tiled.tiling):
         if n < 1 or extent % n:
-            raise RangeError(f"a tile of {n} in an extent of {extent}", "tiles that divide it", f"take a divisor of {extent}")
+            raise RangeError(
+                f"a tile of {n} in an extent of {extent}", "tiles that divide it", f"take a divisor of {extent}"
+            )
         outer.append(_Digit(dim, place * n, extent // n))
         inner.append(_Digit(dim, place, n))
     return outer + inner
@@ -90,7 +100,9 @@ def _cut(digits: list[_Digit], tiled: Tiled) -> list[_Digit]:
 def _transposed(digits: list[_Digit], permutation: Sequence[int]) -> list[_Digit]:
     if sorted(permutation) != [*range(len(digits))]:
         raise RankError(
-            f"the permutation {shown(permutation)} of {len(digits)} dimensions", "each of them once", "name each dimension once"
+            f"the permutation {shown(permutation)} of {len(digits)} dimensions",
+            "each of them once",
+            "name each dimension once",
         )
     return [digits[k] for k in permutation]
 
@@ -98,7 +110,9 @@ def _transposed(digits: list[_Digit], permutation: Sequence[int]) -> list[_Digit
 def _span(span: int, digits: list[_Digit], width: int) -> int:
     """The bytes of a swizzle, whose rows are the last dimension."""
     if span not in SPANS:
-        raise RangeError(f"a swizzle of {span} bytes", f"one of {', '.join(map(str, SPANS))}", "write SwizzleTransform(128)")
+        raise RangeError(
+            f"a swizzle of {span} bytes", f"one of {', '.join(map(str, SPANS))}", "write SwizzleTransform(128)"
+        )
     row = digits[-1].extent * width if digits else width
     if span != PIECE and row != 8 * span:
         fix = f"tile the last dimension by {8 * span // width}"

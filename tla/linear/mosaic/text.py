@@ -30,7 +30,9 @@ def to_text(layout: TiledLayout | WGStridedFragLayout) -> str:
     if isinstance(layout, WGStridedFragLayout):
         return f"#mosaic_gpu.WGStridedFragLayout<{[*layout.shape]}, {layout.vec_size}>"
     if not isinstance(layout, TiledLayout):
-        raise LeafTypeError(f"to_text of a {type(layout).__name__}", "a TiledLayout or WGStridedFragLayout", "tiled_layout(x) gives one")
+        raise LeafTypeError(
+            f"to_text of a {type(layout).__name__}", "a TiledLayout or WGStridedFragLayout", "tiled_layout(x) gives one"
+        )
     tiles = [[*tile] for tile in layout.tiling]
     return (
         f"#mosaic_gpu.TiledLayout<{tiles}, warp_dims = {_dims_text(layout.warp_dims)}, "
@@ -54,14 +56,20 @@ def from_text(text: str) -> TiledLayout | WGStridedFragLayout:
     return NAMED_LAYOUTS.get(text.strip()) or reader.whole(reader.layout)
 
 
-def _read_tiled(tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: int, unreduced_operation: int | None = None) -> TiledLayout:
+def _read_tiled(
+    tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: int, unreduced_operation: int | None = None
+) -> TiledLayout:
     if unreduced_operation is not None:
-        raise RangeError(f"an unreduced layout, by {shown(unreduced_operation)}", "one value of each element", "reduce it first")
+        raise RangeError(
+            f"an unreduced layout, by {shown(unreduced_operation)}", "one value of each element", "reduce it first"
+        )
     return TiledLayout(tiling, warp_dims, lane_dims, vector_dim)
 
 
 def _read_splat(shape: Any) -> TiledLayout:
-    raise RangeError("a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead")
+    raise RangeError(
+        "a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead"
+    )
 
 
 class Tiled(NamedTuple):
@@ -88,13 +96,19 @@ def read_transforms(text: str) -> list[Tiled | Transposed | int]:
 
 def _tiled(tiling: Any, rounding: Any = None) -> Tiled:
     if not isinstance(tiling, list) or rounding is not None:
-        raise RangeError(f"tiles {shown(tiling)}, rounding {shown(rounding)}", "extents, not rounded", "write TilingTransform((8, 64))")
+        raise RangeError(
+            f"tiles {shown(tiling)}, rounding {shown(rounding)}",
+            "extents, not rounded",
+            "write TilingTransform((8, 64))",
+        )
     return Tiled(tuple(integer("an extent of a tile", n) for n in tiling))
 
 
 def _transposed(permutation: Any) -> Transposed:
     if not isinstance(permutation, list):
-        raise RangeError(f"TransposeTransform of {shown(permutation)}", "a permutation", "write TransposeTransform((1, 0))")
+        raise RangeError(
+            f"TransposeTransform of {shown(permutation)}", "a permutation", "write TransposeTransform((1, 0))"
+        )
     return Transposed(tuple(integer("TransposeTransform: a dimension", k) for k in permutation))
 
 
@@ -124,7 +138,10 @@ _CLOSE = {"(": "()", "<": "<>", "[": "[]"}
 
 class _MosaicReader(Reader):
     tokens = r"#?[A-Za-z_][A-Za-z0-9_.]*|-?[0-9]{1,18}(?![0-9A-Za-z_.])|[()<>\[\],=:]"
-    noun, example = "a layout of Mosaic", "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name"
+    noun, example = (
+        "a layout of Mosaic",
+        "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name",
+    )
     trailing = True
 
     def layout(self) -> TiledLayout | WGStridedFragLayout:
@@ -145,7 +162,9 @@ class _MosaicReader(Reader):
         start = self.at
         found = self.call() if self.token.removeprefix("#")[:1].isalpha() else None
         if not isinstance(found, (Tiled, Transposed, int)):
-            self.fail("no transform", "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform", at=start)
+            self.fail(
+                "no transform", "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform", at=start
+            )
         return found
 
     def value(self) -> Any:

@@ -1,4 +1,5 @@
-"""The attributes of Triton's IR as a table: the class of each, its fields as the text has them, and the layout of what a text says.
+"""The attributes of Triton's IR as a table: the class of each, its fields as the text has them, and the layout
+of what a text says.
 
 Source: the printer of Triton 3.9's dialects.
 """
@@ -27,7 +28,8 @@ Pairs = dict[str, Any]
 
 
 class Attributes(Pairs):
-    """The attributes of a text by name. An attribute that nothing asked for is one that its layout does not know: it is refused.
+    """The attributes of a text by name. An attribute that nothing asked for is one that its layout does not know:
+    it is refused.
 
     places   where each stands in the text [characters]
     asked    the names that were asked for, given or not
@@ -88,7 +90,8 @@ def _unless(value: Any, default: Any, name: str) -> Pairs:
 
 
 def _of_fields(kind: type, attributes: str, *, braces: bool = True, **optional: Any) -> Form:
-    """The form of a class whose fields are attributes, in its own order. optional: those that a text leaves out where they are this."""
+    """The form of a class whose fields are attributes, in its own order. optional: those that a text leaves out where
+    they are this."""
     names, left_out = attributes.split(), {"CGALayout": (), **optional}
 
     def write(layout: Any) -> Pairs:
@@ -109,7 +112,13 @@ def _of_fields(kind: type, attributes: str, *, braces: bool = True, **optional: 
 def _wmma_tile(x: AMDWMMALayout) -> Pairs:
     said = x.rank == 2 or x.reg_bases or x.warp_bases or x.cga_layout
     what = "the text of an AMDWMMALayout of rank 3 without bases, of which Triton prints no rank"
-    tiles.require("to_text", bool(said), what, "a basis of registers, warps or blocks", "give it reg_bases, warp_bases or cga_layout")
+    tiles.require(
+        "to_text",
+        bool(said),
+        what,
+        "a basis of registers, warps or blocks",
+        "give it reg_bases, warp_bases or cga_layout",
+    )
     return {**({"register": x.reg_bases} if x.reg_bases else {}), **({"warp": x.warp_bases} if x.warp_bases else {})}
 
 
@@ -118,7 +127,13 @@ def _read_wmma(p: Pairs) -> AMDWMMALayout:
     bases = [*tile.get("register", ()), *tile.get("warp", ()), *p.get("CGALayout", ())]
     rank = len(bases[0]) if bases else 2
     return AMDWMMALayout(
-        p["version"], p["isTranspose"], tile.get("warp", ()), tile.get("register"), p.get("instrShape"), _read_cga(p), rank
+        p["version"],
+        p["isTranspose"],
+        tile.get("warp", ()),
+        tile.get("register"),
+        p.get("instrShape"),
+        _read_cga(p),
+        rank,
     )
 
 
@@ -130,7 +145,11 @@ def _read_slice(p: Pairs) -> SliceLayout:
 
 def with_rank(layout: object, rank: int) -> Any:
     """A layout as a text has it with the rank that its tensor says: only WMMA's without bases leaves it open."""
-    if isinstance(layout, AMDWMMALayout) and not (layout.reg_bases or layout.warp_bases or layout.cga_layout) and rank == 3:
+    if (
+        isinstance(layout, AMDWMMALayout)
+        and not (layout.reg_bases or layout.warp_bases or layout.cga_layout)
+        and rank == 3
+    ):
         return replace(layout, rank=rank)
     if isinstance(layout, DotOperandLayout):
         return replace(layout, parent=with_rank(layout.parent, rank))
@@ -150,7 +169,10 @@ def _padded_parts(x: PaddedSharedLayout) -> Pairs:
     """Offsets in an order of the dimensions, where they are; else their bases."""
     order = [*dict.fromkeys(next((k for k, n in enumerate(v) if n), 0) for v in x.offset_bases)]
     order += [d for d in tiles.matrix_order(x.rank) if d not in order]
-    if x == PaddedSharedLayout.with_identity_for(x.interval_padding_pairs, x.shape, order, x.cga_layout) and not x.cga_layout:
+    if (
+        x == PaddedSharedLayout.with_identity_for(x.interval_padding_pairs, x.shape, order, x.cga_layout)
+        and not x.cga_layout
+    ):
         return {"order": order, "shape": x.shape}
     return {"offset": x.offset_bases, "block": x.linear(x.shape).bases["block"]}
 
@@ -183,7 +205,9 @@ FORMS: dict[str, Form] = {
             **_cga(x),
             "instrShape": x.instr_shape,
         },
-        lambda p: NVMMADistributedLayout([p["versionMajor"], p.get("versionMinor", 0)], p["warpsPerCTA"], p["instrShape"], _read_cga(p)),
+        lambda p: NVMMADistributedLayout(
+            [p["versionMajor"], p.get("versionMinor", 0)], p["warpsPerCTA"], p["instrShape"], _read_cga(p)
+        ),
     ),
     "ttg.amd_mfma": Form(
         AMDMFMALayout,
@@ -219,7 +243,9 @@ FORMS: dict[str, Form] = {
     ),
     "ttg.swizzled_shared": _of_fields(SwizzledSharedLayout, "vec perPhase maxPhase order CGALayout"),
     "ttg.amd_rotating_shared": _of_fields(AMDRotatingSharedLayout, "vec perPhase maxPhase order CGALayout"),
-    "ttg.partitioned_shared": _of_fields(PartitionedSharedLayout, "numPartitions numGroups partitionDim partitionLayout"),
+    "ttg.partitioned_shared": _of_fields(
+        PartitionedSharedLayout, "numPartitions numGroups partitionDim partitionLayout"
+    ),
     "ttg.nvmma_shared": Form(
         NVMMASharedLayout,
         lambda x: {

@@ -59,7 +59,9 @@ class Parameters:
         order = self._vector(name, rank)
         if sorted(order) != [*range(rank)]:
             raise RankError(
-                f"{self.name}: {name} {list(order)}", f"each of 0 to {rank - 1} once", "name each dimension once, the fastest first"
+                f"{self.name}: {name} {list(order)}",
+                f"each of 0 to {rank - 1} once",
+                "name each dimension once, the fastest first",
             )
 
 

@@ -85,15 +85,16 @@ class SwizzledSharedLayout(Parameters):
 
 @dataclass(frozen=True, repr=False)
 class AMDRotatingSharedLayout(SwizzledSharedLayout):
-    """A swizzled layout whose phases begin one further in each block of rows: reads along either dimension are then apart.
+    """A swizzled layout whose phases begin one further in each block of rows: reads along either dimension
+    are then apart.
 
-    vec, per_phase, max_phase, order, cga_layout   as SwizzledSharedLayout has them; a block is per_phase * max_phase rows
+    vec, per_phase, max_phase, order, cga_layout as SwizzledSharedLayout has them; a block is per_phase * max_phase rows
 
     >>> AMDRotatingSharedLayout(1, 1, 4, [1, 0]).linear([16, 4]).bases["offset"][2:]
     ((1, 1), (2, 2), (4, 1), (8, 2))
 
-    Source: Triton `#ttg.amd_rotating_shared`, which 3.9 prints for operands on gfx942 and gfx1100; Gluon has no class of it, but its
-    bases as SharedLinearLayout.
+    Source: Triton `#ttg.amd_rotating_shared`, which 3.9 prints for operands on gfx942 and gfx1100; Gluon has no class
+    of it, but its bases as SharedLinearLayout.
     """
 
     def _phase(self, row: int) -> int:
@@ -103,7 +104,8 @@ class AMDRotatingSharedLayout(SwizzledSharedLayout):
 
 @dataclass(frozen=True, repr=False)
 class NVMMASharedLayout(Parameters):
-    """Shared memory as wgmma, tcgen05.mma and TMA want it: 8 rows of 32, 64 or 128 bytes whose 16-byte vectors are swizzled.
+    """Shared memory as wgmma, tcgen05.mma and TMA want it: 8 rows of 32, 64 or 128 bytes whose 16-byte
+    vectors are swizzled.
 
     swizzle_byte_width   0, 32, 64 or 128
     element_bitwidth     8, 16, 32 or 64
@@ -149,13 +151,20 @@ class NVMMASharedLayout(Parameters):
         return LinearLayout({"offset": bases}, {"dim0": 8, "dim1": width // (2 if self.fp4_padded else 1)})
 
     def _box(self, part: Sequence[int]) -> list[int]:
-        """The box that TMA copies at once: at most 256 along a dimension, and the swizzle's width along the contiguous one."""
+        """The box that TMA copies at once: at most 256 along a dimension, and the swizzle's width along
+        the contiguous one."""
         box = [min(n, TMA_BOX) for n in part]
         if self.swizzle_byte_width:
             k = 0 if self.transposed else self.rank - 1
             width = 8 * self.swizzle_byte_width // self.element_bitwidth // (2 if self.fp4_padded else 1)
             what = f"{part[k]} elements along the contiguous dimension, {k}"
-            tiles.require(self.name, part[k] >= width, what, f"at least {width}: {self.swizzle_byte_width} bytes", "use a narrower swizzle")
+            tiles.require(
+                self.name,
+                part[k] >= width,
+                what,
+                f"at least {width}: {self.swizzle_byte_width} bytes",
+                "use a narrower swizzle",
+            )
             box[k] = width
         return box
 
@@ -164,7 +173,9 @@ class NVMMASharedLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         part = _per_block(self.name, shape, self.cga_layout)
         flat = self.swizzle_byte_width and self.rank < 2
-        tiles.require(self.name, not flat, f"a swizzle of rank {self.rank}", "rank 2 or more", "use swizzle_byte_width=0")
+        tiles.require(
+            self.name, not flat, f"a swizzle of rank {self.rank}", "rank 2 or more", "use swizzle_byte_width=0"
+        )
         box, names = self._box(part), tiles.dim_names(self.rank)
         tile = self._swizzled(box, names).transpose_outs(names) if self.swizzle_byte_width else self._plain(box, names)
         tile = tiles.not_smaller(tile, dict(zip(names, part)))
@@ -175,7 +186,9 @@ class NVMMASharedLayout(Parameters):
         if not self.transposed:
             return tiles.identity("offset", box, tiles.matrix_order(self.rank))
         tile = LinearLayout({"offset": ()}, {})
-        for j in range(self.rank):  # Triton turns the box left and the names left again: of rank 3 and more they do not meet
+        for j in range(
+            self.rank
+        ):  # Triton turns the box left and the names left again: of rank 3 and more they do not meet
             tile = tile * identity_1d(box[-j], "offset", names[(self.rank - 2 - j) % self.rank])
         return tile.transpose_outs(names[::-1])
 
@@ -238,7 +251,8 @@ class PaddedSharedLayout(Parameters):
     cga_layout               a basis, in blocks, for each bit of the block's number
     shape                    of the tensor
 
-    Offsets with padding are not linear over bits: padded(offset) is where they lie, linear(shape) is the map before padding.
+    Offsets with padding are not linear over bits: padded(offset) is where they lie, linear(shape) is the
+    map before padding.
 
     >>> a = PaddedSharedLayout.with_identity_for([[32, 4]], [8, 32], [1, 0])
     >>> a.linear([8, 32]).invert().apply({"dim0": 2, "dim1": 1})["offset"], a.padded(65)
@@ -260,16 +274,24 @@ class PaddedSharedLayout(Parameters):
         self._vectors("cga_layout", rank)
         pairs = self._vectors("interval_padding_pairs", 2)
         if not pairs or len({interval for interval, _ in pairs}) != len(pairs):
-            raise RankError(f"{self.name}: interval_padding_pairs {list(pairs)}", "intervals that differ, at least one", "write [[32, 4]]")
+            raise RankError(
+                f"{self.name}: interval_padding_pairs {list(pairs)}",
+                "intervals that differ, at least one",
+                "write [[32, 4]]",
+            )
         for interval, padding in pairs:
             power_of_two(f"{self.name}: an interval", interval)
             power_of_two(f"{self.name}: a padding", padding)
 
     @staticmethod
-    def with_identity_for(pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: IntTree = ()) -> PaddedSharedLayout:
+    def with_identity_for(
+        pairs: Any, shape: Sequence[int], order: Sequence[int], cga_layout: IntTree = ()
+    ) -> PaddedSharedLayout:
         """The padded layout whose elements lie in an order of the dimensions, fastest first."""
         part = _per_block("PaddedSharedLayout", shape, cga_layout)
-        bases = [[1 << k if i == d else 0 for i in range(len(shape))] for d in order for k in range(tiles.log2(part[d]))]
+        bases = [
+            [1 << k if i == d else 0 for i in range(len(shape))] for d in order for k in range(tiles.log2(part[d]))
+        ]
         return PaddedSharedLayout(pairs, bases, cga_layout, shape)
 
     def padded(self, offset: CoordLike) -> Offset:
@@ -277,7 +299,9 @@ class PaddedSharedLayout(Parameters):
         x = coord_leaf(offset)
         if dtype_of(x):
             require_held(self.name, x, 0, self.padded(max(0, math.prod(self.shape) - 1)))
-        return functools.reduce(plus, (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs), x)
+        return functools.reduce(
+            plus, (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs), x
+        )
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout before padding, of a tensor of this shape."""
@@ -313,14 +337,20 @@ class PartitionedSharedLayout(Parameters):
     def __post_init__(self) -> None:
         for name in ("num_partitions", "num_groups"):
             self._set(**{name: power_of_two(f"{self.name}: {name}", getattr(self, name))})
-        tiles.require(self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece")
+        tiles.require(
+            self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece"
+        )
         piece = self.partition_layout
         if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):
             fix = "give a SwizzledSharedLayout or a PaddedSharedLayout"
-            raise LeafTypeError(f"{self.name}: the partition_layout is a {type(piece).__name__}", "a layout of shared memory", fix)
+            raise LeafTypeError(
+                f"{self.name}: the partition_layout is a {type(piece).__name__}", "a layout of shared memory", fix
+            )
         self._set(partition_dim=integer(f"{self.name}: partition_dim", self.partition_dim))
         inside = self.partition_dim < piece.rank
-        tiles.require(self.name, inside, f"partition_dim {self.partition_dim} of {piece.rank} dimensions", "one of them", "use 0")
+        tiles.require(
+            self.name, inside, f"partition_dim {self.partition_dim} of {piece.rank} dimensions", "one of them", "use 0"
+        )
 
     @property
     def rank(self) -> int:
@@ -339,5 +369,7 @@ class PartitionedSharedLayout(Parameters):
         what = f"{shape[d]} elements along dimension {d} in {pieces} pieces"
         tiles.require(self.name, shape[d] >= pieces, what, "one or more in each", "use fewer partitions or groups")
         piece: LinearLayout = self.partition_layout.linear((*shape[:d], shape[d] // pieces, *shape[d + 1 :]))
-        cut = identity_1d(self.num_partitions, "partition", f"dim{d}") * identity_1d(self.num_groups, "offset", f"dim{d}")
+        cut = identity_1d(self.num_partitions, "partition", f"dim{d}") * identity_1d(
+            self.num_groups, "offset", f"dim{d}"
+        )
         return (piece * cut).transpose_outs(tiles.dim_names(self.rank)).transpose_ins(["offset", "block", "partition"])

@@ -51,7 +51,8 @@ class TensorMemoryLayout(_OfMatrices):
     col_stride   how many columns from one element to the next: 1 packed, 32 / bits unpacked
     cga_layout   a basis, in blocks, for each bit of the block's number
     two_ctas     whether two blocks share an instruction
-    fp4_padded   whether operand A is packed fp4, of which each byte takes the room of two: so MMA reads a byte for each element
+    fp4_padded   whether operand A is packed fp4, of which each byte takes the room of two: so MMA reads a byte
+                 for each element
 
     Inputs are row, col and block. A bit that leads nowhere is a row or column that holds nothing of its own.
 
@@ -79,7 +80,9 @@ class TensorMemoryLayout(_OfMatrices):
 
     def _of_block(self, m: int, n: int) -> LinearLayout:
         rows, columns = self.block[0], min(self.block[1], n)
-        tiles.require(self.name, m >= rows, f"{m} rows in a block", f"at least {rows}", "use a smaller block, or a larger tensor")
+        tiles.require(
+            self.name, m >= rows, f"{m} rows in a block", f"at least {rows}", "use a smaller block, or a larger tensor"
+        )
         tile = zeros_1d(2 if self.fp4_padded else self.col_stride, "col", "dim1")
         if rows == 128:
             tile = tile * (identity_1d(128, "row", "dim0") * identity_1d(columns, "col", "dim1"))

@@ -1,4 +1,5 @@
-"""The types of Triton's IR that hold a layout: `tensor<64x64xf16, #ttg.blocked<{...}>>`, `!ttg.memdesc<64x64xf16, #shared, ...>`."""
+"""The types of Triton's IR that hold a layout: `tensor<64x64xf16, #ttg.blocked<{...}>>`,
+`!ttg.memdesc<64x64xf16, #shared, ...>`."""
 
 from __future__ import annotations
 
@@ -70,9 +71,17 @@ class Typed(NamedTuple):
         """
         found = self.linear
         if "offset" not in found.get_in_dim_names():
-            raise LeafTypeError(f"the memory of a {self.layout.name}", "a layout of shared memory", "use .linear: who holds each element")
+            raise LeafTypeError(
+                f"the memory of a {self.layout.name}",
+                "a layout of shared memory",
+                "use .linear: who holds each element",
+            )
         before = layout_of(found.invert())
-        return compose(_padding(self.layout, size(before)), before) if isinstance(self.layout, PaddedSharedLayout) else before
+        return (
+            compose(_padding(self.layout, size(before)), before)
+            if isinstance(self.layout, PaddedSharedLayout)
+            else before
+        )
 
 
 def _padding(layout: PaddedSharedLayout, count: int) -> Layout:
@@ -84,10 +93,12 @@ def _padding(layout: PaddedSharedLayout, count: int) -> Layout:
 
 @checked
 def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
-    """The layout and the shape of a type of Triton's IR; `names` has what aliases such as #mma stand for, as from_text takes them.
+    """The layout and the shape of a type of Triton's IR; `names` has what aliases such as #mma stand for,
+    as from_text takes them.
 
-    Of a layout alone, as in `#ttg.blocked<{...}>`, the shape is the smallest of which every thread holds elements of its own, and of
-    shared memory the last two dimensions are 64. The first dimensions of a memdesc that has more than its layout are left out: buffers.
+    Of a layout alone, as in `#ttg.blocked<{...}>`, the shape is the smallest of which every thread holds elements of
+    its own, and of shared memory the last two dimensions are 64. The first dimensions of a memdesc that has more than
+    its layout are left out: buffers.
 
     >>> text = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>"
     >>> found = from_type(f"tensor<64x64xf16, {text}>")
@@ -96,7 +107,8 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     >>> from_type(text).shape
     (8, 32)
 
-    Raises     ParseError for a text that is not a type, RankError for a layout of another rank, RangeError for another elementBitWidth
+    Raises     ParseError for a text that is not a type, RankError for a layout of another rank, RangeError for another
+               elementBitWidth
     Source: the printer of Triton 3.9's dialects.
     """
     reader = TritonReader(text, names)
@@ -107,7 +119,9 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     layout = with_rank(layout, len(shape)) if text.lstrip().startswith("tensor") else layout
     rank = int(layout.rank)
     if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
-        raise RankError(f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension")
+        raise RankError(
+            f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension"
+        )
     if isinstance(layout, NVMMASharedLayout) and width.bits != layout.element_bitwidth:
         what = f"{text:.60}: {width.said} in a layout of elementBitWidth = {layout.element_bitwidth}"
         raise RangeError(what, f"elementBitWidth = {width.bits}", "give the layout and the elements one width")
@@ -120,7 +134,9 @@ def _least(layout: Any) -> tuple[int, ...]:
         return tuple(layout.shape)
     shape = [1] * int(layout.rank)
     if isinstance(layout, (NVMMASharedLayout, SwizzledSharedLayout)):
-        wide = 8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)  # one row of the swizzle
+        wide = (
+            8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)
+        )  # one row of the swizzle
         last = [_SHARED, max(_SHARED, wide)]
         return (*shape[2:], *(last[::-1] if getattr(layout, "transposed", False) else last)[-len(shape) :])
     free = _free(layout, shape)
@@ -135,6 +151,8 @@ def _least(layout: Any) -> tuple[int, ...]:
 
 def _free(layout: Any, shape: list[int]) -> int:
     """The number of bits of the threads' numbers that change nothing of what they hold."""
-    linear = layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)  # registers are not left out
+    linear = (
+        layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)
+    )  # registers are not left out
     masks = linear.get_free_variable_masks()
     return sum(mask.bit_count() for mask in masks.values())

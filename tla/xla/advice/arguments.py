@@ -143,7 +143,12 @@ def assumption(bench: Bench, uses: Uses, change: Change) -> str:
         if last > _first_result(uses.account, bench.shape(k)) or str(bench.structs[k].dtype).startswith("complex"):
             return ""
     changed = {*change.given, *change.donated}
-    if not all(line.instruction.opcode == "fusion" for k in changed for line in uses.readers.get(k, ()) if not line.instruction.is_root):
+    if not all(
+        line.instruction.opcode == "fusion"
+        for k in changed
+        for line in uses.readers.get(k, ())
+        if not line.instruction.is_root
+    ):
         return ""
     if change.donated:
         return "a result is written over it"
@@ -190,7 +195,9 @@ def _orders(bench: Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterator
 def _sizes(shape: ArrayShape) -> dict[tuple[int, ...], int]:
     """The bytes of an array in each order of its two minor dimensions, in the compiler's tiles."""
     dims = tuple(n for n in shape.dimensions if n is not None)
-    layouts = [ArrayLayout(order, tiles, element_size_in_bits=bits) for order, tiles, bits in orders(shape.element_type, dims)]
+    layouts = [
+        ArrayLayout(order, tiles, element_size_in_bits=bits) for order, tiles, bits in orders(shape.element_type, dims)
+    ]
     return {layout.minor_to_major: byte_size(ArrayShape(shape.element_type, dims, layout)) for layout in layouts}
 
 
@@ -216,7 +223,9 @@ def _others(bench: Bench, k: int) -> Iterator[Change]:
         return  # a part of an array has other dimensions than the array
     seen = set()
     for a in other_shapes(shape):
-        if (a.kind in ("merge", "split") and a.kind not in seen) or (a.kind == "type" and a.shape.element_type in _DTYPES):
+        if (a.kind in ("merge", "split") and a.kind not in seen) or (
+            a.kind == "type" and a.shape.element_type in _DTYPES
+        ):
             seen.add(a.kind)
             dims = tuple(n for n in a.shape.dimensions if n is not None)
             dtype = _DTYPES[a.shape.element_type] if a.kind == "type" else str(struct.dtype)
@@ -242,7 +251,9 @@ def padding_changes(bench: Bench) -> Iterator[Change]:
                     continue  # it is repeated, most often
                 held[pair] = held.get(pair, 0) + byte_size(shape)
     for n, m in sorted(held, key=lambda pair: -held[pair])[:_LONGER]:
-        longer = {k: tuple(m if d == n else d for d in bench.dims(k)) for k in range(len(bench.structs)) if n in bench.dims(k)}
+        longer = {
+            k: tuple(m if d == n else d for d in bench.dims(k)) for k in range(len(bench.structs)) if n in bench.dims(k)
+        }
         names = ", ".join(bench.names[k] for k in [*longer][:4]) + (" ..." if len(longer) > 4 else "")
         what = f"{names}: dimensions of {n} as {m}, the rest zeros"
         code = f"pad to {m} where it is made, put zeros there before a sum over it, slice results back to {n}"

@@ -20,7 +20,9 @@ __all__ = ["Measure", "Trial", "Trials", "try_advice"]
 _LEAST = 0.001
 
 
-def try_advice(function: Callable[..., Any], *args: Any, topology: str = "v5e:2x2", most: int = 24, **kwargs: Any) -> Trials:
+def try_advice(
+    function: Callable[..., Any], *args: Any, topology: str = "v5e:2x2", most: int = 24, **kwargs: Any
+) -> Trials:
     """Compile a function for a TPU with one change at a time, and keep what measures better.
 
     function   of JAX, jitted or not; what jax.jit donates stays donated
@@ -43,10 +45,14 @@ def try_advice(function: Callable[..., Any], *args: Any, topology: str = "v5e:2x
     Source: JAX docs/aot.rst; the compiler.
     """
     if not callable(function):
-        raise LeafTypeError(f"try_advice of a {type(function).__name__}", "a function of JAX", "write try_advice(step, *arguments)")
+        raise LeafTypeError(
+            f"try_advice of a {type(function).__name__}", "a function of JAX", "write try_advice(step, *arguments)"
+        )
     target = topology.split(":")[0]
     if target not in TARGETS:
-        raise RangeError(f"the topology {topology!r:.40}", f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
+        raise RangeError(
+            f"the topology {topology!r:.40}", f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'"
+        )
     bench = Bench.of(function, args, kwargs, devices_of(topology), target)
     base, account = bench.measured(Change())
     uses = uses_of(bench, account)

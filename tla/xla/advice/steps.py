@@ -171,7 +171,9 @@ def _written(number: int, values: dict[int, Any], edits: Sequence[Edit], kept: d
             kept[edit] = jax_module("jax.lax").optimization_barrier(values[number].reshape(edit.dims))
 
 
-def _late(edit: Edit, step: Step, values: dict[int, Any], kept: Mapping[Edit, Any], by_number: Mapping[int, Step]) -> None:
+def _late(
+    edit: Edit, step: Step, values: dict[int, Any], kept: Mapping[Edit, Any], by_number: Mapping[int, Step]
+) -> None:
     """Give the steps from here on the value that was kept, or compute it again: after this step's other operands."""
     chain = [by_number[number] for number in edit.chain]
     made = {number for link in chain for number in link.writes}

@@ -1,7 +1,8 @@
-"""A block of an array in a Pallas kernel on TPU: whether it is legal, what it takes in VMEM and in registers, what to change.
+"""A block of an array in a Pallas kernel on TPU: whether it is legal, what it takes in VMEM and in registers,
+what to change.
 
-Source: memory references, registers and VMEM of kernels that libtpu 0.0.51 compiled for v2 to tpu7x (tests/data/xla/blocks.json.gz and
-kernels.json.gz); what is refused: verdicts.py.
+Source: memory references, registers and VMEM of kernels that libtpu 0.0.51 compiled for v2 to tpu7x
+(tests/data/xla/blocks.json.gz and kernels.json.gz); what is refused: verdicts.py.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Block:
     extents        the extents of the block [elements]; None for a dimension that is squeezed
     target         the generation: v5e
     refused        why Pallas refuses it; empty where it is legal
-    mosaic         why a kernel that Pallas takes is refused behind it, by Mosaic or XLA, when it loads and stores the block; else empty
+    mosaic         why a kernel that Pallas takes is refused behind it, by Mosaic or XLA, when it loads and stores the
+                   block; else empty
     memref         the memory reference that the kernel gets in VMEM
     registers      the layout of the block as a vector
     vregs          how many vector registers the whole block takes
@@ -75,7 +77,8 @@ class Block:
 
     @property
     def vmem(self) -> int:
-        """The size of its buffers in VMEM together [bytes]: whole KiB, but for an array of a single element of a byte or more."""
+        """The size of its buffers in VMEM together [bytes]: whole KiB, but for an array of a single element of
+        a byte or more."""
         grain = GRAIN if math.prod(self.array) > 1 or self.memref.bits < 8 else 1
         taken: int = ceil_div(self.bytes * self.buffers, grain) * grain
         return taken
@@ -100,13 +103,20 @@ class Block:
             f"legal      {'yes' if self.compiles else f'no: {self.refused or self.mosaic}'}",
             f"memref     {self.memref}",
             f"registers  {self.vregs} of vpad {self.registers}{', all full' if self.efficient else ''}",
-            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): {self.buffers} x {self.bytes:,}, "
+            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): {self.buffers} x "
+            f"{self.bytes:,}, "
             f"{self.waste:,} of each hold nothing",
         ]
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
 
-def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None], buffers: int | None = None, target: str = "v5e") -> Block:
+def block(
+    element_type: Any,
+    shape: Sequence[int],
+    extents: Sequence[int | None],
+    buffers: int | None = None,
+    target: str = "v5e",
+) -> Block:
     """Describe a block of an array in a Pallas kernel on TPU: BlockSpec(extents) of an array of `shape`.
 
     element_type   XLA's name, such as bf16, or a dtype; pred is kept as 32 bits in VMEM
@@ -114,8 +124,8 @@ def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None]
     extents        of the block; None for a dimension of 1 that the kernel does not see
     buffers        how many there are; by default 2, and 1 where one block covers the array
     target         the generation: v2 v3 v4 v5e v5p v6e tpu7x
-    Raises         RankError where the two have different ranks, or none; RangeError for extents below 1, a type of more than 32 bits or a
-                   generation that is not known
+    Raises         RankError where the two have different ranks, or none; RangeError for extents below 1, a type of more
+                   than 32 bits or a generation that is not known
 
     >>> print(block("bf16", (512, 512), (256, 256)))
     block (256,256) of bf16[512,512]
@@ -129,8 +139,8 @@ def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None]
     >>> block("f16", (512, 512), (256, 256)).mosaic
     'Mosaic loads no f16: convert it to bf16 or f32 before the kernel'
 
-    The memory reference keeps a squeezed dimension as 1, and has the tiles of the array in HBM, whose dimensions are in row-major order.
-    What the kernel computes may need more than loads and stores.
+    The memory reference keeps a squeezed dimension as 1, and has the tiles of the array in HBM, whose dimensions are in
+    row-major order. What the kernel computes may need more than loads and stores.
 
     Source: measured, see above.
     """
@@ -156,24 +166,38 @@ def block(element_type: Any, shape: Sequence[int], extents: Sequence[int | None]
     advice = tuple(verdicts.advice(bits, dims, sizes, registers))
     vregs = registers.count(kept) if kept else 1
     waste = taken - ceil_div(math.prod(kept) * bits, 8)
-    found = Block(element_type, dims, sizes, generation, refused, "", memref, registers, vregs, taken, int(count), waste, advice)
-    return found if refused else replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
+    found = Block(
+        element_type, dims, sizes, generation, refused, "", memref, registers, vregs, taken, int(count), waste, advice
+    )
+    return (
+        found
+        if refused
+        else replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
+    )
 
 
 def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     if not isinstance(element_type, str) or element_type not in BITS:
         raise RangeError(*unknown_type(element_type))
     if WORD % BITS[element_type] or element_type not in MLIR_TYPES.values():
-        raise RangeError(f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first")
+        raise RangeError(
+            f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first"
+        )
     dims = integers_of("the array's shape", shape)
     if not isinstance(extents, (tuple, list)):
         raise LeafTypeError(f"a block of type {type(extents).__name__}", "a tuple of extents", "write (8, 128)")
     sizes = tuple(None if n is None else int(leaf(n)) for n in extents)
     if len(sizes) != len(dims) or not dims:
-        raise RankError(f"a block of {len(sizes)} extents for {len(dims)} dimensions", "as many, and one at least", "give one for each")
+        raise RankError(
+            f"a block of {len(sizes)} extents for {len(dims)} dimensions",
+            "as many, and one at least",
+            "give one for each",
+        )
     if any(n is not None and n < 1 for n in sizes) or any(n < 1 for n in dims) or math.prod(dims) > 2**40:
         raise RangeError(
-            f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", "write 1 or more: None squeezes a dimension of 1"
+            f"a block {sizes} of {dims}",
+            "extents of 1 or more, at most 2**40 elements",
+            "write 1 or more: None squeezes a dimension of 1",
         )
     if math.prod(n or 1 for n in sizes) > 2**40:
         raise RangeError(f"a block {sizes}", "at most 2**40 elements", "give a block that VMEM can hold")
@@ -182,7 +206,11 @@ def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ..
 
 def _mlir(element_type: str) -> str:
     """MLIR's name of a type in kernels: integers have no sign there."""
-    return f"i{BITS[element_type]}" if element_type[0] in "su" else next(m for m, name in MLIR_TYPES.items() if name == element_type)
+    return (
+        f"i{BITS[element_type]}"
+        if element_type[0] in "su"
+        else next(m for m, name in MLIR_TYPES.items() if name == element_type)
+    )
 
 
 def _tiles(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], first: bool) -> tuple[tuple[int, ...], ...]:
@@ -201,7 +229,8 @@ def _tiles(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], firs
 
 
 def _tiling(memref: MemRef, kept: tuple[int, ...], bits: int) -> tuple[int, int]:
-    """The tile of the vector that the kernel gets: that of the memory where its rows fill a register, else what its own rows need."""
+    """The tile of the vector that the kernel gets: that of the memory where its rows fill a register, else what
+    its own rows need."""
     if len(kept) < 2:
         return 1, LANES * (WORD // bits)
     large = memref.tiles[0][0] > SUBLANES and kept[-2:] == memref.dimensions[-2:]

@@ -1,7 +1,8 @@
-"""A whole pallas_call on TPU before it is compiled: its blocks, its VMEM, and the bytes that its grid copies from and to HBM.
+"""A whole pallas_call on TPU before it is compiled: its blocks, its VMEM, and the bytes that its grid copies
+from and to HBM.
 
-Source: JAX docs/pallas/tpu/pipelining.md (a block is copied when its index differs from that of the step before); places of windows in VMEM
-in kernels that libtpu 0.0.51 compiled (tests/data/xla/kernels.json.gz).
+Source: JAX docs/pallas/tpu/pipelining.md (a block is copied when its index differs from that of the step before);
+places of windows in VMEM in kernels that libtpu 0.0.51 compiled (tests/data/xla/kernels.json.gz).
 """
 
 from __future__ import annotations
@@ -85,7 +86,10 @@ class KernelCall:
         for w in self.windows:
             sizes = ",".join("None" if n is None else str(n) for n in w.block.extents)
             array = f"{w.block.element_type}[{','.join(map(str, w.block.array))}]"
-            lines.append(f"{'result' if w.output else 'argument':10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} bytes")
+            lines.append(
+                f"{'result' if w.output else 'argument':10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} "
+                "bytes"
+            )
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
 
@@ -99,13 +103,14 @@ def pallas_call(
     """Judge a Pallas kernel on TPU as a whole: whether it compiles, what it takes in VMEM, what its grid copies.
 
     grid      the steps of each dimension; the last one runs fastest
-    inputs    of each argument: (element type, shape, extents of a block, index map), and the number of buffers where it is no 2. The index
-              map takes a step, one integer a dimension of the grid, and gives the number of the block in each dimension
+    inputs    of each argument: (element type, shape, extents of a block, index map), and the number of buffers where it
+              is no 2. The index map takes a step, one integer a dimension of the grid, and gives the number of the
+              block in each dimension
     outputs   of each result the same
     scratch   of each scratch operand in VMEM: (element type, shape); semaphores take none of it
     target    the generation: v2 v3 v4 v5e v5p v6e tpu7x
-    Raises    RangeError for a grid of more than 2**20 steps or a block outside of its array; RankError for an index map of another rank,
-              and what `block` raises
+    Raises    RangeError for a grid of more than 2**20 steps or a block outside of its array; RankError for an index map
+              of another rank, and what `block` raises
 
     >>> matrix = (4096, 4096)
     >>> print(pallas_call(
@@ -121,20 +126,26 @@ def pallas_call(
     argument   (512,512) of bf16[4096,4096]: 512 copies, 268,435,456 bytes
     result     (512,512) of f32[4096,4096]: 64 copies, 67,108,864 bytes
 
-    A block is copied when its number differs from that of the step before. A result that is left and visited again loses what it had: its
-    memory in VMEM is written back, and not read.
+    A block is copied when its number differs from that of the step before. A result that is left and visited again
+    loses what it had: its memory in VMEM is written back, and not read.
 
     Source: JAX docs/pallas/tpu/pipelining.md; VMEM as measured.
     """
     steps = integers_of("the grid", grid)
     if any(n < 1 for n in steps) or math.prod(steps) > MAX_STEPS:
-        raise RangeError(f"a grid of {steps}", f"1 step or more in each dimension, at most {MAX_STEPS:,}", "take larger blocks")
+        raise RangeError(
+            f"a grid of {steps}", f"1 step or more in each dimension, at most {MAX_STEPS:,}", "take larger blocks"
+        )
     if not outputs:
         raise RangeError("a pallas_call without results", "one at least", "give its outputs")
     for name, rows in (("inputs", inputs), ("outputs", outputs), ("scratch", scratch)):
         if not isinstance(rows, (tuple, list)):
-            raise LeafTypeError(f"{name} of type {type(rows).__name__}", "a list with a row for each", "write [('f32', ...)]")
-    specs = [_spec(row, k >= len(inputs), min(2, math.prod(steps)), target) for k, row in enumerate((*inputs, *outputs))]
+            raise LeafTypeError(
+                f"{name} of type {type(rows).__name__}", "a list with a row for each", "write [('f32', ...)]"
+            )
+    specs = [
+        _spec(row, k >= len(inputs), min(2, math.prod(steps)), target) for k, row in enumerate((*inputs, *outputs))
+    ]
     windows, problems = [], []
     order = tuple(range(len(steps)))
     for spec in specs:
@@ -162,7 +173,9 @@ class _Spec:
 def _spec(row: Any, output: bool, count: int, target: str) -> _Spec:
     if not isinstance(row, (tuple, list)) or len(row) not in (4, 5) or not callable(row[3]):
         raise LeafTypeError(
-            f"a block {row!r:.60}", "(element type, shape, extents, index map)", "write ('f32', (64, 128), (8, 128), lambda i: (i, 0))"
+            f"a block {row!r:.60}",
+            "(element type, shape, extents, index map)",
+            "write ('f32', (64, 128), (8, 128), lambda i: (i, 0))",
         )
     kind, shape, extents, index_map, *buffers = row
     return _Spec(block(kind, shape, extents, buffers[0] if buffers else count, target), index_map, output)
@@ -174,12 +187,18 @@ def _number(spec: _Spec, step: Index) -> Index:
     found = found if isinstance(found, (tuple, list)) else (found,)
     if len(found) != len(spec.block.array) or not all(is_int(n) for n in found):
         raise RankError(
-            f"the index map gives {found!r:.60} for {spec.block.array}", "one integer a dimension", "give the block's number in each"
+            f"the index map gives {found!r:.60} for {spec.block.array}",
+            "one integer a dimension",
+            "give the block's number in each",
         )
     numbers = tuple(int(n) for n in found)
     sizes = tuple(n or 1 for n in spec.block.extents)
     if any(not 0 <= n * size < whole for n, size, whole in zip(numbers, sizes, spec.block.array)):
-        raise RangeError(f"block {numbers} of {spec.block.array} at step {step}", "a block that begins in the array", "mend the index map")
+        raise RangeError(
+            f"block {numbers} of {spec.block.array} at step {step}",
+            "a block that begins in the array",
+            "mend the index map",
+        )
     return numbers
 
 
@@ -217,7 +236,8 @@ def _bytes(found: Block, number: Index) -> int:
 
 
 def _vmem(blocks: Sequence[Block]) -> int:
-    """The bytes up to the end of the last window: each begins at a multiple of 1024, on the first generations of 4096."""
+    """The bytes up to the end of the last window: each begins at a multiple of 1024, on the first
+    generations of 4096."""
     end = 0
     for found in blocks:
         grain = 4 * GRAIN if found.target in verdicts.FIRST else GRAIN

@@ -1,7 +1,8 @@
 """Memory references of Mosaic, the language that Pallas kernels are compiled through on TPU.
 
     memref  = "memref<" { dim "x" } type [ "," layout ] [ "," "#tpu.memory_space<" space [ "," core ] ">" ] ">"
-    layout  = "#tpu.tiled<" { "(" int { "," int } ")" } "," "[" int { "," int } "]" ">" | "strided<[" ints "]" [ "," "offset:" int ] ">"
+    layout  = "#tpu.tiled<" { "(" int { "," int } ")" } "," "[" int { "," int } "]" ">" | "strided<[" ints "]" [ ","
+            "offset:" int ] ">"
 
 The numbers in brackets are the strides of the tiles, in tiles: what XLA's text cannot say.
 
@@ -54,7 +55,8 @@ class MemRef:
     element_type   MLIR's name of it: bf16, i8, f8E4M3FN
     dimensions     extents [elements]; None for one that is not known
     tiles          one tuple a level, major to minor; none for strides between elements
-    strides        of each dimension: between tiles of the first level [tiles], 1 along the minor ones; without tiles between elements
+    strides        of each dimension: between tiles of the first level [tiles], 1 along the minor ones; without tiles
+                   between elements
     memory_space   "vmem", "smem", "hbm", "any" ...; empty where it is not said
     core           "tc" where it is said
     offset         of the first element [elements], without tiles
@@ -77,7 +79,9 @@ class MemRef:
     def __post_init__(self) -> None:
         put = object.__setattr__
         if not isinstance(self.element_type, str) or self.element_type not in MLIR_TYPES:
-            raise RangeError(f"element type {self.element_type!r:.40}", "one of " + " ".join(MLIR_TYPES), "write MLIR's name")
+            raise RangeError(
+                f"element type {self.element_type!r:.40}", "one of " + " ".join(MLIR_TYPES), "write MLIR's name"
+            )
         dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple(self.dimensions, "dimensions"))
         tiles = tuple(integers_of("a tile", t) for t in as_tuple(self.tiles, "tiles"))
         strides = _row_major(dims, tiles) if self.strides is None else integers_of("strides", self.strides)
@@ -112,17 +116,21 @@ class MemRef:
         return Width(self.bits, self.element_type)
 
     def lower(self) -> Layout:
-        """The layout, one mode a dimension, offsets in elements from the memory reference's start: strides between tiles included.
+        """The layout, one mode a dimension, offsets in elements from the memory reference's start: strides between
+        tiles included.
 
         >>> print(parse_memref("memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>>").lower())
         ((_2,_4,_32),(_128,_2)):((_1,_256,_2048),(_2,_1024))
 
-        Raises LoweringError for a dimension that is not known, or an offset. Source: TiledLayoutAttr, as its strides count tiles.
+        Raises LoweringError for a dimension that is not known, or an offset. Source: TiledLayoutAttr, as
+        its strides count tiles.
         """
         dims = tuple(n for n in self.dimensions if n is not None)
         if len(dims) < len(self.dimensions) or self.offset:
             raise LoweringError(
-                f"{self}: a dimension that is not known, or an offset", "known sizes, from 0 on", "write a number for each ?, and no offset"
+                f"{self}: a dimension that is not known, or an offset",
+                "known sizes, from 0 on",
+                "write a number for each ?, and no offset",
             )
         if not self.tiles:
             return Layout(tuple(map(as_static, dims)), tuple(map(as_static, self.strides or ())))
@@ -131,7 +139,9 @@ class MemRef:
         inside = lower(ArrayShape("f32", first, ArrayLayout(tuple(reversed(range(len(first)))), self.tiles[1:])))
         if not isinstance(inside, Layout):
             raise LoweringError(
-                f"{self}: its tiles do not divide each other", "tiles that do", "write lower(memref.shape()), which composes several maps"
+                f"{self}: its tiles do not divide each other",
+                "tiles that do",
+                "write lower(memref.shape()), which composes several maps",
             )
         shapes: list[Any] = [static(n) for n in dims[:left]]
         steps: list[Any] = [static(s * math.prod(first)) for s in (self.strides or ())]
@@ -161,7 +171,8 @@ class MemRef:
 
 
 def _row_major(dims: tuple[int | None, ...], tiles: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """The strides of tiles one after the other, of elements where there are none; 0 beyond a dimension that is not known."""
+    """The strides of tiles one after the other, of elements where there are none; 0 beyond a dimension that
+    is not known."""
     tile = (1,) * (len(dims) - len(tiles[0])) + tiles[0] if tiles else (1,) * len(dims)
     counts = [0 if n is None else ceil_div(n, t) for n, t in zip(dims, tile) if t]
     out, step = [], 1
@@ -173,9 +184,15 @@ def _row_major(dims: tuple[int | None, ...], tiles: tuple[tuple[int, ...], ...])
 
 def _check(m: MemRef) -> None:
     if any(n is not None and n < 0 for n in m.dimensions) or any(t < 1 for tile in m.tiles for t in tile):
-        raise RangeError(f"a memref of {m.dimensions} with tiles {m.tiles}", "sizes of 0 or more, tiles of 1 or more", "write the extents")
+        raise RangeError(
+            f"a memref of {m.dimensions} with tiles {m.tiles}",
+            "sizes of 0 or more, tiles of 1 or more",
+            "write the extents",
+        )
     if m.tiles and (not m.tiles[0] or len(m.tiles[0]) > len(m.dimensions)):
-        raise RankError(f"a tile of {len(m.tiles[0])} for {len(m.dimensions)} dimensions", "at most as many", "drop the major ones")
+        raise RankError(
+            f"a tile of {len(m.tiles[0])} for {len(m.dimensions)} dimensions", "at most as many", "drop the major ones"
+        )
     if len(m.strides or ()) != len(m.dimensions):
         raise RankError(
             f"{len(m.strides or ())} strides for {len(m.dimensions)} dimensions",
@@ -183,12 +200,22 @@ def _check(m: MemRef) -> None:
             "give one for each dimension: strides count tiles",
         )
     if any(s < 0 for s in m.strides or ()) or m.offset < 0 or (m.tiles and m.offset):
-        raise RangeError(f"strides {m.strides} and offset {m.offset}", "0 or more, and no offset with tiles", "count from the start")
+        raise RangeError(
+            f"strides {m.strides} and offset {m.offset}", "0 or more, and no offset with tiles", "count from the start"
+        )
     if not isinstance(m.memory_space, str) or not isinstance(m.core, str):
-        raise LeafTypeError(f"the memory space {m.memory_space!r:.40}", "a name such as 'vmem'", "leave it empty where it is not said")
-    reach = math.prod(n or 1 for n in m.dimensions) * max([*(m.strides or ()), 1]) * math.prod(math.prod(t) for t in m.tiles[:1])
+        raise LeafTypeError(
+            f"the memory space {m.memory_space!r:.40}", "a name such as 'vmem'", "leave it empty where it is not said"
+        )
+    reach = (
+        math.prod(n or 1 for n in m.dimensions)
+        * max([*(m.strides or ()), 1])
+        * math.prod(math.prod(t) for t in m.tiles[:1])
+    )
     if reach > INT64_MAX:
-        raise RangeError(f"a memref of {m.dimensions}: its size overflows", "offsets that 64 bits hold", "use smaller dimensions")
+        raise RangeError(
+            f"a memref of {m.dimensions}: its size overflows", "offsets that 64 bits hold", "use smaller dimensions"
+        )
 
 
 def parse_memref(text: str) -> MemRef:
@@ -229,7 +256,9 @@ class _MemRefReader(Reader):
             if kind in given:
                 self.fail(f"{kind} is given twice", "one layout, then one memory space", "leave one of the two out", at)
             if kind == "a layout" and given:
-                self.fail("a layout behind the memory space", "the layout first", "write it before the memory space", at)
+                self.fail(
+                    "a layout behind the memory space", "the layout first", "write it before the memory space", at
+                )
             given[kind] = fields
         return MemRef(element_type, dims, **given.get("a layout", {}), **given.get("a memory space", {}))
 
@@ -278,7 +307,8 @@ def to_memref(shape: Shape | str, memory_space: str | None = None) -> MemRef:
     """The memory reference of an XLA array in row-major order of its dimensions: tiles one after the other.
 
     memory_space   a name; by default that of S(n): vmem, smem, hbm
-    Raises         LoweringError for another order of the dimensions, a tile that merges some, or more layout than order and tiles
+    Raises         LoweringError for another order of the dimensions, a tile that merges some, or more layout
+                   than order and tiles
 
     >>> print(to_memref("bf16[256,256]{1,0:T(8,128)(2,1)S(1)}"))
     memref<256x256xbf16, #tpu.tiled<(8,128)(2,1),[2,1]>, #tpu.memory_space<vmem>>
@@ -293,7 +323,9 @@ def to_memref(shape: Shape | str, memory_space: str | None = None) -> MemRef:
         raise LoweringError(f"{shape} as a memref", "row-major order, tiles and S(n) only", fix)
     tiles = [tuple(t for t in tile if isinstance(t, int)) for tile in layout.tiles]
     if [*map(len, tiles)] != [*map(len, layout.tiles)] or (tiles and len(tiles[0]) > len(shape.dimensions)):
-        raise LoweringError(f"{shape} as a memref", "a first tile over dimensions that the array has, without *", "reshape it first")
+        raise LoweringError(
+            f"{shape} as a memref", "a first tile over dimensions that the array has, without *", "reshape it first"
+        )
     names = {n: name for name, n in SPACES.items()}
     space = names.get(layout.memory_space, "any") if memory_space is None else memory_space
     return MemRef(_FROM_XLA[shape.element_type], tuple(shape.dimensions), tuple(tiles), None, space)

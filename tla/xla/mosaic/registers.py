@@ -1,8 +1,10 @@
 """Vector registers of a TPU's TensorCore: where Mosaic puts the elements of a vector.
 
-    vpad = bits "," "{" offset "," offset "}" "," "(" int "," int ")" [ "," implicit ]      offset = int | "*"      implicit = -1 | -2
+    vpad = bits "," "{" offset "," offset "}" "," "(" int "," int ")" [ "," implicit ] offset = int | "*" implicit
+    = -1 | -2
 
-Source: JAX jaxlib/mosaic/dialect/tpu/layout.h and layout.cc, VectorLayout; checked against registers that libtpu's kernels load.
+Source: JAX jaxlib/mosaic/dialect/tpu/layout.h and layout.cc, VectorLayout; checked against registers
+that libtpu's kernels load.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ SUBLANES, LANES, WORD = 8, 128, 32
 
 @dataclass(frozen=True, slots=True)
 class RegisterLayout:
-    """The places of a vector's elements in vector registers of 8 x 128 x 32 bits: Mosaic's vpad. Its str() is vpad's text.
+    """The places of a vector's elements in vector registers of 8 x 128 x 32 bits: Mosaic's vpad. Its str()
+    is vpad's text.
 
     bits       of an element
     offsets    the sublane and the lane at which element (0, 0) is in its tile; None for `*`: every one holds it
@@ -83,14 +86,17 @@ class RegisterLayout:
         """
         *lead, rows, columns = self._explicit(dims)
         counts = [
-            1 if at is None else ceil_div(at + n, size) for at, n, size in zip(self.offsets, (rows, columns), self.register, strict=True)
+            1 if at is None else ceil_div(at + n, size)
+            for at, n, size in zip(self.offsets, (rows, columns), self.register, strict=True)
         ]
         return math.prod(lead) * math.prod(counts)
 
     def layout(self, dims: Sequence[int]) -> Layout | ComposedLayout:
-        """The layout of a vector's elements over its registers: offset = ((register * 8 + sublane) * 128 + lane) * packing + part.
+        """The layout of a vector's elements over its registers: offset = ((register * 8 + sublane) * 128 + lane) *
+        packing + part.
 
-        The registers of a vector are numbered in row-major order. Raises LoweringError for `*`: an element has many places then
+        The registers of a vector are numbered in row-major order. Raises LoweringError for `*`: an element
+        has many places then
 
         >>> print(RegisterLayout(16).layout((16, 256)))
         ((_2,_4,_2),(_128,_2)):((_1,_256,_2048),(_2,_1024))
@@ -98,7 +104,9 @@ class RegisterLayout:
         Source: layout.h, VectorLayout::tileDataBounds and vregSlice.
         """
         if None in self.offsets:
-            raise LoweringError(f"the layout of vpad {self}", "an offset for *", "write 0 for *: every sublane, or lane, holds the same")
+            raise LoweringError(
+                f"the layout of vpad {self}", "an offset for *", "write 0 for *: every sublane, or lane, holds the same"
+            )
         *lead, rows, columns = self._explicit(dims)
         at = tuple(n or 0 for n in self.offsets)
         padded = (*lead, at[0] + rows, at[1] + columns)
@@ -126,25 +134,41 @@ class RegisterLayout:
         sizes = integers_of("dims", dims)
         if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
-        full = sizes if self.implicit is None else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
+        full = (
+            sizes
+            if self.implicit is None
+            else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
+        )
         if len(full) < 2:
-            raise RankError(f"a vector of {len(sizes)} dimensions in vpad {self}", "two, or one and an implicit one", "write ...,-2")
+            raise RankError(
+                f"a vector of {len(sizes)} dimensions in vpad {self}", "two, or one and an implicit one", "write ...,-2"
+            )
         return full
 
 
 def _check_registers(v: RegisterLayout) -> None:
     if v.bits not in (1, 2, 4, 8, 16, 32):
-        raise RangeError(f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "use elements of 32 bits or less")
+        raise RangeError(
+            f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "use elements of 32 bits or less"
+        )
     if len(v.offsets) != 2 or len(v.tiling) != 2:
-        raise RankError(f"offsets {v.offsets} and a tiling {v.tiling}", "two of each: for rows and columns", "write (0, 0) and (8, 128)")
+        raise RankError(
+            f"offsets {v.offsets} and a tiling {v.tiling}",
+            "two of each: for rows and columns",
+            "write (0, 0) and (8, 128)",
+        )
     capacity = SUBLANES * LANES * v.packing
     rows, columns = v.tiling
     if rows < 1 or columns < 1 or columns % LANES or capacity % (rows * columns):
-        raise RangeError(f"a tiling {v.tiling} of {v.bits} bits", f"rows x 128 n that divide {capacity} elements", "write (8, 128)")
+        raise RangeError(
+            f"a tiling {v.tiling} of {v.bits} bits", f"rows x 128 n that divide {capacity} elements", "write (8, 128)"
+        )
     if rows > 1 and columns != LANES:
         raise RangeError(f"a tiling {v.tiling}", "128 columns, or one row", "write (8, 128)")
     if any(n is not None and not 0 <= n < end for n, end in zip(v.offsets, v.register)):
-        raise RangeError(f"offsets {v.offsets}", f"below {v.register}, or None for *", "take them modulo what a register holds")
+        raise RangeError(
+            f"offsets {v.offsets}", f"below {v.register}, or None for *", "take them modulo what a register holds"
+        )
     if v.implicit not in (None, -1, -2) or (v.implicit is not None and not is_int(v.implicit)):
         raise RangeError(f"implicit {v.implicit!r:.40}", "-1, -2 or None", "leave it out for none")
 

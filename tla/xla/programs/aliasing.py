@@ -1,4 +1,5 @@
-"""Aliasing: the parts of an instruction's result that are parts of its operands as they stand, and those that are new memory.
+"""Aliasing: the parts of an instruction's result that are parts of its operands as they stand, and those that
+are new memory.
 
 Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc (forwarded values, GetInPlaceInputOutputPairs); the field
 aliasing_operands of the TPU compiler's backend_config; buffer assignments of libtpu 0.0.51 (tests/data/xla/programs).
@@ -77,7 +78,11 @@ def donors(text: str) -> tuple[tuple[int, Path], ...]:
     ((2, ()), (3, (1,)))
     """
     reader = _AliasReader(text)
-    return tuple(reader.whole(lambda: reader.listed("{}", lambda: reader.enclosed("()", reader.operand, "an argument"), "arguments")))
+    return tuple(
+        reader.whole(
+            lambda: reader.listed("{}", lambda: reader.enclosed("()", reader.operand, "an argument"), "arguments")
+        )
+    )
 
 
 class _AliasReader(Reader):
@@ -104,7 +109,8 @@ class _AliasReader(Reader):
 
 
 def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
-    """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on are its results.
+    """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on
+    are its results.
 
     >>> from tla.xla import parse_instruction
     >>> text = '%f = s32[] add(%a, %b), backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
@@ -117,7 +123,8 @@ def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
 
 
 def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) -> Instruction | None:
-    """The instruction of a name, or what its operand 0 is as long as these are of some opcodes; a text may come back to where it began."""
+    """The instruction of a name, or what its operand 0 is as long as these are of some opcodes; a text may come back to
+    where it began."""
     seen: set[str] = set()
     it = body.get(name)
     while it is not None and it.opcode in opcodes and it.operand_names and it.name not in seen:
@@ -138,14 +145,16 @@ def _index(text: str) -> int | None:
 
 
 def element_of_done(it: Instruction, count: int) -> int:
-    """The number of the element of its -start, which has so many, that a -done gives: of a copy, or of what has nothing else, the first."""
+    """The number of the element of its -start, which has so many, that a -done gives: of a copy, or of what has nothing
+    else, the first."""
     return 0 if it.opcode == "copy-done" or count < 2 else 1
 
 
 def of_root(
     name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0
 ) -> tuple[int, Path] | None:
-    """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it writes new memory."""
+    """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it
+    writes new memory."""
     it = behind(name, body, SAME)
     if it is None or not it.operand_names or deep > MAX_FUSIONS:
         return None

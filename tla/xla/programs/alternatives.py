@@ -1,6 +1,8 @@
-"""Other shapes for an array, with the bytes that each takes, and what they would save where a program's memory is fullest.
+"""Other shapes for an array, with the bytes that each takes, and what they would save where a program's
+memory is fullest.
 
-Source: XLA ShapeUtil::ArraySize by way of `byte_size`; the tilings are those that the TPU compiler chooses (`default_layout`).
+Source: XLA ShapeUtil::ArraySize by way of `byte_size`; the tilings are those that the TPU compiler chooses
+(`default_layout`).
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ _NARROWER = {"f32": "bf16", "f64": "f32", "s32": "s16", "u32": "u16", "s64": "s3
 class Alternative:
     """Another shape for an array.
 
-    kind      "order": the same array, its dimensions in another order in memory; "size": a dimension grown to where its padding
-              ends, which costs nothing; "merge" and "split": a reshape, in row-major order; "type": elements of half the bits,
-              which changes values. All but "order" change the program
+    kind      "order": the same array, its dimensions in another order in memory; "size": a dimension grown to where its
+              padding ends, which costs nothing; "merge" and "split": a reshape, in row-major order; "type": elements of
+              half the bits, which changes values. All but "order" change the program
     what      the change in words
     shape     the array as it would be
     bytes     what it takes, padding included
@@ -49,10 +51,11 @@ class Alternative:
 
 
 def alternatives(shape: Shape | str) -> list[Alternative]:
-    """Other shapes for a tiled array that take fewer bytes, the most saved first; then sizes that its dimensions could have for nothing.
+    """Other shapes for a tiled array that take fewer bytes, the most saved first; then sizes that its dimensions could
+    have for nothing.
 
-    Tried are every choice of the two minor dimensions, with the compiler's tiles; two neighbours merged; a dimension split at a
-    tile's size; a narrower element type. An array without tiles has no padding, and no alternatives.
+    Tried are every choice of the two minor dimensions, with the compiler's tiles; two neighbours merged; a dimension
+    split at a tile's size; a narrower element type. An array without tiles has no padding, and no alternatives.
 
     >>> for a in alternatives("f32[1000,3]{1,0:T(8,128)}")[:3]:
     ...     print(a.kind, a.shape, a.bytes, a.saved)
@@ -68,7 +71,11 @@ def alternatives(shape: Shape | str) -> list[Alternative]:
     shape = as_shape(shape)
     layout = shape.effective_layout
     if len(shape.dimensions) > MAX_RANK or (layout.tiles and COMBINE in layout.tiles[0]):
-        fix = "take a first tile without *" if len(shape.dimensions) <= MAX_RANK else f"reshape it to {MAX_RANK} dimensions"
+        fix = (
+            "take a first tile without *"
+            if len(shape.dimensions) <= MAX_RANK
+            else f"reshape it to {MAX_RANK} dimensions"
+        )
         raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", fix)
     if not layout.tiles or not all(isinstance(n, int) and n for n in shape.dimensions):
         return []
@@ -107,12 +114,20 @@ def _reshapes(shape: ArrayShape) -> Iterator[Try]:
         return
     for k in range(len(dims) - 1):
         merged = (*dims[:k], dims[k] * dims[k + 1], *dims[k + 2 :])
-        yield "merge", f"dimensions {k} and {k + 1} as one", _in_space(default_layout(shape.element_type, merged), shape)
+        yield (
+            "merge",
+            f"dimensions {k} and {k + 1} as one",
+            _in_space(default_layout(shape.element_type, merged), shape),
+        )
     for k, n in enumerate(dims):
         for inner in _INNER:
             if n % inner == 0 and n > inner:
                 split = (*dims[:k], n // inner, inner, *dims[k + 1 :])
-                yield "split", f"dimension {k} as {n // inner} of {inner}", _in_space(default_layout(shape.element_type, split), shape)
+                yield (
+                    "split",
+                    f"dimension {k} as {n // inner} of {inner}",
+                    _in_space(default_layout(shape.element_type, split), shape),
+                )
 
 
 def _types(shape: ArrayShape) -> Iterator[Try]:
@@ -154,11 +169,12 @@ class Advice:
 
 
 def advise(memory: Memory, space: int = 0) -> list[Advice]:
-    """Changes that make the peak of a memory space smaller: the best of each kind for each shape there, the most saved first.
+    """Changes that make the peak of a memory space smaller: the best of each kind for each shape there, the
+    most saved first.
 
-    The peak may then be at another step: saved is what goes at this one. It is predicted: `assumes` says on what. An order, and two
-    dimensions as one or one as two, are advised for arguments alone: of what the program computes, the operation fixes the layout, and
-    the compiler does not take another.
+    The peak may then be at another step: saved is what goes at this one. It is predicted: `assumes` says on what. An
+    order, and two dimensions as one or one as two, are advised for arguments alone: of what the program computes, the
+    operation fixes the layout, and the compiler does not take another.
 
     >>> import io
     >>> from tla.xla import memory
@@ -175,9 +191,13 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
     Raises RangeError for a memory space that holds nothing. Source: `alternatives`.
     """
     if not isinstance(memory, Memory):
-        raise LeafTypeError(f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))")
+        raise LeafTypeError(
+            f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))"
+        )
     if space not in memory.peak:
-        raise RangeError(f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
+        raise RangeError(
+            f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak"
+        )
     held = [b for b in memory.peak[space].buffers if b.shape is not None]
     out = []
     for (shape, given), count in Counter((b.shape, b.kind == "argument") for b in held).items():

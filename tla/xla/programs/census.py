@@ -60,10 +60,12 @@ class Census:
 def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     """The memory that the programs of a folder allocate, or that of one file.
 
-    source    a file of HLO text, or a folder: the programs of its .txt, .hlo and .gz, folders in it included, as programs_in has them
+    source    a file of HLO text, or a folder: the programs of its .txt, .hlo and .gz, folders in it included, as
+              programs_in has them
     workers   how many processes read, 1 or more; None for one a core. A script that asks for several keeps what it runs
               under `if __name__ == "__main__":`, for each process imports the script
-    Raises    RangeError for what is no file or folder, or no number of processes. A file that is refused is listed, with the reason
+    Raises    RangeError for what is no file or folder, or no number of processes. A file that is refused is listed,
+              with the reason
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -76,9 +78,13 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     Source: `memory`, file by file.
     """
     if not isinstance(source, str | os.PathLike):
-        raise LeafTypeError(f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')")
+        raise LeafTypeError(
+            f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')"
+        )
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise RangeError(f"a census by {workers!r} processes", "1 or more, or None for one a core", "write census(folder, workers=4)")
+        raise RangeError(
+            f"a census by {workers!r} processes", "1 or more, or None for one a core", "write census(folder, workers=4)"
+        )
     path = Path(source)
     if path.is_file():
         return _of_file(path)
@@ -88,7 +94,9 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     rest = Census(others=others)
     if workers == 1 or len(files) < 2:
         return merge([rest, *map(_of_file, files)])
-    largest_first = sorted(files, key=lambda file: -file.stat().st_size)  # else one process may end with the largest, alone
+    largest_first = sorted(
+        files, key=lambda file: -file.stat().st_size
+    )  # else one process may end with the largest, alone
     # Processes are started anew: a fork of a process with threads (JAX has them) may wait for ever.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         return merge([rest, *pool.map(_of_file, largest_first)])
@@ -118,7 +126,14 @@ def merge(parts: Iterable[Census]) -> Census:
             a, b, c = shapes.get(text, (0, 0, 0))
             shapes[text] = (a + counts[0], b + counts[1], c + counts[2])
     peaks.sort(key=lambda p: (-p.bytes, p.path, p.space))
-    return Census(programs, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), tuple(sorted(refused)), tuple(sorted(warned)), others)
+    return Census(
+        programs,
+        dict(sorted(shapes.items())),
+        tuple(peaks[:KEPT]),
+        tuple(sorted(refused)),
+        tuple(sorted(warned)),
+        others,
+    )
 
 
 def _of_file(path: Path) -> Census:
@@ -135,7 +150,8 @@ def _of_file(path: Path) -> Census:
             count, size, lost = shapes.get(str(b.shape), (0, 0, 0))
             shapes[str(b.shape)] = (count + 1, size + b.bytes, lost + b.waste)
     peaks = sorted(
-        (ProgramPeak(str(path), p.space, p.bytes, p.waste) for p in found.peak.values()), key=lambda p: (-p.bytes, p.path, p.space)
+        (ProgramPeak(str(path), p.space, p.bytes, p.waste) for p in found.peak.values()),
+        key=lambda p: (-p.bytes, p.path, p.space),
     )
     warned = ((str(path), f"the first of {len(found.warnings)}: {found.warnings[0]}"),) if found.warnings else ()
     return Census(1, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), warned=warned)

@@ -1,6 +1,7 @@
 """The collectives of a program: what devices send to each other, and how often.
 
-Source: HLO semantics of all-gather, all-reduce, all-to-all, collective-broadcast, collective-permute and reduce-scatter.
+Source: HLO semantics of all-gather, all-reduce, all-to-all, collective-broadcast, collective-permute and
+reduce-scatter.
 """
 
 from __future__ import annotations

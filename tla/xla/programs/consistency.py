@@ -23,12 +23,13 @@ _LITERALS = frozenset({"parameter", "constant"})
 
 
 def contradictions(module: Module) -> tuple[str, ...]:
-    """Layouts and shapes in a module that contradict each other, and names that are given twice, each with the lines that say so.
+    """Layouts and shapes in a module that contradict each other, and names that are given twice, each with
+    the lines that say so.
 
-    Compared: an operand's shape where the line has it, and parts of tuples and of -start, with what their instruction gives; what calls,
-    fusions, loops and branches take and give with the parameters and roots of what they call; arguments and the result with the header's
-    entry layout. A shape without a layout contradicts no layout, and the entry layout is none of the lines of a module before layout
-    assignment: one whose header has tiles, and no line.
+    Compared: an operand's shape where the line has it, and parts of tuples and of -start, with what their instruction
+    gives; what calls, fusions, loops and branches take and give with the parameters and roots of what they call;
+    arguments and the result with the header's entry layout. A shape without a layout contradicts no layout, and the
+    entry layout is none of the lines of a module before layout assignment: one whose header has tiles, and no line.
 
     >>> import io
     >>> from tla.xla import read_module
@@ -79,7 +80,9 @@ def _shapes(bodies: Mapping[str, _Body]) -> Iterator[str]:
         for x in body.lines:
             it = x.instruction
             claims: list[Claim] = []
-            if it.opcode not in _LITERALS and not (it._operands and it.opcode != "get-tuple-element" and it.opcode[-5:] != "-done"):
+            if it.opcode not in _LITERALS and not (
+                it._operands and it.opcode != "get-tuple-element" and it.opcode[-5:] != "-done"
+            ):
                 claims += _of_operands(x, body.given)
             if it.opcode in _CALLERS:
                 claims += _of_calls(x, body.given, bodies)
@@ -140,7 +143,11 @@ def _of_entry(module: Module) -> Iterator[str]:
 
     for x in lines:
         number = x.instruction.parameter_number
-        if number is not None and number < len(found.arguments) and differs(found.arguments[number].shape, x.instruction.shape):
+        if (
+            number is not None
+            and number < len(found.arguments)
+            and differs(found.arguments[number].shape, x.instruction.shape)
+        ):
             yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
     root = root_of(lines)
     if root is not None:
@@ -170,4 +177,6 @@ def _differ(a: Shape, b: Shape) -> bool:
         return True
     if a.layout is None or b.layout is None or a.layout == b.layout or not a.dimensions:
         return False
-    return a.layout._replace(dynamic_shape_metadata_prefix_bytes=b.layout.dynamic_shape_metadata_prefix_bytes) != b.layout
+    return (
+        a.layout._replace(dynamic_shape_metadata_prefix_bytes=b.layout.dynamic_shape_metadata_prefix_bytes) != b.layout
+    )

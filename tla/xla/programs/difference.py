@@ -1,6 +1,7 @@
 """Two compiles of one program compared: peaks, buffers, moves and collectives that came, went or changed.
 
-Source: ours; a value is the same one where its operation and its line in the user's program are, of several those of one shape first.
+Source: ours; a value is the same one where its operation and its line in the user's program are, of several those of
+one shape first.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from .relayouts import Move, relayouts
 from .vocabulary import space_name
 
 T = TypeVar("T")
-#: The spaces that a larger model or batch runs out of. How much of VMEM and CMEM a program takes is the compiler's choice.
+#: The spaces that a larger model or batch runs out of. How much of VMEM and CMEM a program takes is
+#: the compiler's choice.
 LIMITING = (0, 5)
 
 
@@ -49,7 +51,8 @@ class PeakChange:
 class Change:
     """A buffer, a move or a kind of collective that differs between two compiles.
 
-    kind             "new", "gone", "larger", "smaller", or "layout": the same elements, which lie otherwise, in as many bytes
+    kind             "new", "gone", "larger", "smaller", or "layout": the same elements, which lie otherwise, in
+                     as many bytes
     name             the instruction, of the later compile if it is there
     before, after    bytes; of a move those that it moves in the whole run; 0 where there is none
     was, now         the shapes, of a move from -> to; empty where there is none
@@ -77,7 +80,8 @@ class Difference:
     buffers       the buffers that differ, the largest difference first
     moves         the relayouts, copies and conversions that differ, by the bytes that they move in the whole run
     moved         the bytes of all moves that wait, before and after: prefetches are left out
-    collectives   of each kind of collective that differs: its bytes in the whole run, and how many there are as `was` and `now`
+    collectives   of each kind of collective that differs: its bytes in the whole run, and how many there are
+                  as `was` and `now`
     """
 
     reported: tuple[int, int]
@@ -88,7 +92,8 @@ class Difference:
     collectives: tuple[Change, ...]
 
     def grown(self, part: float, spaces: Iterable[int] = LIMITING) -> tuple[PeakChange, ...]:
-        """The memory spaces whose peak grows by more than a part of it: 0.02 is 2 %. Of all spaces, HBM and the host's memory."""
+        """The memory spaces whose peak grows by more than a part of it: 0.02 is 2 %. Of all spaces, HBM and
+        the host's memory."""
         return tuple(peak for peak in self.peaks if peak.growth > part and peak.space in spaces)
 
 
@@ -113,7 +118,9 @@ def difference(before: Memory, after: Memory) -> Difference:
     for given in (before, after):
         if not isinstance(given, Memory):
             raise LeafTypeError(
-                f"difference of a {type(given).__name__}", "what tla.xla.memory gives", "write difference(memory(a), memory(b))"
+                f"difference of a {type(given).__name__}",
+                "what tla.xla.memory gives",
+                "write difference(memory(a), memory(b))",
             )
     spaces = sorted({*before.peak, *after.peak})
     sizes = [[m.peak[s].bytes if s in m.peak else 0 for m in (before, after)] for s in spaces]
@@ -149,7 +156,9 @@ def _buffers(before: Memory, after: Memory) -> Iterator[Change]:
         at_peak = id(one) in held[0] or id(two) in held[1]
         there = two or one
         assert there is not None  # one of the two is there
-        yield from _change(there.name, _bytes(one), _bytes(two), _text(one), _text(two), there.op_name, _line(there), at_peak)
+        yield from _change(
+            there.name, _bytes(one), _bytes(two), _text(one), _text(two), there.op_name, _line(there), at_peak
+        )
 
 
 def _moves(before: Sequence[Move], after: Sequence[Move]) -> Iterator[Change]:
@@ -168,7 +177,9 @@ def _moves(before: Sequence[Move], after: Sequence[Move]) -> Iterator[Change]:
         there = two or one
         assert there is not None  # one of the two is there
         it = there.line.instruction
-        yield from _change(it.name, _bytes(one), _bytes(two), text(one), text(two), it.metadata.get("op_name", ""), "", False)
+        yield from _change(
+            it.name, _bytes(one), _bytes(two), text(one), text(two), it.metadata.get("op_name", ""), "", False
+        )
 
 
 def _collectives(before: Sequence[Collective], after: Sequence[Collective]) -> Iterator[Change]:
@@ -182,7 +193,9 @@ def _collectives(before: Sequence[Collective], after: Sequence[Collective]) -> I
             yield Change(name, kind, sums[0], sums[1], str(len(one)), str(len(two)), "", "")
 
 
-def _matched(before: Sequence[T], after: Sequence[T], keys: Sequence[Callable[[T], Hashable]]) -> Iterator[tuple[T | None, T | None]]:
+def _matched(
+    before: Sequence[T], after: Sequence[T], keys: Sequence[Callable[[T], Hashable]]
+) -> Iterator[tuple[T | None, T | None]]:
     """Pairs of what is the same by the first key that says so; what is left has no partner."""
     left, right = [*before], [*after]
     for key in keys:

@@ -1,7 +1,8 @@
 """The files of a dump: which of them tell of one program, and which is the program as it runs.
 
-`--xla_dump_to=DIR` writes of each program a dozen files, module_0001.jit_step.cl_123.STAGE.txt: the module before and after optimizations,
-before and after buffer assignment and code generation, and reports. Only one of them is the scheduled program.
+`--xla_dump_to=DIR` writes of each program a dozen files, module_0001.jit_step.cl_123.STAGE.txt: the module before and
+after optimizations, before and after buffer assignment and code generation, and reports. Only one of them is the
+scheduled program.
 
 Source: XLA xla/service/dump.cc (file names); the dumps of libtpu 0.0.51.
 """
@@ -24,10 +25,11 @@ _FILE = re.compile(r"(module_\d+\..+)\.(?:\w+?_(?=before_|after_))?([\w-]+)((?:\
 
 
 def programs_in(folder: str | os.PathLike[str]) -> tuple[tuple[Path, ...], int]:
-    """The programs of a folder, folders in it included: one file of each, and how many files tell of the same programs or are reports.
+    """The programs of a folder, folders in it included: one file of each, and how many files tell of the same programs
+    or are reports.
 
-    Of the files of one program in a dump that is the module after optimizations; a file that no dump wrote is a program of its own.
-    Raises RangeError for what is no folder.
+    Of the files of one program in a dump that is the module after optimizations; a file that no dump wrote is a program
+    of its own. Raises RangeError for what is no folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as at:
@@ -60,22 +62,32 @@ def program_file(*paths: str | os.PathLike[str]) -> Path:
     """
     given = [_path(path) for path in paths]
     if not given:
-        raise RangeError("program_file of no files", "the files of a program, or their folder", "write program_file('dumps')")
+        raise RangeError(
+            "program_file of no files", "the files of a program, or their folder", "write program_file('dumps')"
+        )
     if len(given) == 1 and not os.path.isdir(paths[0]):
         return given[0]
     files = sorted({file for path in given for file in (_texts(path.iterdir()) if path.is_dir() else [path])})
     chosen = sorted(_chosen(files), key=lambda path: (-path.stat().st_size, path))
     if not chosen:
         fix = "dump with --xla_dump_hlo_as_text, and give module_....after_optimizations.txt"
-        raise RangeError(f"{given[0]}: {len(files)} files, and no program after optimizations", "the files of a program", fix)
+        raise RangeError(
+            f"{given[0]}: {len(files)} files, and no program after optimizations", "the files of a program", fix
+        )
     if len(chosen) > 1:
-        what = f"{given[0]}: {len(chosen)} programs: {', '.join(path.name for path in chosen[:3])}{', ...' if chosen[3:] else ''}"
-        raise RangeError(what, "the files of one", f"give {chosen[0]}, which is the largest; xla.census reads all of a folder")
+        what = (
+            f"{given[0]}: {len(chosen)} programs: "
+            f"{', '.join(path.name for path in chosen[:3])}{', ...' if chosen[3:] else ''}"
+        )
+        raise RangeError(
+            what, "the files of one", f"give {chosen[0]}, which is the largest; xla.census reads all of a folder"
+        )
     return chosen[0]
 
 
 def run_beside(path: str | os.PathLike[str]) -> Path | None:
-    """The file of a dump that tells how the program of another file of it runs; None where there is none, or the file tells it itself."""
+    """The file of a dump that tells how the program of another file of it runs; None where there is none, or the file
+    tells it itself."""
     path = Path(path)
     found = _FILE.fullmatch(path.name)
     if found is None or found[2] in _STAGES or not path.is_file():
@@ -86,7 +98,9 @@ def run_beside(path: str | os.PathLike[str]) -> Path | None:
 
 def _path(given: str | os.PathLike[str]) -> Path:
     if not isinstance(given, str | os.PathLike):
-        raise LeafTypeError(f"the programs of a {type(given).__name__}", "the path of a folder", "write programs_in('dumps')")
+        raise LeafTypeError(
+            f"the programs of a {type(given).__name__}", "the path of a folder", "write programs_in('dumps')"
+        )
     return Path(given)
 
 
@@ -95,7 +109,8 @@ def _texts(files: Iterable[Path]) -> list[Path]:
 
 
 def _chosen(files: Iterable[Path]) -> list[Path]:
-    """Choose of the files of each program in a dump the one that tells of its run; every other file stands for itself."""
+    """Choose of the files of each program in a dump the one that tells of its run; every other file
+    stands for itself."""
     out: list[Path] = []
     groups: dict[tuple[Path, str], dict[str, Path]] = {}
     for path in files:

@@ -1,7 +1,8 @@
-"""Arguments and results of a program, as values: entry layouts, layout modes, memory spaces, donation; groups of replicas.
+"""Arguments and results of a program, as values: entry layouts, layout modes, memory spaces, donation;
+groups of replicas.
 
-Source: XLA xla/hlo/ir/hlo_module.cc (its printer), HloInputOutputAliasConfig, CollectiveDeviceList; JAX jax/_src/interpreters/mlir.py for
-mhlo.layout_mode and its frontend attributes.
+Source: XLA xla/hlo/ir/hlo_module.cc (its printer), HloInputOutputAliasConfig, CollectiveDeviceList; JAX
+jax/_src/interpreters/mlir.py for mhlo.layout_mode and its frontend attributes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class EntryValue:
     """An argument of a program, or a part of its result.
 
     shape          with the layout that the caller meets
-    layout_mode    what was asked for: "default", "auto" for the compiler's choice, or a layout; None where the text does not say
+    layout_mode    what was asked for: "default", "auto" for the compiler's choice, or a layout; None where
+                   the text does not say
     memory_space   the number n of S(n) that was asked for; None where the text does not say
     """
 
@@ -79,10 +81,14 @@ def entry(module: Module) -> Entry:
     header = module.header
     text = header_list(header, "entry_computation_layout")
     if text is None:
-        raise LoweringError(f"module {module.name}: no entry_computation_layout", "one in its header", "dump the whole module")
+        raise LoweringError(
+            f"module {module.name}: no entry_computation_layout", "one in its header", "dump the whole module"
+        )
     before, arrow, after = text[1:-1].rpartition(")->")
     if not arrow:
-        raise ParseError(text, 0, "no entry layout", "(arguments)->result", "dump the whole module: the file may be cut")
+        raise ParseError(
+            text, 0, "no entry layout", "(arguments)->result", "dump the whole module: the file may be cut"
+        )
     taken, given = parse_shape(before + ")"), parse_shape(after)
     arguments = taken.elements if isinstance(taken, TupleShape) else (taken,)
     results = given.elements if isinstance(given, TupleShape) else (given,)
@@ -109,7 +115,9 @@ def _asked(header: str, name: str) -> list[str]:
 def _space(text: str) -> int:
     """The number n of a memory space S(n)."""
     if not compiled("[0-9]{1,9}").fullmatch(text.strip()):
-        raise ParseError(text, 0, f"{text!r:.40} is no memory space", "the n of S(n)", "dump the whole module: the header may be cut")
+        raise ParseError(
+            text, 0, f"{text!r:.40} is no memory space", "the n of S(n)", "dump the whole module: the header may be cut"
+        )
     return int(text)
 
 
@@ -122,7 +130,9 @@ def parse_layout_mode(text: str) -> str | ArrayLayout:
     Raises ParseError for anything else. Source: XLA xla/pjrt/layout_mode.cc.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(f"a layout mode of type {type(text).__name__}", "'default', 'auto' or a layout", "str() of one is its text")
+        raise LeafTypeError(
+            f"a layout mode of type {type(text).__name__}", "'default', 'auto' or a layout", "str() of one is its text"
+        )
     word = text.strip()
     if word in ("default", "auto"):
         return word
@@ -156,25 +166,33 @@ class ReplicaGroups:
 
 
 def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
-    """The groups of devices of `replica_groups={{0,1},{2,3}}`, `[2,4]<=[8]` or `mesh['a'=2,'b'=4] {'b'}`; of an instruction, its own.
+    """The groups of devices of `replica_groups={{0,1},{2,3}}`, `[2,4]<=[8]` or `mesh['a'=2,'b'=4] {'b'}`; of an
+    instruction, its own.
 
     >>> parse_replica_groups("{{0,2},{1,3}}").groups, parse_replica_groups("[2,4]<=[8]").groups[1], parse_replica_groups("{}").groups
     (((0, 2), (1, 3)), (4, 5, 6, 7), ())
     >>> print(parse_replica_groups("mesh['a'=2,'b'=4] {'a'}"))
     [4,2]<=[2,4]T(1,0)
 
-    Raises   ParseError for a text that is none; RangeError where numbers of devices do not fit each other, or one is in two groups
+    Raises   ParseError for a text that is none; RangeError where numbers of devices do not fit each other, or one
+             is in two groups
     Source: XLA xla/hlo/parser/hlo_parser.cc, ParseReplicaGroupsOnly; MeshAxesReplicaGroupList.
     """
     if isinstance(text, Instruction):
         attributes = text.attributes
         if "replica_groups" not in attributes:
-            raise LoweringError(f"instruction {text.name}: no replica_groups", "a collective", "give an all-reduce, or another collective")
+            raise LoweringError(
+                f"instruction {text.name}: no replica_groups",
+                "a collective",
+                "give an all-reduce, or another collective",
+            )
         text = attributes["replica_groups"]
         if "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
             text = f"{text}, device_ids={attributes['device_ids']}"
     if not isinstance(text, str):
-        raise LeafTypeError(f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text")
+        raise LeafTypeError(
+            f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text"
+        )
     text = text.strip()
     if text.startswith(("mesh", "@mesh")):
         return _in_groups(*grouped(*parse_mesh_axes(text)))
@@ -183,13 +201,17 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         return _of_iota(*found)
     every = [d for g in found for d in g]
     if len(every) != len({*every}):
-        raise RangeError(f"replica_groups {text:.60}: a device in two groups", "each device once", "drop it from one of them")
+        raise RangeError(
+            f"replica_groups {text:.60}: a device in two groups", "each device once", "drop it from one of them"
+        )
     return ReplicaGroups(found)
 
 
 def _of_iota(iota: Iota, groups: int, n: int) -> ReplicaGroups:
     if groups * n != len(iota):
-        raise RangeError(f"{groups} groups of {n} of {len(iota)} devices", "as many devices as the iota has", "give [groups,size]")
+        raise RangeError(
+            f"{groups} groups of {n} of {len(iota)} devices", "as many devices as the iota has", "give [groups,size]"
+        )
     return _in_groups(iota, n)
 
 

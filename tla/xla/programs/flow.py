@@ -1,8 +1,8 @@
 """The values of a program in the order in which it runs: who writes each, who reads it, and which share memory.
 
-Loops, calls and branches are put in place of the instructions that call them: a loop's condition and body once, before the
-loop. What a loop changes is one value for its start, one for each parameter of its condition and body, and one for its result, all
-in one buffer; what it hands on as it stands is one value.
+Loops, calls and branches are put in place of the instructions that call them: a loop's condition and body once, before
+the loop. What a loop changes is one value for its start, one for each parameter of its condition and body, and one for
+its result, all in one buffer; what it hands on as it stands is one value.
 
 Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xla/hlo/utils/hlo_live_range.cc.
 """
@@ -47,7 +47,8 @@ def flow(module: Module, target: str | None = None) -> Flow:
     """The values of a module from its entry on. The order is that of the text.
 
     target   the generation that it is for; None where it is not known
-    Raises LoweringError for a module without an entry, or with computations inside of instructions; RangeError for calls without end.
+    Raises LoweringError for a module without an entry, or with computations inside of instructions; RangeError for
+    calls without end.
     """
     require_apart(module)
     entry, follow = entry_name(module), _Follow(module)
@@ -87,8 +88,12 @@ class _Follow:
         self.arguments: dict[int, Tree] = {}
         self.entered: dict[str | None, int] = {}  # by computation, the step of its parameter
         self.span = 0  # the number of the computation that runs
-        self.apart_now = 0  # how many asynchronous operations run what is followed: a SparseCore's kernels are custom calls there
-        self.inside: dict[int, range] = {}  # by the table of an asynchronous operation, the values of the computation that it runs
+        self.apart_now = (
+            0  # how many asynchronous operations run what is followed: a SparseCore's kernels are custom calls there
+        )
+        self.inside: dict[
+            int, range
+        ] = {}  # by the table of an asynchronous operation, the values of the computation that it runs
         self.sizes: dict[int, tuple[ArrayShape, int | None]] = {}  # by identity of the shape, with what keeps that
         self.seen: set[str] = set()  # computations that are applied to elements
         self.offered: list[tuple[int, int]] = []  # results that may overwrite an operand which nobody reads later
@@ -98,9 +103,15 @@ class _Follow:
     def computation(self, name: str, arguments: list[Tree] | None, depth: int) -> Tree:
         """The value of a computation for its arguments; for those of the entry, None."""
         if name not in self.module.computations:
-            raise LoweringError(f"computation {name} is called, and not there", "its text", "dump the whole module: the file may be cut")
+            raise LoweringError(
+                f"computation {name} is called, and not there", "its text", "dump the whole module: the file may be cut"
+            )
         if depth > MAX_CALLS:
-            raise RangeError(f"calls more than {MAX_CALLS} deep, at computation {name}", "a program that ends", "give a module of XLA")
+            raise RangeError(
+                f"calls more than {MAX_CALLS} deep, at computation {name}",
+                "a program that ends",
+                "give a module of XLA",
+            )
         around, number, start = self.span, len(self.out.spans), len(self.out.steps)
         self.span = number
         self.out.spans.append((start, start))
@@ -153,7 +164,8 @@ class _Follow:
         return result
 
     def applied(self, it: Instruction, now: int) -> None:
-        """The buffers that computations which are applied to elements write: the compiler has memory of their own for each."""
+        """The buffers that computations which are applied to elements write: the compiler has memory of their
+        own for each."""
         for name in it.called if not (self.apart_now and it.opcode == "custom-call") else ():
             if name in self.seen or name not in self.module.computations:
                 continue
@@ -202,7 +214,15 @@ class _Follow:
             return tree
         return Table(self.value(line, None, now, "temporary", path, len(tree.elements)), tree.elements)
 
-    def started(self, line: Located, shape: TupleShape, operands: list[Tree], brought: list[Tree], now: int, computed: Tree = None) -> Tree:
+    def started(
+        self,
+        line: Located,
+        shape: TupleShape,
+        operands: list[Tree],
+        brought: list[Tree],
+        now: int,
+        computed: Tree = None,
+    ) -> Tree:
         """The result of a -start, or of send: its operands as they stand, its result, and what counts its progress.
 
         brought    the operands that it hands on
@@ -215,7 +235,9 @@ class _Follow:
             if k != (1 if it.opcode == "copy-start" else 0) or it.opcode == "all-reduce-start":
                 kind = "scratch" if k == 2 and isinstance(element, TupleShape) else "temporary"
                 made = k == 1 and computed is not None
-                parts.append(self.renamed(line, computed, now, (k,)) if made else self.new(line, element, now, kind, (k,)))
+                parts.append(
+                    self.renamed(line, computed, now, (k,)) if made else self.new(line, element, now, kind, (k,))
+                )
             elif isinstance(element, TupleShape) and not (brought and isinstance(brought[0], Table)):
                 parts.append(Table(self.value(line, None, now, "temporary", (k,), len(brought)), tuple(brought)))
             else:
@@ -230,7 +252,9 @@ class _Follow:
         if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
         elif it.opcode in aliasing.IN_PLACE:
-            pairs += [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
+            pairs += (
+                [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
+            )
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
@@ -290,12 +314,27 @@ class _Follow:
     def again(self, line: Located, value: int, now: int, path: aliasing.Path) -> int:
         """A value of the shape of another one."""
         old, number = self.out.values[value], len(self.out.values)
-        made = Value(line.instruction.name, path, line, old.shape, old.bytes, old.space, "temporary", now, now, [], number, number)
+        made = Value(
+            line.instruction.name,
+            path,
+            line,
+            old.shape,
+            old.bytes,
+            old.space,
+            "temporary",
+            now,
+            now,
+            [],
+            number,
+            number,
+        )
         self.out.values.append(made)
         return number
 
     def call(self, line: Located, operands: list[Tree], depth: int) -> Tree:
-        result = self.computation(self.callee(line, "to_apply", next(iter(line.instruction.called), None)), operands, depth + 1)
+        result = self.computation(
+            self.callee(line, "to_apply", next(iter(line.instruction.called), None)), operands, depth + 1
+        )
         now = self.step(line)
         for operand in operands:
             self.use(operand, now)
@@ -328,7 +367,8 @@ class _Follow:
         return found
 
     def apart(self, found: Tree, begun: Tree, written: range) -> None:
-        """Let what an asynchronous operation's computation writes live from the operation's -start at the earliest, and up to its -done."""
+        """Let what an asynchronous operation's computation writes live from the operation's -start at the earliest, and
+        up to its -done."""
         if isinstance(found, Table) and isinstance(begun, Table):
             self.inside.setdefault(found.value, written)
             for number in written:
@@ -386,7 +426,9 @@ class _Follow:
             shape = shape.array
         return self.value(line, shape, now, kind, path) if isinstance(shape, ArrayShape) else None
 
-    def value(self, line: Located, shape: ArrayShape | None, now: int, kind: str, path: aliasing.Path, pointers: int = 0) -> int:
+    def value(
+        self, line: Located, shape: ArrayShape | None, now: int, kind: str, path: aliasing.Path, pointers: int = 0
+    ) -> int:
         number = len(self.out.values)
         size = POINTER * pointers * (not self.apart_now) if shape is None else self.size(shape)
         if size is None:
@@ -394,7 +436,9 @@ class _Follow:
         space = 0 if shape is None else shape.effective_layout.memory_space
         if kind == "scratch" and (shape is None or space in _WAITED_FOR):
             kind = "temporary"
-        self.out.values.append(Value(line.instruction.name, path, line, shape, size or 0, space, kind, now, now, [], number, number))
+        self.out.values.append(
+            Value(line.instruction.name, path, line, shape, size or 0, space, kind, now, now, [], number, number)
+        )
         return number
 
     def size(self, shape: ArrayShape) -> int | None:
@@ -405,7 +449,9 @@ class _Follow:
 
     def step(self, line: Located) -> int:
         if len(self.out.steps) >= MAX_STEPS:
-            raise RangeError(f"more than {MAX_STEPS:,} instructions, calls put in place", "fewer", "give a part of the program")
+            raise RangeError(
+                f"more than {MAX_STEPS:,} instructions, calls put in place", "fewer", "give a part of the program"
+            )
         self.out.steps.append(line)
         return len(self.out.steps) - 1
 
@@ -435,7 +481,8 @@ class _Follow:
         self.out.warnings.append(f"line {line.line}: {line.instruction.name}: {what}")
 
     def entry_aliases(self) -> None:
-        """One buffer for each donated argument and the part of the result that takes its place; the others are there to the end."""
+        """One buffer for each donated argument and the part of the result that takes its place; the others are
+        there to the end."""
         donated = set()
         text = header_list(self.module.header, "input_output_alias") or "{}"
         for out, number, path, _must in aliasing.aliases(text):
@@ -457,7 +504,8 @@ _CALLERS: dict[str, _Caller] = {
 
 
 def _allocate(found: Flow, target: str | None) -> None:
-    """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the compiler gives them."""
+    """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the
+    compiler gives them."""
     shapes = {id(v.shape): v.shape for v in found.values if v.shape is not None}.values()
     tiles = {(s.bits, s.dimensions, s.effective_layout.tiles) for s in shapes}
     line = line_of(target, frozenset(v.space for v in found.values), (32, (), ((256,),)) in tiles)

@@ -20,9 +20,12 @@ from ..shapes.lower import lower
 from ..shapes.sizes import bytes_and_waste
 
 # A string, which may hold anything, or a shape. Braces after the dimensions are a layout only where a number or a colon
-# follows: else they open the body of a computation. Each begins with one of a few characters, so that all others are skipped at once.
+# follows: else they open the body of a computation. Each begins with one of a few characters, so that all others are
+# skipped at once.
 _FIRST = "".join(sorted({name[0] for name in BITS}))
-_REST = "|".join(rf"(?<={c})(?:{'|'.join(sorted((n[1:] for n in BITS if n[0] == c), key=len, reverse=True))})" for c in _FIRST)
+_REST = "|".join(
+    rf"(?<={c})(?:{'|'.join(sorted((n[1:] for n in BITS if n[0] == c), key=len, reverse=True))})" for c in _FIRST
+)
 _SHAPE = re.compile(
     rf'["{_FIRST}](?:(?<=")[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|\\?$)'  # an open string goes to the end of its line: no second try inside of it
     rf"|(?<![\w.%-].)(?:{_REST})\[[^\][]*\](?:\{{\s*[0-9:][^{{}}]*\}})?)"
@@ -59,7 +62,9 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
         raise LeafTypeError(f"lines of type {type(lines).__name__}", "a text, or its lines", "open the file first")
     for line in lines.splitlines() if isinstance(lines, str) else lines:
         if not isinstance(line, str):
-            raise LeafTypeError(f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'")
+            raise LeafTypeError(
+                f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'"
+            )
         for text in _SHAPE.findall(line):
             if text[0] != '"':
                 yield text

@@ -63,7 +63,8 @@ class Operand(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The text without blanks, comments and %: the name of an instruction; of `parameter` and `constant`, what they hold."""
+        """The text without blanks, comments and %: the name of an instruction; of `parameter` and `constant`,
+        what they hold."""
         text = self.text.strip()
         while text.startswith("/*"):
             text = text[_BLANKS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
@@ -71,7 +72,8 @@ class Operand(NamedTuple):
 
 
 class _Later:
-    """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the reader of its line."""
+    """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the
+    reader of its line."""
 
     __slots__ = ("_attributes", "_metadata", "_operands", "called", "is_root", "name", "operand_names")
     name: str
@@ -103,8 +105,8 @@ class Instruction(_Later):
     operands   what it takes
     tail       all behind the operands: `, key=text, key=text`
 
-    What follows from these: `name`, without %; `is_root`, whether it is the result of its computation; `operand_names`; `called`, the
-    names of the computations that it calls.
+    What follows from these: `name`, without %; `is_root`, whether it is the result of its computation; `operand_names`;
+    `called`, the names of the computations that it calls.
 
     >>> add = parse_instruction("  ROOT %add.1 = f32[3]{0} add(%a, %b), metadata={op_name=\\"jit(f)/add\\" stack_frame_id=3}")
     >>> add.name, add.is_root, add.opcode, add.operand_names, add.metadata
@@ -229,7 +231,9 @@ def parse_instruction(line: str) -> Instruction:
     Source: XLA xla/hlo/parser/hlo_parser.cc.
     """
     if not isinstance(line, str):
-        raise LeafTypeError(f"a line of type {type(line).__name__}", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first")
+        raise LeafTypeError(
+            f"a line of type {type(line).__name__}", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first"
+        )
     return printed_instruction(line) or _by_marks(line)
 
 
@@ -258,7 +262,10 @@ def printed_instruction(line: str) -> Instruction | None:
             _set_opcode(new, called)
             if "[" in operands:
                 _set_names(new, "")
-                _set_operands(new, tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(8))]))
+                _set_operands(
+                    new,
+                    tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(8))]),
+                )
             else:
                 _set_names(new, operands)
     except ParseError:  # of a shape; the line may have another fault before it
@@ -289,7 +296,20 @@ _new, _METADATA = object.__new__, len(", metadata=")
     _set_called,
 ) = (
     getattr(Instruction, name).__set__
-    for name in ["head", "shape", "gap", "opcode", "operands", "tail", "name", "is_root", "_operands", "_attributes", "_metadata", "called"]
+    for name in [
+        "head",
+        "shape",
+        "gap",
+        "opcode",
+        "operands",
+        "tail",
+        "name",
+        "is_root",
+        "_operands",
+        "_attributes",
+        "_metadata",
+        "called",
+    ]
 )
 
 # Most of what there is to make: operands that are names alone, made at once.
@@ -305,7 +325,13 @@ def _by_marks(line: str) -> Instruction:
         _fail(line, start, "no shape stands here", "a shape such as f32[8]{0} behind '='")
     opcode = _OPCODE.match(line, end)
     if opcode is None:
-        _fail(line, end, "no operation stands here", "an opcode and '(', as in add(", "a layout stands in braces right behind ']'")
+        _fail(
+            line,
+            end,
+            "no operation stands here",
+            "an opcode and '(', as in add(",
+            "a layout stands in braces right behind ']'",
+        )
     operands, after = _operands(line, opcode.end(), literal=opcode[2] in ("constant", "parameter"))
     for _ in attribute_spans(line, after):
         pass  # they are read when they are asked for; a line where that fails is refused here
@@ -427,7 +453,12 @@ def _marks(line: str, start: int) -> Iterator[tuple[int, str]]:
             if not opened:
                 yield found.start(), mark
             elif _CLOSES[opened.pop()] != mark:
-                _fail(line, found.start(), f"unexpected {mark!r}", "brackets that are closed in the order in which they are opened")
+                _fail(
+                    line,
+                    found.start(),
+                    f"unexpected {mark!r}",
+                    "brackets that are closed in the order in which they are opened",
+                )
         elif mark == "," and not opened:
             yield found.start(), mark
         if opened:

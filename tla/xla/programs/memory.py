@@ -3,8 +3,8 @@
 Arguments, results and constants have their memory for the whole run, as the runtime gives it; all else from the
 instruction that writes it to the last one that reads it. Bytes are those that the compiler allocates, padding included.
 
-Source: the order of a scheduled module; XLA xla/hlo/utils/hlo_live_range.cc and xla/service/buffer_assignment.cc; checked
-against libtpu's own account (tests/data/xla/programs).
+Source: the order of a scheduled module; XLA xla/hlo/utils/hlo_live_range.cc and xla/service/buffer_assignment.cc;
+checked against libtpu's own account (tests/data/xla/programs).
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class Peak:
     at        the instruction that runs then
     step      its place in the schedule, calls and loops put in place
     buffers   what is held, the largest first
-    capacity  what one core has of the space for a program [bytes]; None where the generation or the size of the space is not known
+    capacity  what one core has of the space for a program [bytes]; None where the generation or the size of
+              the space is not known
     """
 
     space: int
@@ -107,8 +108,9 @@ class Memory:
     module     the program
     peak       by memory space, as S(n) numbers it: where it is fullest
     curves     by memory space: the bytes that are held at each step
-    reported   arguments, results and constants, and the temporaries of the space that has most of them at one step: what XLA reports as
-               peak_memory_in_bytes. In VMEM and CMEM it counts an update in place as two values, the old and the new one [bytes]
+    reported   arguments, results and constants, and the temporaries of the space that has most of them at one step:
+               what XLA reports as peak_memory_in_bytes. In VMEM and CMEM it counts an update in place as two values,
+               the old and the new one [bytes]
     steps      the instructions in the order in which they run; a loop's condition and body once
     buffers    everything that takes memory, in the order in which it is written
     warnings   what could not be followed, with line numbers
@@ -131,10 +133,10 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
 
     source      a path, or an open file; see read_hlo
     scheduled   whether the order of the text is that of the run; by default what the module's header says
-    target      the generation that it was compiled for: v2 v3 v4 v5e v5p v6e tpu7x; by default what the file target_arguments.txt says that
-                --xla_dump_to writes beside the text, or what the text shows
-    Raises      LoweringError for a module that is not scheduled, or has no ENTRY, or calls what is not there; ParseError for a
-                file that is no HLO text. A line that cannot be read becomes a warning.
+    target      the generation that it was compiled for: v2 v3 v4 v5e v5p v6e tpu7x; by default what the file
+                target_arguments.txt says that --xla_dump_to writes beside the text, or what the text shows
+    Raises      LoweringError for a module that is not scheduled, or has no ENTRY, or calls what is not there;
+                ParseError for a file that is no HLO text. A line that cannot be read becomes a warning.
 
     >>> import io
     >>> text = '''HloModule m, is_scheduled=true
@@ -157,9 +159,15 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     module = read_module(source, errors.append)
     if not module.computations:
         what = f"no computation in {module.name or 'the text'}"
-        raise errors[0] if errors else LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
+        raise (
+            errors[0]
+            if errors
+            else LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
+        )
     if not (module.is_scheduled if scheduled is None else scheduled):
-        what = f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
+        what = (
+            f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
+        )
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module, target)
@@ -189,7 +197,10 @@ def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memor
 def _held(found: Flow) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
     whole, end = whole_buffers(found), len(found.steps) - 1
-    lost = {k: 0 if shape is None else waste(shape) for k, shape in {id(v.shape): v.shape for v in found.values if v.bytes}.items()}
+    lost = {
+        k: 0 if shape is None else waste(shape)
+        for k, shape in {id(v.shape): v.shape for v in found.values if v.bytes}.items()
+    }
     groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
     for number in found.own():
         value = found.values[number]
@@ -204,7 +215,8 @@ def _held(found: Flow) -> Iterator[Buffer]:
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
-    """The times in which a buffer is held: values of which one follows the other are one, with the name of the first."""
+    """The times in which a buffer is held: values of which one follows the other are one, with the name
+    of the first."""
     if len(values) == 1:
         yield values[0], values[0].start, values[0].end
         return
@@ -221,12 +233,16 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
 def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
     """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
 
-    In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old value and the new one.
-    In every other one the buffers.
+    In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old
+    value and the new one. In every other one the buffers.
     """
     if space in MOVED:
         return [*moved_values(found, space)]
-    return [Span(b.first, b.last, b.bytes) for b in held if b.space == space and b.kind == "temporary" and b.shape is not None]
+    return [
+        Span(b.first, b.last, b.bytes)
+        for b in held
+        if b.space == space and b.kind == "temporary" and b.shape is not None
+    ]
 
 
 def _buffer(found: Flow, value: Value, lost: int, kind: str, first: int, last: int) -> Buffer:

@@ -60,7 +60,8 @@ class Module:
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether the order of the instructions is the order in which they run. ParseError for a header that cannot be read."""
+        """Whether the order of the instructions is the order in which they run. ParseError for a header that
+        cannot be read."""
         return header_list(self.header, "is_scheduled") == "true"
 
     def frames(self, instruction: Instruction) -> tuple[SourceLine, ...]:
@@ -85,7 +86,8 @@ class Module:
             number = frame.get("parent_frame_id", 0) - self._shift
 
     def origins(self, lines: Sequence[Located]) -> list[str]:
-        """The operation of the user's program that each line is from: its op_name; without one `copy of w`, by the first operand with one.
+        """The operation of the user's program that each line is from: its op_name; without one `copy of w`, by the
+        first operand with one.
 
         >>> import io
         >>> text = '''ENTRY %main {
@@ -103,7 +105,8 @@ class Module:
 
     @property
     def _shift(self) -> int:
-        """1 where the table counts parents from 1 for none, as XLA prints it since 2025: then the first frame names itself."""
+        """1 where the table counts parents from 1 for none, as XLA prints it since 2025: then the first
+        frame names itself."""
         return int(self._fields("StackFrames", 1).get("parent_frame_id") == 1)
 
     def _fields(self, table: str, number: int) -> dict[str, int]:
@@ -116,7 +119,8 @@ def _op_name(it: Instruction) -> str:
 
 
 def _led_back(lines: Iterable[Located]) -> dict[str, str]:
-    """By instruction of a computation: its op_name, or that of the first operand which has one or was led back to one."""
+    """By instruction of a computation: its op_name, or that of the first operand which has one or was led
+    back to one."""
     names: dict[str, str] = {}
     for it in (x.instruction for x in lines):
         names[it.name] = _op_name(it) or next((names[o.name] for o in it.operands if names.get(o.name)), "")
@@ -161,7 +165,9 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     around = around or []
     header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
     name = _HEADER.match(header)
-    return Module(name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _tables(around))
+    return Module(
+        name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _tables(around)
+    )
 
 
 def _tables(lines: list[str]) -> dict[str, dict[int, str | dict[str, int]]]:
@@ -182,10 +188,14 @@ def root_of(lines: Sequence[Located]) -> Located | None:
 
 
 def require_apart(module: Module) -> None:
-    """Refuse a module that is printed with computations inside of the instructions that call them: they have no names to follow."""
+    """Refuse a module that is printed with computations inside of the instructions that call them: they have
+    no names to follow."""
     inside = next((name for name in module.computations if "/" in name), None)
     if inside is not None:
-        what = f"module {module.name or 'without a header'} is printed with computations inside of instructions, as in {inside}"
+        what = (
+            f"module {module.name or 'without a header'} is printed with computations inside of instructions, as in "
+            f"{inside}"
+        )
         fix = "take what compile().as_text() or --xla_dump_to gives; totals(..., interiors=True) counts this print too"
         raise LoweringError(what, "one computation after the other", fix)
 
@@ -217,7 +227,10 @@ def header_attributes(header: str) -> Mapping[str, str]:
 
 
 def said(text: str, attributes: Mapping[str, str], key: str) -> str | None:
-    """The text of an attribute; None where there is none. An attribute whose name is nearly `key` is refused, not left out."""
+    """The text of an attribute; None where there is none. An attribute whose name is nearly `key` is refused,
+    not left out."""
     if key in attributes or not (near := nearest(key, [*attributes], 0.85)):
         return attributes.get(key)
-    raise ParseError(text, max(text.find(f"{near}="), 0), f"attribute {near:.60} is not known", key, f"write {key} for {near:.60}")
+    raise ParseError(
+        text, max(text.find(f"{near}="), 0), f"attribute {near:.60} is not known", key, f"write {key} for {near:.60}"
+    )

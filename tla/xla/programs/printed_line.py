@@ -1,7 +1,7 @@
 """A line of HLO in the form in which XLA prints it, taken apart by one regular expression.
 
-Nearly all lines have this form. Of any other (blanks and comments elsewhere, deeper brackets, errors) the answer is None, and the reader of
-instruction.py, which goes mark by mark, reads it or says what is wrong.
+Nearly all lines have this form. Of any other (blanks and comments elsewhere, deeper brackets, errors) the answer is
+None, and the reader of instruction.py, which goes mark by mark, reads it or says what is wrong.
 
 Law: where `line_parts` answers, that reader gives the same.
 Source: XLA xla/hlo/ir/hlo_instruction.cc (its printer).
@@ -14,7 +14,8 @@ import re
 
 
 def _between(inner: str, rest: str) -> str:
-    """Any number of `inner`, with `rest` around each. They begin with different characters, so a text that fails is tried in one way."""
+    """Any number of `inner`, with `rest` around each. They begin with different characters, so a text that fails is
+    tried in one way."""
     return f"{rest}(?:(?:{inner}){rest})*"
 
 
@@ -26,7 +27,10 @@ _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _FLAT = _between(_STRING, r'[^][(){}"/]*')
 _INSIDE = _BRACKETS = _FLAT
 for _depth in range(3):  # `{{2,0}: (0, {2,0})}`
-    _INSIDE, _BRACKETS = _between(rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)", _FLAT), rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)"
+    _INSIDE, _BRACKETS = (
+        _between(rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)", _FLAT),
+        rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)",
+    )
 _VALUE = _between(rf"{_STRING}|{_BRACKETS}", r'[^][(){}",/]*')
 
 _ROUND = r'[^()"/]*'
@@ -41,7 +45,8 @@ _LITERAL = r'[^][(){}"/]*|\{[^][(){}"/]*\}'
 _WORD = rf", (?!backend_config=|metadata=){_NAME}={_VALUE}"
 _LINE = re.compile(
     rf"(\s*(ROOT )?(?!ROOT =)%?({_NAME}) = )({_ARRAY}|{_TUPLE}) "
-    rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, {_ONE})*)?))\)"
+    rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, "
+    rf"{_ONE})*)?))\)"
     rf"((?:{_WORD})*(?:, metadata=({_VALUE}))?(?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)"
 )
 _json = json.JSONDecoder().raw_decode
@@ -50,8 +55,8 @@ _json = json.JSONDecoder().raw_decode
 def line_parts(line: str) -> re.Match[str] | None:
     """The match of an instruction as XLA prints it; None of any other.
 
-    Its groups: head, ROOT, name, shape, opcode and text of a literal, or opcode and operands, the attributes but for the
-    backend_config, which is the last one, and the text of metadata.
+    Its groups: head, ROOT, name, shape, opcode and text of a literal, or opcode and operands, the attributes but for
+    the backend_config, which is the last one, and the text of metadata.
 
     >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[:8]
     ('  ROOT %a = ', 'ROOT ', 'a', 'f32[3]{0}', None, None, 'add', '%b, %c')

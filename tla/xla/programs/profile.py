@@ -2,7 +2,8 @@
 
 The trace is read by JAX's own reader, `jax.profiler.ProfileData`, which is C++ and knows the format of its version.
 
-Source: XLA xla/tsl/profiler/protobuf/xplane.proto, and xla/tsl/profiler/utils/xplane_schema.cc for the names of planes, lines and stats.
+Source: XLA xla/tsl/profiler/protobuf/xplane.proto, and xla/tsl/profiler/utils/xplane_schema.cc for the names of planes,
+lines and stats.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.on_demand import jax_module
 
 _ENDING = ".xplane.pb"
-#: The lines of a TPU: the instructions that take the core's time, and the spans of asynchronous ones, beside which it works.
+#: The lines of a TPU: the instructions that take the core's time, and the spans of asynchronous ones, beside
+#: which it works.
 _OPS, _ASYNC, _MODULES = "XLA Ops", "Async XLA Ops", "XLA Modules"
 _PROGRAM_ID = re.compile(r"\([0-9]{1,20}\)\Z")
 #: An instruction as a TPU names it, by its whole text, or other devices by its name.
@@ -33,7 +35,8 @@ class Time(NamedTuple):
     runs        how often it ran; on a CPU each thread that took a part of it counts
     devices     on how many devices
     seconds     the time that it took of them, together; of a loop, with what runs in it
-    in_flight   the time of an asynchronous instruction from its start to its end, while other work runs, in seconds, together
+    in_flight   the time of an asynchronous instruction from its start to its end, while other work runs,
+                in seconds, together
     """
 
     runs: int
@@ -48,12 +51,15 @@ class Profile(NamedTuple):
     modules: Mapping[str, Mapping[str, Time]]
 
     def times(self, module: str | None) -> Mapping[str, Time]:
-        """The times of a module; of a text without a name, of the only module. RangeError for a module that did not run."""
+        """The times of a module; of a text without a name, of the only module. RangeError for a module that
+        did not run."""
         if module is None and len(self.modules) == 1:
             return next(iter(self.modules.values()))
         if module is None or module not in self.modules:
             known = ", ".join(self.modules) or "no module at all"
-            raise RangeError(f"the trace has no module {module or 'without a name'}", known, "give the program of one of these")
+            raise RangeError(
+                f"the trace has no module {module or 'without a name'}", known, "give the program of one of these"
+            )
         return self.modules[module]
 
 
@@ -70,7 +76,8 @@ class _Run(NamedTuple):
 def read_profile(path: str | os.PathLike[str]) -> Profile:
     """Read a profiler's trace: how long each instruction of each program ran.
 
-    path      a file `*.xplane.pb`, or the folder that jax.profiler.trace was given: the newest trace in it, of all hosts
+    path      a file `*.xplane.pb`, or the folder that jax.profiler.trace was given: the newest trace in it,
+              of all hosts
     Raises    RangeError for a folder without a trace, and for a file that is none; ModuleNotFoundError without JAX
 
     >>> import tempfile
@@ -101,7 +108,9 @@ def _runs_of_file(reader: Any, file: Path) -> Iterator[_Run]:
     try:
         planes = [*reader.from_serialized_xspace(data).planes]
     except RuntimeError:
-        raise RangeError(f"{file}: {len(data)} bytes that are no XSpace", f"a trace, {_ENDING}", "the file may be cut") from None
+        raise RangeError(
+            f"{file}: {len(data)} bytes that are no XSpace", f"a trace, {_ENDING}", "the file may be cut"
+        ) from None
     for plane in _planes(planes):
         yield from _runs(f"{file}:{plane.name}", plane)
 
@@ -109,13 +118,19 @@ def _runs_of_file(reader: Any, file: Path) -> Iterator[_Run]:
 def _files(path: str | os.PathLike[str]) -> list[Path]:
     """The files of the newest trace at a path."""
     if not isinstance(path, (str, os.PathLike)):
-        raise LeafTypeError(f"a profile of type {type(path).__name__}", "the path of a trace", f"give a file {_ENDING}, or its folder")
+        raise LeafTypeError(
+            f"a profile of type {type(path).__name__}", "the path of a trace", f"give a file {_ENDING}, or its folder"
+        )
     at = Path(path)
     if not at.is_dir():
         return [at]
     found = sorted(at.rglob(f"*{_ENDING}"))
     if not found:
-        raise RangeError(f"{at}: no file *{_ENDING} in it", "the folder of a trace", "give the folder that jax.profiler.trace was given")
+        raise RangeError(
+            f"{at}: no file *{_ENDING} in it",
+            "the folder of a trace",
+            "give the folder that jax.profiler.trace was given",
+        )
     newest = max(found, key=lambda file: (file.stat().st_mtime_ns, file)).parent
     return [file for file in found if file.parent == newest]
 
@@ -132,7 +147,9 @@ def _runs(device: str, plane: Any) -> Iterator[_Run]:
         for line in plane.lines:
             yield from _stated(device, line.events)
         return
-    modules = sorted((e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in (lines[_MODULES].events if _MODULES in lines else ()))
+    modules = sorted(
+        (e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in (lines[_MODULES].events if _MODULES in lines else ())
+    )
     starts = [start for start, _name in modules]
     for name in (_OPS, _ASYNC):
         for event in lines[name].events if name in lines else ():
@@ -159,4 +176,6 @@ def _added_up(runs: Iterable[_Run]) -> Profile:
 
 def _time(runs: list[_Run]) -> Time:
     taken, in_flight = ([run.seconds for run in runs if run.overlapped is kind] for kind in (False, True))
-    return Time(max(len(taken), len(in_flight)), len({run.device for run in runs}), math.fsum(taken), math.fsum(in_flight))
+    return Time(
+        max(len(taken), len(in_flight)), len({run.device for run in runs}), math.fsum(taken), math.fsum(in_flight)
+    )

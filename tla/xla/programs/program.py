@@ -1,8 +1,8 @@
 """The instructions of an HLO module, one after the other, from a file of any size.
 
 A module is a line `HloModule ...`, tables of source lines, and computations: `%name (parameters) -> shape {`, an
-instruction a line, `}`. One of them is ENTRY. XLA's canonical print has the computations that an instruction calls inside
-of it, between braces in lines of their own: then it goes on up to the line where these are closed.
+instruction a line, `}`. One of them is ENTRY. XLA's canonical print has the computations that an instruction calls
+inside of it, between braces in lines of their own: then it goes on up to the line where these are closed.
 
 Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers).
 """
@@ -23,14 +23,18 @@ from .text_file import OnError, text_lines
 #: Instructions inside of each other, deeper than this, are no part of those around them.
 MAX_DEPTH = 64
 
-_OPENS = re.compile(r"\s*(ENTRY\b\s*)?(?:%\s*|%?([A-Za-z_0-9][\w.-]*)\s*)?(?=[({])")  # XLA's fingerprint print has no names
+_OPENS = re.compile(
+    r"\s*(ENTRY\b\s*)?(?:%\s*|%?([A-Za-z_0-9][\w.-]*)\s*)?(?=[({])"
+)  # XLA's fingerprint print has no names
 _CLOSES = re.compile(r"\s*\}\s*(,|$)")
 _NOTHING = re.compile(r"\s*(//|$)")
 _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
 # A name and a shape behind '=': no attribute, whose value is no shape.
 _BEGINS = re.compile(r"\s*(ROOT\s+)?%?[A-Za-z_0-9][\w.-]*\s*=\s*(\(|b\(|[A-Za-z]\w*\[)")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_AROUND = re.compile(r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])")
+_AROUND = re.compile(
+    r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])"
+)
 
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
@@ -40,8 +44,8 @@ class Located(NamedTuple):
     """An instruction, and where it stands.
 
     instruction   the instruction
-    computation   the name of its computation without %; "main/tmp_5" for one inside of instruction tmp_5 of main; None for a
-                  line outside of any
+    computation   the name of its computation without %; "main/tmp_5" for one inside of instruction tmp_5 of main; None
+                  for a line outside of any
     is_entry      whether that is the ENTRY computation
     line          number of the line, from 1 on; of several lines, the first
 
@@ -65,10 +69,12 @@ _located: Callable[[tuple[Instruction, str | None, bool, int]], Located] = funct
 def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Located]:
     """The instructions of an HLO module in their order; one line is in memory at a time.
 
-    An instruction may go on in further lines. One with computations printed inside of it comes behind the instructions of these.
+    An instruction may go on in further lines. One with computations printed inside of it comes behind
+    the instructions of these.
 
     source     a path, or a file that is open for reading; bytes are UTF-8
-    on_error   is given the error of each line that cannot be read, and reading goes on; without it the first one is raised
+    on_error   is given the error of each line that cannot be read, and reading goes on; without it the first
+               one is raised
     Raises     ParseError with the number of the line: a broken instruction, bytes that are no text, a line of more than
                16 MiB, a line that belongs in no module, a file that ends inside of a computation.
                OSError for a file that cannot be opened
@@ -93,7 +99,8 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
 
 
 def read_lines(source: Source, on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
-    """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables of source lines."""
+    """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables
+    of source lines."""
     if isinstance(source, str) and "\n" in source:
         raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: read_hlo(io.StringIO(text))")
     if isinstance(source, (str, os.PathLike)):
@@ -103,12 +110,16 @@ def read_lines(source: Source, on_error: OnError | None, around: Callable[[str],
     raise LeafTypeError(f"a source of type {type(source).__name__}", "a path, or an open file", "open the file first")
 
 
-def _of_path(path: str | os.PathLike[str], on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
+def _of_path(
+    path: str | os.PathLike[str], on_error: OnError | None, around: Callable[[str], Any] | None
+) -> Iterator[Located]:
     with open(path, "rb") as file:
         yield from _of_file(file, on_error, around)
 
 
-def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
+def _of_file(
+    file: IO[str] | IO[bytes], on_error: OnError | None, around: Callable[[str], Any] | None
+) -> Iterator[Located]:
     place = _Place(functools.partial(text_file.report, on_error), around)
     number, plain, computation, is_entry = 0, True, None, False
     for number, line in text_lines(file, on_error):
@@ -122,7 +133,12 @@ def _of_file(file: IO[str] | IO[bytes], on_error: OnError | None, around: Callab
         plain, computation, is_entry = place.is_plain, place.computation, place.is_entry
     place.give_up()
     for what in place.open_at_the_end():
-        place.report(ParseError("", 0, f"the file ends inside of the {what}", "'}'", "dump the whole module: the file may be cut"), number)
+        place.report(
+            ParseError(
+                "", 0, f"the file ends inside of the {what}", "'}'", "dump the whole module: the file may be cut"
+            ),
+            number,
+        )
 
 
 class _Call:
@@ -214,7 +230,9 @@ class _Place:
             return self.instruction(number, line)
         else:
             what = "no part of an HLO module"
-            self.report(ParseError(line, 0, what, "a computation, an instruction, a table", "give the text of one"), number)
+            self.report(
+                ParseError(line, 0, what, "a computation, an instruction, a table", "give the text of one"), number
+            )
         return ()
 
     def go_on(self, unfinished: _Unfinished, line: str) -> tuple[Located, ...]:
@@ -236,9 +254,16 @@ class _Place:
         self.unfinished = None
 
     def instruction(self, number: int, line: str) -> tuple[Located, ...]:
-        if line[-1:].isspace() or line[-1:] in "={":  # `calls=`, `branch_computations={`: a computation may stand in the next lines
+        if (
+            line[-1:].isspace() or line[-1:] in "={"
+        ):  # `calls=`, `branch_computations={`: a computation may stand in the next lines
             calls = line.rstrip().removesuffix("{").rstrip().endswith("=")
-            if calls and (head := _ASSIGNS.match(line)) and head.end() < len(line.rstrip()) and len(self.calls) < MAX_DEPTH:
+            if (
+                calls
+                and (head := _ASSIGNS.match(line))
+                and head.end() < len(line.rstrip())
+                and len(self.calls) < MAX_DEPTH
+            ):
                 self.calls.append(_Call(head[2], number, line))
                 return ()
         return self.whole(number, line)
@@ -280,20 +305,33 @@ class _Place:
             return ()
         if not self.calls:
             return (Located(instruction, self.computation, self.is_entry, number),)
-        return (Located(instruction, "/".join([self.computation or "", *(call.name for call in self.calls)]), False, number),)
+        return (
+            Located(
+                instruction, "/".join([self.computation or "", *(call.name for call in self.calls)]), False, number
+            ),
+        )
 
     def open(self, number: int, line: str, name: str, is_entry: bool) -> None:
         before = [*self.open_at_the_end()]
         self.computation, self.is_entry, self.calls = name, is_entry, []
         if before:
             what = f"a computation begins inside of {before[0].removeprefix('computation ')}"
-            self.report(ParseError(line, 0, what, "'}' before it", "dump the whole module: a part may be missing"), number)
+            self.report(
+                ParseError(line, 0, what, "'}' before it", "dump the whole module: a part may be missing"), number
+            )
 
     def close(self, number: int, line: str) -> None:
         before, self.computation, self.is_entry = self.computation, None, False
         if before is None:
             self.report(
-                ParseError(line, 0, "'}' closes nothing", "a computation before it", "dump the whole module: a part may be missing"), number
+                ParseError(
+                    line,
+                    0,
+                    "'}' closes nothing",
+                    "a computation before it",
+                    "dump the whole module: a part may be missing",
+                ),
+                number,
             )
 
     def open_at_the_end(self) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """The steps between which each value of a program lives, as XLA's compiler has them.
 
-Source: XLA xla/hlo/utils/hlo_live_range.cc (NormalizeAliasedBuffers); xla/service/memory_space_assignment/memory_space_assignment.cc
-(VerifyAndExportHeapSimulatorTrace); checked against the live ranges that libtpu 0.0.51 prints of each program.
+Source: XLA xla/hlo/utils/hlo_live_range.cc (NormalizeAliasedBuffers);
+xla/service/memory_space_assignment/memory_space_assignment.cc (VerifyAndExportHeapSimulatorTrace); checked against the
+live ranges that libtpu 0.0.51 prints of each program.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def normalise(found: Flow) -> None:
 
 
 def moved_values(found: Flow, space: int) -> Iterator[Span]:
-    """The values of a memory space that the compiler moves arrays into, each while it is read: of an update in place the old one and
-    the new one. A value that nobody reads is none; one that is last read in a conditional is there in each branch up to its last reader.
+    """The values of a memory space that the compiler moves arrays into, each while it is read: of an update in place
+    the old one and the new one. A value that nobody reads is none; one that is last read in a conditional is there in
+    each branch up to its last reader.
     """
     whole = whole_buffers(found)
     for number in found.own():
@@ -66,7 +68,8 @@ def _in_branches(found: Flow, value: Value, conditional: int, start: int, end: i
 
 
 def whole_buffers(found: Flow) -> dict[int, str]:
-    """The buffers that are there for the whole run, each with what it is: "argument", "result", "constant", or "local"."""
+    """The buffers that are there for the whole run, each with what it is: "argument", "result",
+    "constant", or "local"."""
     whole = {found.buffer(v): "result" for v in leaves(found.results)}
     for number, value in enumerate(found.values):
         if value.kind not in ("temporary", "scratch"):
@@ -75,7 +78,8 @@ def whole_buffers(found: Flow) -> dict[int, str]:
 
 
 def reuse(found: Flow, offered: Iterable[tuple[int, int]]) -> None:
-    """One buffer for a result and the operand that it may overwrite, where all that is in the operand's buffer is dead by then.
+    """One buffer for a result and the operand that it may overwrite, where all that is in the operand's buffer
+    is dead by then.
 
     offered   pairs of a result and an operand. What is given to the program or by it has memory of its own
     """
@@ -87,13 +91,19 @@ def reuse(found: Flow, offered: Iterable[tuple[int, int]]) -> None:
     fixed = whole_buffers(found)
     for result, operand in offered:
         one, two = found.buffer(result), found.buffer(operand)
-        if one != two and one not in fixed and two not in fixed and _apart(held[two], held[one], found.values[result].start):
+        if (
+            one != two
+            and one not in fixed
+            and two not in fixed
+            and _apart(held[two], held[one], found.values[result].start)
+        ):
             found.share(result, operand)
             held[found.buffer(result)] = _merged(held[one] + held[two])
 
 
 def share_scratch(found: Flow) -> None:
-    """One buffer in each memory space for what the SparseCore's operations work in: as large as the largest of them asks for."""
+    """One buffer in each memory space for what the SparseCore's operations work in: as large as the largest
+    of them asks for."""
     scratch: dict[int, list[int]] = defaultdict(list)
     for number in found.own():
         if found.values[number].kind == "scratch":

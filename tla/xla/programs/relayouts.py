@@ -1,4 +1,5 @@
-"""The instructions of a program that do nothing but move an array: copies, transposes, reshapes, conversions, fusions of these.
+"""The instructions of a program that do nothing but move an array: copies, transposes, reshapes,
+conversions, fusions of these.
 
 Source: HLO semantics of copy, transpose, reshape, convert and bitcast.
 """
@@ -43,7 +44,8 @@ class Move:
 
     line           the instruction with its place
     source, destination   what it reads and writes
-    changes        what becomes different: "order" of the bytes, "type" of the elements, memory "space"; empty for a plain copy
+    changes        what becomes different: "order" of the bytes, "type" of the elements, memory "space"; empty
+                   for a plain copy
     free           whether nothing moves
     read, written  bytes, padding included, each time that it runs
     run            how many elements follow each other in both, from the first one on; None where that is not known
@@ -85,10 +87,12 @@ def times(loops: tuple[Loop, ...]) -> int | None:
 
 
 def relayouts(source: Source | Module, interiors: bool = False, on_error: OnError | None = None) -> list[Move]:
-    """Every copy, transpose, reshape, conversion and bitcast that a program runs, and fusions of nothing else, those that move most first.
+    """Every copy, transpose, reshape, conversion and bitcast that a program runs, and fusions of nothing else, those
+    that move most first.
 
     source      a module, or what read_hlo takes
-    interiors   also those inside of fusions, which move nothing in memory by themselves; then fusions of moves are not told as one
+    interiors   also those inside of fusions, which move nothing in memory by themselves; then fusions of moves
+                are not told as one
     on_error    as that of read_hlo; it is given moves of what is not defined, too, which are left out
 
     >>> import io
@@ -102,13 +106,16 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     copy ('order',) False 8192 65536 1
     transpose () True 0 0 2048
 
-    Raises LoweringError for a module that is printed with computations inside of instructions, or is cut: it has a header and no ENTRY.
+    Raises LoweringError for a module that is printed with computations inside of instructions, or is cut: it has a
+    header and no ENTRY.
     Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
     require_apart(module)
     found = [
-        move for name, loops, inside in reached(module, interiors) for move in _moves(module, name, loops, inside, on_error, not interiors)
+        move
+        for name, loops, inside in reached(module, interiors)
+        for move in _moves(module, name, loops, inside, on_error, not interiors)
     ]
     return sorted(found, key=lambda m: (m.free, -m.bytes, m.line.line))
 
@@ -138,14 +145,17 @@ def reached(module: Module, interiors: bool) -> Iterator[Reached]:
 
 
 def _first(module: Module) -> list[str]:
-    """The computations that nothing calls: of a whole module its ENTRY, of a part of its text all that nothing there calls."""
+    """The computations that nothing calls: of a whole module its ENTRY, of a part of its text all that
+    nothing there calls."""
     if module.header or module.entry is not None:
         return [entry_name(module)]
     inner = {name for lines in module.computations.values() for x in lines for name in x.instruction.called}
     return [name for name in module.computations if name not in inner]
 
 
-def _moves(module: Module, name: str, loops: tuple[Loop, ...], inside: str | None, on_error: OnError | None, fused: bool) -> Iterator[Move]:
+def _moves(
+    module: Module, name: str, loops: tuple[Loop, ...], inside: str | None, on_error: OnError | None, fused: bool
+) -> Iterator[Move]:
     """The moves of a computation, the fusions of moves among them if `fused`."""
     shapes: dict[str, Shape] = {}
     for line in module.computations[name]:
@@ -171,17 +181,30 @@ def _parts(module: Module, fusion: Instruction) -> list[Move]:
     """The moves that a fusion is made of, bitcasts apart; none if it has another instruction, too."""
     name = next(iter(fusion.called), "")
     lines = module.computations.get(name, ())
-    if not lines or {x.instruction.opcode for x in lines} - {"parameter", "copy", "transpose", "reshape", "convert", "bitcast"}:
+    if not lines or {x.instruction.opcode for x in lines} - {
+        "parameter",
+        "copy",
+        "transpose",
+        "reshape",
+        "convert",
+        "bitcast",
+    }:
         return []
     return [move for move in _moves(module, name, (), None, None, False) if not move.free]
 
 
-def _fused(line: Located, a: ArrayShape, b: ArrayShape, parts: list[Move], loops: tuple[Loop, ...], inside: str | None) -> Move:
+def _fused(
+    line: Located, a: ArrayShape, b: ArrayShape, parts: list[Move], loops: tuple[Loop, ...], inside: str | None
+) -> Move:
     """A fusion of moves as one: from what it reads to what it writes."""
     apart = a.effective_layout.memory_space != b.effective_layout.memory_space
     inner = {change for move in parts for change in move.changes}
-    changes = tuple(change for change in ("order", "type", "space") if change in inner - {"space"} or (change == "space" and apart))
-    return Move(line, a, b, changes, False, _bytes(a), _bytes(b), parts[0].run if len(parts) == 1 else None, loops, inside)
+    changes = tuple(
+        change for change in ("order", "type", "space") if change in inner - {"space"} or (change == "space" and apart)
+    )
+    return Move(
+        line, a, b, changes, False, _bytes(a), _bytes(b), parts[0].run if len(parts) == 1 else None, loops, inside
+    )
 
 
 def _undefined(it: Instruction) -> ParseError:
@@ -206,7 +229,13 @@ def _permutation(it: Instruction) -> tuple[int, ...] | None:
         return None
     text = it.attributes.get("dimensions", "")
     if not re.fullmatch(r"\{[0-9, ]*\}", text):
-        raise ParseError(it.tail, 0, f"{it.name} is a transpose without dimensions={{...}}", "its dimensions", "dump the whole module")
+        raise ParseError(
+            it.tail,
+            0,
+            f"{it.name} is a transpose without dimensions={{...}}",
+            "its dimensions",
+            "dump the whole module",
+        )
     return tuple(map(int, re.findall("[0-9]{1,18}", text)))
 
 
@@ -220,7 +249,10 @@ def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tu
         a = transposed(a, order) if order else a
         same = is_bitcast(a, b)
     except TlaError:
-        same = a._replace(layout=a.effective_layout._replace(memory_space=b.effective_layout.memory_space)) == b.with_layout()
+        same = (
+            a._replace(layout=a.effective_layout._replace(memory_space=b.effective_layout.memory_space))
+            == b.with_layout()
+        )
     return () if same else ("order",), _run(a, b)
 
 
@@ -246,7 +278,8 @@ _KNOWN = re.compile(r'"known_trip_count":\{"n":"([0-9]+)"\}')
 def trip_count(module: Module, name: str, loop: Instruction) -> int | None:
     """The number of times that the body of a loop of computation `name` runs; None where the text does not say.
 
-    It is said by known_trip_count, or by a counter: it starts at a constant, is compared with one, and a constant is added to it.
+    It is said by known_trip_count, or by a counter: it starts at a constant, is compared with one, and a
+    constant is added to it.
     """
     if known := _KNOWN.search(loop.tail):
         return int(known[1])
@@ -256,10 +289,20 @@ def trip_count(module: Module, name: str, loop: Instruction) -> int | None:
     test = next((i for i in bodies["condition"].values() if i.is_root), None)
     if test is None or test.opcode != "compare" or test.attributes.get("direction") != "LT" or len(test.operands) != 2:
         return None
-    index, end = _element(test.operands[0].name, bodies["condition"]), _constant(test.operands[1].name, bodies["condition"])
+    index, end = (
+        _element(test.operands[0].name, bodies["condition"]),
+        _constant(test.operands[1].name, bodies["condition"]),
+    )
     root = next((i for i in bodies["body"].values() if i.is_root), None)
     start = around.get(loop.operands[0].name) if loop.operands else None
-    if index is None or end is None or root is None or start is None or root.opcode != "tuple" or start.opcode != "tuple":
+    if (
+        index is None
+        or end is None
+        or root is None
+        or start is None
+        or root.opcode != "tuple"
+        or start.opcode != "tuple"
+    ):
         return None
     if index >= min(len(root.operands), len(start.operands)):
         return None

@@ -42,21 +42,26 @@ class Total:
 
 
 def totals(
-    program: Iterable[Located] | Source, by: str, interiors: bool = False, space: int | None = None, on_warning: OnWarning | None = None
+    program: Iterable[Located] | Source,
+    by: str,
+    interiors: bool = False,
+    space: int | None = None,
+    on_warning: OnWarning | None = None,
 ) -> list[Total]:
     """The sums of what a program allocates, the largest total first; or what it copies.
 
     program     instructions, as read_hlo gives them; or what it takes: a path, or an open file
-    by          "shape", "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies, transposes, reshapes
-                and conversions that move data, by what they read and write; those in loops once
-    interiors   count every array that an instruction writes, as the text has them: the inside of fusions, which stays on the
-                chip, and other names of what is there (bitcast, tuple, get-tuple-element, -done, updates in place)
+    by          "shape", "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies, transposes,
+                reshapes and conversions that move data, by what they read and write; those in loops once
+    interiors   count every array that an instruction writes, as the text has them: the inside of fusions, which stays
+                on the chip, and other names of what is there (bitcast, tuple, get-tuple-element, -done,
+                updates in place)
     space       only what is in this memory space, the n of S(n); of copies what is read there or written there
     on_warning  is given what could not be followed, and arrays of no known size, with their lines
     Raises      RangeError for another word
 
-    Memory is counted as `memory` counts it: once for each buffer that holds an array at some time. Text without an ENTRY
-    computation is counted as with interiors.
+    Memory is counted as `memory` counts it: once for each buffer that holds an array at some time. Text without an
+    ENTRY computation is counted as with interiors.
 
     >>> import io
     >>> from tla.xla import read_hlo
@@ -86,11 +91,15 @@ def totals(
 
 def _instructions(program: Iterable[Located] | Source) -> Iterator[Located]:
     """The instructions of a program; LeafTypeError for what has none."""
-    is_source = isinstance(program, (str, os.PathLike)) or hasattr(program, "readline") or not isinstance(program, Iterable)
+    is_source = (
+        isinstance(program, (str, os.PathLike)) or hasattr(program, "readline") or not isinstance(program, Iterable)
+    )
     lines: Iterable[Any] = read_hlo(cast("Source", program)) if is_source else cast("Iterable[Any]", program)
     for x in lines:
         if not isinstance(x, Located):
-            raise LeafTypeError(f"a {type(x).__name__} as an instruction", "what read_hlo gives", "write totals(path, by)")
+            raise LeafTypeError(
+                f"a {type(x).__name__} as an instruction", "what read_hlo gives", "write totals(path, by)"
+            )
         yield x
 
 
@@ -98,7 +107,9 @@ def _ignored(_warning: str) -> None:
     pass
 
 
-def _rows(program: Iterable[Located], by: str, interiors: bool, space: int | None, on_warning: OnWarning) -> Iterator[Row]:
+def _rows(
+    program: Iterable[Located], by: str, interiors: bool, space: int | None, on_warning: OnWarning
+) -> Iterator[Row]:
     if interiors and by != "copy":
         yield from _written(program, by, space, on_warning)
         return
@@ -134,7 +145,9 @@ def _written(program: Iterable[Located], by: str, space: int | None, on_warning:
             if array not in sizes:
                 sizes[array] = _size(array)
             if (size := sizes[array]) is None:
-                on_warning(f"line {line.line}: {line.instruction.name}: the size of {array} is not known: it counts as nothing")
+                on_warning(
+                    f"line {line.line}: {line.instruction.name}: the size of {array} is not known: it counts as nothing"
+                )
             elif space in (None, array.effective_layout.memory_space):
                 yield _KEYS[by](line, array), *size
 

@@ -1,8 +1,9 @@
 """Generations of TPUs: how large their memories are, and in what pieces the compiler gives them away.
 
-Source: libtpu 0.0.51, which names the sizes where it refuses a program: "exceeds available HBM (15.75G)" of arrays that are too large,
-"would exceed memory (size=134217728)" of the scratch operand of a Pallas kernel in VMEM and in SMEM; tables of tuples in its buffer
-assignments of 200 programs. CMEM of v4, and the memory of a SparseCore's vector subcore: JAX jax/_src/pallas/mosaic/tpu_info.py.
+Source: libtpu 0.0.51, which names the sizes where it refuses a program: "exceeds available HBM (15.75G)" of arrays that
+are too large, "would exceed memory (size=134217728)" of the scratch operand of a Pallas kernel in VMEM and in SMEM;
+tables of tuples in its buffer assignments of 200 programs. CMEM of v4, and the memory of a SparseCore's vector subcore:
+JAX jax/_src/pallas/mosaic/tpu_info.py.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Target:
 
     name       as default_layout has it: v5e
     line       the tables of tuples take a multiple of this [bytes]
-    capacity   by memory space, as S(n) numbers it: what one core has for a program [bytes]; spaces whose size is not known are left out
+    capacity   by memory space, as S(n) numbers it: what one core has for a program [bytes]; spaces whose size is not
+               known are left out
     """
 
     name: str
@@ -83,12 +85,15 @@ def tpu(name: str) -> Target:
 def checked_target(target: str | None) -> str | None:
     """The name of a generation that is known, or None."""
     if target is not None and target not in TARGETS:
-        raise RangeError(f"the target {target!r:.40}", "one of " + " ".join(TARGETS), "leave it out where it is not known")
+        raise RangeError(
+            f"the target {target!r:.40}", "one of " + " ".join(TARGETS), "leave it out where it is not known"
+        )
     return target
 
 
 def target_beside(path: object) -> str | None:
-    """The generation that a file of a dump was compiled for, by the file target_arguments.txt beside it; None where there is none.
+    """The generation that a file of a dump was compiled for, by the file target_arguments.txt beside it; None where
+    there is none.
 
     path   of a file that --xla_dump_to wrote, or an open file
     """
@@ -99,7 +104,9 @@ def target_beside(path: object) -> str | None:
     if not beside.is_file() or beside.stat().st_size > _MIB:
         return None
     text = beside.read_text(errors="replace")
-    version, variant = (re.search(pattern, text) for pattern in (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"'))
+    version, variant = (
+        re.search(pattern, text) for pattern in (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"')
+    )
     return _VERSIONS.get((version[1] if version else "", variant[1] if variant else ""))
 
 

@@ -33,8 +33,10 @@ class Value:
     line         the instruction with its place; of a loop's result the loop
     shape        None for a table
     bytes, space
-    kind         "argument", "constant", "temporary", "local" to a computation that is applied to elements, or "scratch" of a SparseCore
-    start, end   steps: from the one that writes it to the last one at which it is read, or has another name, both included
+    kind         "argument", "constant", "temporary", "local" to a computation that is applied to elements, or "scratch"
+                 of a SparseCore
+    start, end   steps: from the one that writes it to the last one at which it is read, or has another
+                 name, both included
     uses         the steps that read it, each with the number of the computation that it is in
     same         the number of a value that is this very one: what a loop hands on as it stands; else its own
     buffer       the number of a value that shares memory with it, or its own
@@ -58,7 +60,8 @@ class Value:
 class Flow:
     """The values of a module, its steps, the values of its result, and what could not be followed.
 
-    spans      of each computation that runs, in the order in which they begin: its first step, and the one behind its last
+    spans      of each computation that runs, in the order in which they begin: its first step, and the one
+               behind its last
     branches   of each step that is a conditional: the numbers of its branches in `spans`
     """
 

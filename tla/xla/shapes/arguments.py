@@ -1,4 +1,5 @@
-"""Arguments from outside as plain values: tuples, integers and sequences of them; and numbers as XLA's texts join them."""
+"""Arguments from outside as plain values: tuples, integers and sequences of them; and numbers as XLA's
+texts join them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def integers(x: object, keep: object = ()) -> tuple[Any, ...]:
 def integers_of(what: str, numbers: Sequence[int]) -> tuple[int, ...]:
     """A tuple or list of integers as a tuple of plain ones; LeafTypeError for a text, an array, a generator."""
     if not isinstance(numbers, (tuple, list)):
-        raise LeafTypeError(f"{what} of type {type(numbers).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one")
+        raise LeafTypeError(
+            f"{what} of type {type(numbers).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one"
+        )
     return integers(numbers)
 
 

@@ -33,7 +33,21 @@ BITS = {
     **dict.fromkeys(("s2", "u2"), 2),
     **dict.fromkeys(("s4", "u4", "f4e2m1fn"), 4),
     **dict.fromkeys(("f6e2m3fn", "f6e3m2fn"), 6),
-    **dict.fromkeys(("s8", "u8", "f8e3m4", "f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"), 8),
+    **dict.fromkeys(
+        (
+            "s8",
+            "u8",
+            "f8e3m4",
+            "f8e4m3",
+            "f8e4m3fn",
+            "f8e4m3b11fnuz",
+            "f8e4m3fnuz",
+            "f8e5m2",
+            "f8e5m2fnuz",
+            "f8e8m0fnu",
+        ),
+        8,
+    ),
     **dict.fromkeys(("s16", "u16", "f16", "bf16"), 16),
     **dict.fromkeys(("s32", "u32", "f32"), 32),
     **dict.fromkeys(("s64", "u64", "f64", "c64"), 64),
@@ -65,8 +79,8 @@ class ArrayLayout(Record):
     memory_space                            S
     split_configs                           SC
     dynamic_shape_metadata_prefix_bytes     M: bytes of run-time sizes before the data
-    Raises                                  RangeError for what no array has: a size of a tile below 1, an order that names a
-                                            dimension twice; what only the array decides, ArrayShape refuses
+    Raises                                  RangeError for what no array has: a size of a tile below 1, an order that
+                                            names a dimension twice; what only the array decides, ArrayShape refuses
 
     >>> print(ArrayLayout((1, 0), ((8, 128), (2, 1)), memory_space=1))
     {1,0:T(8,128)(2,1)S(1)}
@@ -157,14 +171,22 @@ class ArrayShape(Record, Displayed):
     dynamic: tuple[bool, ...]
 
     def __init__(
-        self, element_type: str, dimensions: Sequence[int | None], layout: ArrayLayout | None = None, dynamic: Sequence[bool] = ()
+        self,
+        element_type: str,
+        dimensions: Sequence[int | None],
+        layout: ArrayLayout | None = None,
+        dynamic: Sequence[bool] = (),
     ) -> None:
         sizes, marks = _sizes(dimensions), as_tuple(dynamic)
         if marks and len(marks) != len(sizes):
-            raise RankError(f"{len(marks)} dynamic marks for {len(sizes)} dimensions", "one for each", "leave it out for none")
+            raise RankError(
+                f"{len(marks)} dynamic marks for {len(sizes)} dimensions", "one for each", "leave it out for none"
+            )
         if not isinstance(element_type, str) or not isinstance(layout, (ArrayLayout, type(None))):
             what = f"ArrayShape of {type(element_type).__name__}, ..., {type(layout).__name__}"
-            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", "use parse_shape, which reads a text")
+            raise LeafTypeError(
+                what, "the name of an element type, and an ArrayLayout", "use parse_shape, which reads a text"
+            )
         if found := why_not_valid(element_type, sizes, layout):
             raise RangeError(*found[1])
         put(self, "element_type", element_type)
@@ -183,12 +205,16 @@ class ArrayShape(Record, Displayed):
         >>> print(shape, shape.text(combine="-1"))
         f32[7,8]{1,0:T(*,2)} f32[7,8]{1,0:T(-1,2)}
         """
-        dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic))
+        dims = ",".join(
+            "?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic)
+        )
         return f"{self.element_type}[{dims}]{self.layout.text(combine) if self.layout else ''}"
 
     def with_layout(self) -> ArrayShape:
         """This shape, with the default layout (last dimension fastest, no tiles) where it has none."""
-        return self if self.layout else ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
+        return (
+            self if self.layout else ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
+        )
 
     @property
     def effective_layout(self) -> ArrayLayout:
@@ -215,7 +241,8 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 
 
 def unchecked(kind: type[C], *values: Any) -> C:
-    """An ArrayLayout or an ArrayShape of these values of all its fields, in their order, as they are: the caller has checked them."""
+    """An ArrayLayout or an ArrayShape of these values of all its fields, in their order, as they are: the caller has
+    checked them."""
     new = object.__new__(kind)
     for put_field, value in zip(_PUT[kind], values):
         put_field(new, value)
@@ -238,7 +265,8 @@ _DEFAULTS: dict[str, Any] = {**dict.fromkeys(ArrayLayout.__match_args__, ()), **
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
-    """An ArrayLayout of these fields as they are, which are checked with the array's: a parser can say where the fault is then."""
+    """An ArrayLayout of these fields as they are, which are checked with the array's: a parser can say where
+    the fault is then."""
     return unchecked(ArrayLayout, *{**_DEFAULTS, "minor_to_major": minor_to_major, **properties}.values())
 
 
@@ -248,7 +276,8 @@ def _sizes(x: object) -> tuple[Any, ...]:
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
-    """The number of sizes that a tile leaves, and all of them: a tile longer than these finds sizes of 1 before them."""
+    """The number of sizes that a tile leaves, and all of them: a tile longer than these finds sizes of
+    1 before them."""
     sizes = (1,) * (len(tile) - len(sizes)) + sizes
     return len(sizes) - len(tile), sizes
 
@@ -277,7 +306,9 @@ def groups(covered: tuple[int, ...], tile: tuple[TileEntry, ...]) -> Iterator[tu
 # ------------------------------------------------------------------------------------------------ validity
 
 
-def why_not_valid(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> tuple[str, Reason] | None:
+def why_not_valid(
+    element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None
+) -> tuple[str, Reason] | None:
     """The fault in the parts of an ArrayShape: the field, and the reason."""
     return next(_wrongs(element_type, dims, layout), None)
 
@@ -299,7 +330,9 @@ def unknown_type(name: object) -> Reason:
     return Reason(f"element type {name!r:.40} is not known", "one of " + " ".join(BITS), "write XLA's name")
 
 
-def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None) -> Iterator[tuple[str, Reason]]:
+def _wrongs(
+    element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout | None
+) -> Iterator[tuple[str, Reason]]:
     """Lazily, and each is asked for only where those before it are right."""
     if element_type not in BITS:
         yield "element_type", unknown_type(element_type)
@@ -307,11 +340,20 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
     for d in dims:
         if d is not None and not at_most(0, d):
-            yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=...")
+            yield (
+                "dimensions",
+                Reason(
+                    f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=..."
+                ),
+            )
     if _bytes_overflow(element_type, dims):
         yield (
             "dimensions",
-            Reason(f"the size of {element_type}{list(dims)} overflows", "a byte count that 64 bits hold", "use smaller dimensions"),
+            Reason(
+                f"the size of {element_type}{list(dims)} overflows",
+                "a byte count that 64 bits hold",
+                "use smaller dimensions",
+            ),
         )
     if layout is None:
         return
@@ -324,7 +366,10 @@ def _wrongs(element_type: str, dims: tuple[int | None, ...], layout: ArrayLayout
     bits, given = BITS[element_type], layout.element_size_in_bits
     if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
         expected = f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else "")
-        yield "element_size_in_bits", Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out")
+        yield (
+            "element_size_in_bits",
+            Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out"),
+        )
     for field in NUMBERS:
         if why := _why_not_number(layout, field):
             yield field, why
@@ -344,7 +389,8 @@ def _bytes_overflow(element_type: str, sizes: tuple[int | None, ...]) -> bool:
 
 
 def product(sizes: Sequence[int]) -> int:
-    """The product of sizes, each 0 or more, up to the first that 64 bits do not hold: thousands of sizes are not multiplied.
+    """The product of sizes, each 0 or more, up to the first that 64 bits do not hold: thousands of sizes
+    are not multiplied.
 
     >>> product([2, 3, 4]), product([2**40] * 1000) == 2**80, product([2**40, 2**40, 0])
     (24, True, 0)
@@ -372,7 +418,9 @@ def _why_not_order(order: tuple[int, ...], rank: int) -> Reason | None:
     return None
 
 
-def _why_not_tiles(element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple[TileEntry, ...], ...]) -> Reason | None:
+def _why_not_tiles(
+    element_type: str, sizes: tuple[int, ...], tiles: tuple[tuple[TileEntry, ...], ...]
+) -> Reason | None:
     if len(tiles) > MAX_TILES:
         return Reason(f"{len(tiles)} tile levels", f"at most {MAX_TILES}", "merge them")
     for tile in tiles:
@@ -393,19 +441,31 @@ def why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
         if not isinstance(t, str) and at_most(t, 0):
             return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
     if tile[-1] == COMBINE:
-        return Reason(f"{text} ends with *", "a size last", "leave the last * out: it merges a dimension with the next more minor one")
+        return Reason(
+            f"{text} ends with *",
+            "a size last",
+            "leave the last * out: it merges a dimension with the next more minor one",
+        )
     return None
 
 
 def _why_not_split(split: Split, dims: tuple[int | None, ...], layout: ArrayLayout, before: set[int]) -> Reason | None:
     d, at = split
     if not 0 <= d < len(dims):
-        return Reason(f"SC{split} cuts physical dimension {d}", f"0 to {len(dims) - 1}", "count dimensions from 0, the most major one")
+        return Reason(
+            f"SC{split} cuts physical dimension {d}",
+            f"0 to {len(dims) - 1}",
+            "count dimensions from 0, the most major one",
+        )
     if d in before:
         return Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
     if list(at) != sorted(set(at)):
         return Reason(f"SC{split}: indices {','.join(map(str, at))}", "strictly increasing ones", "sort them")
     extent = dims[layout.minor_to_major[-1 - d]]
     if any(i < 1 or (extent is not None and i >= extent) for i in at):
-        return Reason(f"SC{split} cuts a dimension of {'?' if extent is None else extent}", "indices inside of it", "leave the split out")
+        return Reason(
+            f"SC{split} cuts a dimension of {'?' if extent is None else extent}",
+            "indices inside of it",
+            "leave the split out",
+        )
     return None

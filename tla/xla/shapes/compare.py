@@ -43,12 +43,14 @@ MOST = 2**27
 
 
 def is_bitcast(a: Shape | str, b: Shape | str, permutation: Sequence[int] | None = None) -> bool:
-    """Whether an array of shape `a` is one of shape `b` as it stands: equal bytes, with the elements in row-major order.
+    """Whether an array of shape `a` is one of shape `b` as it stands: equal bytes, with the elements
+    in row-major order.
 
-    The shapes may differ as in a reshape. Elements have equal bits, the buffers equal bytes, and element k in row-major order
-    has one place in both. Memory spaces S(n) do not count.
+    The shapes may differ as in a reshape. Elements have equal bits, the buffers equal bytes, and element k in row-major
+    order has one place in both. Memory spaces S(n) do not count.
 
-    permutation   a is transposed first, as HLO's transpose does it: dimension i of the result is dimension permutation[i] of a
+    permutation   a is transposed first, as HLO's transpose does it: dimension i of the result is dimension
+                  permutation[i] of a
 
     >>> is_bitcast("f32[8,128]{1,0:T(8,128)}", "f32[1024]{0:T(1024)}"), is_bitcast("f32[16,128]{1,0:T(8,128)}", "f32[16,128]{0,1}")
     (True, False)
@@ -57,8 +59,8 @@ def is_bitcast(a: Shape | str, b: Shape | str, permutation: Sequence[int] | None
     >>> is_bitcast("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}", "bf16[8,1280,16384]{2,1,0:T(8,128)(2,1)}")
     True
 
-    Raises LoweringError for what `lower` refuses, RankError for a permutation of other dimensions; Unproven where more than
-    134,217,728 coordinates would have to be compared, or where it hangs on sizes that are names.
+    Raises LoweringError for what `lower` refuses, RankError for a permutation of other dimensions; Unproven where more
+    than 134,217,728 coordinates would have to be compared, or where it hangs on sizes that are names.
     Source: HLO bitcast and transpose; docs/xla.md.
     """
     a, b = as_shape(a), as_shape(b)
@@ -73,7 +75,9 @@ def is_bitcast(a: Shape | str, b: Shape | str, permutation: Sequence[int] | None
         if a.dimensions == b.dimensions and None not in answers and lower(a) == lower(b):
             return True
         what = f"it is not known whether {a} is {b} as it stands"
-        raise Unproven(what, "sizes that are known, or one layout", "give the names numbers: lower and parse_shape take them")
+        raise Unproven(
+            what, "sizes that are known, or one layout", "give the names numbers: lower and parse_shape take them"
+        )
     return _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
 
 
@@ -91,7 +95,9 @@ def transposed(shape: ArrayShape, permutation: Sequence[int]) -> ArrayShape:
     layout = shape.effective_layout
     places = {d: i for i, d in enumerate(order)}
     layout = layout._replace(minor_to_major=tuple(places[d] for d in layout.minor_to_major))
-    return ArrayShape(shape.element_type, tuple(shape.dimensions[d] for d in order), layout, tuple(shape.dynamic[d] for d in order))
+    return ArrayShape(
+        shape.element_type, tuple(shape.dimensions[d] for d in order), layout, tuple(shape.dynamic[d] for d in order)
+    )
 
 
 def _bits(shape: ArrayShape) -> int:
@@ -148,7 +154,8 @@ def _agree(n: int, f: Callable[[Any], Any], g: Callable[[Any], Any], what: str) 
 
 
 def _digits_of_run(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
-    """The digits of a run of modes, as far as it reaches; None if one but the last is padded, and is no sum of digits then."""
+    """The digits of a run of modes, as far as it reaches; None if one but the last is padded, and is no sum
+    of digits then."""
     out: list[tuple[int, int]] = []
     for k, (mode, n) in enumerate(modes):
         pairs = [(int(s), int(d)) for s, d in zip(leaves(mode.shape), leaves(mode.stride))]
@@ -168,7 +175,9 @@ def _at(modes: list[tuple[Layout, int]], k: npt.NDArray[Any]) -> Any:
 
 
 def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
-    return _agree(math.prod(dims_a), lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), "through a composed layout")
+    return _agree(
+        math.prod(dims_a), lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), "through a composed layout"
+    )
 
 
 def _index(k: npt.NDArray[Any], dims: tuple[int, ...]) -> Any:
@@ -189,9 +198,10 @@ class Relayout(Displayed):
 
     source, destination   the two shapes
     bitcast               whether nothing moves
-    layout                from an offset of the destination to that of the source [elements]; None where no layout says it
-    run                   how many elements follow each other in both, from offset 0 on; of a composed layout of more than 262,144
-                          elements 1, though it may be more
+    layout                from an offset of the destination to that of the source [elements]; None where no
+                          layout says it
+    run                   how many elements follow each other in both, from offset 0 on; of a composed layout of more
+                          than 262,144 elements 1, though it may be more
     bytes                 how many bytes of elements move; 0 for a bitcast
     """
 
@@ -216,9 +226,17 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     """
     a, b = as_shape(a), as_shape(b)
     if not all(isinstance(n, int) for n in (*logical_dimensions(a), *logical_dimensions(b))):
-        raise Unproven(f"relayout of {a} and {b}", "sizes that are known", "give the names numbers: parse_shape takes them as symbols")
+        raise Unproven(
+            f"relayout of {a} and {b}",
+            "sizes that are known",
+            "give the names numbers: parse_shape takes them as symbols",
+        )
     if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
-        raise RankError(f"relayout of {a} and {b}", "one array: equal dimensions and element type", "ask is_bitcast(a, b) of a reshape")
+        raise RankError(
+            f"relayout of {a} and {b}",
+            "one array: equal dimensions and element type",
+            "ask is_bitcast(a, b) of a reshape",
+        )
     same = is_bitcast(a, b)
     source, destination = lower(a), lower(b)
     dims, count = logical_dimensions(a), element_count(a)
@@ -267,7 +285,8 @@ def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
 
 
 def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
-    """Elements that follow each other in both: the digits that both have in one place of memory, up to the first padding."""
+    """Elements that follow each other in both: the digits that both have in one place of memory, up to
+    the first padding."""
     run, found = 1, list[list[_Piece]]([] for _n in dims)
     while True:
         for d in range(len(dims)):

@@ -1,7 +1,8 @@
 """The layout that the TPU compiler gives an argument by default.
 
-Source: arguments of programs compiled by libtpu 0.0.51 for v2 to tpu7x, 2,206 of random types and sizes on each generation and a few
-more of two bits, all of which this rule explains (tests/data/xla/defaults.json.gz); the choice is not in XLA's open sources.
+Source: arguments of programs compiled by libtpu 0.0.51 for v2 to tpu7x, 2,206 of random types and sizes on each
+generation and a few more of two bits, all of which this rule explains (tests/data/xla/defaults.json.gz); the choice is
+not in XLA's open sources.
 """
 
 from __future__ import annotations
@@ -25,21 +26,25 @@ def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") 
     element_type   XLA's name, such as bf16, or a dtype
     dims           the dimensions [elements]
     target         the generation: v2 v3 v4 v5e v5p v6e tpu7x
-    Raises         RangeError for a target that is not known, a type of 6 bits, which was not measured, more than 64 dimensions,
-                   and what ArrayShape raises
+    Raises         RangeError for a target that is not known, a type of 6 bits, which was not measured, more than 64
+                   dimensions, and what ArrayShape raises
 
     >>> print(default_layout("bf16", (8, 300)), default_layout("s4", (33, 128)), default_layout("f32", (3,)))
     bf16[8,300]{1,0:T(8,128)(2,1)} s4[33,128]{1,0:T(8,128)(8,1)E(4)} f32[3]{0:T(128)}
     >>> print(default_layout("bf16", (3, 1, 300)))
     bf16[3,1,300]{2,0,1:T(4,128)(2,1)}
 
-    Two minor dimensions are tiled, those of all pairs that pad the array least; of equals the order as it is, then the later
-    ones. Inside of a program the compiler may choose others.
+    Two minor dimensions are tiled, those of all pairs that pad the array least; of equals the order as it is, then the
+    later ones. Inside of a program the compiler may choose others.
 
     Source: measured, see above.
     """
     if target not in TARGETS:
-        raise RangeError(f"default_layout for {target!r}", "one of " + " ".join(TARGETS), "use one of these: for them the rule is known")
+        raise RangeError(
+            f"default_layout for {target!r}",
+            "one of " + " ".join(TARGETS),
+            "use one of these: for them the rule is known",
+        )
     sizes = integers_of("default_layout: dims", dims)
     if len(sizes) > 64:
         raise RangeError(f"default_layout of {len(sizes)} dimensions", "at most 64", "group dimensions first")
@@ -55,7 +60,9 @@ def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") 
     order = min(_orders(sizes, kind))[-1]
     minor = [sizes[i] for i in order[:2]]
     tiles = () if 0 in sizes else _tiles(kind, minor)
-    return ArrayShape(shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0))
+    return ArrayShape(
+        shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0)
+    )
 
 
 def orders(element_type: str, dims: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Tiles, int]]:
@@ -74,8 +81,8 @@ def orders(element_type: str, dims: Sequence[int]) -> Iterator[tuple[tuple[int, 
 class _Kind:
     """A generation's way to store an element type.
 
-    two      whether the element type has two bits: orders are compared as if its tiles had 8 rows; of equals those that pad nothing
-             go first
+    two      whether the element type has two bits: orders are compared as if its tiles had 8 rows; of equals those that
+             pad nothing go first
     first    whether it is one of the first generations: nothing of less than a byte is packed, tiles have 8 rows or few
     bits     of an element in memory
     """

@@ -61,34 +61,48 @@ def dimension_number(shape: Shape | str, dimension: int | str) -> int:
     if isinstance(dimension, str):
         letters = dimension_letters(rank)
         if dimension not in letters:
-            raise RangeError(f"dimension {dimension!r:.40} of {shape!s:.80}", f"one of {' '.join(letters) or 'none'}", "number it from 0")
+            raise RangeError(
+                f"dimension {dimension!r:.40} of {shape!s:.80}",
+                f"one of {' '.join(letters) or 'none'}",
+                "number it from 0",
+            )
         return letters.index(dimension)
     n = int(leaf(dimension))
     if not -rank <= n < rank:
         expected = f"{-rank} to {rank - 1}" if rank else "none: it has no dimensions"
-        raise RangeError(f"dimension {n} of {shape!s:.80}", expected, "dimensions are numbered from 0, or from -1 backwards")
+        raise RangeError(
+            f"dimension {n} of {shape!s:.80}", expected, "dimensions are numbered from 0, or from -1 backwards"
+        )
     return n % rank
 
 
 def combined_shape(shape: Shape | str) -> ArrayShape:
-    """The array that the `*` of a first tile makes: its dimensions merged, in the order of memory, and the tile without `*`.
+    """The array that the `*` of a first tile makes: its dimensions merged, in the order of memory, and the
+    tile without `*`.
 
     >>> print(combined_shape("F32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}"))
     f32[112,110]{1,0:T(2,3)}
 
-    The elements stay where they are. Raises LoweringError where `*` stands in a later tile alone, or dynamic dimensions are merged.
+    The elements stay where they are. Raises LoweringError where `*` stands in a later tile alone, or
+    dynamic dimensions are merged.
     Source: XLA docs/tiled_layout.md, combining dimensions.
     """
     shape = as_shape(shape)
     layout = shape.effective_layout
     if not layout.tiles or COMBINE not in layout.tiles[0]:
-        raise LoweringError(f"{shape}: its first tile combines no dimensions", "a tile with *", "see tiled_dimensions for the others")
+        raise LoweringError(
+            f"{shape}: its first tile combines no dimensions", "a tile with *", "see tiled_dimensions for the others"
+        )
     if any(shape.dynamic) or layout.split_configs:
-        raise LoweringError(f"{shape}: dimensions that change, or are cut", "static dimensions in one piece", "give their bounds")
+        raise LoweringError(
+            f"{shape}: dimensions that change, or are cut", "static dimensions in one piece", "give their bounds"
+        )
     first = layout.tiles[0]
     dims = _merged(physical_dimensions(shape), first)
     tiles = (tuple(t for t in first if t != COMBINE), *layout.tiles[1:])
-    return ArrayShape(shape.element_type, dims, layout._replace(minor_to_major=tuple(reversed(range(len(dims)))), tiles=tiles))
+    return ArrayShape(
+        shape.element_type, dims, layout._replace(minor_to_major=tuple(reversed(range(len(dims)))), tiles=tiles)
+    )
 
 
 def _merged(sizes: tuple[Any, ...], tile: tuple[TileEntry, ...]) -> tuple[Any, ...]:
@@ -146,10 +160,11 @@ class Explanation:
 
 
 def explain(shape: Shape | str, index: Sequence[Any] | None = None, /, **sizes: Any) -> Explanation:
-    """Each step from the index of an element to its offset: order of the dimensions, combined ones, tiles, row-major index.
+    """Each step from the index of an element to its offset: order of the dimensions, combined ones,
+    tiles, row-major index.
 
-    index    one for each logical dimension: integers, symbols, or names of symbols; by default names: the dimensions' letters, or
-             i0, i1, ... of more than four
+    index    one for each logical dimension: integers, symbols, or names of symbols; by default names: the dimensions'
+             letters, or i0, i1, ... of more than four
     sizes    what the names stand for that are dimensions of the text, as lower takes them
     Raises   what linear_index raises
 
@@ -177,10 +192,16 @@ def _symbols(shape: ArrayShape, dims: tuple[Any, ...], index: Sequence[Any] | No
     if index is None:
         index = LETTERS.get(len(dims)) or tuple(f"i{d}" for d in range(len(dims)))
     if not isinstance(index, (tuple, list)):
-        raise LeafTypeError(f"an index of type {type(index).__name__}", f"a tuple of {len(dims)} integers", "write (i,) for one dimension")
+        raise LeafTypeError(
+            f"an index of type {type(index).__name__}",
+            f"a tuple of {len(dims)} integers",
+            "write (i,) for one dimension",
+        )
     if wrong := [i for i in index if not (isinstance(i, str) or is_int(i))]:
         raise LeafTypeError(
-            f"{shown(wrong[0])} in an index of {shape}", "an integer, a symbol or a name", "explain goes element by element"
+            f"{shown(wrong[0])} in an index of {shape}",
+            "an integer, a symbol or a name",
+            "explain goes element by element",
         )
     ends = [*dims, *[None] * len(index)]
     return tuple(_named(i, n) if isinstance(i, str) else leaf(i) for i, n in zip(index, ends))

@@ -22,13 +22,16 @@ def element_type(dtype: object) -> str:
     >>> element_type(numpy.dtype("float32")), element_type(numpy.bool_), element_type("int4"), element_type("float8_e4m3fn")
     ('f32', 'pred', 's4', 'f8e4m3fn')
 
-    Raises LeafTypeError for a dtype that XLA has no type for. Source: JAX jax/_src/interpreters/mlir.py, dtype_to_ir_type.
+    Raises LeafTypeError for a dtype that XLA has no type for. Source: JAX jax/_src/interpreters/mlir.py,
+    dtype_to_ir_type.
     """
     given = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", repr(dtype))))
     name = "pred" if given in ("bool", "bool_") else given.replace("_", "")
     name = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda kind: _PREFIXES[kind[1]], name)
     if name not in BITS:
-        raise LeafTypeError(f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first")
+        raise LeafTypeError(
+            f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first"
+        )
     return name
 
 
@@ -39,8 +42,14 @@ def type_name(x: object) -> Any:
     >>> type_name(numpy.int8), type_name("bf16")
     ('s8', 'bf16')
     """
-    is_dtype = hasattr(x, "dtype") or hasattr(x, "itemsize") or (isinstance(x, type) and x is not int and x is not float)
-    return element_type(getattr(x, "dtype", x) if not isinstance(x, type) else x) if is_dtype and not isinstance(x, str) else x
+    is_dtype = (
+        hasattr(x, "dtype") or hasattr(x, "itemsize") or (isinstance(x, type) and x is not int and x is not float)
+    )
+    return (
+        element_type(getattr(x, "dtype", x) if not isinstance(x, type) else x)
+        if is_dtype and not isinstance(x, str)
+        else x
+    )
 
 
 def array_like(x: Any) -> ArrayShape | None:
@@ -52,7 +61,9 @@ def array_like(x: Any) -> ArrayShape | None:
         return None
     layout = getattr(getattr(x, "format", None), "layout", None)
     natural = tuple(range(len(x.shape)))
-    if layout is not None and (tuple(getattr(layout, "major_to_minor", natural)) != natural or getattr(layout, "tiling", None)):
+    if layout is not None and (
+        tuple(getattr(layout, "major_to_minor", natural)) != natural or getattr(layout, "tiling", None)
+    ):
         fix = "write tla.xla.jax.shape_of(array), which keeps it"
         raise LeafTypeError(f"an array with the layout {layout!s:.80}", "one in row-major order without tiles", fix)
     return ArrayShape(element_type(x.dtype), tuple(x.shape))

@@ -6,9 +6,9 @@
     properties, each at most once, in this order and with nothing between them:
         D(level,...)  T(tile)(tile)...  L(int)  #(type)  *(type)  E(int)  S(int)  SC(int:int,...)...  P(shape)  M(int)
 
-Blanks and comments may stand between tokens. Four spellings of the documentation are read too: upper-case types (`F32[3,5]`), from
-before the T `F32[3,5]{1,0:(2,2)}`, -1 for `*`, and U+2217, its sign of
-mathematics. Where XLA's parser is lenient by accident, this one is not.
+Blanks and comments may stand between tokens. Four spellings of the documentation are read too: upper-case types
+(`F32[3,5]`), from before the T `F32[3,5]{1,0:(2,2)}`, -1 for `*`, and U+2217, its sign of mathematics. Where XLA's
+parser is lenient by accident, this one is not.
 
 Source: XLA xla/hlo/parser/hlo_parser.cc and hlo_lexer.cc.
 """
@@ -31,7 +31,10 @@ from .foreign import array_like
 from .printed_shape import array_at, printed_shape
 from .values import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
-_DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")  # for dimensions that are names
+_DECLARE, _EXPRESSIONS = (
+    OnDemand("tla.symbolic.declare"),
+    OnDemand("tla.symbolic.parse_expression"),
+)  # for dimensions that are names
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
@@ -51,16 +54,25 @@ _FIELDS = {
     "M": "dynamic_shape_metadata_prefix_bytes",
 }
 # What other systems call the element types.
-_ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64", "complex64": "c64", "complex128": "c128"}
+_ALIASES = {
+    "bool": "pred",
+    "bfloat16": "bf16",
+    "half": "f16",
+    "float": "f32",
+    "double": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
 
 
 def parse_shape(text: str, *, symbols: object = None) -> Shape:
     """The shape that an XLA shape string stands for. str() of it is XLA's canonical text.
 
     text      one shape: an array, a tuple of shapes, a buffer of an array, `token[]` or `opaque[]`
-    symbols   the sizes that its dimensions name: a SymInt, several, or a dict of names to integers; `lower` declares them
-    Returns   an ArrayShape, TupleShape, BufferShape, TokenShape or OpaqueShape. A layout that the text leaves out stays None:
-              it is not specified; `.with_layout()` fills in the default
+    symbols   the sizes that its dimensions name: a SymInt, several, or a dict of names to integers;
+              `lower` declares them
+    Returns   an ArrayShape, TupleShape, BufferShape, TokenShape or OpaqueShape. A layout that the text leaves out stays
+              None: it is not specified; `.with_layout()` fills in the default
     Raises    ParseError with the position for a text that the grammar or the meaning does not allow
 
     >>> shape = parse_shape("F32[3,5]{1,0:(2,2)S(0)}")
@@ -113,13 +125,22 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     used = dict.fromkeys(compiled(_NAME).findall(found[1])) if found else {}
     for name in sizes:
         if name not in used:
-            raise LeafTypeError(f"{name}= of {shape!s:.80}", "names of its dimensions", f"write {name} where its size stands in the text")
+            raise LeafTypeError(
+                f"{name}= of {shape!s:.80}",
+                "names of its dimensions",
+                f"write {name} where its size stands in the text",
+            )
     if not isinstance(shape, str) or not used:
         return as_shape(shape)
     functions = re.findall(r"(ceil|min|max)\s*\(", shape)
     return as_shape(
         parse_shape(
-            shape, symbols={name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name) for name in used if name not in functions}
+            shape,
+            symbols={
+                name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name)
+                for name in used
+                if name not in functions
+            },
         )
     )
 
@@ -188,7 +209,9 @@ class _ShapeReader(XlaReader):
 
     def tupled(self) -> TupleShape:
         if self.depth == MAX_DEPTH:
-            self.fail(f"more than {MAX_DEPTH} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side")
+            self.fail(
+                f"more than {MAX_DEPTH} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side"
+            )
         return TupleShape(tuple(self.listed("()", self.shape)))
 
     def bare(self, name: str) -> TokenShape | OpaqueShape:
@@ -228,7 +251,9 @@ class _ShapeReader(XlaReader):
         if not known:
             if not name[:1].isalpha():
                 self.unexpected("an element type such as f32 or bf16, or a tuple")
-            self.fail(f"element type {name[:24]!r} is not known", "an XLA name such as f32, bf16, s8, pred", _suggest(name))
+            self.fail(
+                f"element type {name[:24]!r} is not known", "an XLA name such as f32, bf16, s8, pred", _suggest(name)
+            )
         self.advance()
         return known
 
@@ -242,14 +267,22 @@ class _ShapeReader(XlaReader):
         bounded, at = self.take("<="), self.at
         if self.symbols is None:
             if self.token.isidentifier():
-                self.unexpected("a dimension: 5, <=5 or ?", "parse_shape takes names with symbols=[dim('N')], lower those of an array")
+                self.unexpected(
+                    "a dimension: 5, <=5 or ?",
+                    "parse_shape takes names with symbols=[dim('N')], lower those of an array",
+                )
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
             n, end = _EXPRESSIONS.read(self.text, at, self.symbols)
             self.go_to(end)
             self.named += known(n) is None
             if self.named > MAX_NAMED:
-                self.fail(f"more than {MAX_NAMED} dimensions that are names", f"at most {MAX_NAMED}", "give some of them numbers", at=at)
+                self.fail(
+                    f"more than {MAX_NAMED} dimensions that are names",
+                    f"at most {MAX_NAMED}",
+                    "give some of them numbers",
+                    at=at,
+                )
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)
         return n, bounded
@@ -269,14 +302,17 @@ class _ShapeReader(XlaReader):
         self.expect("{", "and the order of dimensions, minor to major")
         at["minor_to_major"] = self.at
         if self.token == "}":
-            self.fail("empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start)
+            self.fail(
+                "empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start
+            )
         order = self.several(":", lambda: self.integer("a dimension number of minor_to_major"))
         properties = self.properties(len(order) if rank is None else rank, at) if self.take(":") else {}
         self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
         return unchecked_layout(tuple(order), **properties)
 
     def properties(self, rank: int, at: dict[str, int]) -> dict[str, Any]:
-        """The properties behind minor_to_major, each at most once and in XLA's order. at: where each stands, for errors."""
+        """The properties behind minor_to_major, each at most once and in XLA's order. at: where each
+        stands, for errors."""
         out: dict[str, Any] = {}
         last = -1
         if self.token == "(":  # as the documents had it before the T
@@ -324,17 +360,25 @@ class _ShapeReader(XlaReader):
         return Split(dimension, tuple(self.several("", lambda: self.integer("an index to cut at"))))
 
     def sparse(self, name: str, place: int, rank: int) -> None:
-        """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no meaning any more."""
+        """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no
+        meaning any more."""
         if name == "D":
             levels = self.listed("()", self.level, "dimension levels")
             if any(level != "D" for level in levels):
-                self.fail(f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "leave the levels out", at=place)
+                self.fail(
+                    f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "leave the levels out", at=place
+                )
             if len(levels) != rank:
                 self.fail(f"{len(levels)} dimension levels for {rank} dimensions", f"{rank}", at=place)
             return
         if name != "P":
             self.enclosed("()", lambda: self.word([t for t in BITS if t.startswith("u")], "an unsigned integer type"))
-        self.fail(f"property {name} belongs to sparse arrays, which XLA no longer has", "a dense array", f"leave {name}(...) out", at=place)
+        self.fail(
+            f"property {name} belongs to sparse arrays, which XLA no longer has",
+            "a dense array",
+            f"leave {name}(...) out",
+            at=place,
+        )
 
     def level(self) -> str:
         if self.token not in ("D", "C", "S", "H"):
@@ -346,5 +390,7 @@ class _ShapeReader(XlaReader):
 
 def _suggest(name: str) -> str:
     low = name.lower()
-    alias = _ALIASES.get(low) or re.sub(r"^(float|uint|int)(?=\d)", lambda m: {"float": "f", "uint": "u", "int": "s"}[m[1]], low)
+    alias = _ALIASES.get(low) or re.sub(
+        r"^(float|uint|int)(?=\d)", lambda m: {"float": "f", "uint": "u", "int": "s"}[m[1]], low
+    )
     return f"write {alias}" if alias in BITS else ""

@@ -43,7 +43,9 @@ def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
     for d, n in enumerate(shape.dimensions):
         if n is None:
             raise LoweringError(
-                f"{shape}: dimension {d} has no bound", "a size or a bound", "write a size, as in f32[8], or a bound, as in f32[<=8]"
+                f"{shape}: dimension {d} has no bound",
+                "a size or a bound",
+                "write a size, as in f32[8], or a bound, as in f32[<=8]",
             )
     return shape.dimensions  # type: ignore[return-value]  # none of them is None
 
@@ -66,8 +68,8 @@ def linear_index(shape: Shape | str, index: Sequence[Any]) -> Any:
     """The offset of the element at a multi-index, one integer per logical dimension [elements].
 
     index    integers; symbols, arrays of numpy or tracers of JAX compute too
-    Raises   RankError or RangeError for an index outside of the array, Unproven where that is not known of a symbol; LoweringError
-             for an array in pieces (SC). Whether a tracer is inside is not seen
+    Raises   RankError or RangeError for an index outside of the array, Unproven where that is not known of a symbol;
+             LoweringError for an array in pieces (SC). Whether a tracer is inside is not seen
 
     >>> linear_index("F32[3,5]{1,0:T(2,2)}", (2, 3))
     17
@@ -106,7 +108,11 @@ def linear_index_with_tile(index: Sequence[Any], dims: Sequence[Any], tile: Sequ
     if why := why_not_tile(sizes):
         raise RangeError(*why)
     if not len(lists[0]) == len(lists[1]) == len(sizes):
-        raise RankError(f"an index of {len(lists[0])}, {len(lists[1])} dims and a tile of {len(sizes)}", "equal ranks", "give one for each")
+        raise RankError(
+            f"an index of {len(lists[0])}, {len(lists[1])} dims and a tile of {len(sizes)}",
+            "equal ranks",
+            "give one for each",
+        )
     return row_major(tiled(lists[1], sizes), into_tiles(lists[1], lists[0], sizes))
 
 
@@ -117,10 +123,10 @@ def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None: ...
 def multi_index(shape: Shape | str, offset: Any) -> tuple[Any, ...] | None:
     """The multi-index of the element at an offset [elements]; None where there is padding.
 
-    offset   an integer or a symbol; of an array of numpy or a tracer of JAX the result is one array a dimension, -1 where there
-             is padding
-    Raises   RangeError for an offset outside of the buffer, Unproven where a symbol may be there or in the padding; LoweringError
-             for an array in pieces (SC). Of a tracer that is not seen; its dtype has to hold -1 too
+    offset   an integer or a symbol; of an array of numpy or a tracer of JAX the result is one array a dimension, -1
+             where there is padding
+    Raises   RangeError for an offset outside of the buffer, Unproven where a symbol may be there or in the padding;
+             LoweringError for an array in pieces (SC). Of a tracer that is not seen; its dtype has to hold -1 too
 
     >>> multi_index("F32[3,5]{1,0:T(2,2)}", 17), multi_index("F32[3,5]{1,0:T(2,2)}", 23)
     ((2, 3), None)
@@ -162,13 +168,17 @@ def _inside(shape: ArrayShape, index: object) -> tuple[Any, ...]:
     for d, (i, n) in enumerate(zip(numbers, dims)):
         if not _all_below(shape, f"index {d}", i, n):
             inside = f"none: dimension {d} is empty" if equal(n, 0) else f"0 to {n - 1} in dimension {d}"
-            raise RangeError(f"index {shown(given)} of {shape}", inside, "count from 0; the layout, lower(shape), has no bounds")
+            raise RangeError(
+                f"index {shown(given)} of {shape}", inside, "count from 0; the layout, lower(shape), has no bounds"
+            )
     return numbers
 
 
 def _sequence(what: str, given: object) -> tuple[Any, ...]:
     if not isinstance(given, (tuple, list)):
-        raise LeafTypeError(f"{what} of type {type(given).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one")
+        raise LeafTypeError(
+            f"{what} of type {type(given).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one"
+        )
     return tuple(given)
 
 
@@ -177,7 +187,8 @@ def _leaves(what: str, given: object) -> tuple[Any, ...]:
 
 
 def _number(shape: ArrayShape, x: Any, total: int, low: int = 0) -> Any:
-    """An integer or symbol as such; an array of numpy in 64 bits; a tracer, if its dtype holds every offset, and `low`."""
+    """An integer or symbol as such; an array of numpy in 64 bits; a tracer, if its dtype holds every
+    offset, and `low`."""
     if not dtype_of(x) or is_int(x):
         return plain(leaf(x))
     if range_of(dtype_of(x)) is None:
@@ -210,7 +221,8 @@ def refuse_pieces(shape: ArrayShape) -> None:
         raise LoweringError(
             f"{shape}: an array in pieces (SC) has no single map",
             "an array in one piece",
-            "cut its dimension at the SC indices, and take each piece as an array of its own, with the same layout and no SC",
+            "cut its dimension at the SC indices, and take each piece as an array of its own, with the same layout and "
+            "no SC",
         )
 
 

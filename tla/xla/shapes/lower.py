@@ -3,8 +3,8 @@
 Parse, plan, apply. The plan is the digits of every dimension after all tile levels, major to minor: a digit of extent n
 at place p is (coordinate // p) % n. Strides are running products of the slots that the digits take.
 
-Where a tile cuts what is no digit (it does not divide what the tile before it leaves, or `*` merges dimensions), the plan
-goes up to there, into coordinates, and another plan begins from these: the layouts of all plans are composed.
+Where a tile cuts what is no digit (it does not divide what the tile before it leaves, or `*` merges dimensions), the
+plan goes up to there, into coordinates, and another plan begins from these: the layouts of all plans are composed.
 
 Source: XLA docs/tiled_layout.md for the meaning; the digits are ours.
 """
@@ -41,13 +41,13 @@ from .values import Shape
 def lower(shape: Shape | str, /, **sizes: IntTupleLike) -> Layout | ComposedLayout:
     """The layout of an XLA array: one mode per logical dimension, in logical order; offsets in elements.
 
-    sizes     what the names stand for that are dimensions of a text, as in bf16[M,N]: integers, or symbols with facts. A name
-              that is not given becomes dim(name)
-    Returns   a Layout where there is one: extents padded to whole tiles, numbers static, origin_shape = the dimensions. A
-              mode is coalesced; digits of extent 1 are dropped, and a mode with no digit left is _1:_0. Slots that no
-              coordinate reaches (the rows that the tile of a scalar pads) count in padded_element_count, not here. Else a
-              ComposedLayout, exact: through the coordinates in the tiles. Past 65,536 elements only a proof makes a Layout
-              of tiles that do not divide each other
+    sizes     what the names stand for that are dimensions of a text, as in bf16[M,N]: integers, or symbols with facts.
+              A name that is not given becomes dim(name)
+    Returns   a Layout where there is one: extents padded to whole tiles, numbers static, origin_shape = the dimensions.
+              A mode is coalesced; digits of extent 1 are dropped, and a mode with no digit left is _1:_0. Slots that no
+              coordinate reaches (the rows that the tile of a scalar pads) count in padded_element_count, not here. Else
+              a ComposedLayout, exact: through the coordinates in the tiles. Past 65,536 elements only a proof makes a
+              Layout of tiles that do not divide each other
     Raises    ParseError for a text that is no shape; LoweringError for SC, or a dimension without a bound
 
     >>> print(lower("bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)S(1)}"))
@@ -87,20 +87,29 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     >>> lower_padded((2, 3), (0, 1), (3, 5))
     parse('(_3,_5):(_1,_3)', origin_shape=parse('(_2,_3)'))
 
-    Raises RankError where the numbers do not fit each other, RangeError for a padded dimension smaller than its dimension,
-    or an order that is none. Source: xla_data.proto of 2017, Layout.padded_dimensions, which has no text form.
+    Raises RankError where the numbers do not fit each other, RangeError for a padded dimension smaller than its
+    dimension, or an order that is none. Source: xla_data.proto of 2017, Layout.padded_dimensions, which has
+    no text form.
     """
     sizes, padded = integers_of("dims", dims), integers_of("padded_dimensions", padded_dimensions)
     order = integers_of("minor_to_major", minor_to_major)
     if not len(sizes) == len(padded) == len(order):
-        raise RankError(f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension")
+        raise RankError(
+            f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension"
+        )
     if sorted(order) != [*range(len(sizes))]:
-        raise RangeError(f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first")
+        raise RangeError(
+            f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first"
+        )
     for n, p in zip(sizes, padded):
         if not 0 <= n <= p:
-            raise RangeError(f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all")
+            raise RangeError(
+                f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all"
+            )
     strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
-    return Layout(tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes)))
+    return Layout(
+        tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes))
+    )
 
 
 def _after(outer: object, stage: Layout) -> Any:
@@ -112,7 +121,8 @@ def _after(outer: object, stage: Layout) -> Any:
 
 
 def _padded(stage: Layout, outer: AnyLayout) -> Layout:
-    """The stage with the most significant digits padded as `outer` pads them: those that are alone in their coordinate."""
+    """The stage with the most significant digits padded as `outer` pads them: those that are alone in their
+    coordinate."""
     goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
     shapes = []
     for s, d in zip(stage.shape, stage.stride):
@@ -147,7 +157,8 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
 
 
 def _axis(offsets: list[int]) -> list[tuple[int, int]] | None:
-    """The modes of a function of one coordinate, given by its values; None if it is no layout. The last one may overhang."""
+    """The modes of a function of one coordinate, given by its values; None if it is no layout. The last
+    one may overhang."""
     modes: list[tuple[int, int]] = []
     while len(offsets) > 1:
         step = offsets[1]
@@ -171,7 +182,8 @@ def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
 
 
 def _stages(shape: ArrayShape) -> list[Layout]:
-    """Layouts to be composed, the first from the array's coordinates, the last into offsets: one where one plan does."""
+    """Layouts to be composed, the first from the array's coordinates, the last into offsets: one where
+    one plan does."""
     stages, digits, dims = [], untiled(shape), logical_dimensions(shape)
     for level, tile in enumerate(shape.effective_layout.tiles):
         try:
@@ -189,7 +201,8 @@ def _stages(shape: ArrayShape) -> list[Layout]:
 
 
 def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: tuple[int, ...]) -> Layout:
-    """The layout from coordinates to the digits, each group of these merged into one coordinate, the last one fastest."""
+    """The layout from coordinates to the digits, each group of these merged into one coordinate, the
+    last one fastest."""
     strides: list[Any] = [None] * len(digits)
     for k, group in enumerate(merged):
         step = 1
@@ -209,7 +222,9 @@ def _in_memory(digits: Sequence[Digit], dims: tuple[int, ...]) -> list[tuple[Dig
 
 def _layout(digits: Sequence[Digit], dims: tuple[int, ...], valid: tuple[int, ...] | None) -> Layout:
     modes = [merged([(d.extent, d.stride) for d in ds]) for ds in _in_memory(digits, dims)]
-    if all(type(n) is int and n > 0 for n in dims):  # 64 bits hold the bytes of the tiled array: so they do its extents and strides
+    if all(
+        type(n) is int and n > 0 for n in dims
+    ):  # 64 bits hold the bytes of the tiled array: so they do its extents and strides
         return static_layout(modes, valid)
     shape, stride = (tuple(_mode([m[k] for m in mode], 1 - k) for mode in modes) for k in range(2))
     return Layout(shape, stride, None if valid is None else tuple(map(as_static, valid)))
@@ -219,7 +234,8 @@ _PLACE = operator.attrgetter("place")
 
 
 def _by_dimension(digits: Iterable[Digit], strides: Iterable[Any], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
-    """The digits of each dimension with these strides, the least significant first, as far as they count on from one to the next."""
+    """The digits of each dimension with these strides, the least significant first, as far as they count on from
+    one to the next."""
     found = list[list[Digit]]([] for _n in dims)
     for digit, stride in zip(digits, strides):
         if digit.extent != 1 and digit.dimension is not None:

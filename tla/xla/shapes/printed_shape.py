@@ -1,7 +1,7 @@
 """A shape in the form in which XLA prints it, taken apart by regular expressions.
 
-Nearly all shapes have this form. Of any other (blanks, comments, rare properties, errors) the answer is None, and the reader of grammar.py,
-which goes token by token, reads it or says what is wrong.
+Nearly all shapes have this form. Of any other (blanks, comments, rare properties, errors) the answer is None, and the
+reader of grammar.py, which goes token by token, reads it or says what is wrong.
 
 Law: where `printed_shape` answers, that reader gives the same.
 Source: XLA xla/shape_util.cc and xla/layout.cc (their printers).
@@ -20,7 +20,9 @@ _INTS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
 _SIZES = r"(?:<=)?[0-9]{1,18}(?:,(?:<=)?[0-9]{1,18})*"
 _PROPERTIES = rf"(?:T((?:\({_INTS}\))+))?(?:L\(([1-9][0-9]{{0,8}})\))?(?:E\(([1-9][0-9]?)\))?(?:S\(([1-9][0-9]?)\))?"
 _PROPERTIES += rf"(?:SC((?:\([0-9]{{1,9}}:{_INTS}\))+))?(?:M\(([1-9][0-9]{{0,9}})\))?"
-_ARRAY = re.compile(rf"([a-z][a-z0-9]*)\[((?:{_SIZES})?)\](?:\{{((?:{_INTS})?)(?::(?=[TLESM]){_PROPERTIES})?(?<!\{{)\}})?(?=[,)]|\Z)")
+_ARRAY = re.compile(
+    rf"([a-z][a-z0-9]*)\[((?:{_SIZES})?)\](?:\{{((?:{_INTS})?)(?::(?=[TLESM]){_PROPERTIES})?(?<!\{{)\}})?(?=[,)]|\Z)"
+)
 _INDEX = r"(?<= )/\*index=[0-9]+\*/"
 _TOKEN = TokenShape()
 
@@ -50,7 +52,8 @@ def array_at(text: str, at: int) -> tuple[ArrayShape, int] | None:
 
 
 def _tuple(text: str) -> Shape | None:
-    """The tuple of a text. Blanks stand between elements only, so what is between two blanks is an element with the brackets around it."""
+    """The tuple of a text. Blanks stand between elements only, so what is between two blanks is an element with the
+    brackets around it."""
     stack: list[list[Shape]] = [[]]  # the elements so far: at last those of the innermost tuple
     for piece in (compiled(_INDEX).sub("", text) if "/*" in text else text).split(", "):
         begins = piece.lstrip("(")
@@ -95,7 +98,13 @@ def _array(text: str) -> ArrayShape | None:
 
 @plain_memo
 def _layout(
-    order: str, tiles: str | None, tail: str | None, bits: str | None, space: str | None, splits: str | None, prefix: str | None
+    order: str,
+    tiles: str | None,
+    tail: str | None,
+    bits: str | None,
+    space: str | None,
+    splits: str | None,
+    prefix: str | None,
 ) -> tuple[ArrayLayout, int]:
     """The layout of these texts, and how many times larger its tiles make an array at most; 0 where it may be none.
 
@@ -105,7 +114,9 @@ def _layout(
     levels = tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
     cuts = [cut.split(":") for cut in splits[1:-1].split(")(")] if splits else []
     pieces = tuple([Split(int(d), _ints(at)) for d, at in cuts])
-    layout = unchecked(ArrayLayout, minor_to_major, levels, int(tail or 1), int(bits or 0), int(space or 0), pieces, int(prefix or 0))
+    layout = unchecked(
+        ArrayLayout, minor_to_major, levels, int(tail or 1), int(bits or 0), int(space or 0), pieces, int(prefix or 0)
+    )
     valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
     return layout, product([*map(product, levels)]) * int(tail or 1) if valid else 0
 

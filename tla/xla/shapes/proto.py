@@ -1,6 +1,7 @@
 """ShapeProto and LayoutProto of XLA: as plain values, as text, as bytes, and back.
 
-Source: XLA xla/xla_data.proto (the fields, their numbers and what they are left out for); protobuf's text format and wire format.
+Source: XLA xla/xla_data.proto (the fields, their numbers and what they are left out for); protobuf's text
+format and wire format.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _TYPE_NAMES = {number: name for name, number in PRIMITIVE_TYPES.items()}
 
 
 class _Field(NamedTuple):
-    """A field of a message: its number on the wire, whether it is repeated, and the message that it holds, if it holds one."""
+    """A field of a message: its number on the wire, whether it is repeated, and the message that it holds, if
+    it holds one."""
 
     number: int
     repeated: bool = False
@@ -66,7 +68,8 @@ Proto = dict[str, Any]
 
 
 def to_proto(shape: Shape | str | ArrayLayout, combine: int = INT64_MIN) -> Proto:
-    """The ShapeProto of a shape, or the LayoutProto of a layout, as plain dicts, lists and numbers by the names of the fields.
+    """The ShapeProto of a shape, or the LayoutProto of a layout, as plain dicts, lists and numbers by the names
+    of the fields.
 
     combine   the number that stands for `*` in a tile: XLA's own, or -1 as its documents have it
     Raises    LoweringError for dimensions that are names, or more layout than a proto holds
@@ -107,15 +110,18 @@ def _layout(layout: ArrayLayout, combine: int) -> Proto:
         proto["tiles"] = [{"dimensions": [combine if t == COMBINE else t for t in tile]} for tile in layout.tiles]
     proto |= {name: n for name in _NUMBERS if (n := getattr(layout, name))}
     if layout.split_configs:
-        proto["split_configs"] = [{"dimension": s.dimension, "split_indices": [*s.indices]} for s in layout.split_configs]
+        proto["split_configs"] = [
+            {"dimension": s.dimension, "split_indices": [*s.indices]} for s in layout.split_configs
+        ]
     return proto
 
 
 def from_proto(proto: Mapping[str, Any] | str | bytes) -> Shape | ArrayLayout:
-    """The shape that a ShapeProto stands for, or the layout of a LayoutProto: as dicts, as text, or a ShapeProto as bytes.
+    """The shape that a ShapeProto stands for, or the layout of a LayoutProto: as dicts, as text, or a
+    ShapeProto as bytes.
 
-    Raises   ParseError for a text that is none; RangeError or LeafTypeError for fields that a shape does not have, or that do not fit each
-             other; LoweringError for sparse and padded layouts of old
+    Raises   ParseError for a text that is none; RangeError or LeafTypeError for fields that a shape does not have, or
+             that do not fit each other; LoweringError for sparse and padded layouts of old
 
     >>> print(from_proto('element_type: F32 dimensions: [3, 5] layout { minor_to_major: 1 minor_to_major: 0 }'))
     f32[3,5]{1,0}
@@ -130,7 +136,11 @@ def from_proto(proto: Mapping[str, Any] | str | bytes) -> Shape | ArrayLayout:
     elif isinstance(proto, bytes):
         proto = _of_wire(proto, "ShapeProto", 0)
     if not isinstance(proto, Mapping):
-        raise LeafTypeError(f"a proto of type {type(proto).__name__}", "a dict of its fields, its text or its bytes", "to_proto makes one")
+        raise LeafTypeError(
+            f"a proto of type {type(proto).__name__}",
+            "a dict of its fields, its text or its bytes",
+            "to_proto makes one",
+        )
     return _shape_of(proto, 0) if "element_type" in proto else _layout_of(proto)
 
 
@@ -138,7 +148,9 @@ def _shape_of(proto: object, depth: int) -> Shape:
     """The shape that a ShapeProto says."""
     fields = _fields(proto, "ShapeProto")
     if depth > MAX_DEPTH:
-        raise RangeError(f"a ShapeProto deeper than {MAX_DEPTH}", "tuples in tuples up to there", "put the elements side by side")
+        raise RangeError(
+            f"a ShapeProto deeper than {MAX_DEPTH}", "tuples in tuples up to there", "put the elements side by side"
+        )
     name = _type_name(fields.get("element_type"))
     inner = tuple(_shape_of(x, depth + 1) for x in _list(fields, "tuple_shapes"))
     if name in ("tuple", "buffer"):
@@ -163,7 +175,9 @@ def _layout_of(proto: Any) -> ArrayLayout:
     )
     splits = tuple(_split(_fields(s, "SplitConfigProto")) for s in _list(fields, "split_configs"))
     numbers = {name: _integer(name, fields.get(name, 0)) for name in _NUMBERS}
-    numbers["tail_padding_alignment_in_elements"] = numbers["tail_padding_alignment_in_elements"] or 1  # 0 is a field that is left out
+    numbers["tail_padding_alignment_in_elements"] = (
+        numbers["tail_padding_alignment_in_elements"] or 1
+    )  # 0 is a field that is left out
     return ArrayLayout(_integers(fields, "minor_to_major"), tiles, split_configs=splits, **numbers)
 
 
@@ -173,7 +187,15 @@ def _split(fields: Proto) -> Split:
 
 #: Fields of a LayoutProto that XLA no longer has, or that belong to sparse arrays.
 _GONE = [
-    *("padded_dimensions", "padding_value", "format", "max_sparse_elements", "dim_level_types", "dim_unique", "dim_ordered"),
+    *(
+        "padded_dimensions",
+        "padding_value",
+        "format",
+        "max_sparse_elements",
+        "dim_level_types",
+        "dim_unique",
+        "dim_ordered",
+    ),
     *("index_primitive_type", "pointer_primitive_type", "physical_shape"),
 ]
 
@@ -201,7 +223,9 @@ def _type_name(value: Any) -> str:
     name = "opaque_type" if name == "opaque" else name
     if name not in PRIMITIVE_TYPES:
         raise RangeError(
-            f"element_type {value!r:.40}", "a PrimitiveType such as F32, or its number", "see PRIMITIVE_TYPES of tla.xla.shapes.proto"
+            f"element_type {value!r:.40}",
+            "a PrimitiveType such as F32, or its number",
+            "see PRIMITIVE_TYPES of tla.xla.shapes.proto",
         )
     return str(name)
 
@@ -337,7 +361,9 @@ def _wire(proto: Proto, message: str) -> bytes:
         elif field.repeated:
             out += _piece(field.number, b"".join(_varint(v) for v in values))
         elif values[0]:  # 0 is what a field is that is left out
-            out += _varint(field.number << 3) + _varint(PRIMITIVE_TYPES[v.lower()] if isinstance(v := values[0], str) else v)
+            out += _varint(field.number << 3) + _varint(
+                PRIMITIVE_TYPES[v.lower()] if isinstance(v := values[0], str) else v
+            )
     return out
 
 
@@ -360,7 +386,11 @@ def _of_wire(data: bytes, message: str, depth: int) -> Proto:
     out: Proto = {}
     at = 0
     if depth > 2 * MAX_DEPTH:
-        raise RangeError(f"a {message} deeper than {2 * MAX_DEPTH} messages", "tuples in tuples up to there", "put elements side by side")
+        raise RangeError(
+            f"a {message} deeper than {2 * MAX_DEPTH} messages",
+            "tuples in tuples up to there",
+            "put elements side by side",
+        )
     while at < len(data):
         key, at = _read_varint(data, at)
         content: Any
@@ -413,4 +443,10 @@ def _signed(n: int) -> int:
 
 
 def _broken(data: bytes, what: str) -> NoReturn:
-    raise ParseError(data[:40].hex(), 0, what, "a ShapeProto in protobuf's wire format", "the bytes may be cut, or of another message")
+    raise ParseError(
+        data[:40].hex(),
+        0,
+        what,
+        "a ShapeProto in protobuf's wire format",
+        "the bytes may be cut, or of another message",
+    )

@@ -1,8 +1,9 @@
 """From a layout back to XLA: the minor_to_major and the tiles that have its map.
 
-Candidates are tried: the compiler's own choice, then tilings of ever more levels, at each those of real programs first. The first
-one that lowers to the very layout is taken, padding included; if there is none, the first one with the same offsets. At the end
-stands a construction that has a spec for every layout whose digits begin behind all that is below them in memory.
+Candidates are tried: the compiler's own choice, then tilings of ever more levels, at each those of real programs first.
+The first one that lowers to the very layout is taken, padding included; if there is none, the first one with the same
+offsets. At the end stands a construction that has a spec for every layout whose digits begin behind all that is below
+them in memory.
 
 Source: ours; the families are those of 313 programs compiled for TPU.
 """
@@ -36,9 +37,27 @@ TRIED = 2000
 
 #: The tilings of real programs, the most frequent first.
 FAMILIES: tuple[tuple[Tile, ...], ...] = (
-    *(((8, 128),), ((8, 128), (2, 1)), ((128,),), ((4, 128),), (), ((8, 128), (4, 1)), ((4, 128), (2, 1)), ((1024,),), ((256,),)),
+    *(
+        ((8, 128),),
+        ((8, 128), (2, 1)),
+        ((128,),),
+        ((4, 128),),
+        (),
+        ((8, 128), (4, 1)),
+        ((4, 128), (2, 1)),
+        ((1024,),),
+        ((256,),),
+    ),
     *(((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),), ((2, 128), (2, 1)), ((512,),)),
-    *(((8, 128), (8, 1)), ((4, 128), (4, 1)), ((8,),), ((16, 128), (2, 1)), ((16,),), ((256,), (128,), (2, 1)), ((32,),)),
+    *(
+        ((8, 128), (8, 1)),
+        ((4, 128), (4, 1)),
+        ((8,),),
+        ((16, 128), (2, 1)),
+        ((16,),),
+        ((256,), (128,), (2, 1)),
+        ((32,),),
+    ),
     *(
         ((16, 128), (4, 1)),
         ((32, 128), (4, 1)),
@@ -52,13 +71,15 @@ FAMILIES: tuple[tuple[Tile, ...], ...] = (
 
 
 def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayShape:
-    """The XLA shape that lowers to a layout, padding included, if there is one; else one with the same offsets in the array.
+    """The XLA shape that lowers to a layout, padding included, if there is one; else one with the same offsets
+    in the array.
 
     layout         its origin_shape is the array's; offsets in elements
     element_type   XLA's name, or a dtype; it has no part in the map, only in the choice
-    Returns        of the shapes that do, the compiler's own choice, then the fewest tiles; else a tiling that is constructed
-    Raises         LoweringError where none is known: strides of 0 or less and offsets, which no tiling has; swizzles, and places
-                   that interleave
+    Returns        of the shapes that do, the compiler's own choice, then the fewest tiles; else a tiling
+                   that is constructed
+    Raises         LoweringError where none is known: strides of 0 or less and offsets, which no tiling has; swizzles,
+                   and places that interleave
 
     >>> from tla import parse
     >>> print(raise_(parse("((_2,_4,_160),(_128,_128)):((_1,_256,_131072),(_2,_1024))"), "bf16"))
@@ -70,7 +91,8 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
     >>> print(raise_(parse("_140:_1"), "f64"), raise_(parse("_256:_1", origin_shape=(140,)), "f64"))
     f64[140]{0} f64[140]{0:T(256)}
 
-    Law: lower(raise_(a)) and a are the same function on the valid part of a, and where a shape can have it on the padding too.
+    Law: lower(raise_(a)) and a are the same function on the valid part of a, and where a shape can have it
+    on the padding too.
     Source: XLA docs/tiled_layout.md has the way there; the way back is ours.
     """
     if not isinstance(layout, ComposedLayout):
@@ -81,7 +103,9 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
     if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
     if None in sizes:
-        raise LoweringError(f"raise_ of {shown(layout)}: its sizes are not known", "numbers", "give its symbols values: n.at(M=100)")
+        raise LoweringError(
+            f"raise_ of {shown(layout)}: its sizes are not known", "numbers", "give its symbols values: n.at(M=100)"
+        )
     stages = stages_of(layout, sizes)
     for stage in stages:
         _require_clear(layout, stage)
@@ -102,18 +126,23 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
         return whole
     if (other := similar or whole or _constructed(layout, element_type, stages, stages)) is not None:
         return other
-    raise LoweringError(f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode")
+    raise LoweringError(
+        f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode"
+    )
 
 
 def _padded(layout: Layout | ComposedLayout) -> list[Stage] | None:
-    """The stages of a layout over all of its extents, padding included; None for a chain whose padding goes past the next part."""
+    """The stages of a layout over all of its extents, padding included; None for a chain whose padding goes
+    past the next part."""
     try:
         return stages_of(layout, tuple(map(known, product_each(layout.shape))))
     except LoweringError:
         return None
 
 
-def _constructed(layout: Layout | ComposedLayout, element_type: str, stages: list[Stage], wanted: list[Stage]) -> ArrayShape | None:
+def _constructed(
+    layout: Layout | ComposedLayout, element_type: str, stages: list[Stage], wanted: list[Stage]
+) -> ArrayShape | None:
     """The shape that `tile_search` constructs, which has the map by its proof; where that can be checked, it is."""
     sizes = stages[0].sizes
     try:
@@ -130,7 +159,8 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
     for d, s, number, _k in in_memory(stage.digits):
         if d < reach:
             raise LoweringError(
-                f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches up to {reach}",
+                f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches "
+                f"up to {reach}",
                 "strides of 1 or more, each past all that the smaller ones reach",
                 f"make that stride {reach} or more",
             )
@@ -138,7 +168,8 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
 
 
 def _same_map(found: Layout | ComposedLayout, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:
-    """Whether the offsets in the array are proved to be equal: stage by stage; or, of composed layouts, everywhere if that is short."""
+    """Whether the offsets in the array are proved to be equal: stage by stage; or, of composed layouts, everywhere if
+    that is short."""
     sizes = stages[0].sizes
     if stages_of(found, sizes) == stages:
         return True
@@ -164,7 +195,8 @@ def _candidates(element_type: str, stages: list[Stage], padded: list[Stage] | No
 
 
 def _orders(wanted: Digits) -> list[tuple[int, ...]]:
-    """Orders of the dimensions, minor to major, that the strides suggest: by their largest, by their smallest, and as they are."""
+    """Orders of the dimensions, minor to major, that the strides suggest: by their largest, by their smallest,
+    and as they are."""
     rank = len(wanted)
     largest = sorted(range(rank), key=lambda i: (wanted[i][-1][1] if wanted[i] else math.inf, -i))
     smallest = sorted(range(rank), key=lambda i: (wanted[i][0][1] if wanted[i] else math.inf, -i))
@@ -210,7 +242,9 @@ def _cuts(wanted: Digits) -> Iterator[Tiling]:
 def _joined(stages: list[Stage]) -> Iterator[Tiling]:
     """Tilings of few levels of each stage by itself, one behind the other."""
     following = [*(stage.sizes for stage in stages[1:]), ()]
-    each = [itertools.islice(_of_stage(stage, sizes, k == 0), 4) for k, (stage, sizes) in enumerate(zip(stages, following))]
+    each = [
+        itertools.islice(_of_stage(stage, sizes, k == 0), 4) for k, (stage, sizes) in enumerate(zip(stages, following))
+    ]
     for (order, tiles), *more in itertools.product(*each):
         levels, left = tiles, _left(stages[0], order, tiles)
         for stage, (natural, (head, *rest)) in zip(stages[1:], more):
@@ -239,18 +273,23 @@ def _left(stage: Stage, order: tuple[int, ...], tiles: tuple[Tile, ...]) -> tupl
 
 
 def _made(pieces: tuple[Digit, ...], sizes: tuple[int, ...], following: tuple[int, ...]) -> Digits:
-    """The digits of numbers below `sizes` where these pieces are laid out in memory, or merged into the numbers that follow."""
+    """The digits of numbers below `sizes` where these pieces are laid out in memory, or merged into the
+    numbers that follow."""
     weights = [1]
     for group, n in zip(_groups(pieces, following or (math.inf,)), (*reversed(following), 1)):
         first = weights.pop()
         weights += itertools.accumulate((p.slots for p in group), operator.mul, initial=first)
         weights[-1] = first * n
     placed = sorted(zip((p.place for p in pieces), pieces, reversed(weights[:-1])), key=lambda x: x[0])
-    return [reached([(p.extent, w) for _place, p, w in placed if p.dimension == k and p.extent > 1], n) for k, n in enumerate(sizes)]
+    return [
+        reached([(p.extent, w) for _place, p, w in placed if p.dimension == k and p.extent > 1], n)
+        for k, n in enumerate(sizes)
+    ]
 
 
 def _groups(pieces: tuple[Digit, ...], sizes: tuple[float, ...]) -> list[list[Digit]]:
-    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left over are 1."""
+    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left
+    over are 1."""
     left, groups = [*pieces], []
     for at in reversed(range(len(sizes))):
         group = [left.pop()] if left else []
@@ -265,7 +304,11 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
     groups = _groups(pieces, sizes)
     merged = [k + 1 for k, group in enumerate(groups) if len(group) > 1]
     whole = (1,) * (max([len(tile), *merged]) - len(tile)) + tile
-    return tuple(itertools.chain(*(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))))
+    return tuple(
+        itertools.chain(
+            *(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))
+        )
+    )
 
 
 def _slots(wanted: Digits) -> list[list[int]]:

@@ -30,8 +30,8 @@ def element_count(shape: Shape | str) -> int:
 def padded_element_count(shape: Shape | str) -> int:
     """The number of elements that the compiler allocates: padded by the first tile, then rounded up to L(n).
 
-    Levels after the first are taken to pad nothing; L counts only where there are tiles; of an array in pieces (SC) it is
-    the largest piece; an array without elements takes none.
+    Levels after the first are taken to pad nothing; L counts only where there are tiles; of an array in pieces (SC) it
+    is the largest piece; an array without elements takes none.
 
     >>> padded_element_count("f32[3,5]{1,0:T(8,128)}"), padded_element_count("f32[]{:T(128)}")
     (1024, 128)
@@ -62,7 +62,8 @@ def _largest_piece(shape: ArrayShape) -> tuple[int, ...]:
 
 
 def byte_size(shape: Shape | str) -> int:
-    """The number of bytes that the compiler allocates: the padded elements at their bits, and M(n) of the sizes of dynamic dimensions.
+    """The number of bytes that the compiler allocates: the padded elements at their bits, and M(n) of the sizes of
+    dynamic dimensions.
 
     >>> byte_size("f32[3,5]{1,0:T(8,128)}"), byte_size("s4[16,128]{1,0:T(8,128)(8,1)E(4)}"), byte_size("s4[16,128]")
     (4096, 1024, 2048)
@@ -79,7 +80,9 @@ def _allocated(shape: ArrayShape, piece: tuple[int, ...]) -> int:
     prefix = layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
     size = _bytes(_padded(layout, piece), shape.bits) + prefix
     if at_most(size, INT64_MAX) is False:
-        raise RangeError(f"{shape}: its byte size overflows", "a byte count that 64 bits hold", "use a smaller E, L or M")
+        raise RangeError(
+            f"{shape}: its byte size overflows", "a byte count that 64 bits hold", "use a smaller E, L or M"
+        )
     return size
 
 
@@ -104,10 +107,11 @@ def bytes_and_waste(shape: ArrayShape) -> tuple[int, int]:
 
 
 def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
-    """The number of bytes that each logical dimension costs by its padding: what would be saved if it alone were not padded.
+    """The number of bytes that each logical dimension costs by its padding: what would be saved if it alone
+    were not padded.
 
-    Dimensions pad each other's padding too, so these do not add up to `waste`. What a tile pads before the first dimension,
-    or L(n) behind the last, is no dimension's.
+    Dimensions pad each other's padding too, so these do not add up to `waste`. What a tile pads before the first
+    dimension, or L(n) behind the last, is no dimension's.
 
     >>> waste_by_dimension("f32[3,5]{1,0:T(8,128)}"), waste("f32[3,5]{1,0:T(8,128)}")
     ((2560, 3936), 4036)
@@ -119,11 +123,15 @@ def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
     tile = layout.tiles[0] if layout.tiles else ()
     if COMBINE in tile:
         raise LoweringError(
-            f"{shape}: its first tile merges dimensions", "a tile size for each dimension", "write waste(shape), for the whole"
+            f"{shape}: its first tile merges dimensions",
+            "a tile size for each dimension",
+            "write waste(shape), for the whole",
         )
     left, covered = cover(sizes, tile)
     units = [1] * left + [t for t in tile if isinstance(t, int)]
-    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)][len(covered) - len(sizes) :]
+    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)][
+        len(covered) - len(sizes) :
+    ]
     by_physical = dict(zip(reversed(layout.minor_to_major), lost))
     return tuple(_bytes(by_physical[d], shape.bits) for d in range(len(sizes)))
 

@@ -48,8 +48,9 @@ def strip(shape: Shape | str | Layout, elements: Sequence[Any] | None = None, pa
     shape      an XLA array, or a layout of integers with its valid part, as lower_padded gives it
     elements   those of the array in row-major order; by default their multi-indices
     padding    what stands in the slots that hold no element
-    Raises     RankError where there are more elements or fewer than the array has; RangeError for more than MAX_SLOTS slots, or a layout
-               that puts two elements in one; LoweringError for sizes that are not known, or pieces (SC)
+    Raises     RankError where there are more elements or fewer than the array has; RangeError for more than MAX_SLOTS
+               slots, or a layout that puts two elements in one; LoweringError for sizes that are not known,
+               or pieces (SC)
 
     >>> print(*strip("f32[3,5]{1,0:T(2,2)}", "abcdefghijklmno", "."))
     a b f g c d h i e . j . k l . . m n . . o . . .
@@ -65,9 +66,15 @@ def strip(shape: Shape | str | Layout, elements: Sequence[Any] | None = None, pa
         dims, places = _of_array(as_shape(shape))
     count = math.prod(dims)
     if elements is not None and (not hasattr(elements, "__len__") or not hasattr(elements, "__getitem__")):
-        raise LeafTypeError(f"elements of type {type(elements).__name__}", "a sequence in row-major order", "give a list or a text")
+        raise LeafTypeError(
+            f"elements of type {type(elements).__name__}", "a sequence in row-major order", "give a list or a text"
+        )
     if elements is not None and len(elements) != count:
-        raise RankError(f"{len(elements)} elements of an array of {count}", f"{count}, in row-major order", "give one for each index")
+        raise RankError(
+            f"{len(elements)} elements of an array of {count}",
+            f"{count}, in row-major order",
+            "give one for each index",
+        )
     return tuple(padding if at is None else at if elements is None else elements[row_major(dims, at)] for at in places)
 
 
@@ -113,8 +120,8 @@ def padding_value(kind: int | str, element_type: Any) -> Any:
     """The value of the padding of an array, as the early layouts had it in their field padding_value.
 
     kind      a name of PADDING_VALUES, or its number
-    Returns   a number of the element type, True or False of pred; None where it may be anything (INVALID_PAD, UNKNOWN_PAD). The lowest and
-              highest are infinities where the type has them
+    Returns   a number of the element type, True or False of pred; None where it may be anything (INVALID_PAD,
+              UNKNOWN_PAD). The lowest and highest are infinities where the type has them
     Raises    RangeError for a kind or an element type that is not known; LoweringError for the lowest complex number
 
     >>> padding_value("ZERO_PAD", "f32"), padding_value("LOWEST_PAD", "s8"), padding_value(4, "bf16"), padding_value("UNKNOWN_PAD", "f32")
@@ -126,7 +133,11 @@ def padding_value(kind: int | str, element_type: Any) -> Any:
     names = {str(n): name for name, n in PADDING_VALUES.items()}
     name = kind if isinstance(kind, str) else names.get(str(kind), "")
     if name not in PADDING_VALUES:
-        raise RangeError(f"padding_value {kind!r:.40}", "one of " + ", ".join(f"{k} = {n}" for k, n in PADDING_VALUES.items()), "name one")
+        raise RangeError(
+            f"padding_value {kind!r:.40}",
+            "one of " + ", ".join(f"{k} = {n}" for k, n in PADDING_VALUES.items()),
+            "name one",
+        )
     if not isinstance(element_type, str) or element_type not in BITS:
         raise RangeError(*unknown_type(element_type))
     if name in ("INVALID_PAD", "UNKNOWN_PAD"):
@@ -139,7 +150,9 @@ def _ends(element_type: str) -> tuple[Any, Any]:
     """The lowest and the highest value of an element type."""
     bits = BITS[element_type]
     if element_type[0] == "c":
-        raise LoweringError(f"the lowest value of {element_type}", "a type whose values have an order", "pad with ZERO_PAD")
+        raise LoweringError(
+            f"the lowest value of {element_type}", "a type whose values have an order", "pad with ZERO_PAD"
+        )
     if element_type[0] == "s":
         return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if element_type[0] in "pu":

@@ -1,7 +1,7 @@
 """Tiles of XLA split the digits of each dimension, and pad them: the plan of a lowering, as plain data.
 
-A digit of extent n at place p is (coordinate // p) % n. A tile of t leaves u // t, the count of tiles, and u % t, the place in
-one, which takes t slots of memory whatever n is: that is the padding. The count is rounded up.
+A digit of extent n at place p is (coordinate // p) % n. A tile of t leaves u // t, the count of tiles, and u % t, the
+place in one, which takes t slots of memory whatever n is: that is the padding. The count is rounded up.
 
 Source: XLA docs/tiled_layout.md for the meaning; the digits are ours.
 """
@@ -73,7 +73,11 @@ def tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: A
         )
     digits = [UNREACHED] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
-    counts, inner, tops = [], [], _tops(digits) if level else {}  # before the first tile each digit is all of its dimension
+    counts, inner, tops = (
+        [],
+        [],
+        _tops(digits) if level else {},
+    )  # before the first tile each digit is all of its dimension
     for k, (digit, t) in enumerate(zip(digits[left:], tile)):
         assert isinstance(t, int)
         top = digit.dimension not in tops or digit.place >= tops[digit.dimension] + (digit.extent == 1)
@@ -95,7 +99,9 @@ def _tops(digits: list[Digit]) -> dict[int | None, int]:
     return tops
 
 
-def _split(digit: Digit, t: int, top: bool, roles: tuple[str, str], level: int, shape: ArrayShape) -> tuple[Digit, Digit]:
+def _split(
+    digit: Digit, t: int, top: bool, roles: tuple[str, str], level: int, shape: ArrayShape
+) -> tuple[Digit, Digit]:
     """A digit u as u // t and u % t, where these are digits again, with their roles."""
     dimension, n, place, slots, _role, _stride = digit
     counts, pieces = ceil_div(n, t), ceil_div(slots, t)
@@ -106,7 +112,8 @@ def _split(digit: Digit, t: int, top: bool, roles: tuple[str, str], level: int, 
     if n < t:  # u // t is 0 for every coordinate
         return UNREACHED._replace(slots=pieces, role=roles[0]), Digit(dimension, n, place, t, roles[1])
     raise LoweringError(
-        f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension {digit.dimension}",
+        f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension "
+        f"{digit.dimension}",
         "a tile that divides the tile before it, for one plan",
         "use xla.lower, which composes several plans",
     )

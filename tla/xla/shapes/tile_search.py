@@ -1,4 +1,5 @@
-"""A tiling for every layout whose digits begin behind all that is below them in memory: tile levels that are a radix sort of the digits.
+"""A tiling for every layout whose digits begin behind all that is below them in memory: tile levels that are a radix
+sort of the digits.
 
 The first tile pads every dimension to its digits, the next ones split these off. A level whose entries are 1 or all of
 a piece moves the pieces with the whole entries behind the others, and keeps their order: one pass of a radix sort by a
@@ -22,7 +23,8 @@ Tile = tuple[TileEntry, ...]
 
 
 class _Piece(NamedTuple):
-    """An entry of the list that tile levels split and reorder: how many slots it takes up, and where in memory it belongs."""
+    """An entry of the list that tile levels split and reorder: how many slots it takes up, and where in
+    memory it belongs."""
 
     slots: int
     place: int  # 0 is the most minor; what has no digit is most major
@@ -49,7 +51,8 @@ def constructed(stages: Sequence[Stage]) -> tuple[Tile, ...]:
 
 
 def _splits(sizes: tuple[int, ...]) -> list[Tile]:
-    """The levels that split the last number of the list into a row-major index: it ends in one piece for each of the sizes.
+    """The levels that split the last number of the list into a row-major index: it ends in one piece for each
+    of the sizes.
 
     Each level takes one off; what it leaves of the others is as many pieces of 1, which the next one merges away.
     """
@@ -57,7 +60,8 @@ def _splits(sizes: tuple[int, ...]) -> list[Tile]:
 
 
 def _sorted(digits: Digits) -> tuple[list[Tile], int]:
-    """The tile levels after which the list, read in row-major order, is memory; and how many of its pieces hold digits."""
+    """The tile levels after which the list, read in row-major order, is memory; and how many of its
+    pieces hold digits."""
     rank, placed = len(digits), in_memory(digits)
     if not placed:
         return [], 1
@@ -76,7 +80,10 @@ def _sorted(digits: Digits) -> tuple[list[Tile], int]:
 def _pieces(digits: Digits, placed: list[tuple[int, int, int, int]], depth: int) -> list[_Piece]:
     """The digits as the splits leave them: the most significant of each dimension first, and 1 where there is none."""
     places = {(dim, k): at + 1 for at, (_d, _s, dim, k) in enumerate(placed)}
-    whole = {(dim, k): following // d if following % d == 0 else s for (d, s, dim, k), (following, *_r) in itertools.pairwise(placed)}
+    whole = {
+        (dim, k): following // d if following % d == 0 else s
+        for (d, s, dim, k), (following, *_r) in itertools.pairwise(placed)
+    }
     last = len(placed) + 1
     return [
         _Piece(whole.get((dim, k), ds[k][0]), places[dim, k]) if k < len(ds) else _Piece(1, last)
@@ -105,16 +112,19 @@ def _pass(pieces: list[_Piece], bit: int) -> tuple[Tile, list[_Piece]]:
 
 
 def _gaps(placed: list[tuple[int, int, int, int]], pieces: list[_Piece]) -> tuple[list[Tile], int]:
-    """Tile levels that pad what is below a gap that is no whole number of steps: all of it merged, from the lowest gap up.
+    """Tile levels that pad what is below a gap that is no whole number of steps: all of it merged, from the
+    lowest gap up.
 
-    Where the last step needs less than its whole place, the gap may end inside of that: what is cut off holds nothing, and
-    goes in front of all.
+    Where the last step needs less than its whole place, the gap may end inside of that: what is cut off holds nothing,
+    and goes in front of all.
     """
     out: list[Tile] = []
     order, unused = pieces, _Piece(1, -1)
     for at, ((d, s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
         if following % d:
-            first = next(k for k, p in enumerate(order) if p.place == at + 1)  # the digit below the gap; what is below it is behind it
+            first = next(
+                k for k, p in enumerate(order) if p.place == at + 1
+            )  # the digit below the gap; what is below it is behind it
             out.append(("*",) * (len(order) - first - 1) + (following,))
             order = [*order[:first], unused, _Piece(following, at + 1)]
             if following < d * s:

@@ -71,7 +71,9 @@ class BufferShape(Record):
 
     def __init__(self, array: ArrayShape) -> None:
         if not isinstance(array, ArrayShape):
-            raise LeafTypeError(f"a buffer of a {type(array).__name__}", "one ArrayShape", "use parse_shape, which reads a text")
+            raise LeafTypeError(
+                f"a buffer of a {type(array).__name__}", "one ArrayShape", "use parse_shape, which reads a text"
+            )
         put(self, "array", array)
 
     def __str__(self) -> str:
@@ -103,7 +105,9 @@ class TupleShape(Record):
     def __init__(self, elements: tuple[Shape, ...] | list[Shape] = ()) -> None:
         if not isinstance(elements, (tuple, list)) or not all(isinstance(x, KINDS) for x in elements):
             kinds = ", ".join(k.__name__ for k in KINDS)
-            raise LeafTypeError("a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text")
+            raise LeafTypeError(
+                "a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text"
+            )
         put(self, "elements", tuple(elements))
         put(self, "depth", 1 + max([x.depth for x in elements if isinstance(x, TupleShape)], default=0))
         if self.depth > MAX_DEPTH:

@@ -1,8 +1,10 @@
 """XLA's sharding annotations, read: `{devices=[2,4]<=[8]}`, `{mesh['a'=2,'b'=4], [{'a'}, {'b'}]}`.
 
     sharding = "{" "}" | "{" single { "," single } "}" | single
-    single   = "{" item { item } "}" | "{" mesh [ "," "[" [ dim { "," dim } ] "]" ] { "," axes } "}" | "{" mesh "," word "}"
-    item     = "replicated" | "manual" | "unknown" | "unreduced" | "maximal" | "device=" int | "shard_as" int | "shard_like" int
+    single   = "{" item { item } "}" | "{" mesh [ "," "[" [ dim { "," dim } ] "]" ] { "," axes } "}" | "{" mesh
+             "," word "}"
+    item     = "replicated" | "manual" | "unknown" | "unreduced" | "maximal" | "device=" int | "shard_as" int |
+             "shard_like" int
              | "devices=" ints ( int { "," int } | "<=" iota ) | "last_tile_dim_replicate" | "last_tile_dims={" kind { "," kind } "}"
     iota     = ints [ "T(" int { "," int } ")" ]      ints = "[" int { "," int } "]"
     mesh     = "mesh[" [ name "=" int { "," name "=" int } ] "]" [ ", device_ids=(" ( int { "," int } | iota ) ")" ]
@@ -28,7 +30,16 @@ from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, Tuple
 
 # A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
 _STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
-_ITEMS = (*WHOLE, "device=", "devices=", "last_tile_dim_replicate", "last_tile_dims=", "shard_as", "shard_like", "metadata=")
+_ITEMS = (
+    *WHOLE,
+    "device=",
+    "devices=",
+    "last_tile_dim_replicate",
+    "last_tile_dims=",
+    "shard_as",
+    "shard_like",
+    "metadata=",
+)
 _LISTS = ("replicated", "unreduced", "manual")
 _EMPTY_MESH = re.compile(r"mesh\s*\[\s*\]")
 _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
@@ -37,7 +48,8 @@ _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
 def parse_sharding(text: str) -> AnySharding:
     """The sharding that an XLA annotation stands for. str() of it is XLA's canonical text, without metadata.
 
-    Returns   a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these; {replicated} for mesh[], which has no devices
+    Returns   a Sharding (V1, V2), a MeshSharding (V3), or a TupleSharding of these; {replicated} for mesh[],
+              which has no devices
     Raises    ParseError with the position for a text that the grammar or the meaning does not allow
 
     >>> sharding = parse_sharding("{devices=[2,4]<=[2,2,2]T(2,0,1)}")
@@ -58,7 +70,8 @@ def parse_sharding(text: str) -> AnySharding:
 
 
 def parse_mesh_axes(text: str) -> tuple[Mesh, tuple[Axis, ...]]:
-    """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written, or once were: `@mesh<a=2,b=4> {b}`."""
+    """A mesh, and axes of it: `mesh['a'=2,'b'=4] {'b'}`, as the groups of a collective are written, or once were:
+    `@mesh<a=2,b=4> {b}`."""
     reader = (_OlderReader if text.startswith("@") else _ShardingReader)(text)
     return reader.whole(reader.mesh_and_axes)
 
@@ -89,7 +102,9 @@ class _ShardingReader(MeshReader):
         return self.enclosed("{}", lambda: self.elements() if self.token in ("{", "}") else self.single(), "a sharding")
 
     def elements(self) -> TupleSharding:
-        return TupleSharding(tuple(self.several("}", lambda: self.enclosed("{}", self.element, "a sharding of a tuple"))))
+        return TupleSharding(
+            tuple(self.several("}", lambda: self.enclosed("{}", self.element, "a sharding of a tuple")))
+        )
 
     def element(self) -> AnySharding:
         if self.token == "{":
@@ -133,7 +148,10 @@ class _ShardingReader(MeshReader):
         if word == "device=":
             return "device", self.integer("a device number")
         if word == "devices=":
-            return "devices", (self.bracketed("[]", "the number of tiles", "the number of tiles of each dimension"), self.devices())
+            return "devices", (
+                self.bracketed("[]", "the number of tiles", "the number of tiles of each dimension"),
+                self.devices(),
+            )
         if word == "last_tile_dims=":
             return "subgroups", self.subgroups()
         if word == "last_tile_dim_replicate":
@@ -146,13 +164,25 @@ class _ShardingReader(MeshReader):
         """Refuse items that do not go together."""
         for field in ("devices", "subgroups") if kind != "tiled" else ():
             if field in at:
-                self.fail(f"{field} beside {kind}", "none: that is about the whole array", "leave one of them out", at=at[field])
+                self.fail(
+                    f"{field} beside {kind}",
+                    "none: that is about the whole array",
+                    "leave one of them out",
+                    at=at[field],
+                )
         if "device" in at and kind != "maximal":
-            self.fail("device= without maximal", "{maximal device=3}", "write maximal, or leave it out", at=at["device"])
+            self.fail(
+                "device= without maximal", "{maximal device=3}", "write maximal, or leave it out", at=at["device"]
+            )
         if kind == "maximal" and "device" not in at:
             self.fail("a maximal sharding without a device", "{maximal device=3}", "write device=", at=at["kind"])
         if kind == "tiled" and "devices" not in at:
-            self.fail("a sharding without devices", "devices=[...], or a word such as replicated", "write {replicated}", at=start)
+            self.fail(
+                "a sharding without devices",
+                "devices=[...], or a word such as replicated",
+                "write {replicated}",
+                at=start,
+            )
 
     def devices(self) -> Devices:
         return self.iota() if self.take("<=") else self.integers("device numbers, or <=[...]")
@@ -167,7 +197,9 @@ class _ShardingReader(MeshReader):
         return self.made(at, Iota, extents, order)
 
     def subgroups(self) -> tuple[str, ...]:
-        return tuple(self.listed("{}", lambda: self.word(SUBGROUPS, "a kind of subgroup"), "kinds of subgroups", empty=False))
+        return tuple(
+            self.listed("{}", lambda: self.word(SUBGROUPS, "a kind of subgroup"), "kinds of subgroups", empty=False)
+        )
 
     def metadata(self) -> None:
         """Pass over metadata={...}: it says nothing about where elements are."""
@@ -207,7 +239,13 @@ class _ShardingReader(MeshReader):
             found[field] = value
         if word := found.get("word"):
             found[word] = () if word == "replicated" else tuple(map(Axis, mesh.names))
-        return self.made(start, MeshSharding, mesh, *(found.get(field, ()) for field in ("dims", *_LISTS)), found.get("reduction", "sum"))
+        return self.made(
+            start,
+            MeshSharding,
+            mesh,
+            *(found.get(field, ()) for field in ("dims", *_LISTS)),
+            found.get("reduction", "sum"),
+        )
 
     def part(self, found: dict[str, Any]) -> tuple[str, Any]:
         """The dimensions, a list of axes, or one word for all of them."""
@@ -216,8 +254,15 @@ class _ShardingReader(MeshReader):
         alone = field == word
         if not self.names:
             self.unexpected("metadata= or '}' after a maximal_mesh")
-        if field not in ("dims", *_LISTS) or field in found or "word" in found or (found and (alone or field == "dims")):
-            self.unexpected("[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone")
+        if (
+            field not in ("dims", *_LISTS)
+            or field in found
+            or "word" in found
+            or (found and (alone or field == "dims"))
+        ):
+            self.unexpected(
+                "[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone"
+            )
         if field == "dims":
             return field, self.dims()
         self.advance()
@@ -256,7 +301,10 @@ class _ShardingReader(MeshReader):
     def groups(self) -> IotaGroups | tuple[tuple[int, ...], ...]:
         if self.token != "[":
             return tuple(self.listed("{}", self.group, "groups of devices"))
-        at, count = self.at, self.bracketed("[]", "a number of groups, or of devices", "the number of groups and of devices of each")
+        at, count = (
+            self.at,
+            self.bracketed("[]", "a number of groups, or of devices", "the number of groups and of devices of each"),
+        )
         if len(count) != 2:
             self.fail(f"{len(count)} numbers in front of an iota", "[groups,devices of each]", at=at)
         self.expect("<=", "and an iota")
@@ -272,7 +320,8 @@ class _ShardingReader(MeshReader):
 
 
 class _OlderReader(_ShardingReader):
-    """A reader of meshes and axes of them as XLA once wrote them: without quotes, as in @mesh<a=2,b=4>, device_ids=([8]) {a}."""
+    """A reader of meshes and axes of them as XLA once wrote them: without quotes, as in @mesh<a=2,b=4>,
+    device_ids=([8]) {a}."""
 
     tokens = r"<=|device_ids=|[][(){}<>,:=]|[^][(){}<>,:=\s]+"
 

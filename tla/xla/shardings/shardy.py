@@ -1,7 +1,9 @@
 """Shardings as Shardy writes them, which JAX's programs have today: `#sdy.sharding<@mesh, [{"data"}, {}]>`.
 
-    sharding = [ "#sdy.sharding" ] "<" mesh "," "[" [ dim { "," dim } ] "]" { "," list "{" [ axis { "," axis } ] "}" } ">"
-    mesh     = "@" name | "mesh<" axes ">"        axes = "[" [ name "=" int { "," name "=" int } ] "]" [ "," "device_ids=[" ints "]" ]
+    sharding = [ "#sdy.sharding" ] "<" mesh "," "[" [ dim { "," dim } ] "]" { "," list "{" [ axis { "," axis } ]
+    "}" } ">"
+    mesh     = "@" name | "mesh<" axes ">" axes = "[" [ name "=" int { "," name "=" int } ] "]" [
+             "," "device_ids=[" ints "]" ]
     dim      = "{" [ axis { "," axis } ] [ [","] "?" ] "}" [ "p" int ]        axis = name [ ":(" int ")" int ]
     list     = "replicated=" | "unreduced" [ "=" [ "sum" | "max" | "min" ] ]
 
@@ -32,7 +34,8 @@ Meshes = Mapping[str, Mesh | None]
 
 
 def shardy_meshes(text: str) -> dict[str, Mesh | None]:
-    """The meshes that a program names: of StableHLO `sdy.mesh @mesh = <["data"=2]>`, of HLO those of `xla.sdy.meshes` in the header.
+    """The meshes that a program names: of StableHLO `sdy.mesh @mesh = <["data"=2]>`, of HLO those of `xla.sdy.meshes`
+    in the header.
 
     text     of the program, or its header
     Returns  by name; None for the empty mesh, on which all is replicated
@@ -50,7 +53,9 @@ def shardy_meshes(text: str) -> dict[str, Mesh | None]:
     for found in itertools.chain(_MODULE_MESH.finditer(text), _HEADER_MESH.finditer(text)):
         name, mesh = found[1].strip('"'), parse_shardy_mesh(found[2])
         if meshes.setdefault(name, mesh) != mesh:
-            raise ParseError(found[0], 0, f"mesh @{name:.40} is given twice", "one mesh of this name", "give the text of one program")
+            raise ParseError(
+                found[0], 0, f"mesh @{name:.40} is given twice", "one mesh of this name", "give the text of one program"
+            )
     return meshes
 
 
@@ -70,8 +75,8 @@ def parse_shardy(text: str, meshes: Meshes | None = None) -> AnySharding:
     """The sharding that Shardy's text stands for: over the mesh that it has in itself, or one of `meshes`.
 
     meshes    those of the program: shardy_meshes(text of the program)
-    Returns   a MeshSharding; of the empty mesh {replicated}; of sdy.sharding_per_value a TupleSharding. The priority of a
-              dimension is the partitioner's business alone, and left out
+    Returns   a MeshSharding; of the empty mesh {replicated}; of sdy.sharding_per_value a TupleSharding. The priority of
+              a dimension is the partitioner's business alone, and left out
     Raises    ParseError with the position for a text that the grammar or the meaning does not allow
 
     >>> meshes = shardy_meshes('sdy.mesh @mesh = <["data"=2, "model"=8]>')
@@ -84,14 +89,17 @@ def parse_shardy(text: str, meshes: Meshes | None = None) -> AnySharding:
     reader = _ShardyReader(_unescaped(text))
     reader.meshes = {} if meshes is None else meshes
     if not isinstance(reader.meshes, Mapping):
-        raise LeafTypeError(f"meshes of type {type(meshes).__name__}", "a dict of names to meshes", "shardy_meshes(text) gives it")
+        raise LeafTypeError(
+            f"meshes of type {type(meshes).__name__}", "a dict of names to meshes", "shardy_meshes(text) gives it"
+        )
     return reader.whole(reader.shardings)
 
 
 def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank: int | None = None) -> str:
     """A sharding over a mesh as Shardy's text, its mesh in it; with `mesh` under that name.
 
-    rank     of the array; needed where the sharding has no dimensions: Shardy lists each, but of an array on one device none
+    rank     of the array; needed where the sharding has no dimensions: Shardy lists each, but of an array on
+             one device none
     Raises   LoweringError for tiles without axes and manual axes, which Shardy has no text for
 
     >>> from tla.xla import parse_sharding
@@ -101,16 +109,23 @@ def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank
     >>> print(shardy_text(sharding, "mesh"))
     #sdy.sharding<@mesh, [{"b"}, {}]>
 
-    Law: parse_shardy(shardy_text(sharding)) is the same sharding; devices of an iota are listed. Source: Shardy's printers.
+    Law: parse_shardy(shardy_text(sharding)) is the same sharding; devices of an iota are listed.
+    Source: Shardy's printers.
     """
     if not isinstance(sharding, MeshSharding) or sharding.manual:
         what = f"{sharding!s:.80} as a text of Shardy"
-        raise LoweringError(what, "a sharding over named axes, none of them manual", "give its mesh: {mesh['a'=8], [{'a'}]}")
+        raise LoweringError(
+            what, "a sharding over named axes, none of them manual", "give its mesh: {mesh['a'=8], [{'a'}]}"
+        )
     dims = sharding.dims or (DimSharding(),) * ((rank or 0) if sharding.mesh.axes else 0)
     if rank is not None and sharding.mesh.axes and len(dims) != rank:
         raise LoweringError(f"{sharding} for {rank} dimensions", f"{len(dims)}", "give the rank of the array")
     parts = [f"@{mesh}" if mesh else f"mesh<{_mesh_text(sharding.mesh)}>", f"[{', '.join(map(_dim_text, dims))}]"]
-    parts += [f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}" for name, axes in sharding.lists() if axes]
+    parts += [
+        f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}"
+        for name, axes in sharding.lists()
+        if axes
+    ]
     return f"#sdy.sharding<{', '.join(parts)}>"
 
 
@@ -142,7 +157,9 @@ class _ShardyReader(MeshReader):
     def shardings(self) -> AnySharding:
         if not self.take("#sdy.sharding_per_value"):
             return self.sharding()
-        elements = self.enclosed("<>", lambda: self.listed("[]", self.sharding, "the shardings of the values"), "shardings")
+        elements = self.enclosed(
+            "<>", lambda: self.listed("[]", self.sharding, "the shardings of the values"), "shardings"
+        )
         return TupleSharding(tuple(elements))
 
     def sharding(self) -> AnySharding:
@@ -167,7 +184,9 @@ class _ShardyReader(MeshReader):
             lists[name] = self.axes()
         if mesh is None:
             return Sharding("replicated")
-        return self.made(start, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction)
+        return self.made(
+            start, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction
+        )
 
     def named_mesh(self) -> Mesh | None:
         name, at = self.token, self.at
@@ -181,7 +200,12 @@ class _ShardyReader(MeshReader):
             return None
         if key not in self.meshes:
             known = ", ".join(map(str, self.meshes)) or "none is given"
-            self.fail(f"mesh @{key:.40} is not known", f"one of: {known:.200}", "give meshes=shardy_meshes(text of the program)", at=at)
+            self.fail(
+                f"mesh @{key:.40} is not known",
+                f"one of: {known:.200}",
+                "give meshes=shardy_meshes(text of the program)",
+                at=at,
+            )
         return self.meshes[key]
 
     def mesh_attribute(self) -> Mesh | None:
