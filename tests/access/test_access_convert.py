@@ -37,6 +37,36 @@ def test_each_element_arrives():
     assert {"shuffles", "registers"} <= kinds
 
 
+def test_what_every_lane_holds_stays_where_it_is():
+    """Lanes that hold the same need no shuffle: 128 were planned for a tile that eight lanes hold four times, from
+    itself to itself."""
+    rng = random.Random(26)
+    for _ in range(amount(40, 1000)):
+        src, _ = pair(rng, spread=True)
+        order = rng.sample(src.bases["register"], len(src.bases["register"]))
+        dst = LinearLayout({**src.bases, "register": order}, src.out_dims)
+        plan = convert(src, dst, rng.choice([8, 16, 32, 64]))
+        assert plan.kind == "registers", (src, dst)
+        assert np.array_equal(plan.run(held(src)), held(dst))
+    eight = LinearLayout({"register": [(1,), (2,)], "lane": [(4,), (8,), (16,), (0,), (0,)], "warp": []}, {"dim0": 32})
+    assert convert(eight, eight).kind == "registers"
+
+
+def test_registers_that_hold_the_same_behind_shuffles():
+    """Two lanes want other words of one lane, and keep them in two registers each: Triton 3.9 shuffles it."""
+    src = LinearLayout(
+        {"register": [(2, 0)], "lane": [(1, 0), (0, 1), (0, 2), (0, 4), (0, 8)], "warp": [(0, 0)]},
+        {"dim0": 4, "dim1": 16},
+    )
+    dst = LinearLayout(
+        {"register": [(0, 0)], "lane": [(1, 0), (2, 0), (0, 1), (0, 2), (0, 4)], "warp": [(0, 8)]},
+        {"dim0": 4, "dim1": 16},
+    )
+    plan = convert(src, dst, 64, through="shuffle")
+    assert plan.shuffles == 4
+    assert np.array_equal(plan.run(held(src)), held(dst))
+
+
 def test_through_shared_memory():
     rng = random.Random(22)
     for _ in range(amount(12, 300)):
@@ -281,3 +311,16 @@ def test_random_warps_that_hold_more():
         seen["turned"] += 1
         assert np.array_equal(plan.run(held(plan.src)), held(plan.dst)), plan
     assert seen["refused"] > seen["turned"] // 4
+
+
+def test_registers_that_are_not_sent_are_not_exchanged():
+    """Of a source that has each value in four registers two words are selected, not eight: shuffles are the cheaper
+    way, as Triton's."""
+    lanes = ([(0, 0), (0, 0), (1, 0), (2, 0), (4, 0)], [(0, 1), (0, 0), (0, 0), (0, 0), (1, 0)])
+    out = {"dim0": 8, "dim1": 2}
+    src = LinearLayout({"register": [(0, 1), (0, 0), (0, 0)], "lane": lanes[0], "warp": [(0, 0), (0, 0)]}, out)
+    dst = LinearLayout({"register": [(4, 0)], "lane": lanes[1], "warp": [(0, 0), (2, 0)]}, out)
+    plan = convert(src, dst, 16, "sm_80")
+    assert (plan.kind, plan.shuffles, plan.cycles) == ("shuffles", 2, 8)
+    assert np.array_equal(plan.run(held(src)), held(dst))
+    assert plan.cuda().count("exchange(") == 2  # one pair before, one behind

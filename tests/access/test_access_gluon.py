@@ -55,7 +55,8 @@ def plans(rng, count, machine, wave):
         except TlaError as error:
             refused += 1
             assert re.search(
-                "between registers and lanes|registers to|apart|matrix instructions|in another order", str(error)
+                "between registers and lanes|sums of bits|registers to|apart|matrix instructions|in another order",
+                str(error),
             )
             continue
         found += 1
@@ -75,6 +76,21 @@ def test_tritons_code_is_the_plan(tmp_path, arch, by_day):
         equal += require_true(plan, arch, tmp_path)
         kinds[plan.kind] += 1
     assert sum(kinds.values()) < 50 or (len(kinds) == 3 and equal >= 90)
+
+
+@pytest.mark.parametrize(("arch", "version", "width"), [("gfx1100", 1, 16), ("gfx1200", 2, 8)])
+def test_wmma_of_waves_of_32_lanes(tmp_path, arch, version, width):
+    """The accumulator stored in rows, and what is loaded in rows or columns as operands: as many
+    instructions as planned."""
+    gluon_compiled.require()
+    wmma = triton.AMDWMMALayout(version, True, [[0, 1], [1, 0]])
+    rows, columns = (
+        triton.BlockedLayout(*x) for x in (([1, 8], [4, 8], [4, 1], [1, 0]), ([8, 1], [8, 4], [1, 4], [0, 1]))
+    )
+    a, b = (triton.DotOperandLayout(k, wmma, width) for k in range(2))
+    for src, dst in [(wmma, rows), (rows, a), (wmma, a), (columns, b)][: amount(1, 4)]:
+        for bits_ in (16, 32)[: amount(1, 2)]:
+            assert require_true(convert(src.linear([64, 64]), dst.linear([64, 64]), bits_, arch), arch, tmp_path)
 
 
 def test_an_epilogue_by_matrices(tmp_path):
@@ -119,6 +135,12 @@ def test_what_triton_would_do_otherwise():
     )
     with pytest.raises(TlaError, match=r"shuffles of 2 registers to 1: Triton shuffles all"):
         convert(*less, 32, through="shuffle").gluon()
+    sums = (
+        LinearLayout({"lane": [(c,) for c in (*lanes, 16)], "register": []}, {"dim0": 32})
+        for lanes in ((1, 2, 4, 8), (2, 4, 1, 10))
+    )
+    with pytest.raises(TlaError, match=r"sums of bits of the lane: Triton goes through memory"):
+        convert(*sums, 32).gluon()
     turned = LinearLayout({**whole, "register": [(1,), (2,)], "lane": [(5,), *whole["lane"][1:]]}, {"dim0": 128})
     with pytest.raises(TlaError, match=r"vectors of 4 elements in another order in other lanes"):
         convert(turned, LinearLayout({**whole, "register": [(1,), (2,)]}, {"dim0": 128}), 32, through="memory").gluon()

@@ -1,7 +1,7 @@
 """Conversions beside those of Triton 3.9: cycles of the pipe that serves shared memory and shuffles, for all warps.
 
 Triton's ways are those of `tla.ttgir.conversions`; tests/ttgir/test_costs.py compares that with what Triton's compiler
-made of the 250 here.
+made of the 400 here.
 """
 
 import gzip
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def compiled():
-    """The 250 random pairs that Triton 3.9 compiled."""
+    """The 400 random pairs that Triton 3.9 compiled."""
     for row in json.loads(gzip.decompress((ROOT / "tests/data/ttgir/conversions.json.gz").read_bytes())):
         yield *(from_text(row[side]).linear([row["m"], row["n"]]) for side in "ab"), int(row["kind"][1:]), row["target"]
 
@@ -47,7 +47,7 @@ def random_pairs():
 
 
 SETS = {
-    "250 random, compiled by Triton": compiled,
+    "400 random, compiled by Triton": compiled,
     "all pairs of nine usual layouts": usual_pairs,
     "1,000 random": random_pairs,
 }

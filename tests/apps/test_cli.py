@@ -1116,6 +1116,12 @@ def test_access_and_swizzle(capsys):
     assert (found["wavefronts"], found["least"], found["witness"], found["convention"]) == (4, 4, None, True)
     assert main(["swizzle", "--write", BLOCKED, "--tile", "8,32", "--bits", "16", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["met"] is True
+    rows = "#ttg.blocked<{sizePerThread = [2, 1], threadsPerWarp = [8, 4], warpsPerCTA = [2, 2], order = [0, 1]}>"
+    mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 4], instrShape = [16, 8]}>"
+    operand = f"#ttg.dot_op<{{opIdx = 1, parent = {mma}, kWidth = 1}}>"
+    assert main(["swizzle", "--write", rows, "--read", operand, "--tile", "32,32", "--bits", "32"]) == 0
+    layout, readable, *_ = capsys.readouterr().out.splitlines()
+    assert (layout.count("Sw<"), readable) == (2, "XOR strides ((2,16),(4,2,2,2)):((F1,F4),(F136,F514,F2,F64))")
     for wrong in (
         ["access", BLOCKED, "64:1"],
         ["access", "(32,1):(1,0)", "64:1", "--memory", "H100"],

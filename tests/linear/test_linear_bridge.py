@@ -220,3 +220,18 @@ def test_bad_input():
         linear(parse("(2,2):(1,2)"), ["a", "b", "c"])
     with pytest.raises(TlaError, match=r"out_dims of 2\^2"):
         linear(parse("(2,2):(1,2)"), None, {"offset": 2})
+
+
+def test_chains_of_swizzles_are_short():
+    """Sums of two bits here and there: not many more swizzles than sums."""
+    rng, swizzles = random.Random(9), 0
+    for _ in range(100):
+        n = rng.randint(6, 12)
+        columns = [1 << k for k in rng.sample(range(n), n)]
+        for _ in range(3):
+            a, b = rng.sample(range(n), 2)
+            columns[a] ^= columns[b]
+        found = layout_of(LinearLayout({"index": [(c,) for c in columns]}, {"offset": 1 << n}))
+        assert list(linear(found, ["index"]).columns) == columns
+        swizzles += str(found).count("Sw<")
+    assert swizzles <= 340

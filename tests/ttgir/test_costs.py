@@ -125,7 +125,10 @@ CONVERSIONS = json.loads(gzip.decompress((DATA / "ttgir" / "conversions.json.gz"
 
 def test_conversions_are_tritons():
     """Random pairs of layouts, compiled by Triton 3.9: its stores, loads, matrix instructions and shuffles,
-    each as often."""
+    each as often.
+
+    Of 150 the warps of the source hold all that those of the destination need.
+    """
     equal = 0
     for row in CONVERSIONS:
         shape, element = [row["m"], row["n"]], Width(int(row["kind"][1:]), row["kind"])
@@ -139,7 +142,7 @@ def test_conversions_are_tritons():
         for instruction, count in row["ptx"].items():
             there[next(name for name in CLASSES if instruction.startswith(name))] += count
         equal += +here == there
-    assert (equal, len(CONVERSIONS)) == (246, 250)
+    assert (equal, len(CONVERSIONS)) == (400, 400)
 
 
 def test_conversions_cost_what_tritons_do():
@@ -167,15 +170,8 @@ def test_conversions_cost_what_tritons_do():
 TOGETHER = json.loads(gzip.decompress((DATA / "ttgir" / "together.json.gz").read_bytes()))
 #: What is not that of Triton, by the program's number: (Triton's, ours).
 TOGETHER_DIFFERENT = {
-    # 64 elements of f64, which Triton stores two at a time
-    88: {"st.shared": (8, 16)},
-    177: {"st.shared": (2, 4)},
-    # it shuffles what is the same in several warps
-    96: {"shfl": (6, 4), "st.shared": (0, 2), "ld.shared": (0, 1)},
-    99: {"shfl": (8, 6), "st.shared": (2, 4), "ld.shared": (2, 3)},
     # two bins of one warp, counted by ballots
     184: {"st.shared": (0, 1), "ld.shared": (0, 1), "atom": (0, 4)},
-    192: {"shfl": (11, 12)},
 }
 
 

@@ -117,10 +117,10 @@ def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
     do = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (function.src, function.dst)))
     parts, name = function.parts, "lane" if rounds[0].warps == 1 else "thread"
     yield f"unsigned word[{parts << len(do.src.words)}] = {{}}, got[{parts * len(rounds)}];"
-    for k in range(1 << len(do.src.words)):
+    for k in do.sent:
         yield _packed([f"src[{r}]" for r in do.src.word(k)], f"word + {k * parts}" if k else "word", function.width)
     for u, mask in do.before:
-        yield from _exchanges(pairs(1 << len(do.src.words), u), "word", parts, parity_text(mask, name))
+        yield from _exchanges([(a, a ^ u) for a in do.sent if a < a ^ u], "word", parts, parity_text(mask, name))
     source = linear_text(do.source, name)
     if any(step.crosses and not _moved(function, step) for step in rounds) and source != "lane":
         yield f"const unsigned from = {source};"

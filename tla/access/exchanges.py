@@ -74,6 +74,8 @@ class Exchanges(NamedTuple):
                     the parity of lane & mask is odd
     source          what each bit of a lane's number changes of the lane that it reads
     slots           what it changes of the slot that a value is kept in
+    sent            the words of the source that some lane sends; others, as those that hold what these do,
+                    are not exchanged
     kept            for each round the (word, slot) that lane 0 keeps
     """
 
@@ -83,6 +85,7 @@ class Exchanges(NamedTuple):
     after: list[tuple[int, int]]
     source: list[int]
     slots: list[int]
+    sent: list[int]
     kept: list[tuple[int, int]]
 
     @staticmethod
@@ -94,13 +97,14 @@ class Exchanges(NamedTuple):
         changes = [dst.split(c) for c in _changes(first.into)]
         before = outer_products([src.split(c)[0] for c in _changes(first.send)])
         after = outer_products([word for word, _ in changes])
+        sent = sorted({src.split(register)[0] for step in rounds for register in step.send})
         kept = [dst.split(step.into[0]) for step in rounds]
-        return Exchanges(src, dst, before, after, _changes(first.source), [slot for _, slot in changes], kept)
+        return Exchanges(src, dst, before, after, _changes(first.source), [slot for _, slot in changes], sent, kept)
 
     @property
     def selects(self) -> int:
         """The selects of words of 32 bits or less."""
-        return (len(self.before) << len(self.src.words)) + len(self.after) * len(self.kept)
+        return len(self.before) * len(self.sent) + len(self.after) * len(self.kept)
 
 
 def _slots(table: Sequence[int]) -> list[int]:

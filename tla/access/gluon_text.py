@@ -10,7 +10,7 @@ from ..linear import LinearLayout, bits
 from ..linear.building import unpack
 from .by_bits import by_bits, offset_columns
 from .device_text import require_name
-from .rounds import exchanged_bits
+from .rounds import exchanged_bits, permutes_bits
 from .steps import BYTE_BITS, Load, Shuffle, Step, Store
 
 #: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes
@@ -90,6 +90,10 @@ def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:
     if (count := exchanged_bits(src, dst)) >= MOST_SHUFFLED:
         what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
         raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", fix)
+    if not permutes_bits(src, dst):
+        raise RangeError(
+            "gluon of shuffles to sums of bits of the lane: Triton goes through memory", "bits in another order", fix
+        )
     given, wanted = (1 << sum(map(any, x.bases["register"])) for x in (src, dst))
     if given > wanted:
         raise RangeError(

@@ -6,10 +6,10 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..core.composed import ComposedLayout
 from ..core.errors import RankError
-from ..linear import LinearLayout, to_xor_strides
+from ..linear import LinearLayout
 from ..linear.arguments import checked
+from ..linear.xor_strides import readable
 from .device_text import device_function
 from .dialects import CUDA, HIP, Dialect
 from .gluon_text import gluon_function
@@ -85,7 +85,7 @@ class ConversionPlan:
             rounds = f" in {len(memory) // 2} rounds" if len(memory) > 2 else ""
             counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
             lines.append(f"{store}, {load}{rounds}: {counts}")
-            lines.append(f"{self.bytes} bytes of memory: {_memory_text(memory[0].layout)}")
+            lines.append(f"{self.bytes} bytes of memory: {readable(memory[0].layout)}")
         if self.registers >= MAY_SPILL:
             lines.append(f"{self.registers} registers of each thread for the values, estimated: compilers may spill")
         return "\n".join(lines)
@@ -248,12 +248,6 @@ def _access_text(step: Store | Load, width: int) -> str:
     if step.matrices:
         return f"{'st' if isinstance(step, Store) else 'ld'}{step.matrices.name}"
     return f"{'store' if isinstance(step, Store) else 'load'} {width * step.vector} bits at once"
-
-
-def _memory_text(layout: Any) -> str:
-    """A layout of memory as one form to read: of more than one swizzle, the XOR strides of all."""
-    chained = isinstance(layout, ComposedLayout) and isinstance(layout.inner, ComposedLayout)
-    return to_xor_strides(layout) if chained or isinstance(layout, LinearLayout) else str(layout)
 
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:

@@ -52,12 +52,15 @@ def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tup
 
 def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
     words = Words.of(src, dst, most)
-    moved = words.sources()
-    assert moved is not None  # what single values reach, words do
-    return words.rounds(moved)
+    for own in (True, False):  # lanes that read themselves are none that others may read
+        moved = words.sources(own)
+        assert moved is not None  # what single values reach, words do
+        if found := words.rounds(moved):
+            return found
+    return None
 
 
-def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle, ...] | None:
+def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
     """Rounds for lanes that need other words of one lane: all that two lanes need goes to both, and each
     keeps its own."""
     register, lane = dst.bases["register"], dst.bases["lane"]
@@ -66,9 +69,10 @@ def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shu
         both = {**dst.bases, "register": [*register, step], "lane": [*lane[:j], nothing, *lane[j + 1 :]]}
         found = _rounds(src, LinearLayout(both, dst.out_dims), most) or ()
         rounds = [s for s in found if isinstance(s, Shuffle)]
-        if rounds and len(rounds) == len(found):
+        spreads = [Spread(s.table[: 1 << len(register)]) for s in found if isinstance(s, Spread)]
+        if rounds and all(r < 1 << len(register) for s in spreads for r in s.table):
             own = [(k >> j & 1) << len(register) for k in range(1 << len(lane))]
-            return tuple(s._replace(into=tuple(map(int.__xor__, s.into, own))) for s in rounds)
+            return (*(s._replace(into=tuple(map(int.__xor__, s.into, own))) for s in rounds), *spreads)
     return None
 
 
@@ -126,6 +130,13 @@ def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
     return bits.rank([*here, *there]) - min(bits.rank(here), bits.rank(there))
 
 
+def permutes_bits(src: LinearLayout, dst: LinearLayout) -> bool:
+    """Whether what each bit of the destination's registers and lanes changes is nothing, or what one bit of the
+    source's does."""
+    here, there = ({x.pack(v) for name in ("register", "lane") for v in x.bases[name]} for x in (src, dst))
+    return there <= here | {0}
+
+
 class Words(NamedTuple):
     """The words that lanes send and keep: registers of both layouts as words that hold the same elements, in one order.
 
@@ -167,14 +178,20 @@ class Words(NamedTuple):
     def _columns(self) -> list[int]:
         return [bits.apply(self.held["register"], r) for r in self.first] + self.held["lane"]
 
-    def sources(self) -> Sources | None:
-        """The place of the word of each bit of the destination's words and lanes; None where one leaves its warp."""
+    def sources(self, own: bool = True) -> Sources | None:
+        """The place of the word of each bit of the destination's words and lanes; None where one leaves its warp.
+
+        own   whether a bit of the lane that changes the same in both stays where it is, though all lanes hold the value
+        """
         columns, free = self._columns(), len(self.together)
         wanted: list[tuple[int, list[int]]] = [(bits.apply(self.wanted["register"], r), []) for r in self.into]
-        wanted += [(v, [self.words + k]) for k, v in enumerate(self.wanted["lane"])]  # the own lane, if it can help
+        wanted += [(v, [self.words + k]) for k, v in enumerate(self.wanted["lane"])]  # the same lane, if it can help
         found = []
-        for v, own in wanted:
-            chosen = [*own, *(c for c in range(len(columns)) if c not in own)]
+        for v, same in wanted:
+            if own and any(columns[k] == v for k in same):
+                found.append(1 << same[0])
+                continue
+            chosen = [*same, *(c for c in range(len(columns)) if c not in same)]
             mask = bits.Echelon([*self.together, *(columns[c] for c in chosen)]).solve(v)
             if mask is None:
                 return None

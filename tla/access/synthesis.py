@@ -24,6 +24,7 @@ from ..linear import LinearLayout, bits, linear
 from ..linear.arguments import checked
 from ..linear.triton import SharedLinearLayout
 from ..linear.value import power_of_two
+from ..linear.xor_strides import readable
 from ..notation.width import element_width
 from .bank_search import Budget, best_banks
 from .by_bits import ByBits
@@ -76,7 +77,8 @@ class Certificate(NamedTuple):
 class Best:
     """The result of best_swizzle.
 
-    layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation
+    layout        from the coordinates of the tile to offsets; str(layout) is CuTe's notation, str(found) has
+                  chains as XOR strides
     cost          wavefronts of all accesses, each once
     vectors       the widths of the accesses, writes first [bits]
     certificate   whether no layout is better, and what was searched
@@ -93,6 +95,10 @@ class Best:
     vectors: tuple[int, ...]
     certificate: Certificate
     element: Width
+
+    def __str__(self) -> str:
+        widths = ", ".join(map(str, self.vectors))
+        return f"{readable(self.layout)}\n{self.cost} wavefronts, accesses of {widths} bits: {self.certificate.text}"
 
     @property
     def triton(self) -> SharedLinearLayout:

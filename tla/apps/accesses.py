@@ -98,6 +98,7 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
     why = found.certificate
     value = {
         "layout": str(found.layout),
+        "text": str(found),
         "wavefronts": found.cost,
         "bound": why.bound,
         "met": why.met,
@@ -109,10 +110,10 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
 
 
 def _swizzle_text(value: dict[str, Any]) -> str:
-    widths = ", ".join(map(str, value["vectors"]))
-    element = "elements of {bits} bits ({said})".format(**value["element"])
+    readable, cost = value["text"].splitlines()
+    chain = [] if readable == value["layout"] else [f"XOR strides {readable}"]
     return terminal.wrapped(
-        [value["layout"], f"{value['wavefronts']} wavefronts, accesses of {widths} bits: {value['why']}", element]
+        [value["layout"], *chain, cost, "elements of {bits} bits ({said})".format(**value["element"])]
     )
 
 

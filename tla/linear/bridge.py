@@ -331,13 +331,14 @@ def eliminated(columns: Sequence[int], rows: int) -> tuple[list[Swizzle], list[i
     """Swizzles, the outermost first, and single bits: independent columns are the swizzles of these bits.
 
     Column by column: of its bits one that no column before it has left is kept, and is xored into the others, which
-    clears them. Columns before it do not have that bit, so they stay as they are. Each step is a Swizzle<1,M,S>; steps
-    that commute with those between them and make one run of bits are one swizzle.
+    clears them. Columns before it do not have that bit, so they stay as they are; of these bits one that the fewest
+    other columns have changes the fewest of them. Each step is a Swizzle<1,M,S>; steps that commute with those between
+    them and make one run of bits are one swizzle.
     """
     runs: list[Run] = []
     work, taken = list(columns), 0
     for j in range(len(work)):
-        pivot = next(bits.ones(work[j] & ~taken))
+        pivot = min(bits.ones(work[j] & ~taken), key=lambda bit: sum(c >> bit & 1 for c in work))
         taken |= 1 << pivot
         for target in bits.ones(work[j] & ~(1 << pivot)):
             _join(runs, pivot, target)

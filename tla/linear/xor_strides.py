@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import modes_of
 from ..core.ints import IntTree
@@ -59,6 +60,17 @@ def to_xor_strides(layout: object) -> str:
         [listed([text.format(pair[k]) for pair in runs]) for runs in modes] for k, text in enumerate(("{}", "F{}"))
     )
     return f"{listed(shape)}:{listed(stride)}"
+
+
+def readable(layout: Any) -> str:
+    """A layout as one form to read: of more than one swizzle, and of bases, the XOR strides.
+
+    >>> from tla import parse
+    >>> readable(parse("Sw<1,0,1> o 0 o Sw<1,1,1> o 0 o (4,8):(1,4)")), readable(parse("Sw<1,0,1> o 0 o (4,8):(1,4)"))
+    ('((2,2),(2,4)):((F1,F3),(F7,F8))', 'Sw<1,0,1> o 0 o (4,8):(1,4)')
+    """
+    chained = isinstance(layout, ComposedLayout) and isinstance(layout.inner, ComposedLayout)
+    return to_xor_strides(layout) if chained or isinstance(layout, LinearLayout) else str(layout)
 
 
 @checked

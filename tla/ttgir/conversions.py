@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..access.by_bits import ByBits
 from ..access.gluon_text import MOST_SHUFFLED
-from ..access.rounds import exchanged_bits, within_warps
+from ..access.rounds import Turns, exchanged_bits, permutes_bits, within_warps
 from ..access.steps import BYTE_BITS, Move, Shuffle
 from ..core.element import Width
 from ..core.errors import RangeError
@@ -60,28 +60,34 @@ def conversion(src: LinearLayout, dst: LinearLayout, element: Width, machine: Ma
     ('shared memory', 'store', 'ldmatrix.x4.trans', 8192)
     """
     src, dst = _single_block(src), _single_block(dst).transpose_outs([*src.out_dims])
-    if _columns(src) == _columns(dst):
+    if src == dst:
         return Conversion("none")
-    steps = within_warps(src, dst, element.bits) if src.bases["warp"] == dst.bases["warp"] else None
+    turns = Turns.of(src, dst)
+    steps = None if turns is None or any(turns.registers) else within_warps(src, dst, element.bits)
     if steps is not None and isinstance(steps[0], Move):
         return Conversion("registers")
-    if steps is not None and exchanged_bits(src, dst) < MOST_SHUFFLED:
-        words, fewer = max(1, element.bits // _BANK), max(0, len(_columns(src).register) - len(_columns(dst).register))
-        return Conversion("shuffles", (words << fewer) * sum(isinstance(s, Shuffle) and s.crosses for s in steps))
-    return _through_memory(_columns(src), _columns(dst), element, machine)
+    if steps is not None and permutes_bits(src, dst) and exchanged_bits(src, dst) < MOST_SHUFFLED:
+        return Conversion("shuffles", _shuffles([s for s in steps if isinstance(s, Shuffle)], src, dst, element.bits))
+    return _through_memory(ByBits.of(src), ByBits.of(dst), element, machine)
+
+
+def _shuffles(rounds: Sequence[Shuffle], src: LinearLayout, dst: LinearLayout, width: int) -> int:
+    """The shuffles of as many registers as the side with more of them has, in words of those that stay registers.
+
+    Half of them where two halves of the registers are exchanged with another lane, and one half stays.
+    """
+    registers = max(len(x.bases["register"]) for x in (src, dst))
+    packed = min(bits.log2(max(1, _BANK // max(BYTE_BITS, width))), registers - exchanged_bits(src, dst))
+    each = max(1, width // _BANK) << registers - packed
+    return each if all(s.crosses for s in rounds) else each // 2
 
 
 def _single_block(layout: LinearLayout) -> LinearLayout:
-    """The layout of register, lane and warp."""
+    """The layout of register, lane and warp, without registers that hold what others do."""
     if layout.has_in_dim("block") and any(any(v) for v in layout.bases["block"]):
         raise RangeError("a conversion between several blocks", "one block", "compile with num_ctas=1")
-    return LinearLayout({name: layout.bases.get(name, ()) for name in ("register", "lane", "warp")}, layout.out_dims)
-
-
-def _columns(layout: LinearLayout) -> ByBits:
-    """The elements of each bit of register, lane and warp; registers that hold what others do are left out."""
-    found = ByBits.of(layout)
-    return found._replace(register=[c for c in found.register if c])
+    bases = {name: layout.bases.get(name, ()) for name in ("register", "lane", "warp")}
+    return LinearLayout({**bases, "register": [v for v in bases["register"] if any(v)]}, layout.out_dims)
 
 
 # ------------------------------------------------------------------------------------------- through shared memory
@@ -186,8 +192,6 @@ def _laid_out(
     banks = min(bits.log2(max(1, _BANKS_BITS // (width << len(vector)))), n - len(vector))
     segment = _segments([*vector, *writes], [*vector, *reads], n, n - banks - len(vector))
     bank = _others([*vector, *segment], n)
-    if not segment:  # one row of banks: no order of it has conflicts, and with the registers of the source first its stores are vectors
-        bank = [*(r for r in src.register if r in bank), *(b for b in bank if b not in src.register)]
     conflicts = sum((1 << len(_common(segment, lanes))) - 1 for lanes in (writes, reads))
     rounds = [s for s in segment if s in src.register and s in dst.register][spare:]
     return _Buffer(vector, bank, [s for s in segment if s not in rounds], rounds, conflicts)
@@ -226,29 +230,36 @@ def _common(a: Sequence[int], b: Sequence[int]) -> list[int]:
 
 
 def _narrow(src: ByBits, dst: ByBits, width: int) -> _Buffer:
-    """A buffer for layouts that have fewer registers in common than 128 bits."""
-    vector = _short_vector(src, dst, width)
+    """A buffer for layouts that have fewer registers in common than 128 bits.
+
+    The banks begin with the registers of one side, whose vectors are longer where no lane changes these bits.
+    """
+    vector, filled = _short_vector(src, dst, width)
     drop = bits.log2(max(1, (width << len(vector)) // _BANK))  # of wider vectors fewer lanes go together
     writes, reads = ([x for x in owners.lane[: len(owners.lane) - drop] if x not in vector] for owners in (src, dst))
-    found = _laid_out(src, dst, vector, writes, reads, width)
-    return found._replace(matrices=False)
+    found = _laid_out(src, dst, vector, writes, reads, width)._replace(matrices=False)
+    if width << len(vector) >= _WIDEST:
+        return found
+    longer = filled or max(dst, src, key=lambda x: len({*x.register} & {*found.bank}))
+    first = [b for b in found.bank if b in longer.register]
+    return found._replace(bank=[*first, *(b for b in found.bank if b not in first)])
 
 
-def _short_vector(src: ByBits, dst: ByBits, width: int) -> list[int]:
-    """The vector of such a buffer: what the registers of both have in common, and warps to fill a word of a bank.
+def _short_vector(src: ByBits, dst: ByBits, width: int) -> tuple[list[int], ByBits | None]:
+    """The vector of such a buffer, and the side that filled a word of it, if it was filled.
 
-    Of these first those that are registers of the other side: what fills the word is a vector there, and
-    no conflict here.
+    It is what the registers of both have in common, and warps to fill a word of a bank. Of these first those that are
+    registers of the other side: what fills the word is a vector there, and no conflict here.
     """
     vector = _common(src.register, dst.register)[: bits.log2(_WIDEST // width)]
     missing = max(0, bits.log2(max(1, _BANK // width)) - len(vector))
     left = [[r for r in x.register if r not in vector] for x in (src, dst)]
     by_src, by_dst = _common(left[0], dst.warp), _common(left[1], src.warp)
-    longest = max(by_src, by_dst, key=lambda x: (len(x), -min(x, default=0)))
+    longest = max(by_dst, by_src, key=lambda x: (len(x), -min(x, default=0)))
     vector = [*vector, *longest[:missing]]
     full = len(vector) + missing - len(longest[:missing])
     in_turn = [w for pair in itertools.zip_longest(src.warp, dst.warp) for w in pair]
     for w in (*_common(src.warp, dst.warp), *in_turn):
         if len(vector) < full and w and w not in vector:
             vector.append(w)
-    return vector
+    return vector, None if not missing else src if longest is by_src else dst

@@ -2,7 +2,8 @@
 
     python tests/bench/triton_programs/conversions.py [COUNT]       # needs Triton 3.9
 
-Random pairs of layouts of matrix products, and of blocks; of each how often the PTX has each memory instruction.
+Random pairs of layouts of matrix products, and of blocks; of each how often the PTX has each memory instruction. Of
+three in eight each warp holds before all that it holds after, and other values with it.
 """
 
 import gzip
@@ -16,6 +17,9 @@ from pathlib import Path
 
 import triton
 from triton.backends.compiler import GPUTarget
+
+from tla.access.rounds import stays_in_warps
+from tla.linear.triton import from_text
 
 DATA = Path(__file__).parents[2] / "data" / "ttgir"
 KINDS = ("i8", "f16", "f32", "i64")
@@ -91,6 +95,23 @@ def drawn(choose):
     return {"a": a, "b": b, "warps": warps, "target": target, "kind": kind, "m": m, "n": n}
 
 
+def drawn_within_warps(choose):
+    """The parameters of a text of a small tile, of which each warp holds what it needs, in other warps' places."""
+    forms = [blocked, blocked, blocked, mma, operand]
+    while True:
+        warps, kind, m, n = (
+            choose.choice([2, 4]),
+            choose.choice(KINDS),
+            *(choose.choice([2, 4, 8, 16, 32, 64]) for _ in range(2)),
+        )
+        a, b = (choose.choice(forms)(choose, warps, int(kind[1:])) for _ in range(2))
+        src, dst = (from_text(x).linear([m, n]) for x in (a, b))
+        registers = max(x.get_in_dim_size("register") for x in (src, dst))
+        small = m * n <= 1024 and registers * max(32, int(kind[1:])) <= 64 * 32
+        if small and src.bases["warp"] != dst.bases["warp"] and stays_in_warps(src, dst):
+            return {"a": a, "b": b, "warps": warps, "target": choose.choice([80, 90]), "kind": kind, "m": m, "n": n}
+
+
 def compiled(given, folder):
     first, second = (ADDRESSES.format(l=layout, base=base, **given) for layout, base in (("a", "%p"), ("b", "%q")))
     path = Path(folder) / "f.ttgir"
@@ -103,7 +124,7 @@ def main(count):
     choose, rows = random.Random(33), []
     with tempfile.TemporaryDirectory() as folder:
         while len(rows) < count:
-            given = drawn(choose)
+            given = drawn(choose) if 8 * len(rows) < 5 * count else drawn_within_warps(choose)
             try:
                 rows.append({**given, "ptx": compiled(given, folder)})
             except Exception as error:  # what Triton refuses
@@ -112,4 +133,4 @@ def main(count):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
