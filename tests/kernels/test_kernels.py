@@ -158,6 +158,7 @@ def test_races_are_those_of_the_definition():
 # ------------------------------------------------------------------------------------------------------ seeded faults
 
 
+# fmt: off  # a marked statement is one line
 def staged(first, second, *, index=lambda t: t, threads=T4, tiles=1):
     """A kernel that turns rows of four around through shared memory, with its two barriers or without."""
 
@@ -236,6 +237,9 @@ def predicate_of_another_tile(a, b):
     fill(local_partition(memory, T4, t), 0)
     inside = elem_less(local_partition(make_identity_tensor((4,)), T4, t), (2,))
     copy_if(inside, local_partition(memory, T4, 3 - t), rows(a, t))  # E
+
+
+# fmt: on
 
 
 TWO = {"grid": (2,)}

@@ -24,8 +24,8 @@ def places(text):
     rng = random.Random(len(text))
     return sorted(
         {
-            *rng.sample(range(last + 1), amount(100, last)),
-            *rng.sample(ends, min(len(ends), amount(100, len(ends)))),
+            *rng.sample(range(last + 1), amount(25, last)),
+            *rng.sample(ends, min(len(ends), amount(25, len(ends)))),
             last,
         }
     )
