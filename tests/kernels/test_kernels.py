@@ -158,7 +158,8 @@ def test_races_are_those_of_the_definition():
 # ------------------------------------------------------------------------------------------------------ seeded faults
 
 
-# fmt: off  # a marked statement is one line
+# A marked statement is one line.
+# fmt: off
 def staged(first, second, *, index=lambda t: t, threads=T4, tiles=1):
     """A kernel that turns rows of four around through shared memory, with its two barriers or without."""
 
@@ -166,9 +167,7 @@ def staged(first, second, *, index=lambda t: t, threads=T4, tiles=1):
     def turned(a, b):
         t, memory = thread(), shared(np.float32, T4)
         for k in loop(tiles):
-            copy(
-                local_partition(local_tile(a, (4,), (k,)), threads, index(t)), local_partition(memory, T4, index(t))
-            )  # E
+            copy(local_partition(local_tile(a, (4,), (k,)), threads, index(t)), local_partition(memory, T4, index(t)))  # E
             if first:
                 barrier()
             copy(local_partition(memory, T4, 3 - t), local_partition(local_tile(b, (4,), (k,)), T4, t))  # E
@@ -193,9 +192,7 @@ def all_clear_one_tensor(a, b):
 
 def neighbour_in_place(a, b):
     t = thread()
-    copy(
-        local_partition(local_tile(a, (4,), (0,)), T4, (t + 1) % 4), local_partition(local_tile(a, (4,), (0,)), T4, t)
-    )  # E
+    copy(local_partition(local_tile(a, (4,), (0,)), T4, (t + 1) % 4), local_partition(local_tile(a, (4,), (0,)), T4, t))  # E
 
 
 def blocks_write_one_tile(a, b):
@@ -203,9 +200,7 @@ def blocks_write_one_tile(a, b):
 
 
 def block_reads_what_another_writes(a, b):
-    copy(
-        local_partition(local_tile(b, (4,), (1 - block(0),)), T4, thread()), make_fragment_like(rows(b, thread()))
-    )  # E
+    copy(local_partition(local_tile(b, (4,), (1 - block(0),)), T4, thread()), make_fragment_like(rows(b, thread())))  # E
     fill(rows(b, thread()), 1)  # E
 
 

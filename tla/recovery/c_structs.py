@@ -88,9 +88,8 @@ class CStructs(CExpression):
                 default = self.expression(self.tightest)
             type_ = not parameter or bool({"typename", "class"} & {*parameter[1].split()})
             name = "" if type_ else self.fresh(parameter[2])  # type: ignore[index]
-            given.append(
-                TemplateParameter(name, default, "" if type_ else self.declared_kind(parameter[2], parameter[1], place))
-            )  # type: ignore[index]
+            kind = "" if type_ else self.declared_kind(parameter[2], parameter[1], place)  # type: ignore[index]
+            given.append(TemplateParameter(name, default, kind))
             place += len(text) + 1
         self.go_to(behind)
         self.template = tuple(given)

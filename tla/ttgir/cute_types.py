@@ -19,7 +19,10 @@ from ..notation.text import parse
 from .program import Op, Program
 
 _SWIZZLE = r"S<([0-9]),([0-9]{1,2}),([0-9]{1,2})>"
-_MEMORY = rf'!cute\.memref<([a-z]{{1,4}}([0-9]{{1,3}})[A-Za-z0-9]*), (generic|[a-z]mem)(?:, align<([0-9]{{1,5}})>)?(?:, {_SWIZZLE})?, "([^"]*)"'
+_MEMORY = (
+    r"!cute\.memref<([a-z]{1,4}([0-9]{1,3})[A-Za-z0-9]*), (generic|[a-z]mem)(?:, align<([0-9]{1,5})>)?"
+    rf'(?:, {_SWIZZLE})?, "([^"]*)"'
+)
 _COMPOSED = rf'!cute\.composed_layout<"{_SWIZZLE} o 0 o ([^"]*)"'
 _LAYOUT = r'!cute\.layout<"([^"]*)"'
 #: Operations that leave a part of a value, at which the one that makes it is looked for.

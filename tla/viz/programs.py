@@ -126,6 +126,8 @@ def _tile(program: Program, name: str, access: Access, values: dict[str, Any]) -
     t = access.tensor
     whole = next((x for x in program.shared if x.data is t.data), None)
     count = int(size(t.shape))
+    if count > MOST_INTEGERS:
+        raise _too_many(program, name, count, MOST_INTEGERS)
     if access.places is not None:
         layout = program.arguments[name].layout
         found = _of_threads(program, name, [coordinate(access.places, i) for i in range(count)], values)
@@ -168,12 +170,15 @@ def _of_threads(
     found = [array_of(poly_of(leaf), values) for element in elements for leaf in element]
     threads = max((x.size for x in found), default=1)
     if threads * len(found) > MOST_INTEGERS:
-        what = f"draw of {program.name}, whose threads have {threads * len(elements)} elements of {name}"
-        raise RangeError(
-            what, f"{MOST_INTEGERS // len(elements[0])} at most", "print it, or draw it with smaller tiles"
-        )
+        raise _too_many(program, name, threads * len(elements), MOST_INTEGERS // len(elements[0]))
     table: npt.NDArray[Any] = np.array([np.broadcast_to(x, threads) for x in found]).T
     return table.reshape(threads, len(elements), -1)
+
+
+def _too_many(program: Program, name: str, count: int, most: int) -> RangeError:
+    """The error for more elements than a drawing has."""
+    what = f"draw of {program.name}, whose threads have {count} elements of {name}"
+    return RangeError(what, f"{most} at most", "print it, or draw it with smaller tiles")
 
 
 def _coordinates(layout: Layout) -> npt.NDArray[Any]:

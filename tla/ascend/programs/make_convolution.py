@@ -79,9 +79,10 @@ def conv_block(
     outs = batch * windows[0].places, windows[1].places, windows[2].places, count
     ho, wo, cout = min(ho, outs[1]), min(wo, outs[2]), min(cout, -(-count // C0) * C0)
     table = swizzle(outs, (ho, wo, cout), cores=cores)
+    depth, height, width = windows
     made = ConvolutionBlocks(
-        arch, batch, channels, count, windows, (ho, wo, cout), element, bool(bias), stage_count, table
-    )  # type: ignore[arg-type]
+        arch, batch, channels, count, (depth, height, width), (ho, wo, cout), element, bool(bias), stage_count, table
+    )
     if not all(map(made.slices, range(windows[0].places))):
         raise RangeError(
             f"a window of {kernel[0]} depths, {windows[0].dilation} apart, of {sizes[0]}",
