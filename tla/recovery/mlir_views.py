@@ -8,6 +8,7 @@ Source: mlir.llvm.org, dialect memref, and MemRefLayoutAttrInterface.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -128,26 +129,18 @@ class MlirViews(MlirProgram):
     # ---------------------------------------------------------------------------------------------- arithmetic
 
     def times(self, a: Tree, b: Tree) -> Tree:
-        return (
-            a * b
-            if isinstance(a, int) and isinstance(b, int)
-            else b
-            if a == 1
-            else a
-            if b == 1
-            else self.tree(Op("*", self.at), a, b)
-        )
+        return self._computed("*", operator.mul, 1, a, b)
 
     def plus(self, a: Tree, b: Tree) -> Tree:
-        return (
-            a + b
-            if isinstance(a, int) and isinstance(b, int)
-            else b
-            if a == 0
-            else a
-            if b == 0
-            else self.tree(Op("+", self.at), a, b)
-        )
+        return self._computed("+", operator.add, 0, a, b)
+
+    def _computed(self, op: str, of: Callable[[int, int], int], nothing: int, a: Tree, b: Tree) -> Tree:
+        """The value of an operation: of numbers a number, and with `nothing` the other side."""
+        if isinstance(a, int) and isinstance(b, int):
+            return of(a, b)
+        if nothing in (a, b):
+            return b if a == nothing else a
+        return self.tree(Op(op, self.at), a, b)
 
     def numbers(self) -> tuple[Tree, ...]:
         """`[%i, 4]`: values and numbers."""

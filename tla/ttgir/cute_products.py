@@ -99,13 +99,9 @@ def _lies(program: Program, name: str, text: str) -> str:
     fragment = origin(program, name, (_FRAGMENT,))
     tensor = tensor_of(program.named(fragment.operand_types[1])) if fragment else None
     bits = tensor.layout.outer.bits if tensor and isinstance(tensor.layout, ComposedLayout) else 0
-    return (
-        "shared memory"
-        if tensor is None
-        else f"shared memory, {16 << bits}-byte swizzle"
-        if bits
-        else "shared memory, no swizzle"
-    )
+    if tensor is None:
+        return "shared memory"
+    return f"shared memory, {16 << bits}-byte swizzle" if bits else "shared memory, no swizzle"
 
 
 def refused_operands(program: Program) -> Iterator[tuple[Op, Reason]]:
