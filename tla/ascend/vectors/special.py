@@ -120,7 +120,7 @@ def _sizes(call: Call) -> tuple[int, int]:
             wanted = m, n // 8
         elif side == ("src" if call.special.form == "spread" else "dst"):
             wanted = less.get(call.special.form, wanted)
-        if shape not in (wanted, wanted[1:] if wanted[0] == 1 and len(wanted) == 2 else wanted):
+        if shape != wanted and (1, *shape) != wanted:
             raise RangeError(
                 f"{call.name}: {side} of {shown(shape)}, for {shown(whole)}",
                 shown(wanted),
