@@ -12,6 +12,7 @@ from tla.access.machines import MACHINES
 from tla.linear import LinearLayout
 
 from conversions import held, pair, usual
+from night import amount
 
 DPP, ALL = ("dpp",), ("dpp", "row_xmask", "permlane16")
 
@@ -97,7 +98,7 @@ def test_moves_where_they_are_cheaper():
 def test_no_plan_is_dearer_with_moves():
     rng, fewer = random.Random(3), 0
     for arch, wave in (("gfx942", 64), ("gfx1100", 32)):
-        for k in range(40):
+        for k in range(amount(10, 40)):
             src, dst = usual(rng, wave) if k % 2 else pair(rng, False, wave.bit_length() - 1)
             plan = convert(src, dst, 32, arch)
             plain = convert(src, dst, 32, plain_machine(arch))

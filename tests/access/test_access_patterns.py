@@ -11,7 +11,10 @@ from tla.access import access, best_swizzle, patterns
 from tla.access.memories import NVIDIA_SHARED
 from tla.access.pattern import PATTERNS, has_columns, instruction_pattern, pattern
 
-TILES = [(64, 64), (16, 64), (8, 64), (32, 16), (128, 32), (16, 16), (48, 96), (1, 256), (256, 1)]
+from night import amount
+
+TILES = [(16, 64), (32, 16), (16, 16), (48, 32), (1, 256), (256, 1)]
+TILES += amount([], [(64, 64), (8, 64), (128, 32), (48, 96)])
 
 
 def covered(owners):

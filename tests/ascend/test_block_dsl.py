@@ -175,7 +175,7 @@ def test_the_program_is_numpys_product_with_the_flags_of_the_block(name):
     rng = np.random.default_rng(4)
     every = block(dims("M N K"), *TILES, Ascend950, **BLOCKS[name])
     text = every.text("dsl")
-    for _ in range(amount(5, 100)):
+    for _ in range(amount(2, 100)):
         m, n, k = (int(rng.choice([1, 16, 31, 64, 65, 100, 128, 150, 200])) for _ in range(3))
         x, y, c = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n)), np.full((m, n), np.nan)
         known = every.at(M=m, N=n, K=k)

@@ -1,6 +1,7 @@
 """Kernels of others, checked by what they have logged: CATLASS's own, with what is wrong in them, and with faults that
 are put in."""
 
+import itertools
 import json
 
 import pytest
@@ -10,6 +11,8 @@ from catlass_logs import LOGS, tensors_of
 from tla import Layout, MakeLayout
 from tla.ascend import Buffer, Copied, Product, RowMajor, check, half, programs, zN
 from tla.core.errors import LeafTypeError, RangeError
+
+from night import some
 
 #: What is wrong in CATLASS: example 20 reads a whole tile of biases where fewer are left; BlockMmadTla with unit flags
 #: gives MTE1_M an id that it has not set (l0CEventList), so that it is what the stack holds.
@@ -159,9 +162,11 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("name", ["14_optimized_matmul_tla", "43_ascend950_basic_matmul"])
-def test_a_fault_in_a_block_is_found(fault, name):
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    some(itertools.product(["14_optimized_matmul_tla", "43_ascend950_basic_matmul"], FAULTS), 5),
+)
+def test_a_fault_in_a_block_is_found(name, fault):
     from dataclasses import replace
 
     from tla.ascend.programs.check import check_program

@@ -60,13 +60,15 @@ def said(name, text):
 @pytest.mark.parametrize("name", READERS)
 def test_no_attribute_is_dropped(name):
     """A misspelt attribute is refused, or warned of where XLA may have a new one; by its name, or by that of the one
-    which is missing."""
+    which is missing. By day one misspelling of each."""
+    rng = random.Random(name)
     for text in READERS[name].texts:
         start = RESULT.match(text).end() if name == "instruction" else 0
         for m in ATTRIBUTE.finditer(text, start):
             if (name, m[1]) in FREE:
                 continue
-            for word in misspelt(m[1]):
+            words = [*misspelt(m[1])]
+            for word in words if NIGHT else rng.sample(words, 1):
                 found = said(name, text[: m.start()] + word + text[m.end() :])
                 assert word in found or m[1] in found, (name, m[1], word, found)
 
@@ -82,10 +84,10 @@ def large(text, size):
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_large_text_is_answered_or_refused(name):
-    """By day three texts of each reader, by night all."""
+    """By day one text of each reader, by night all."""
     rng = random.Random(name)
     texts = [x for text in READERS[name].texts[:1] for x in large(text, 10**6)]
-    for text in texts if NIGHT else rng.sample(texts, 3):
+    for text in texts if NIGHT else rng.sample(texts, 1):
         start, found = time.process_time(), ""
         try:
             READERS[name].read(text)

@@ -71,7 +71,7 @@ def verdict_of(kind, seed):
 
 
 def seeds(kind):
-    return range(amount(KINDS[kind][0] // 20, KINDS[kind][0]))
+    return range(amount(KINDS[kind][0] // 50, KINDS[kind][0]))
 
 
 @in_batches([(kind, seed) for kind in KINDS for seed in seeds(kind)], 50)

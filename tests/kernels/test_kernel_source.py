@@ -45,7 +45,7 @@ from tla.kernels import (
 
 import hip
 import nvrtc
-from night import amount
+from night import amount, some
 from sources_of_kernels import c_function, cuda_function, kernel_examples
 
 _1 = Int[1]()
@@ -97,7 +97,7 @@ def sizes_for(example, variant, drawn):
     return [(-(-m // unit) * unit, -(-n // unit) * unit, k) for m, n, k in drawn]
 
 
-@pytest.mark.parametrize(("example", "variant"), amount(PRODUCTS[::2], PRODUCTS))
+@pytest.mark.parametrize(("example", "variant"), some(PRODUCTS, 5))
 def test_c_of_products_equals_numpy(example, variant, tmp_path):
     call, rng = c_function(tmp_path, source_of(example, variant, "c")), np.random.default_rng(3)
     drawn = [tuple(map(int, rng.integers(0, 300, 3))) for _n in range(amount(2, 50))]
@@ -106,7 +106,7 @@ def test_c_of_products_equals_numpy(example, variant, tmp_path):
         assert product(call, variant, *sizes, rng), sizes
 
 
-@pytest.mark.parametrize(("example", "variant"), amount(PRODUCTS[1::2], PRODUCTS))
+@pytest.mark.parametrize(("example", "variant"), some(PRODUCTS, 4))
 def test_cuda_of_products_executed_by_threads_of_a_cpu_equals_numpy(example, variant, tmp_path):
     def grid(m, n, *_rest):
         return -(-m.value // 128), -(-n.value // 128)
@@ -157,7 +157,7 @@ def test_a_transpose_through_swizzled_memory_equals_numpy(target, tmp_path):
         assert np.isnan(d[m * n :]).all()
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", some(["sm_80", "sm_90", "sm_100"], 3))
 def test_cuda_compiles_without_a_warning(arch):
     for example, variant in (
         ("sgemm_1", "gemm_nt"),
@@ -168,7 +168,7 @@ def test_cuda_compiles_without_a_warning(arch):
         nvrtc.compiled(source_of(example, variant, "cuda").text, arch)
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("arch", some(["gfx942", "gfx1100"], 2))
 def test_hip_compiles_to_multiply_adds(arch, tmp_path):
     for example, variant in amount(PRODUCTS[:1], PRODUCTS):
         text = hip.without_headers(source_of(example, variant, "hip").text)

@@ -1,5 +1,6 @@
 """The tutorial's last steps are examples: what it quotes of them stands there, and its table has what check counts."""
 
+import doctest
 import re
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from tests.kernels.test_kernel_source import examples
 
+from night import NIGHT
 from places import DOCS, EXAMPLES
 
 PAGE = (DOCS / "kernels_tutorial.md").read_text()
@@ -36,3 +38,15 @@ def test_the_table_has_what_check_counts(step):
         sum(r.wavefronts for r in report.conflicts if r.memory == f"{memory} memory") for memory in ("global", "shared")
     ]
     assert [f"{n:,}" for n in found] == [cell.strip() for cell in row.split("|")[2:4]]
+
+
+@pytest.mark.skipif(not NIGHT, reason="a minute: pytest --night")
+def test_the_first_step_at_the_sizes_of_the_others(capsys):
+    page = doctest.DocTestParser().get_doctest(PAGE, {}, "page", None, 0)
+    first = next(k for k, example in enumerate(page.examples) if example.source.startswith("told("))
+    page.examples = page.examples[:first]
+    doctest.DocTestRunner().run(page, clear_globs=False)
+    page.globs["told"](page.globs["naive"])
+    accesses, sectors = re.search(r"says ([\d,]+) accesses and ([\d,]+) sectors", PAGE).groups()
+    assert f"global memory: {accesses} accesses, {sectors} sectors" in capsys.readouterr().out
+    assert f"| 1. a thread for each element | {sectors} |" in PAGE

@@ -10,7 +10,7 @@ import pytest
 
 import nvrtc
 from compiled import require
-from night import NIGHT
+from night import amount
 from places import DATA
 from sources_of_kernels import kernel_examples
 
@@ -24,7 +24,7 @@ def examples():
     return kernel_examples()
 
 
-@pytest.mark.parametrize("name", CUTE if NIGHT else ("sgemm_1 gemm_tn", "sgemm_sm80 gemm_tn", "wgmma_sm90 gemm_tn"))
+@pytest.mark.parametrize("name", amount(["sgemm_1 gemm_tn"], CUTE))
 def test_a_main_loop_takes_no_more_than_cutes(name, tmp_path):
     example, variant = name.split()
     made, arguments, parameters = examples()[f"variants of {example}"]["VARIANTS"][variant]

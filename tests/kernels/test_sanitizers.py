@@ -44,10 +44,10 @@ int main(void) {
 SIZES = [(8, 8, 8), (128, 128, 64), (136, 264, 72), (256, 136, 200)]
 #: Sizes that a tensor map does not have, or that are no multiple of 16 bytes.
 MORE_SIZES = [(0, 4, 8), (4, 4, 0), (132, 260, 72)]
-PRODUCTS = [("sgemm_sm80", "gemm_tn", "_Float16")]
+PRODUCTS = [("sgemm_1", "gemm_tn", "float")]
 MORE = [
     ("sgemm_1", "gemm_nt", "float"),
-    ("sgemm_1", "gemm_tn", "float"),
+    ("sgemm_sm80", "gemm_tn", "_Float16"),
     *((f"sgemm_{x}", f"gemm_{v}", "float") for x in ("2", "sm70") for v in ("nt", "tn")),
     *((f"wgmma_{x}", f"gemm_{v}", "_Float16") for x in ("sm90", "tma_sm90") for v in ("nt", "tn")),
 ]

@@ -3,6 +3,7 @@ at its line."""
 
 import ctypes
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ from tla.tensors.guard import whole
 from tla.tensors.tensor import tensor_of
 
 import nvrtc
-from night import amount
+from night import amount, some
 from sources_of_kernels import c_function, cuda_function, kernel_examples
 
 VARIANTS = ("gemm_nt", "gemm_tn")
@@ -75,7 +76,7 @@ def source_of(target, variant):
     return made.source(target, *arguments, parameters=parameters)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", some(VARIANTS, 2))
 def test_c_equals_numpy(variant, tmp_path):
     call, rng = c_function(tmp_path, source_of("c", variant)), np.random.default_rng(1)
     drawn = [tuple(map(int, rng.integers(1, 40, 3))) for _n in range(amount(1, 50))]
@@ -83,7 +84,7 @@ def test_c_equals_numpy(variant, tmp_path):
         assert product(call, in_a_register, variant, sizes, rng), sizes
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", some(reversed(VARIANTS), 2))
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp_path):
     def grid(m, n, *_rest):
         return -(-m.value // 128), -(-n.value // 128)
@@ -156,8 +157,9 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "element", "kind", "tile", "swizzle"), ROWS)
-@pytest.mark.parametrize("at", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.parametrize(
+    (("name", "element", "kind", "tile", "swizzle"), "at"), some(itertools.product(ROWS, [(0, 0), (1, 0), (0, 1)]), 4)
+)
 def test_a_tile_lies_as_the_manual_says(name, element, kind, tile, swizzle, at, tmp_path):
     shape = tuple(Int[n]() for n in tile)
     layout = (

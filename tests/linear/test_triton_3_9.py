@@ -269,11 +269,10 @@ def test_random_layouts_are_tritons():
     assert answered >= amount(40, 3000)
 
 
-@pytest.mark.parametrize("vec", [1, 2, 4])
-@pytest.mark.parametrize(("per_phase", "max_phase"), [(1, 1), (1, 4), (2, 2), (2, 8), (4, 4)])
+@pytest.mark.parametrize(("vec", "per_phase", "max_phase"), [(1, 1, 1), (2, 1, 4), (4, 2, 2), (1, 2, 8), (2, 4, 4)])
 def test_rotating_rows_by_their_definition(vec, per_phase, max_phase):
     """Row r is xored with its phase and its block's number, whatever r: counted element by element, in both orders."""
-    rows, columns = 64, 32
+    rows, columns = 32, 32
     for order_, shape in (([1, 0], [rows, columns]), ([0, 1], [columns, rows])):
         memory = AMDRotatingSharedLayout(vec, per_phase, max_phase, order_).linear(shape).invert()
         for r, c in itertools.product(range(rows), range(columns)):

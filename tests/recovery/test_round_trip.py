@@ -41,7 +41,7 @@ def cannot_write(target, text):
 @pytest.mark.parametrize("seed", range(4))
 def test_every_target_is_read_back(seed):
     rng, times, refused = random.Random(seed), [], 0
-    for count in range(amount(20, 2500)):
+    for count in range(amount(8, 2500)):
         made = read_back.made(rng)
         names = dict(zip(NAMES, dims(" ".join(NAMES), at_most=12) if count % 2 else dims(" ".join(NAMES))))
         layout, shape = layout_of_made(made, names)

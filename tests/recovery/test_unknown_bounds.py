@@ -112,7 +112,7 @@ def value_at(value, sizes, i, j):
 def test_random_conditions_are_bounds_or_refused(seed, traced):
     """As a text, and as a function that is called with symbols."""
     rng, answered, names = random.Random(seed), 0, dict(zip(SIZES, dims(" ".join(SIZES))))
-    for _ in range(amount(400, 40_000) >> traced):
+    for _ in range(amount(160, 40_000) >> traced):
         text, value = chosen(rng, rng.choice((1, 2, 3)))
         try:
             if traced:

@@ -24,8 +24,8 @@ def places(text):
     rng = random.Random(len(text))
     return sorted(
         {
-            *rng.sample(range(last + 1), amount(25, last)),
-            *rng.sample(ends, min(len(ends), amount(25, len(ends)))),
+            *rng.sample(range(last + 1), amount(10, last)),
+            *rng.sample(ends, min(len(ends), amount(10, len(ends)))),
             last,
         }
     )
@@ -74,7 +74,7 @@ def test_a_part_before_the_entry_is_no_program():
 
 def test_a_packed_file_that_is_cut():
     packed = gzip.compress(TEXT.encode())
-    for at in range(20, len(packed) - 8, len(packed) // amount(25, 400)):
+    for at in range(20, len(packed) - 8, len(packed) // amount(10, 400)):
         try:
             said = xla.memory(io.BytesIO(packed[:at])).warnings
         except TlaError:

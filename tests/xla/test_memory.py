@@ -12,6 +12,7 @@ from tla import LoweringError, ParseError, RangeError, xla
 from tla.xla.programs.flow import flow
 
 from batches import in_batches
+from night import amount, some
 from truth import DATA
 
 FOLDER = DATA / "xla" / "programs"
@@ -29,7 +30,7 @@ def found(name):
     return FOUND[name]
 
 
-@pytest.mark.parametrize("name", TRUTH)
+@pytest.mark.parametrize("name", some(TRUTH, 2))
 def test_peaks_are_those_of_the_compiler(name):
     memory, truth = found(name), TRUTH[name]
     assert memory.warnings == ()
@@ -169,7 +170,7 @@ class Machine:
         return out
 
 
-@in_batches(range(150))
+@in_batches(range(amount(40, 400)))
 def test_programs_that_are_run_hold_what_is_said(seed):
     machine = Machine(seed)
     text = machine.run(machine.random.randrange(1, 25))
