@@ -297,7 +297,7 @@ def test_lanes_that_need_many_words_of_one():
 
 def test_random_warps_that_hold_more():
     rng, seen = random.Random(51), Counter()
-    while seen["turned"] < amount(12, 300):
+    while seen["turned"] < amount(6, 300):
         wave = rng.choice([32, 64])
         src, dst = usual(rng, wave)
         if src.bases["warp"] == dst.bases["warp"]:

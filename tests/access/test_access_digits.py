@@ -98,7 +98,7 @@ def pairs(rng, count):
 
 def test_slices_are_right_and_never_dearer_than_the_padded_tile():
     less = total = 0
-    for shape, two, width in pairs(random.Random(3), amount(10, 1000)):
+    for shape, two, width in pairs(random.Random(3), amount(12, 1000)):
         plan = convert(*(layout_of_digits(x, shape) for x in two), width)
         given, wanted = (elements(x, shape) for x in two)
         assert (plan.run(given) == wanted).all(), plan
@@ -107,7 +107,7 @@ def test_slices_are_right_and_never_dearer_than_the_padded_tile():
         assert plan.bytes <= other.bytes or not other.bytes
         total += plan.kind != "registers"
         less += plan.cycles < other.cycles
-    assert less > 0.8 * total > 0
+    assert less > amount(0.5, 0.8) * total > 0
 
 
 def blocked(rng, columns, rows):

@@ -5,6 +5,7 @@ tests/project/test_proofs.py has the checker itself against the one that is extr
 
 import copy
 import importlib
+import itertools
 import json
 import math
 import random
@@ -33,7 +34,7 @@ from tla.algebra.checker import check
 import oracle
 from corpus import made
 from laws import plain
-from night import amount
+from night import NIGHT, amount
 from places import ROOT
 from truth import rows
 
@@ -59,10 +60,10 @@ def values(certificate):
 
 
 def test_every_small_composition_has_one_and_so_has_every_refusal():
-    """The 39,436 right answers of tests/bench/exact.py; what is refused there has a witness that no layout is the
-    composition."""
+    """The 39,436 right answers of tests/bench/exact.py, by day of each tenth pair; what is refused there has a witness
+    that no layout is the composition."""
     right = refused = 0
-    for a, b, truth in exact.pairs():
+    for a, b, truth in itertools.islice(exact.pairs(), 0, None, amount(10, 1)):
         c = composition.certificate(made(a), made(b))
         if c["of"] == "composition":
             right += 1
@@ -71,7 +72,9 @@ def test_every_small_composition_has_one_and_so_has_every_refusal():
         else:
             refused += 1
             assert not exact.is_layout(b, truth)
-    assert (right, refused) == (39_436, 7_994)
+    if NIGHT:
+        assert (right, refused) == (39_436, 7_994)
+    assert right > 3_800
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -209,7 +209,7 @@ def test_architectures_without_rates_and_bad_rates_are_refused():
 # ------------------------------------------------------------------------------------------------------------- plans
 
 
-@pytest.mark.parametrize("seed", range(amount(3, 40)))
+@pytest.mark.parametrize("seed", range(amount(1, 40)))
 def test_no_tiling_of_the_space_takes_fewer_cycles(seed, monkeypatch):
     """All tilings are predicted: none takes fewer than the chosen one, or than its own bound."""
     monkeypatch.setattr(planning, "SIZES", (32, 64, 128))

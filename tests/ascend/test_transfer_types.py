@@ -13,6 +13,7 @@ from tla.ascend import L0C, RowMajor, half, int8, nZ, transfer, zZ
 from tla.ascend.transfers import proof
 from tla.ascend.transfers.side import side_of
 
+from night import amount
 from transfer_oracle import MEANING, executed, offset_of
 
 DTYPES = {"int8": np.int8, "half": np.float16, "int16": np.int16, "int32": np.int32, "float": np.float32}
@@ -250,7 +251,7 @@ def _padded(t):
 def test_words_of_a_transposed_a_lie_in_k_of_whole_16():
     """AtlasA2, float A of columns: every k is moved into a layout of k in whole 16, which Mmad reads with
     kDirectionAlign."""
-    for k, m in itertools.product(range(1, 49), (16, 20, 48)):
+    for k, m in itertools.product(amount((1, 7, 8, 9, 16, 17, 24, 31, 48), range(1, 49)), (16, 20, 48)):
         src = GetTile(empty(MakeLayout[ascend.float, nZ](48, 96), "L1"), (0, 32), (m, k))
         ld = -(-k // 16) * 16
         dst = empty(MakeLayout[ascend.float, zZ](m, k, ld=ld), "L0A")

@@ -3,7 +3,6 @@ is refused."""
 
 import itertools
 import math
-import os
 import random
 import re
 
@@ -27,10 +26,10 @@ from tla.ascend import AtlasA2, TransferInstruction, fits, half, nZ, transfer, z
 from tla.ascend.architecture import position_of
 
 from batches import in_batches
+from night import NIGHT
 from transfer_oracle import executed, offset_of
 from truth import rows
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 ELEMENTS = {"half": ascend.half, "int8": ascend.int8, "float": ascend.float}
 
 

@@ -168,7 +168,7 @@ def random_pairs(seed, count):
 @pytest.mark.parametrize("target", ["c", "cpp", "cuda", "opencl"])
 def test_random_copies(tmp_path, target):
     pairs = Pairs(tmp_path, target)
-    for destination, source in random_pairs(f"copies {target}", amount(80, 250) if target == "c" else amount(40, 80)):
+    for destination, source in random_pairs(f"copies {target}", amount(30, 250) if target == "c" else amount(15, 80)):
         pairs.add(destination, source)
     pairs.run()
 
@@ -226,7 +226,7 @@ def open_layout(rng, sizes):
 def test_random_symbolic_copies(tmp_path, target):
     """Tails, runs and blocks in every order: a run whose end hung on the index of a blocked loop was copied wrong."""
     rng, pairs = random.Random(f"open {target}"), Pairs(tmp_path, target)
-    while len(pairs.texts) < amount(16, 60):
+    while len(pairs.texts) < amount(8, 60):
         units = {name: rng.choice([1, 2, 4, 16]) for name in "BMN"[: rng.choice([2, 2, 3])]}
         sizes = [dim(name, multiple_of=unit, at_most=rng.choice([None, 640])) for name, unit in units.items()]
         source, destination = open_layout(rng, sizes), open_layout(rng, sizes)

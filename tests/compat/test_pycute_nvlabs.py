@@ -12,6 +12,8 @@ import pytest
 import tla
 from tla import E, TlaError, dims, parse, size, static
 
+from night import amount
+
 SYMBOLS = dict(zip("NMXY", dims("N M X Y", at_least=1)))
 
 
@@ -142,7 +144,8 @@ def test_complement(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["3:1@0", "3:4@2", "(2,5,3):(4@1,5@0,16@1)", "(2,3,5):(4@1,5@0,7@1@2)", "(2,3,5):(4@1,0,7@1@2)"]
+    "text",
+    ["3:1@0", "3:4@2", "(2,5,3):(4@1,5@0,16@1)", *amount([], ["(2,3,5):(4@1,5@0,7@1@2)", "(2,3,5):(4@1,0,7@1@2)"])],
 )
 def test_complement_of_coordinates(text):
     a = read(text)

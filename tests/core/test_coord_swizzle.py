@@ -21,6 +21,8 @@ from tla import (
     parse,
 )
 
+from night import amount
+
 
 def leaf_of(coord, path):
     for i in path:
@@ -45,7 +47,7 @@ CASES = [((1,), (2,)), ((0,), (1,)), ((2,), (0,)), ((1, 0), (1, 1)), ((1, 1), (0
 
 @pytest.mark.parametrize(("row", "col"), CASES)
 def test_every_coordinate(row, col):
-    for bits, row_base, col_base in itertools.product(range(4), range(3), range(3)):
+    for bits, row_base, col_base in itertools.product(amount((0, 2), range(4)), range(3), amount((0, 2), range(3))):
         s = CoordSwizzle[bits, row_base, row, col_base, col]()
         nested = any(len(p) > 1 for p in (row, col))
         for a, b, c in itertools.product(range(0, 9, 2), range(8), range(8)):

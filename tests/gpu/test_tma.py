@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import random
 import re
 
@@ -33,9 +32,9 @@ from tla.gpu import GMMA, half, make_tma_copy, tma_partition
 from tla.gpu.instructions.elements import as_element
 
 import oracle
+from night import amount
 from truth import rows
 
-NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 CASES = rows("atoms/tma.json")
 
 
@@ -154,7 +153,7 @@ def random_case(rng):
 
 def test_every_element_lands_where_the_layout_says():
     rng, done = random.Random(2), 0
-    for _ in range(2600 if NIGHT else 200):
+    for _ in range(amount(60, 2600)):
         element, gmem, tile, smem = random_case(rng)
         if math.prod(tile) > 4096:
             continue
@@ -176,7 +175,7 @@ def test_every_element_lands_where_the_layout_says():
         wanted = np.where(inside, memory[np.where(inside, source, 0)], 0)
         assert (buffer[image] == wanted).all(), (str(gmem), str(smem))
         done += 1
-    assert done > (2000 if NIGHT else 150)
+    assert done > amount(40, 2000)
 
 
 def test_our_own_reading_of_the_map_is_the_simulation():

@@ -45,7 +45,7 @@ from tla.kernels import (
 )
 from tla.kernels.targets import source_of
 
-from night import NIGHT, amount
+from night import NIGHT, amount, some
 from sources_of_kernels import kernel_examples
 
 #: Examples whose text is refused: a part of the reason.
@@ -206,7 +206,7 @@ def test_an_epilogue_is_near_numpys(activation, tmp_path):
     assert (y == expected).all() if activation == "relu" else np.allclose(y, expected, atol=1e-4)
 
 
-@pytest.mark.parametrize(("example", "variant"), REFUSED)
+@pytest.mark.parametrize(("example", "variant"), some(REFUSED, 3))
 def test_what_gluon_cannot_say_is_refused_with_the_line(example, variant):
     made, arguments, parameters = examples()[f"variants of {example}"]["VARIANTS"][variant]
     with pytest.raises(LeafTypeError) as found:

@@ -93,7 +93,7 @@ def cases(by_day):
 
 
 def test_the_definition():
-    for extents, radices, steps in cases(3000):
+    for extents, radices, steps in cases(1000):
         layout = RadixLayout({"i": [*zip(extents, steps)]}, {"o": radices})
         assert values(layout) == table([*zip(extents, steps)], radices)
         assert (
@@ -118,7 +118,7 @@ def test_other_radices_exactly_or_refused():
     """reshape_outs keeps every value; of layouts of shape and stride it refuses only what nothing makes linear
     over the radices."""
     refused = missed = 0
-    for extents, radices, steps in cases(1500):
+    for extents, radices, steps in cases(500):
         layout = RadixLayout({"i": [*zip(extents, steps)]}, {"o": radices})
         there = values(layout)
         for new in factorings(math.prod(radices)):
@@ -139,7 +139,7 @@ def test_other_radices_exactly_or_refused():
 
 def test_same_map():
     rng = random.Random(4)
-    for _ in range(amount(1500, 40000)):
+    for _ in range(amount(500, 40000)):
         size = rng.choice([4, 6, 8, 12])
         two = [
             RadixLayout({"i": random_digits(rng, rng.choice(factorings(rng.choice([4, 6]))), m)}, {"o": m})
@@ -151,7 +151,7 @@ def test_same_map():
 def test_compose_exactly_or_refused():
     rng = random.Random(6)
     count = refused = 0
-    for _ in range(amount(1500, 40000)):
+    for _ in range(amount(500, 40000)):
         size = rng.choice([4, 6, 8, 12, 16, 18])
         middle, low, high = (
             rng.choice(factorings(size)),
@@ -170,15 +170,15 @@ def test_compose_exactly_or_refused():
         else:
             count += 1
             assert values(found) == there, (inner, outer)
-    assert count > 400
-    assert refused > 100
+    assert count > amount(200, 400)
+    assert refused > amount(50, 100)
 
 
 def test_inverses():
     """What an inverse answers is one; of maps that are groups' it refuses only what is none."""
     rng = random.Random(7)
     seen = dict.fromkeys(("invert", "right", "left", "none"), 0)
-    for _ in range(amount(2500, 60000)):
+    for _ in range(amount(800, 60000)):
         size = rng.choice([4, 6, 8, 12, 16, 24])
         layout = RadixLayout(
             {
@@ -211,7 +211,7 @@ def test_layouts_of_shape_and_stride_are_a_case():
     """Every small layout, with every swizzle of it that is linear: the same offsets, and back."""
     rng = random.Random(8)
     swizzled = 0
-    for _ in range(amount(600, 20000)):
+    for _ in range(amount(300, 20000)):
         shape = [rng.choice([1, 2, 3, 4, 6, 8]) for _ in range(rng.choice([1, 2, 3]))]
         stride = [rng.choice([0, 1, 2, 3, 4, 8, 12, 16, 24]) for _ in shape]
         plain = MakeLayout(tuple(shape), tuple(stride))

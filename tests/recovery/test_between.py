@@ -21,7 +21,7 @@ from tla import (
     swizzle_between,
 )
 
-from night import amount
+from night import amount, some
 
 
 def all_swizzles(rows):
@@ -43,15 +43,15 @@ def test_every_swizzle_of_64_offsets_is_found(text):
 
 def test_two_swizzles_have_one_between_them_or_none_of_all_has():
     layout = parse("(4,8):(8,1)")
-    for one, other in itertools.product([*all_swizzles(5)], repeat=2):
+    for one, other in some(itertools.product([*all_swizzles(5)], repeat=2), 3):
         a, b = (offsets(ComposedLayout(s, 0, layout)) for s in (one, other))
-        some = (a == b).all() or any(([*map(s, map(int, a.flat))] == [*b.flat]) for s in all_swizzles(5))
+        any_is = (a == b).all() or any(([*map(s, map(int, a.flat))] == [*b.flat]) for s in all_swizzles(5))
         try:
             found = swizzle_between(a, b)
         except RangeError:
-            assert not some
+            assert not any_is
         else:
-            assert some
+            assert any_is
             assert [*map(found, map(int, a.flat))] == [*b.flat]
 
 

@@ -19,7 +19,7 @@ import oracle
 from expressions import count, value
 from night import amount
 
-COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", amount(10, 200))), 8
+COUNT, SIZES = int(os.environ.get("TLA_LAYOUTS", amount(5, 200))), 8
 NAMES = "MNKPQ"
 UNITS = (1, 1, 2, 4, 6, 8, 16)
 

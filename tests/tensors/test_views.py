@@ -30,7 +30,7 @@ from night import amount
 from tensor_model import Model, check, random_tensor
 
 
-@in_batches(range(amount(100, 1000)))
+@in_batches(range(amount(40, 1000)))
 def test_local_tile_and_partition(seed):
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 9) for _ in range(rng.choice((1, 2, 3))))
