@@ -80,6 +80,7 @@ CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["where", "T.select", "tir.select", "Select", "if_then_else"], ("select", 3)),
     **dict.fromkeys(["__mul24", "mul24"], ("mul24", 2)),
     "__umul24": ("umul24", 2),
+    "mad24": ("mad24", 3),
     "__umulhi": ("umulhi", 2),
     "ModularIndexing": ("modular", 3),
 }
