@@ -31,6 +31,7 @@ _HOPPER, _BLACKWELL = "hopper/kernel/dense_gemm/dense_gemm.py", "blackwell/tutor
 PROGRAMS = {
     "elementwise_sm80": ("sm_80", "ampere/kernel/elementwise/elementwise_add.py", "--skip_ref_check"),
     "gemm_sm80": ("sm_80", "ampere/kernel/dense_gemm/tensorop_gemm.py", *_SMALL),
+    "attention_sm80": ("sm_80", "ampere/kernel/attention/flash_attention_v2.py", "--skip_ref_check"),
     "gemm_sm90": ("sm_90a", _HOPPER, *_SMALL),
     "gemm_fp8_sm90": ("sm_90a", _HOPPER, *_SMALL, *_FP8),
     "gemm_columns_sm90": ("sm_90a", _HOPPER, *_SMALL, *_COLUMNS),

@@ -20,6 +20,8 @@ _CUDA = r"""
 #define __forceinline__ inline
 struct dim3 { unsigned x, y, z; };
 struct half { short bits; };
+struct bf16 { short bits; };
+struct __nv_bfloat16 { short bits; };
 struct float4 { float x, y, z, w; };
 struct int4 { int x, y, z, w; };
 struct uint4 { unsigned x, y, z, w; };

@@ -18,6 +18,8 @@ _CAST = re.compile(r"\(\s{0,9}((?:[A-Za-z_][\w:]*\s{1,9}){0,9}[A-Za-z_][\w:]*)\s
 _TEMPLATE = re.compile(r"<\s{0,9}((?:[\w:]+\s{1,9}){0,9}[\w:]+)\s{0,9}(\*?)\s{0,9}>")
 _FIXED = re.compile(r"\[\s{0,9}([0-9]{1,9})\s{0,9}\]\s{0,9}")
 _AXIS, _NONE = re.compile(r"\(\s*([0-2])\s*\)"), re.compile(r"\(\s*\)")
+#: A name of C: a member behind a pointer, too.
+_NAME = NAME.replace(r"(?:::|\.)", r"(?:::|\.|->)")
 #: Calls that read what is at an address.
 _LOADS = ("__ldg", "__ldcs", "__ldcg", "__ldca")
 
@@ -57,7 +59,7 @@ class CExpression(Address):
     bases      names of memory: an address is counted from there
     """
 
-    tokens = rf"{NAME}|{NUMBER}|\+\+|--|&&|\|\||{OPERATORS}".replace("|//|", "|")
+    tokens = rf"{_NAME}|{NUMBER}|\+\+|--|&&|\|\||{OPERATORS}".replace("|//|", "|")
     separator = "'"
 
     def __init__(self, text: str, language: str) -> None:

@@ -80,6 +80,7 @@ CALLS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["where", "T.select", "tir.select", "Select", "if_then_else"], ("select", 3)),
     **dict.fromkeys(["__mul24", "mul24"], ("mul24", 2)),
     "__umul24": ("umul24", 2),
+    "mad24": ("mad24", 3),
     "__umulhi": ("umulhi", 2),
     "ModularIndexing": ("modular", 3),
 }
@@ -117,8 +118,20 @@ FRACTIONS = frozenset(
 )
 #: The sizes of types that are no integers [bytes].
 SIZES: dict[str, int] = {
+    **dict.fromkeys(["__nv_fp8_e4m3", "__nv_fp8_e5m2", "fp8e4m3", "fp8e5m2", "float_e4m3_t", "float_e5m2_t"], 1),
     **dict.fromkeys(
-        ["half", "__half", "half_t", "bfloat16", "bfloat16_t", "__nv_bfloat16", "nv_bfloat16", "__hip_bfloat16"], 2
+        [
+            "half",
+            "__half",
+            "half_t",
+            "bfloat16",
+            "bfloat16_t",
+            "__nv_bfloat16",
+            "nv_bfloat16",
+            "__hip_bfloat16",
+            "bf16",
+        ],
+        2,
     ),
     **dict.fromkeys(["float", "half2", "__half2", "__nv_bfloat162", "char4", "uchar4"], 4),
     **dict.fromkeys(["double", "float2", "int2", "uint2", "short4", "ushort4"], 8),

@@ -130,10 +130,17 @@ class PythonAddress(Address):
     def to_statement(self) -> bool:
         """Go to the next statement, if there is one: past empty lines, imports, decorators and assertions."""
         while True:
-            if found := _IGNORED.match(self.text, self.at):
+            if self.begins_statement() and (found := _IGNORED.match(self.text, self.at)):
                 self.go_to(found.end())
             elif not self.take(";"):
                 return bool(self.token)
+
+    def begins_statement(self) -> bool:
+        """Whether a statement may begin here: at the beginning, behind another one's end or behind a colon."""
+        at = self.at
+        while at and self.text[at - 1] in " \t\r\n\f\v\\":
+            at -= 1
+        return not at or self.text[at - 1] in ";:"
 
     def statement(self) -> tuple[Tree, bool]:
         """The value of an assignment or of an expression, and whether another statement may follow."""

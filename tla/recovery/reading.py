@@ -228,6 +228,8 @@ class Address(Expression):
             )
         if op == "modular":  # Inductor's (x // divisor) % modulus
             return self.tree(Op("%", at), self.tree(Op("//", at), *given[:2]), given[2])
+        if op == "mad24":  # OpenCL's product of 24 bits, and a sum
+            return self.tree(Op("+", at), self.tree(Op("mul24", at), *given[:2]), given[2])
         if op == "select":
             return self.tree(Op(op, at), *given)
         value = given[0]

@@ -236,6 +236,9 @@ class SymbolicEvaluator(Evaluator):
             return self.tested(op, "==", first, 0)
         if op in _TESTS:
             return self.tested(op, op, first, second)
+        if op in ("mul24", "umul24"):
+            self.require_24_bits(op, kind, first, second)
+            return first * second
         if op not in _COMPUTED:
             self.fail(
                 op,
@@ -255,6 +258,13 @@ class SymbolicEvaluator(Evaluator):
         if by_bit and (parts := _xored(first)):
             return functools.reduce(operator.xor, (_COMPUTED[op](x, second) for x in parts))
         return _COMPUTED[op](first, second)
+
+    def require_24_bits(self, op: Op, kind: str, *factors: Any) -> None:
+        low, high = (0, (1 << 24) - 1) if kind == "uint32" else (-(1 << 23), (1 << 23) - 1)
+        for x in factors:
+            if not (_at_least(x, low) and _at_least(high, x)):
+                fix = f"declare its sizes at_most={high}, or write * for all bits"
+                self.fail(op, f"{x} as a factor of 24 bits", "one that they hold, proved", fix)
 
     def converted(self, op: Op, values: Any, kind: str, given: str) -> Any:
         low = 0 if kind.startswith("u") else None

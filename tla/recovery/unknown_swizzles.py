@@ -30,6 +30,7 @@ from ..symbolic.rules import floor_div
 from ..symbolic.symint import poly_of, wrap
 from .digits import Digits, digits, largest, least
 from .swizzles import MAX_ROWS, chain, likely
+from .unknown_cases import Cases, cases, remainders
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout
@@ -73,7 +74,7 @@ def swizzled_layout(
         with contextlib.suppress(RangeError):  # for an expression that grows too large
             found = undone.digits(swizzles)
             layout: Any = found and found.layout(swizzles)
-            if found and undone.equal(layout, _Swizzled(swizzles, found.layout())):
+            if found and undone.equal(layout, swizzles, found.layout()):
                 return layout  # type: ignore[no-any-return]
     return None
 
@@ -163,13 +164,20 @@ class _Undone(NamedTuple):
         found |= {number(1 << bit) for bit in range(largest_.bit_length())}
         return sorted(found, key=lambda d: (d.const is None, d.const or 0, sum(map(len, d.terms)), d.key))
 
-    def equal(self, layout: Any, swizzled: _Swizzled) -> bool:
-        """Whether a layout's offset is proved equal: as a normal form, else as one of i = unit*a + r for each
-        r below the unit."""
+    def equal(self, layout: Any, swizzles: Swizzles, inner: Any) -> bool:
+        """Whether a layout's offset is proved equal: as a normal form, or as one of i = unit*a + r for each r
+        below the unit. The normal form of a chain takes long: there it comes last."""
+        ways: list[Callable[[], bool]] = [
+            lambda: self.equal_as_one(layout),
+            lambda: any(self.equal_by_cases(swizzles, inner, units) for units in self.units()),
+        ]
+        return any(way() for way in (ways if len(swizzles) < 2 else ways[::-1]))
+
+    def equal_as_one(self, layout: Any) -> bool:
+        """Whether a layout's offset has the normal form."""
         with contextlib.suppress(RangeError):  # for an expression that grows too large
-            if poly_of(layout(*map(wrap, self.indices))) == self.offset:
-                return True
-        return any(self.equal_by_cases(swizzled, units) for units in self.units())
+            return poly_of(layout(*map(wrap, self.indices))) == self.offset
+        return False
 
     def units(self) -> Iterator[list[int]]:
         """For each coordinate a power of two that divides its extent: at most the largest divisor, then the largest
@@ -187,19 +195,19 @@ class _Undone(NamedTuple):
             if math.prod(units) <= _CASES:
                 yield units
 
-    def equal_by_cases(self, layout: _Swizzled, units: list[int]) -> bool:
-        """Whether a layout has the offset for each remainder of coordinates by these units."""
-        taken, parts = {n.name for n in self.offset.scope}, []
-        for unit, extent in zip(units, self.extents):
+    def equal_by_cases(self, swizzles: Swizzles, inner: Any, units: list[int]) -> bool:
+        """Whether a swizzled layout has the offset for each remainder of coordinates by these units."""
+        taken, given = {n.name for n in self.offset.scope}, dict[Atom, Cases]()
+        for axis, (i, unit, extent) in enumerate(zip(self.indices, units, self.extents)):
             name = next(name for n in itertools.count() if (name := f"a{n}") not in taken)
             taken.add(name)
-            parts.append(unit * index(name, below=wrap(floor_div(extent, number(unit)))))
-        for rest in itertools.product(*map(range, units)):
-            where = tuple(x + r if i.const is None else wrap(i) for i, x, r in zip(self.indices, parts, rest))
-            given = {_symbols(i)[0]: x for i, x in zip(self.indices, where) if i.const is None}
-            if poly_of(_computed(self.offset, given)) != poly_of(layout.at(where)):
-                return False
-        return True
+            whole = unit * index(name, below=wrap(floor_div(extent, number(unit))))
+            if i.const is None:
+                given[_symbols(i)[0]] = remainders(poly_of(whole), unit, axis, len(units))
+        found = cases(poly_of(inner(*map(wrap, self.indices))), given)
+        for swizzle in reversed(swizzles):
+            found = found.swizzled(swizzle)
+        return found.same(cases(self.offset, given))
 
     def at(self, where: Mapping[Symbol, Poly], swizzles: Swizzles) -> Poly | None:
         """The undone offset at a coordinate, 0 where nothing is said: a value that the swizzles take to
@@ -214,27 +222,6 @@ class _Undone(NamedTuple):
             if poly_of(_through(swizzles[::-1], wrap(other))) == poly_of(value):
                 return other
         return None
-
-
-class _Swizzled:
-    """A layout behind swizzles, the outermost first, at many places."""
-
-    def __init__(self, swizzles: Swizzles, inner: Any) -> None:
-        self.swizzles, self.inner = swizzles, inner
-        self.above = 1 << max((s.base + s.bits + abs(s.shift) for s in swizzles), default=0)
-        self.whole: dict[Poly, bool] = {}
-
-    def at(self, where: tuple[Leaf, ...]) -> Leaf:
-        """The offset there: what a number of bits above those of the swizzles divides, they leave, and act on
-        the rest alone."""
-        offset = poly_of(self.inner(*where))
-        rest = offset.terms.get((), 0) % self.above
-        high = offset - number(rest)
-        if high not in self.whole:
-            self.whole[high] = proved_divides(number(self.above), high) is True
-        if self.whole[high]:
-            return wrap(high + poly_of(_through(self.swizzles[::-1], rest)))
-        return _through(self.swizzles[::-1], wrap(offset))
 
 
 def _has_xor(x: Leaf) -> bool:

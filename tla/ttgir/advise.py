@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..access.counting import access
-from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
 from ..core.errors import RangeError, TlaError
 from ..linear import bits
@@ -209,7 +208,7 @@ def _orders(found: Costs) -> Iterator[Advice]:
     groups: dict[tuple[str, str], list[Cost]] = {}
     for row in found.rows:
         part = _sectors(row)
-        if part is not None and _may_be_less(part) and extents(row.op.operand_types[0]):
+        if part is not None and _may_be_less(part, found.machine.widest) and extents(row.op.operand_types[0]):
             groups.setdefault((row.op.operand_types[0], row.op.source), []).append(row)
     for (type_, _source), rows in groups.items():
         typed, first = found.program.typed(type_), _sectors(rows[0])
@@ -226,9 +225,9 @@ def _orders(found: Costs) -> Iterator[Advice]:
             )
 
 
-def _may_be_less(part: Part) -> bool:
+def _may_be_less(part: Part, widest: int) -> bool:
     """Whether an access moves more sectors than it needs, or is narrow; no where its sectors are not known."""
-    return part.cost is not None and (part.cost > (part.least or 0) or part.vector < _WIDEST)
+    return part.cost is not None and (part.cost > (part.least or 0) or part.vector < widest)
 
 
 def _sectors(row: Cost) -> Part | None:
@@ -243,13 +242,13 @@ def _better_order(
     width = max(8, pointee_bits(row.op.operand_types[0]))
     at = found.addresses.of(row.op.operands[0]) // (width // 8)
     best: tuple[BlockedLayout, tuple[int, int]] | None = None
-    for layout in _blocked(typed, found.program, width):
+    for layout in _blocked(typed, found.program, width, found.machine.widest):
         linear = layout.linear(typed.shape)
-        proved = vector_of(found.alignment, row.op.operands[0], linear, width, mask_of(row.op))
+        proved = vector_of(found.alignment, row.op.operands[0], linear, width, mask_of(row.op), found.machine.widest)
         count = part.vector // width if row.op.name == COPY else proved
         owners = without_copies(linear)
         try:
-            there = access(owners, at, width, count * width, NVIDIA_GLOBAL)
+            there = access(owners, at, width, count * width, found.machine.memory)
         except TlaError:  # the addresses are no vectors of this width
             continue
         rank = there.total, owners.get_in_dim_size("register") // count
@@ -258,11 +257,11 @@ def _better_order(
     return best
 
 
-def _blocked(typed: Typed, program: Program, width: int) -> Iterator[BlockedLayout]:
+def _blocked(typed: Typed, program: Program, width: int, widest: int) -> Iterator[BlockedLayout]:
     """Blocked layouts of a tile whose threads, then warps, go along one dimension as far as it goes, then
     along the next."""
     for order in itertools.permutations(range(len(typed.shape))) if len(typed.shape) <= 3 else ():
-        for size in (n for n in _SIZES if n * width <= _WIDEST and n <= typed.shape[order[0]]):
+        for size in (n for n in _SIZES if n * width <= widest and n <= typed.shape[order[0]]):
             sizes, threads, warps = ([1] * len(order) for _ in range(3))
             sizes[order[0]] = size
             left = [program.lanes, program.warps]

@@ -264,7 +264,9 @@ def extents(text: str) -> Vector:
     return tuple(int(n) for n in found[1].split("x")[:-1]) if found else ()
 
 
-def vector_of(known: Alignment, pointer: str, owners: LinearLayout, element_bits: int, mask: str | None) -> int:
+def vector_of(
+    known: Alignment, pointer: str, owners: LinearLayout, element_bits: int, mask: str | None, widest: int = 128
+) -> int:
     """The number of elements that one global access of a thread has, by Triton's rules.
 
     pointer, mask   names of values; owners: the layout of the registers that hold the pointers
@@ -275,14 +277,14 @@ def vector_of(known: Alignment, pointer: str, owners: LinearLayout, element_bits
         if v[fastest] != in_row or sum(map(bool, v)) != 1:
             break
         in_row *= 2
-    return min(in_row, provable(known, pointer, fastest, element_bits, mask))
+    return min(in_row, provable(known, pointer, fastest, element_bits, mask, widest))
 
 
-def provable(known: Alignment, pointer: str, axis: int, element_bits: int, mask: str | None) -> int:
-    """The number of elements along a dimension that one access may have, whatever the layout: at most 128 bits."""
+def provable(known: Alignment, pointer: str, axis: int, element_bits: int, mask: str | None, widest: int = 128) -> int:
+    """The number of elements along a dimension that one access may have, whatever the layout: at most `widest` bits."""
     runs = known.of(pointer)
     aligned = min(max(1, runs.divides[axis] // max(1, element_bits // 8)), runs.counts[axis])
-    found = min(aligned, max(1, 128 // element_bits))
+    found = min(aligned, max(1, widest // element_bits))
     if mask is not None and (masks := known.of(mask).equal) and len(masks) > axis:
         found = min(found, masks[axis])
     return 1 << bits.log2(_floor(found))

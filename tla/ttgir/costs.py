@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from ..access.by_bits import by_bits
 from ..access.counting import Access, Asked, access
-from ..access.memories import NVIDIA_GLOBAL
 from ..core.cache import compiled
 from ..core.element import Width
 from ..core.errors import RangeError, TlaError
@@ -130,7 +129,8 @@ class Costs:
         self.loops = Loops(program, sizes)
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
-        rows = (self._cost(op) for op in program.ops if op.name in _COUNTED and _moves(op))
+        counted = (op for op in program.ops if op.name in _COUNTED and _moves(op) and not self.loops.is_dead(op))
+        rows = map(self._cost, counted)
         self.rows = tuple(
             row for row in rows if row.parts or row.refused or row.op.name not in _OF_ELEMENTS
         )  # not of registers
@@ -207,7 +207,7 @@ class Costs:
         typed, bits = self.program.typed(type_), max(_BYTE, pointee_bits(type_))
         pointer, mask = op.operands[0], mask_of(op)
         owners = without_copies(typed.linear)
-        count = contiguity or vector_of(self.alignment, pointer, typed.linear, bits, mask)
+        count = contiguity or vector_of(self.alignment, pointer, typed.linear, bits, mask, self.machine.widest)
         registers = owners.get_in_dim_size("register")
         count = min(count, registers)
         size = math.prod(owners.out_dims.values()) * bits // 8
@@ -221,7 +221,7 @@ class Costs:
             and (at % (bits // 8) == 0).all()
             and at.min() >= 0
         ):
-            found = access(owners, at // (bits // 8), Width(bits, typed.element), count * bits, NVIDIA_GLOBAL)
+            found = access(owners, at // (bits // 8), Width(bits, typed.element), count * bits, self.machine.memory)
         lines = None if found is None else found.total
         return Part("sectors", name, registers // count, count * bits, lines, max(1, -(-size // 32)), 1, size)
 
@@ -279,7 +279,7 @@ class Costs:
                 times,
                 (Part("bytes", copied.name, copied.instructions, 0, copied.bytes, copied.bytes, 1, copied.bytes),),
             )
-        return Cost(op, times, tuple(self._side(side) for side in sides(self.program, op)))
+        return Cost(op, times, tuple(self._side(side) for side in sides(self.program, op, self.machine)))
 
     def _side(self, side: Side | Alone) -> Part:
         """The accesses of one side of a copy; where no type says their addresses, their instructions

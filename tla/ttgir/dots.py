@@ -45,7 +45,7 @@ def dots(found: Costs) -> tuple[Dot, ...]:
     ((64, 32, 16), 'registers, kWidth 2')
     """
     result = list[Dot]()
-    for op in found.program.ops:
+    for op in (op for op in found.program.ops if not found.loops.is_dead(op)):
         if op.name == "cute.gemm" and (one := product(found.program, op)) is not None:
             result.append(Dot(op, found.loops.times(op), one.shape, one.operands))
         if op.name in _DOTS and len(op.operand_types) > 1:

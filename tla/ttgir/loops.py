@@ -67,6 +67,16 @@ class Loops:
                 found = found * self._trips(around)
         return found
 
+    def is_dead(self, op: Op) -> bool:
+        """Whether an operation never runs: it is in a branch whose condition is a constant."""
+        inner = op
+        for around in self.program.around(op):
+            taken = self.integer(around.operands[0]) if around.name == "scf.if" and around.operands else None
+            if isinstance(taken, int) and bool(taken) == inner.otherwise:
+                return True
+            inner = around
+        return False
+
     def _trips(self, loop: Op) -> Size:
         trips = self._counted(loop) if loop.name == "scf.for" else None
         name = f"loop{loop.line}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..access import (
@@ -13,6 +14,7 @@ from ..access import (
     AMD_LDS_GFX942_WRITE,
     AMD_LDS_GFX950_READ,
     AMD_LDS_GFX950_WRITE,
+    NVIDIA_GLOBAL,
     NVIDIA_SHARED,
     Memory,
 )
@@ -28,6 +30,7 @@ class Machine(NamedTuple):
     nvidia        whether it is one of NVIDIA's
     redux         the operations that a warp reduces 32 bits by in one instruction
     atomics       whether atomics of floating-point vectors are one instruction
+    memory        global memory of NVIDIA's
     transposes    whether its loads of shared memory transpose by themselves, which is not counted here
 
     >>> machine("cuda:80").ldmatrix, machine("cuda:80").stmatrix
@@ -43,6 +46,13 @@ class Machine(NamedTuple):
     nvidia: bool = False
     redux: tuple[str, ...] = ()
     atomics: bool = False
+    memory: Memory = NVIDIA_GLOBAL
+
+    @property
+    def widest(self) -> int:
+        """The bits of the widest load and store of global memory by a thread."""
+        return max(self.memory.phases)
+
     transposes: bool = False
 
 
@@ -52,6 +62,8 @@ _AMD = {
     "gfx11": (AMD_LDS_GFX11_READ, AMD_LDS_GFX11_WRITE),
     "gfx12": (AMD_LDS_GFX12_READ, AMD_LDS_GFX12_WRITE),
 }
+#: Global memory from sm_100 on: PTX has loads and stores of 256 bits there, .v8.b32 and .v4.b64.
+_WIDE = replace(NVIDIA_GLOBAL, phases={**NVIDIA_GLOBAL.phases, 256: NVIDIA_GLOBAL.phases[128]})
 _REDUX = tuple(f"arith.{name}" for name in ("addi", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"))
 _REDUX_OF_FLOATS = tuple(f"arith.{name}" for name in ("maxnumf", "minnumf", "maximumf", "minimumf"))
 #: ds_read_b64_tr, ds_load_tr.
@@ -67,7 +79,18 @@ def machine(target: str) -> Machine:
     if kind == "cuda" and version.isdecimal() and len(version) < 5:
         n = int(version)
         redux = (_REDUX if n >= 80 else ()) + (_REDUX_OF_FLOATS if 100 <= n < 120 else ())
-        return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, n >= 75, n >= 90, n >= 100, True, redux, n >= 90)
+        return Machine(
+            target,
+            NVIDIA_SHARED,
+            NVIDIA_SHARED,
+            n >= 75,
+            n >= 90,
+            n >= 100,
+            True,
+            redux,
+            n >= 90,
+            memory=_WIDE if n >= 100 else NVIDIA_GLOBAL,
+        )
     for prefix, (read, write) in _AMD.items():
         if kind == "hip" and version.startswith(prefix):
             return Machine(target, read, write, transposes=prefix in _TRANSPOSE)

@@ -40,6 +40,7 @@ class Op(NamedTuple):
     sources         places in the kernel's source, the innermost function first; none where the text does not say it
     parent          the operation that it is inside of, as its place in the program's table; None at the top
     begins          of a loop, what its arguments are in the first iteration: argument -> name
+    otherwise       whether it is behind the `else` of the operation that it is inside of
 
     >>> from tla.ttgir import program_of
     >>> op = program_of("%c = arith.addi %a, %b : i32").ops[0]
@@ -58,6 +59,7 @@ class Op(NamedTuple):
     sources: tuple[Source, ...]
     parent: int | None
     begins: Mapping[str, str]
+    otherwise: bool = False
 
     @property
     def source(self) -> str:

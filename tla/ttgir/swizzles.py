@@ -26,7 +26,7 @@ def swizzles(found: Costs) -> Iterator[Advice]:
     groups: dict[str, list[tuple[Cost, Side]]] = {}
     for row in found.rows:
         for side in (
-            sides(found.program, row.op)
+            sides(found.program, row.op, found.machine)
             if row.op.name == "cute.copy" and any(p.unit == "wavefronts" for p in row.parts)
             else ()
         ):

@@ -108,6 +108,7 @@ class _ProgramReader:
         self.aliases: dict[str, str] = {}
         self.locations = Locations()
         self.places: list[str] = []
+        self.otherwise = set[int | None]()  # those whose region behind `else` has begun
         self.open: list[int | None] = []  # the operations whose regions are open; None for the module and for functions
         self.modules = 0
         self.names: dict[str, str] = {}  # a name may come again in another region: what it stands for here
@@ -204,6 +205,8 @@ class _ProgramReader:
             )
         op = self.open.pop()
         if line.text.endswith("{"):
+            if "else" in line.text and op is not None:
+                self.otherwise.add(op)
             self.descend(line, op)
         elif op is not None:
             behind = line.text.lstrip("}) \t")
@@ -242,7 +245,10 @@ class _ProgramReader:
         begins = {self.defined(argument, line): begin for argument, begin in begins.items()}
         names = tuple(self.defined(value, line) for value in written)
         self.ops.append(
-            Op(name, names, read, operands, results, _pairs(body), body.strip(), line.number, (), parent, begins)
+            Op(
+                *(name, names, read, operands, results, _pairs(body), body.strip(), line.number, (), parent, begins),
+                otherwise=parent in self.otherwise,
+            )
         )
         self.places.append(line.location)
         if opens:

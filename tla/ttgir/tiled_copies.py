@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..access.counting import Asked, access
-from ..access.memories import NVIDIA_GLOBAL
 from ..algebra.coalesce import coalesce
 from ..algebra.flat_modes import flat_modes
 from ..algebra.modes import take
@@ -89,7 +88,7 @@ class Side(NamedTuple):
         """The same of a copy of elements, or of vectors of them."""
         asynchronous = "async" in self.atom
         width = Asked(self.vector, asynchronous)
-        row = NVIDIA_GLOBAL if self.space == "gmem" else machine.write if self.store else machine.read
+        row = machine.memory if self.space == "gmem" else machine.write if self.store else machine.read
         counted = access(self.owners, layout, element, width, row)
         if asynchronous:  # one instruction loads and stores: it is counted with the side that it loads from
             return Moved(
@@ -117,7 +116,7 @@ class Alone(NamedTuple):
         return "wavefronts" if "shared" in self.name else "sectors"
 
 
-def sides(program: Program, op: Op) -> tuple[Side | Alone, ...]:
+def sides(program: Program, op: Op, target: Machine) -> tuple[Side | Alone, ...]:
     """The accesses to memory of a cute.copy, of a cute.memref.load or of a cute.memref.store.
 
     Raises     RangeError for a copy of another kind
@@ -128,7 +127,7 @@ def sides(program: Program, op: Op) -> tuple[Side | Alone, ...]:
     atom = program.named(op.operand_types[0])
     both = [tensor_of(program.named(text)) for text in op.operand_types[1:3]]
     said = compiled(_BITS).search(atom)
-    vector = int(said[1]) if said else min(_run(x) * x.width for x in both)
+    vector = int(said[1]) if said else _vector(both, target)
     found = zip(op.operands[1:3], both, (False, True))
     return tuple(
         _side(program, atom, name, here, vector, store) for name, here, store in found if here.space in _ADDRESSED
@@ -172,16 +171,22 @@ def _named(here: Tensor, store: bool) -> str:
     return f"{'st' if store else 'ld'}.{'global' if here.space == 'gmem' else 'shared'}"
 
 
-def _run(tensor: Tensor) -> int:
-    """The elements that follow on one another, as one vector of at most 128 bits takes them: other steps
+def _vector(both: list[Tensor], target: Machine) -> int:
+    """The bits that one access of a copy takes: shared memory takes 128 at most."""
+    most = target.widest if "smem" not in {x.space for x in both} else 128
+    return min(_run(x, most) * x.width for x in both)
+
+
+def _run(tensor: Tensor, most: int) -> int:
+    """The elements that follow on one another, as one vector of at most so many bits takes them: other steps
     are multiples of it."""
     inner: Any = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     kept = 1 << tensor.layout.outer.base if isinstance(tensor.layout, ComposedLayout) else 128
     steps = flat_modes(coalesce(inner))
     extent = known(steps[0][0]) if steps and is_constant(1, steps[0][1]) else 1
     others = [d for _, d in steps[1:]] if extent != 1 else []
-    most = min(128, tensor.aligned) // tensor.width
-    runs = (1 << k for k in range(8) if 1 << k <= min(most, kept))
+    count = min(most, tensor.aligned) // tensor.width
+    runs = (1 << k for k in range(9) if 1 << k <= min(count, kept))
     return max((n for n in runs if extent and extent % n == 0 and all(divides(n, d) for d in others)), default=1)
 
 
