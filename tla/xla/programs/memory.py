@@ -177,9 +177,10 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module, target)
+    headless = () if module.header else ("the text has no header: which arguments are donated is not known",)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     unknown = unknown_names(module)
-    return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)), target)
+    return _memory(found, (*unread, *headless, *unknown, *found.warnings, *contradictions(module)), target)
 
 
 def held_buffers(found: Flow) -> tuple[Buffer, ...]:

@@ -112,8 +112,8 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     """The opcodes, attributes and memory spaces of a program that are not known, each with its lines and how
     it is counted.
 
-    So are attributes that an instruction lacks, or has twice: none is left out in silence. They are no errors: XLA adds
-    attributes with each release.
+    So are attributes that an instruction lacks, or has twice, and computations that are called, and not there: nothing
+    is left out in silence. They are no errors: XLA adds attributes with each release.
 
     lines    as read_hlo gives them; or a module, of which the attributes of its header are looked at too
     Raises   LeafTypeError for anything else, ParseError for a header that cannot be read
@@ -130,6 +130,8 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     found: dict[str, dict[int, None]] = defaultdict(dict)
     faults: dict[tuple[str, str], list[str]] = {}  # by what is said of an instruction: most lines say what others do
     spaces: dict[int, tuple[Shape, list[str]]] = {}  # by identity: equal texts are one shape
+    called: dict[str, dict[int, None]] = defaultdict(dict)
+    there: set[str | None] = set()
     plain = compiled(_PLAIN_METADATA).fullmatch
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
@@ -139,6 +141,9 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
                 "write unknown_names(read_hlo(path))",
             )
         it = x.instruction
+        there.add(x.computation)
+        for name in it.called:
+            called[name][x.line] = None
         key, shape, metadata = (it.opcode, it._words), it.shape, it._metadata
         if key not in faults:
             faults[key] = [*_unknown(it)]
@@ -148,6 +153,8 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
         if faults[key] or said or spaces[id(shape)][1]:
             for what in (*faults[key], *said, *spaces[id(shape)][1]):
                 found[what][x.line] = None
+    for name in (name for name in called if name not in there):
+        found[f"computation {name} is called, and not there: what it does is not known"] = called[name]
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
 
 
