@@ -95,4 +95,7 @@ def test_a_file_without_its_beginning_or_a_computation_in_its_middle(text):
             except TlaError:
                 continue
             assert any(f"computation {name} is called, and not there" in s for s in said), name
+            errors = []
+            xla.relayouts(io.StringIO(text[:at] + text[end:]), True, errors.append)
+            assert any("is called, and not there" in str(e) for e in errors), name
             assert any("the text has no header" in s for s in said) == (part == text[end:])
