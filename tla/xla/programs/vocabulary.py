@@ -142,7 +142,7 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
             )
         it = x.instruction
         there.add(x.computation)
-        for name in it.called:
+        for name in it.called if x.computation is not None else ():  # else it is a line by itself
             called[name][x.line] = None
         key, shape, metadata = (it.opcode, it._words), it.shape, it._metadata
         if key not in faults:
