@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from tla.xla.advice.bench import Bench, Change
 from tla.xla.advice.inside import _chain, _lives
 from tla.xla.advice.padding import padded
 from tla.xla.advice.steps import Edit, evaluate, steps_of
@@ -161,3 +162,25 @@ def test_nothing_that_takes_long_is_computed_again():
     assert lives
     assert not any(_chain(life, products=False) for life in lives)
     assert any(_chain(life, products=True) for life in lives)
+
+
+def test_a_function_is_traced_once_however_often_it_is_changed():
+    """Tracing a model may take longer than a compile of it."""
+    times = []
+
+    def counted_twice(x, y):
+        times.append(1)
+        return jnp.tanh(x @ y), x.sum()
+
+    structs = jax.ShapeDtypeStruct((8, 16), "float32"), jax.ShapeDtypeStruct((16, 4), "float32")
+    bench = Bench.of(counted_twice, structs, {}, tuple(jax.devices()), "v5e")
+    changes = (
+        Change(),
+        Change(longer={0: (16, 16)}),
+        Change(edits=(Edit(bench.steps.steps[0].writes[0], order=(1, 0)),)),
+    )
+    for change in changes:
+        given = [jax.ShapeDtypeStruct(change.longer.get(k, s.shape), s.dtype) for k, s in enumerate(structs)]
+        jax.jit(bench._with(change)).lower(*given)
+    assert len(times) == 1
+    assert bench.results == (((8, 4), "float32"), ((), "float32"))

@@ -80,3 +80,22 @@ def test_a_packed_file_that_is_cut():
         except TlaError:
             continue
         assert any("packed file is broken" in s for s in said), at
+
+
+@pytest.mark.parametrize("text", [TEXT, LOOPS], ids=["booleans", "branches"])
+def test_a_file_without_its_beginning_or_a_computation_in_its_middle(text):
+    """No line of what is left is wrong by itself."""
+    inside = [k for k in range(len(text)) if text.startswith("\n%", k)]
+    for at in random.Random(3).sample(inside, amount(4, len(inside))):
+        end = text.index("\n}\n", at) + 2
+        name = text[at + 2 : end].split()[0]
+        for part in (text[:at] + text[end:], text[end:]):
+            try:
+                said = xla.memory(io.StringIO(part), scheduled=True).warnings
+            except TlaError:
+                continue
+            assert any(f"computation {name} is called, and not there" in s for s in said), name
+            errors = []
+            xla.relayouts(io.StringIO(text[:at] + text[end:]), True, errors.append)
+            assert any("is called, and not there" in str(e) for e in errors), name
+            assert any("the text has no header" in s for s in said) == (part == text[end:])

@@ -162,6 +162,33 @@ def test_a_peak_that_grows_fails_and_one_that_does_not_passes(files, capsys):
         assert says in capsys.readouterr().err
 
 
+def test_a_page_has_the_comparison_and_fails_too(files, tmp_path, capsys):
+    one, two = files
+    page = tmp_path / "page.html"
+    assert main(["hlo", one, "--against", two, "--fail-if-peak-grows", "2%", "-o", str(page)]) == 1
+    assert "HBM from 45,056 to 94,208 bytes (+109.1%)" in capsys.readouterr().err
+    text = page.read_text()
+    assert "buffers that differ" in text
+    assert "<td>HBM<td>45,056<td>94,208<td>+49,152<td>+109.1%" in text
+    assert main(["hlo", one, "--against", one, "-o", str(page)]) == 0
+    assert "no buffer, move or collective differs" in page.read_text()
+    for more in (["--by", "peak"], ["--advise"]):
+        assert main(["hlo", one, "--against", two, *more]) == 1
+        assert "leave " + " ".join(more) + " out" in capsys.readouterr().err
+
+
+def test_an_answer_that_is_not_read_to_its_end_fails_all_the_same(files, monkeypatch):
+    one, two = files
+
+    def closed(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("tla.apps.terminal.say", closed)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    assert main(["hlo", one, "--against", two, "--fail-if-peak-grows", "2%"]) == 1
+    assert main(["hlo", one, "--against", one, "--fail-if-peak-grows", "2%"]) == 0
+
+
 def test_spaces_of_the_compilers_choice_fail_only_if_they_are_named(tmp_path, capsys):
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
     one.write_text(TEXT)

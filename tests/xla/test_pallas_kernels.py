@@ -181,3 +181,17 @@ def test_kernels_that_libtpu_compiles_now(tmp_path):
     environment = {**os.environ, "TLA_TPU_CACHE": str(tmp_path), "PYTHONPATH": str(DATA.parent.parent)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout.splitlines()[-1:] == ["{'blocks': 6}"], (done.stdout, done.stderr[-2000:])
+
+
+def test_the_index_map_is_asked_once_for_each_step_whatever_the_orders_that_are_tried():
+    asked = []
+
+    def at(i, j, k):
+        asked.append((i, j, k))
+        return i, j
+
+    call = xla.pallas_call(
+        (4, 1, 8), [("f32", (32, 128), (8, 128), lambda i, j, k: (i, 0))], [("f32", (32, 128), (8, 128), at)]
+    )
+    assert len(asked) == len({*asked}) == 32
+    assert call.traffic == 2 * 32 * 128 * 4

@@ -44,8 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if (answer := arguments.run(arguments)) is not None:
             terminal.say(answer, arguments.json, arguments.json or getattr(arguments, "all", True))
-        if verdict := getattr(arguments, "verdict", ""):  # of an answer that is given, and fails a check
-            return _fail(verdict)
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -56,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
-    return 0
+    verdict = getattr(arguments, "verdict", "")  # of an answer that is given, all of it read or not, and fails a check
+    return _fail(verdict) if verdict else 0
 
 
 def _command(given: Sequence[str]) -> str | None:

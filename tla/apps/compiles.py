@@ -50,7 +50,15 @@ def _growth(before: int, after: int) -> str:
 
 
 def _text(value: dict[str, Any]) -> str:
-    width = terminal.width()
+    lines: list[str] = []
+    for k, (title, rows) in enumerate(tables(value)):
+        lines += ["", title] if k else [title]
+        lines += terminal.table(rows, 4 if k else 1, terminal.width()) if rows else []
+    return "\n".join(lines)
+
+
+def tables(value: dict[str, Any]) -> list[tuple[str, list[list[str]]]]:
+    """The parts of a comparison: the title of each, and its rows, of which the first is their head."""
     rows = [["space", "before", "after", "", ""]]
     rows += [
         [
@@ -64,23 +72,15 @@ def _text(value: dict[str, Any]) -> str:
     ]
     for name, (one, two) in (("XLA's peak", value["reported"]), ("moved", value["moved"])):
         rows.append([name, f"{one:,}", f"{two:,}", f"{two - one:+,}", _growth(one, two)])
-    lines = ["peaks, and bytes read and written by moves that wait:", *terminal.table(rows, 1, width)]
+    found = [("peaks, and bytes read and written by moves that wait:", rows)]
     for part, title in (
         ("buffers", "buffers that differ (* at a peak):"),
         ("moves", "moves that differ:"),
         ("collectives", "collectives:"),
     ):
         if value[part]:
-            lines += [
-                "",
-                title,
-                *terminal.table(
-                    [["bytes", "change", "what", "name", "shape", "from"], *map(_row, value[part])], 4, width
-                ),
-            ]
-    if len(lines) == len(rows) + 1:
-        lines += ["", "no buffer, move or collective differs"]
-    return "\n".join(lines)
+            found.append((title, [["bytes", "change", "what", "name", "shape", "from"], *map(_row, value[part])]))
+    return found if len(found) > 1 else [*found, ("no buffer, move or collective differs", [])]
 
 
 def _row(c: dict[str, Any]) -> list[str]:

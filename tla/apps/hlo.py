@@ -87,20 +87,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     errors: list[ParseError] = []
     around: list[str] = []  # lines outside of computations: the header
     least, space = _bytes(arguments.min), _space(arguments.space)
-    if arguments.top is not None and arguments.top < 1:
-        raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
-    if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
-        raise LeafTypeError(
-            f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out"
-        )
-    if arguments.fail_if_peak_grows is not None and arguments.against is None:
-        raise LeafTypeError(
-            "--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt"
-        )
-    if arguments.profile is not None and arguments.by != "relayout":
-        raise LeafTypeError(
-            f"--profile {arguments.profile} without --by relayout", "the times of moves", "add --by relayout"
-        )
+    _check(arguments)
     arguments.file = str(xla.program_file(arguments.file, *arguments.others))
     opened = _reader(arguments.file)
     if arguments.output is not None and arguments.by is None:
@@ -142,6 +129,27 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     return _totals(found, arguments, least)
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together, before a file is read."""
+    if arguments.top is not None and arguments.top < 1:
+        raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
+    if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
+        raise LeafTypeError(
+            f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out"
+        )
+    if arguments.fail_if_peak_grows is not None and arguments.against is None:
+        raise LeafTypeError(
+            "--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt"
+        )
+    if arguments.profile is not None and arguments.by != "relayout":
+        raise LeafTypeError(
+            f"--profile {arguments.profile} without --by relayout", "the times of moves", "add --by relayout"
+        )
+    if arguments.against is not None and (arguments.advise or arguments.by is not None):
+        given = "--advise" if arguments.advise else f"--by {arguments.by}"
+        raise LeafTypeError(f"{given} with --against", "one question at a time", f"leave {given} out")
+
+
 def _is_bare(arguments: argparse.Namespace) -> bool:
     """Whether nothing is asked of a program but what it needs."""
     asked = arguments.by, arguments.top, arguments.sort, arguments.space, arguments.against
@@ -178,10 +186,15 @@ def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -
     with opened() as file:
         memory = _memory(file, arguments)
     shown = _shown_space(memory, arguments, space)
-    text = _report.as_html(memory, shown, f"Memory of {'the program' if arguments.file == '-' else arguments.file}")
-    with open(name, "w", encoding="utf-8") as out:
-        out.write(text)
     value = {"file": name, "space": shown, "bytes": memory.peak[shown].bytes}
+    parts: list[tuple[str, list[list[str]]]] = []
+    if arguments.against is not None:
+        value["difference"], _say_it = _compiles.against(memory, arguments, space)
+        parts = _compiles.tables(value["difference"])
+    title = f"Memory of {'the program' if arguments.file == '-' else arguments.file}"
+    title += f" against {arguments.against}" if parts else ""
+    with open(name, "w", encoding="utf-8") as out:
+        out.write(_report.as_html(memory, shown, title, parts))
     return value, lambda v: f"wrote {v['file']}: {_vocabulary.space_name(v['space'])}, {v['bytes']:,} bytes at its peak"
 
 

@@ -73,11 +73,14 @@ def _grow(parts: list[tuple[int, int, int, int]], part: tuple[int, int, int, int
         parts.append(part)
 
 
-def as_html(memory: xla.Memory, space: int, title: str) -> str:
+def as_html(
+    memory: xla.Memory, space: int, title: str, parts: Sequence[tuple[str, Sequence[Sequence[str]]]] = ()
+) -> str:
     """The report of a memory space as a page that loads nothing and runs nothing: hover over a buffer for its name,
     click for its row.
 
     title    of the page
+    parts    what the page says besides: titles, each with the rows of a table, the first its head
     """
     peak = memory.peak[space]
     bands = stacked(memory, space)
@@ -91,6 +94,7 @@ def as_html(memory: xla.Memory, space: int, title: str) -> str:
     body = [
         f"<h1>{_text(title)}</h1>",
         f"<table><tr><th>space<th>peak<th>of the chip<th>padding<th>at</tr>{spaces}</table>",
+        *(_part(name, table) for name, table in parts),
         f"<h2>{_text(peak.name)} over the schedule</h2>",
         _picture(memory, space, bands, numbers),
         '<p class="faint">Hatched: padding. Hover over a buffer for its name; click for its row in the table.</p>',
@@ -108,6 +112,11 @@ def as_html(memory: xla.Memory, space: int, title: str) -> str:
 def _text(text: object) -> str:
     """A text of the program in HTML: no markup in it, and no control characters."""
     return html.escape("".join(c for c in str(text) if c.isprintable()))
+
+
+def _part(title: str, rows: Sequence[Sequence[str]]) -> str:
+    cells = ["".join(f"<td>{_text(x)}" if k else f"<th>{_text(x)}" for x in row) for k, row in enumerate(rows)]
+    return f"<h2>{_text(title)}</h2>" + (f"<table>{''.join(f'<tr>{c}</tr>' for c in cells)}</table>" if rows else "")
 
 
 def _space_line(peak: xla.Peak) -> str:

@@ -86,7 +86,8 @@ class Change:
 class Bench:
     """A function of leaves, ready to be compiled with changes.
 
-    function   of the leaves of the arguments
+    function   of the leaves of the arguments; JAX traces it once, however often it is compiled
+    steps      the same as steps, its results flat
     names      of each leaf, as a call has it
     structs    of each leaf, with its sharding
     results    dimensions and dtype of each leaf of the result
@@ -96,6 +97,7 @@ class Bench:
     """
 
     function: Callable[..., Any]
+    steps: Steps
     names: tuple[str, ...]
     structs: tuple[Any, ...]
     results: tuple[tuple[tuple[int, ...], str], ...]
@@ -118,6 +120,7 @@ class Bench:
         structs = tuple(_struct(leaf, one) for _, leaf in found)
         names = tuple(_name(tree.keystr(path)) for path, _ in found)
 
+        @jax.jit  # type: ignore[untyped-decorator]
         def call(*leaves: Any) -> Any:
             given, named = tree.tree_unflatten(whole, leaves)
             return function(*given, **named)
@@ -128,7 +131,9 @@ class Bench:
             infos = tree.tree_leaves(lower(*given, **named).args_info)
             donated = frozenset(k for k, info in enumerate(infos) if info.donated)
         results = tuple((tuple(x.shape), str(x.dtype)) for x in tree.tree_leaves(jax.eval_shape(call, *structs)))
-        return Bench(call, names, structs, results, donated, devices, target)
+        plain = [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in structs]
+        steps = steps_of(lambda *leaves: tree.tree_leaves(call(*leaves)), plain)
+        return Bench(call, steps, names, structs, results, donated, devices, target)
 
     def shape(self, k: int) -> ArrayShape:
         """An argument as one device has it."""
@@ -138,12 +143,6 @@ class Bench:
     def dims(self, k: int) -> tuple[int, ...]:
         """The dimensions of an argument."""
         return tuple(self.structs[k].shape)
-
-    def steps(self) -> Steps:
-        """The function as steps, its results flat."""
-        jax = jax_module("jax")
-        plain = [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in self.structs]
-        return steps_of(lambda *leaves: jax_module("jax.tree_util").tree_leaves(self.function(*leaves)), plain)
 
     def measured(self, change: Change) -> tuple[Measure, Memory]:
         """Compile the function with a change, and take its account."""
@@ -170,12 +169,11 @@ class Bench:
         """The function with a change: of its inside, or of what it is given."""
         inside = self.function
         if change.longer:
-            inside = padded(self.steps(), change.longer)
+            inside = padded(self.steps, change.longer)
         elif change.edits:
-            program = self.steps()
 
             def inside(*leaves: Any) -> Any:
-                return evaluate(program, leaves, change.edits)
+                return evaluate(self.steps, leaves, change.edits)
 
         def call(*leaves: Any) -> Any:
             back = {k: rounded(leaves[k].reshape(self.dims(k)), self.structs[k].dtype) for k in change.given}

@@ -50,7 +50,7 @@ class _Life:
 
 def inside_changes(bench: Bench, uses: Uses) -> Iterator[Change]:
     """The changes inside of a function to try, those of most bytes first."""
-    program = bench.steps()
+    program = bench.steps
     moves = [move for move in uses.others if "order" in move.changes][:_MOST]
     yield from in_turn(_all_laid(program, moves), _all_later(program, _held(uses)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError, RankError
@@ -163,11 +163,17 @@ def pallas_call(
 
 @dataclass(frozen=True, slots=True)
 class _Spec:
-    """A block with the map from a step to its number."""
+    """A block with the map from a step to its number.
+
+    numbers   by step, as far as they are known: the map is asked once for each, whatever the orders that are tried
+    sizes     by number: the bytes of a copy
+    """
 
     block: Block
     index_map: Callable[..., Any]
     output: bool
+    numbers: dict[Index, Index] = field(default_factory=dict)
+    sizes: dict[Index, int] = field(default_factory=dict)
 
 
 def _spec(row: Any, output: bool, count: int, target: str) -> _Spec:
@@ -204,12 +210,12 @@ def _number(spec: _Spec, step: Index) -> Index:
 
 def _visits(spec: _Spec, grid: Index, order: Index) -> Iterator[Index]:
     """The blocks in the order in which they are copied, the grid's dimensions in `order`, the last one fastest."""
-    before = None
+    before, known, where = None, spec.numbers, [order.index(d) for d in range(len(grid))]
     for place in itertools.product(*(range(grid[d]) for d in order)):
-        step = [0] * len(grid)
-        for d, n in zip(order, place):
-            step[d] = n
-        number = _number(spec, tuple(step))
+        step = tuple([place[k] for k in where])
+        if step not in known:
+            known[step] = _number(spec, step)
+        number = known[step]
         if number != before:
             yield number
         before = number
@@ -220,7 +226,9 @@ def _window(spec: _Spec, grid: Index, order: Index) -> tuple[Window, str]:
     seen: set[Index] = set()
     count, moved, problem = 0, 0, ""
     for number in _visits(spec, grid, order):
-        count, moved = count + 1, moved + _bytes(spec.block, number)
+        if number not in spec.sizes:
+            spec.sizes[number] = _bytes(spec.block, number)
+        count, moved = count + 1, moved + spec.sizes[number]
         if spec.output and number in seen and not problem:
             problem = f"block {number} of the result is left and visited again: what it had is lost; " + _ORDER
         seen.add(number)
@@ -250,7 +258,9 @@ def _advice(specs: Sequence[_Spec], grid: Index, windows: Sequence[Window]) -> I
     used = [d for d, n in enumerate(grid) if n > 1]
     if 1 < len(used) <= _MAX_ORDERED and math.prod(grid) * math.factorial(len(used)) <= MAX_STEPS:
         now, best, least = sum(w.bytes for w in windows), tuple(range(len(grid))), sum(w.bytes for w in windows)
-        for order in itertools.permutations(range(len(grid))):
+        for some in itertools.permutations(used):
+            places = dict(zip(used, some))
+            order = tuple(places.get(d, d) for d in range(len(grid)))
             found = [_window(spec, grid, order) for spec in specs]
             total = sum(w.bytes for w, _ in found)
             if total < least and not any(problem for _, problem in found):

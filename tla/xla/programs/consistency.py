@@ -5,14 +5,14 @@ Source: XLA xla/service/hlo_verifier.cc, as far as a text shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...core.errors import LeafTypeError, LoweringError, ParseError
 from ..shapes.array_shape import ArrayShape
 from ..shapes.values import Shape, TupleShape, arrays
 from .aliasing import element_of, element_of_done
 from .entry import entry
-from .module import Module, root_of
+from .module import Body, Module
 from .program import Located
 
 #: What a line is said to be, what another line gives in its place, and the number of that line.
@@ -20,6 +20,7 @@ Claim = tuple[str, Shape, Shape, int]
 
 _CALLERS = frozenset({"fusion", "call", "while", "conditional"})
 _LITERALS = frozenset({"parameter", "constant"})
+_PARTS = ("get-tuple-element", "-done")
 
 
 def contradictions(module: Module) -> tuple[str, ...]:
@@ -41,24 +42,13 @@ def contradictions(module: Module) -> tuple[str, ...]:
     """
     if not isinstance(module, Module):
         raise LeafTypeError(f"contradictions of a {type(module).__name__}", "a Module", "read_module(path) gives one")
-    bodies = {name: _Body(lines) for name, lines in module.computations.items()}
+    bodies = {name: module.body(name) for name in module.computations}
     return (*(text for body in bodies.values() for text in _names(body)), *_shapes(bodies), *_of_entry(module))
 
 
-class _Body:
-    """A computation: its lines by name, and its parameters."""
-
-    def __init__(self, lines: Sequence[Located]) -> None:
-        self.lines = lines
-        self.given = {x.instruction.name: x for x in lines}
-        parameters = [x for x in lines if x.instruction.opcode == "parameter"]
-        self.parameters = [(n, x) for x in parameters if (n := x.instruction.parameter_number) is not None]
-        self.root = root_of(lines)
-
-
-def _names(body: _Body) -> Iterator[str]:
+def _names(body: Body) -> Iterator[str]:
     """Names and numbers of parameters that are given twice; a parameter that is missing."""
-    if len(body.given) < len(body.lines):
+    if len({x.instruction.name for x in body.lines}) < len(body.lines):
         yield from _twice((x.instruction.name, x) for x in body.lines)
     if {n for n, _x in body.parameters} == {*range(len(body.parameters))}:
         return
@@ -75,14 +65,13 @@ def _twice(named: Iterable[tuple[str, Located]]) -> Iterator[str]:
             yield f"line {x.line}: {name} of {x.computation} is in line {first[name]}, too"
 
 
-def _shapes(bodies: Mapping[str, _Body]) -> Iterator[str]:
+def _shapes(bodies: Mapping[str, Body]) -> Iterator[str]:
     for body in bodies.values():
         for x in body.lines:
             it = x.instruction
             claims: list[Claim] = []
-            if it.opcode not in _LITERALS and not (
-                it._operands and it.opcode != "get-tuple-element" and it.opcode[-5:] != "-done"
-            ):
+            # A line of names alone says the shape of no operand, but for what is a part of one.
+            if it.opcode not in _LITERALS and (not it._operands or it.opcode.endswith(_PARTS)):
                 claims += _of_operands(x, body.given)
             if it.opcode in _CALLERS:
                 claims += _of_calls(x, body.given, bodies)
@@ -109,7 +98,7 @@ def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:
         yield "is", it.shape, whole.elements[k], source.line
 
 
-def _of_calls(x: Located, given: Mapping[str, Located], bodies: Mapping[str, _Body]) -> Iterator[Claim]:
+def _of_calls(x: Located, given: Mapping[str, Located], bodies: Mapping[str, Body]) -> Iterator[Claim]:
     """Parameters and the result of a computation that is called, against the line that calls it."""
     it = x.instruction
     names = it.called[:1] if it.opcode in ("fusion", "call") else it.called
@@ -149,7 +138,7 @@ def _of_entry(module: Module) -> Iterator[str]:
             and differs(found.arguments[number].shape, x.instruction.shape)
         ):
             yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
-    root = root_of(lines)
+    root = module.body(module.entry or "").root
     if root is not None:
         shape = root.instruction.shape
         parts = shape.elements if isinstance(shape, TupleShape) else (shape,)

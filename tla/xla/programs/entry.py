@@ -7,10 +7,10 @@ jax/_src/interpreters/mlir.py for mhlo.layout_mode and its frontend attributes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...core.cache import compiled
+from ...core.cache import compiled, plain_memo
 from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError
 from ...core.reader import write_nearest
 from ..shapes.arguments import joined
@@ -108,8 +108,12 @@ def _values(header: str, kind: str, shapes: tuple[Shape, ...]) -> Iterator[Entry
 def _asked(header: str, name: str) -> list[str]:
     """The parts of a text among the attributes that a framework gives a program."""
     text = header_list(header, "frontend_attributes") or "{}"
-    given = attributes_of(f",{text[1:-1]}") if text[1:-1].strip() else {}
-    return unquoted(said(text, given, name) or "").split(";")
+    return unquoted(said(text, _given(text), name) or "").split(";")
+
+
+@plain_memo  # of one module it is asked four times
+def _given(text: str) -> Mapping[str, str]:
+    return attributes_of(f",{text[1:-1]}") if text[1:-1].strip() else {}
 
 
 def _space(text: str) -> int:

@@ -20,7 +20,7 @@ from ..shapes.sizes import byte_size
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
-from .module import Module, entry_name, header_list, require_apart, root_of, said
+from .module import Module, entry_name, header_list, require_apart, said
 from .program import Located
 from .ranges import normalise, reuse, share_scratch
 from .targets import line_of
@@ -117,7 +117,7 @@ class _Follow:
         self.out.spans.append((start, start))
         values: dict[str, Tree] = {}
         lines = self.module.computations[name]
-        root = root_of(lines) or lines[-1]
+        root = self.module.body(name).root or lines[-1]
         for line in lines:
             if line.instruction.name in values:
                 what = f"line {line.line}: {line.instruction.name} is defined twice in computation {name}"
@@ -170,12 +170,12 @@ class _Follow:
             if name in self.seen or name not in self.module.computations:
                 continue
             self.seen.add(name)
-            for inner in self.module.computations[name]:
+            for inner in self.module.computations[name] if it.opcode != "fusion" else ():
                 inside = inner.instruction
-                if it.opcode != "fusion" and inside.opcode not in _UNWRITTEN:
+                if inside.opcode not in _UNWRITTEN:
                     self.new(inner, inside.shape, now, "constant" if inside.opcode == "constant" else "local")
-                if inside.called:
-                    self.applied(inside, now)
+            for inner in self.module.body(name).callers:
+                self.applied(inner.instruction, now)
 
     def forwarded(self, line: Located, operands: list[Tree], now: int) -> Tree:
         """The result where it is made of what operands are; _NEW where it is not."""
@@ -248,7 +248,7 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = [*aliasing.stated(it)] if it._attributes else []
+        pairs = [*aliasing.stated(it)] if it._words else []
         if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
         elif it.opcode in aliasing.IN_PLACE:

@@ -75,7 +75,7 @@ class _Later:
     """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the
     reader of its line."""
 
-    __slots__ = ("_attributes", "_metadata", "_operands", "called", "is_root", "name", "operand_names")
+    __slots__ = ("_attributes", "_metadata", "_operands", "_words", "called", "is_root", "name", "operand_names")
     name: str
     is_root: bool
     operand_names: tuple[str, ...]
@@ -83,6 +83,7 @@ class _Later:
     _operands: str  # where XLA prints names alone
     _attributes: str  # as XLA prints them, without the backend_config where that is the last one
     _metadata: str  # with its braces
+    _words: str  # the attributes but for metadata and a backend_config that is the last one: few lines have their own
 
     if not TYPE_CHECKING:
 
@@ -135,7 +136,7 @@ class Instruction(_Later):
         >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
         7
         """
-        text = self.operand_names[0] if self.opcode == "parameter" and self.operands else ""
+        text = self.operands[0].name if self.opcode == "parameter" and self.operands else ""
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
     @property
@@ -184,10 +185,15 @@ def _called(it: Instruction) -> tuple[str, ...]:
     >>> parse_instruction("%w = s32[] while(%a), condition=%c, body=%b").called
     ('c', 'b')
     """
-    text = it._attributes.replace(it._metadata, "") if it._metadata else it._attributes
+    return _called_by(it._words)
+
+
+@plain_memo
+def _called_by(text: str) -> tuple[str, ...]:
+    """The names of the computations that a text of attributes names."""
     found = _CALLS.findall(text)
     if found and '"' in text:  # a string may hold anything
-        found = _CALLS.findall("".join(f", {key}={value}" for key, value in _said(it._attributes) if '"' not in value))
+        found = _CALLS.findall("".join(f", {key}={value}" for key, value in _said(text) if '"' not in value))
     names: list[str] = []
     for one, several in found:
         names += [one] if one else [name.strip().removeprefix("%") for name in several.split(",") if name.strip()]
@@ -207,6 +213,7 @@ _WORKED_OUT: dict[str, Callable[[Instruction], object]] = {
     "_operands": lambda it: "",
     "_attributes": lambda it: "".join(f", {key}={text}" for key, text in _said(it.tail)),
     "_metadata": lambda it: next((text for key, text in _said(it.tail) if key == "metadata"), ""),
+    "_words": lambda it: it._attributes.replace(f", metadata={it._metadata}", "", 1),
 }
 
 
@@ -242,7 +249,7 @@ def printed_instruction(line: str) -> Instruction | None:
     found = line_parts(line)
     if found is None:
         return None
-    head, root, name, text, opcode, literal, called, operands, attributes, metadata = found.groups()
+    head, root, name, text, opcode, literal, called, operands, attributes, before, metadata, behind = found.groups()
     new = _new(Instruction)
     _set_head(new, head)
     _set_name(new, name)
@@ -250,7 +257,8 @@ def printed_instruction(line: str) -> Instruction | None:
     _set_gap(new, " ")
     _set_attributes(new, attributes)
     _set_metadata(new, metadata or "")
-    if not attributes or (metadata and len(attributes) == len(metadata) + _METADATA):
+    _set_words(new, words := before + behind)
+    if not words:
         _set_called(new, ())
     try:
         _set_shape(new, _remembered(text) if len(text) <= REMEMBERED else parse_shape(text))
@@ -280,7 +288,7 @@ def _literal(text: str) -> tuple[Operand, ...]:
 
 
 # An Instruction whose slots are set is made in half the time that the __init__ of a frozen dataclass takes.
-_new, _METADATA = object.__new__, len(", metadata=")
+_new = object.__new__
 (
     _set_head,
     _set_shape,
@@ -293,6 +301,7 @@ _new, _METADATA = object.__new__, len(", metadata=")
     _set_names,
     _set_attributes,
     _set_metadata,
+    _set_words,
     _set_called,
 ) = (
     getattr(Instruction, name).__set__
@@ -308,6 +317,7 @@ _new, _METADATA = object.__new__, len(", metadata=")
         "_operands",
         "_attributes",
         "_metadata",
+        "_words",
         "called",
     ]
 )

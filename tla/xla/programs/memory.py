@@ -12,8 +12,9 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, TlaError
 from ...core.garbage import uncollected
 from ..shapes.array_shape import ArrayShape
@@ -40,7 +41,7 @@ class Buffer:
     kind       "argument", "result", "constant", "temporary", or "local" to a computation that is applied to elements
     first, last   the steps of the schedule between which it is held, both included
     line       the instruction with its place in the file
-    source     lines of the user's program that it is from, the innermost call first
+    module     the program
     """
 
     name: str
@@ -52,7 +53,12 @@ class Buffer:
     first: int
     last: int
     line: Located
-    source: tuple[SourceLine, ...]
+    module: Module = field(repr=False, compare=False)
+
+    @property
+    def source(self) -> tuple[SourceLine, ...]:
+        """The lines of the user's program that it is from, the innermost call first."""
+        return self.module.frames(self.line.instruction)
 
     @property
     def op_name(self) -> str:
@@ -171,9 +177,10 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module, target)
+    headless = () if module.header else ("the text has no header: which arguments are donated is not known",)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     unknown = unknown_names(module)
-    return _memory(found, (*unread, *unknown, *found.warnings, *contradictions(module)), target)
+    return _memory(found, (*unread, *headless, *unknown, *found.warnings, *contradictions(module)), target)
 
 
 def held_buffers(found: Flow) -> tuple[Buffer, ...]:
@@ -198,7 +205,7 @@ def _held(found: Flow) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
     whole, end = whole_buffers(found), len(found.steps) - 1
     lost = {
-        k: 0 if shape is None else waste(shape)
+        k: 0 if shape is None else _waste(shape)
         for k, shape in {id(v.shape): v.shape for v in found.values if v.bytes}.items()
     }
     groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
@@ -212,6 +219,9 @@ def _held(found: Flow) -> Iterator[Buffer]:
         else:
             for v, first, last in _spans(values):
                 yield _buffer(found, v, lost[id(v.shape)], v.kind, first, min(last, end))
+
+
+_waste = plain_memo(waste)
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
@@ -247,8 +257,9 @@ def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
 
 def _buffer(found: Flow, value: Value, lost: int, kind: str, first: int, last: int) -> Buffer:
     part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
-    frames = found.module.frames(value.line.instruction)
-    return Buffer(value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, frames)
+    return Buffer(
+        value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, found.module
+    )
 
 
 def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:

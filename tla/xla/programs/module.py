@@ -5,6 +5,7 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,35 @@ class SourceLine(NamedTuple):
         return printable(f"{self.file}:{self.line} ({self.function})" if self.function else f"{self.file}:{self.line}")
 
 
+class Body:
+    """What is looked up in a computation, found in one pass over its lines.
+
+    lines        its lines in their order
+    parameters   those whose number is known, with it
+    root         the line that is its result; None where no line says so
+    callers      the lines that call computations
+    """
+
+    def __init__(self, lines: Sequence[Located]) -> None:
+        self.lines = lines
+        self.root: Located | None = None
+        self.parameters: list[tuple[int, Located]] = []
+        self.callers: list[Located] = []
+        for x in lines:
+            it = x.instruction
+            if it.is_root and self.root is None:
+                self.root = x
+            if it.opcode == "parameter" and (number := it.parameter_number) is not None:
+                self.parameters.append((number, x))
+            elif it.called:
+                self.callers.append(x)
+
+    @functools.cached_property
+    def given(self) -> dict[str, Located]:
+        """The lines by name."""
+        return {x.instruction.name: x for x in self.lines}
+
+
 @dataclass(frozen=True, slots=True)
 class Module:
     """An HLO module: its computations, and the tables around them.
@@ -55,14 +85,21 @@ class Module:
     header: str
     computations: dict[str, tuple[Located, ...]]
     entry: str | None
-    tables: dict[str, dict[int, str | dict[str, int]]]
+    tables: Mapping[str, Mapping[int, str | dict[str, int]]]
     _frames: dict[str, tuple[SourceLine, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _bodies: dict[str, Body] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def is_scheduled(self) -> bool:
         """Whether the order of the instructions is the order in which they run. ParseError for a header that
         cannot be read."""
         return header_list(self.header, "is_scheduled") == "true"
+
+    def body(self, name: str) -> Body:
+        """What is looked up in a computation; nothing in one that is not there."""
+        if name not in self._bodies:
+            self._bodies[name] = Body(self.computations.get(name, ()))
+        return self._bodies[name]
 
     def frames(self, instruction: Instruction) -> tuple[SourceLine, ...]:
         """The lines of the user's program that an instruction is from, the innermost call first."""
@@ -166,25 +203,39 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
     name = _HEADER.match(header)
     return Module(
-        name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _tables(around)
+        name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _Tables(around)
     )
 
 
-def _tables(lines: list[str]) -> dict[str, dict[int, str | dict[str, int]]]:
-    out: dict[str, dict[int, str | dict[str, int]]] = {}
-    rows: dict[int, str | dict[str, int]] = {}
-    for line in lines:
-        if title := _TITLE.match(line):
-            rows = out.setdefault(title[1], {})
-        elif row := _ROW.match(line):
-            fields = row[3]
-            rows[int(row[1])] = row[2] if fields is None else {k: int(n) for k, n in _FIELD.findall(fields)}
-    return out
+class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):
+    """The tables of lines of text: read when they are first asked for, since most questions are about none."""
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
 
-def root_of(lines: Sequence[Located]) -> Located | None:
-    """The line that is the result of a computation; None where no line says so."""
-    return next((x for x in lines if x.instruction.is_root), None)
+    @functools.cached_property
+    def read(self) -> dict[str, dict[int, str | dict[str, int]]]:
+        out: dict[str, dict[int, str | dict[str, int]]] = {}
+        rows: dict[int, str | dict[str, int]] = {}
+        for line in self.lines:
+            if title := _TITLE.match(line):
+                rows = out.setdefault(title[1], {})
+            elif row := _ROW.match(line):
+                fields = row[3]
+                rows[int(row[1])] = row[2] if fields is None else {k: int(n) for k, n in _FIELD.findall(fields)}
+        return out
+
+    def __getitem__(self, title: str) -> dict[int, str | dict[str, int]]:
+        return self.read[title]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.read)
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+    def __repr__(self) -> str:
+        return repr(self.read)
 
 
 def require_apart(module: Module) -> None:

@@ -47,7 +47,7 @@ _LINE = re.compile(
     rf"(\s*(ROOT )?(?!ROOT =)%?({_NAME}) = )({_ARRAY}|{_TUPLE}) "
     rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, "
     rf"{_ONE})*)?))\)"
-    rf"((?:{_WORD})*(?:, metadata=({_VALUE}))?(?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)"
+    rf"(((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*))(?:, backend_config=|(?<![={{\s])\Z)"
 )
 _json = json.JSONDecoder().raw_decode
 
@@ -56,12 +56,12 @@ def line_parts(line: str) -> re.Match[str] | None:
     """The match of an instruction as XLA prints it; None of any other.
 
     Its groups: head, ROOT, name, shape, opcode and text of a literal, or opcode and operands, the attributes but for
-    the backend_config, which is the last one, and the text of metadata.
+    the backend_config, which is the last one, and of these: those before metadata, its text, those behind it.
 
     >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[:8]
     ('  ROOT %a = ', 'ROOT ', 'a', 'f32[3]{0}', None, None, 'add', '%b, %c')
     >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[8:]
-    (', metadata={op_name="f"}', '{op_name="f"}')
+    (', metadata={op_name="f"}', '', '{op_name="f"}', '')
     >>> line_parts("%a = f32[3] add ( %b )")  # None: not as XLA prints it
     """
     found = _LINE.match(line)

@@ -35,7 +35,8 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _AROUND = re.compile(
     r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])"
 )
-
+# A row of a table of source lines, as XLA prints it: most lines outside of computations are such.
+_ROW = re.compile(r'[0-9]+ (?:"[^"\\]*"|\{[^{}]+\})\Z')
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 
@@ -125,6 +126,10 @@ def _of_file(
     for number, line in text_lines(file, on_error):
         if plain:
             if not line:
+                continue
+            if computation is None and _ROW.match(line):
+                if around:
+                    around(line)
                 continue
             if found := printed_instruction(line):
                 yield _located((found, computation, is_entry, number))

@@ -93,7 +93,8 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     source      a module, or what read_hlo takes
     interiors   also those inside of fusions, which move nothing in memory by themselves; then fusions of moves
                 are not told as one
-    on_error    as that of read_hlo; it is given moves of what is not defined, too, which are left out
+    on_error    as that of read_hlo; it is given moves of what is not defined, too, which are left out, and computations
+                that are called and not there
 
     >>> import io
     >>> text = '''ENTRY %main {
@@ -161,6 +162,9 @@ def _moves(
     for line in module.computations[name]:
         it = line.instruction
         shapes[it.name] = it.shape
+        for called in it.called if on_error is not None else ():
+            if called not in module.computations:
+                report(on_error, _missing(it, called), line.line)
         if it.opcode in _MOVES and it.operands:
             a = it.operands[0].shape or shapes.get(it.operands[0].name)
             b = next(arrays(it.shape), None)
@@ -205,6 +209,11 @@ def _fused(
     return Move(
         line, a, b, changes, False, _bytes(a), _bytes(b), parts[0].run if len(parts) == 1 else None, loops, inside
     )
+
+
+def _missing(it: Instruction, name: str) -> ParseError:
+    what = f"{it.name}: computation {name} is called, and not there, so that what it moves is not known"
+    return ParseError("", 0, what, "its text", "dump the whole module: a part may be missing")
 
 
 def _undefined(it: Instruction) -> ParseError:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from ...core.cache import plain_memo
+from ...core.cache import compiled, plain_memo
 from ...core.errors import LeafTypeError
 from ...core.reader import nearest
 from ..shapes.values import Shape, arrays
@@ -84,6 +84,8 @@ NEEDED = {
     "transpose": ("dimensions",),
     "while": ("condition", "body"),
 }
+#: Metadata of known names with plain values, as nearly all are.
+_PLAIN_METADATA = rf"""\{{(?:(?:{"|".join(sorted(METADATA))})=(?:"[^"\\]*"|[0-9]+)(?: (?!\}})|(?=\}})))*\}}"""
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
@@ -110,8 +112,8 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     """The opcodes, attributes and memory spaces of a program that are not known, each with its lines and how
     it is counted.
 
-    So are attributes that an instruction lacks, or has twice: none is left out in silence. They are no errors: XLA adds
-    attributes with each release.
+    So are attributes that an instruction lacks, or has twice, and computations that are called, and not there: nothing
+    is left out in silence. They are no errors: XLA adds attributes with each release.
 
     lines    as read_hlo gives them; or a module, of which the attributes of its header are looked at too
     Raises   LeafTypeError for anything else, ParseError for a header that cannot be read
@@ -128,6 +130,9 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     found: dict[str, dict[int, None]] = defaultdict(dict)
     faults: dict[tuple[str, str], list[str]] = {}  # by what is said of an instruction: most lines say what others do
     spaces: dict[int, tuple[Shape, list[str]]] = {}  # by identity: equal texts are one shape
+    called: dict[str, dict[int, None]] = defaultdict(dict)
+    there: set[str | None] = set()
+    plain = compiled(_PLAIN_METADATA).fullmatch
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
             raise LeafTypeError(
@@ -136,14 +141,20 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
                 "write unknown_names(read_hlo(path))",
             )
         it = x.instruction
-        key, shape = (it.opcode, it._attributes), it.shape
+        there.add(x.computation)
+        for name in it.called if x.computation is not None else ():  # else it is a line by itself
+            called[name][x.line] = None
+        key, shape, metadata = (it.opcode, it._words), it.shape, it._metadata
         if key not in faults:
             faults[key] = [*_unknown(it)]
         if id(shape) not in spaces:
             spaces[id(shape)] = shape, [*_unknown_spaces(shape)]
-        if faults[key] or spaces[id(shape)][1]:
-            for what in (*faults[key], *spaces[id(shape)][1]):
+        said = () if not metadata or plain(metadata) else _unknown_metadata(metadata)
+        if faults[key] or said or spaces[id(shape)][1]:
+            for what in (*faults[key], *said, *spaces[id(shape)][1]):
                 found[what][x.line] = None
+    for name in (name for name in called if name not in there):
+        found[f"computation {name} is called, and not there: what it does is not known"] = called[name]
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
 
 
@@ -160,7 +171,6 @@ def _unknown(it: Instruction) -> Iterator[str]:
     if not is_opcode(it.opcode):
         yield f"opcode {it.opcode} is not known: its result counts as new memory"
     yield from _faults_of_attributes(it)
-    yield from _unknown_metadata(it._metadata)
 
 
 @plain_memo
@@ -176,7 +186,7 @@ def _unknown_spaces(shape: Shape) -> Iterator[str]:
 
 def _faults_of_attributes(it: Instruction) -> Iterator[str]:
     """The attributes that are not known, those given twice, and those that are missing."""
-    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._attributes)
+    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._words)
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets
