@@ -38,7 +38,7 @@ PAIRS = [(fp8_e4m3, fp8_e4m3), (fp8_e5m2, fp8_e4m3), (fp4_e2m1, fp4_e2m1), (fp4_
 
 
 def scaled(problem, a=fp8_e4m3, b=fp8_e4m3, tiles=TILES, **more):
-    return block(problem, *tiles, Ascend950, a=a, b=b, scales=True, **{"c": float32, **more})
+    return block(problem, *tiles, Ascend950, a=a, b=b, **{"c": float32, "scales": True, **more})
 
 
 def numbers(rng, problem):
@@ -122,6 +122,7 @@ def test_scales_of_the_other_stage_are_found():
         ({"tiles": ((64, 64, 96), (64, 64, 96))}, "take 128 and 128", {"tiles": ((64, 64, 128), (64, 64, 128))}),
         ({"problem": (20, 20, 33), "a": fp4_e2m1, "b": fp4_e2m1}, "with k = 34", {"problem": (20, 20, 34), "a": fp4_e2m1, "b": fp4_e2m1}),
         ({"problem": dims("M N K")}, "sizes that are names", {}),
+        ({"scales": (1, 2)}, "give scales to execute", {}),
     ],
 )  # fmt: skip
 def test_what_has_no_scales_is_refused_and_the_fix_works(given, message, mended):
@@ -148,6 +149,7 @@ def test_scales_of_other_sizes_and_numbers_are_refused():
         ((ones[1], ones[0]), r"scaleA of the shape \(2, 30\)"),
         ((ones[0], np.zeros((2, 30))), "scaleB: 0"),
         ((ones[0], -ones[1]), "scaleB: -1"),
+        (ones[:1], "a pair"),
     ):
         with pytest.raises(RangeError, match=message):
             made.execute(x, y, scales=scales)

@@ -90,6 +90,8 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
+    if not isinstance(scales, bool):
+        raise LeafTypeError(f"scales={scales!r:.40} of a block", "True or False", "give scales to execute")
     if scales and open_:
         raise LeafTypeError(
             "scales of sizes that are names", "a problem of numbers", "write block((1000, 700, 500), ...)"

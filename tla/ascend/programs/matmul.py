@@ -258,6 +258,8 @@ def padded_scales(problem: tuple[int, int, int], wanted: bool, given: Any) -> di
         raise RangeError(what, f"scales={'(those of A, those of B)' if wanted else 'None'}", "make the block so")
     if given is None:
         return {}
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise RangeError(f"scales={given!r:.40}", "a pair: the scales of A, and those of B", "write scales=(x, y)")
     (m, n, k), found = problem, {}
     blocks = -(-k // MX_BLOCK)
     for name, x, sizes in zip(("scaleA", "scaleB"), given, ((m, blocks), (blocks, n))):

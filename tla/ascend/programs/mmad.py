@@ -287,7 +287,11 @@ def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: 
         what = f"a scaled Mmad of {a} by {b} on {arch}"
         raise LeafTypeError(what, f"{', '.join(sorted(MX_TYPES))} on Ascend950", "leave out the scales")
     if not scaled and any(name.startswith("fp4") for name in names):
-        raise LeafTypeError(f"a Mmad of {a} by {b} without scales", "scales beside L0A and L0B", "write scaled=True")
+        raise LeafTypeError(
+            f"a Mmad of {a} by {b} without scales",
+            "scales beside L0A and L0B",
+            "write scaled=True; of a block scales=True",
+        )
     if scaled and not require("divides", MX_PAIR, k, lambda: "a scaled Mmad: k in whole pairs of scales"):
         fix = f"fill up to {ceil_div(k, MX_PAIR) * MX_PAIR} with zeros"
         raise RangeError(f"a scaled Mmad of k = {k}", f"a multiple of {MX_PAIR}: whole pairs of scales", fix)

@@ -2,7 +2,7 @@
 
 A scale is an e8m0 for 32 elements along k. Scales lie in pairs, so that a product takes whole 64 of k: what is left of
 the last 64 are zeros, and in global memory the second scale of a last pair has to be a number. L0A and L0B have
-their scales beside them, in memories of their own at a sixteenth of the address.
+their scales beside them, in memories of their own at a sixteenth of the address. A `plan` is the Plan of block.py, which stands on this.
 
 Source: CATLASS `BlockMmadTla` of MmadMx (block_mmad_mx_tla.hpp); OCP Microscaling Formats.
 """
@@ -10,7 +10,7 @@ Source: CATLASS `BlockMmadTla` of MmadMx (block_mmad_mx_tla.hpp); OCP Microscali
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ...core.element import Element, fp8_e8m0
 from ...core.errors import LeafTypeError, RangeError
@@ -26,9 +26,6 @@ from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
 from .mmad import MX_BLOCK, MX_PAIR, MX_TYPES
 from .statements import Buffer, Fill
-
-if TYPE_CHECKING:
-    from .block import Plan
 
 #: The tag of the scales of a matrix in global memory, by its own tag; and in L1, L0AMx and L0BMx.
 _IN_GM: dict[tuple[str, Tag], Tag] = {
@@ -68,7 +65,7 @@ def scales_in_gm(which: str, tag: Tag, other: int, k: int) -> Layout:
     return _IN_GM[which, tag].MakeLayout(fp8_e8m0, *_sides(which, other, count))
 
 
-def scale_buffers(plan: Plan, l0: dict[str, Buffer]) -> Iterator[Buffer]:
+def scale_buffers(plan: Any, l0: dict[str, Buffer]) -> Iterator[Buffer]:
     """The buffers of scales beside those of L0A and L0B."""
     (m, n, _), (_, _, k) = plan.tiling.l1, plan.tiling.l0
     for which, other in (("A", m), ("B", n)):
@@ -78,14 +75,14 @@ def scale_buffers(plan: Plan, l0: dict[str, Buffer]) -> Iterator[Buffer]:
             yield Buffer(f"l0{which}Mx{i}", f"L0{which}Mx", fp8_e8m0, layout, at)
 
 
-def scale_rows(plan: Plan) -> Iterator[tuple[str, str, Element, Layout, str]]:
+def scale_rows(plan: Any) -> Iterator[tuple[str, str, Element, Layout, str]]:
     """The rows of buffers of scales in L1."""
     m, n, k = plan.tiling.l1
     for which, other in (("A", m), ("B", n)):
         yield f"l1Scale{which}", "L1", fp8_e8m0, _in_core(which, other, k), "L1"
 
 
-def load_scales(plan: Plan, which: str, start: tuple[int, int], other: int, k: int) -> tuple[TransferInstruction, ...]:
+def load_scales(plan: Any, which: str, start: tuple[int, int], other: int, k: int) -> tuple[TransferInstruction, ...]:
     """The instructions that move the scales of a tile to L1.
 
     start   of the tile: across k, and along k;  other, k   its sizes, across and along k [elements of the matrix]
@@ -98,7 +95,7 @@ def load_scales(plan: Plan, which: str, start: tuple[int, int], other: int, k: i
     return transfer(src, _at("L1", _in_core(which, m if which == "A" else n, deep)), plan.arch, element=fp8_e8m0)
 
 
-def load_l0_scales(plan: Plan, which: str, at: int, other: int, k: int) -> tuple[TransferInstruction, ...]:
+def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[TransferInstruction, ...]:
     """The instructions that move the scales of a part from L1 beside the operand; at, k: where it begins along k, and
     how much it is."""
     m, n, deep = plan.tiling.l1
@@ -107,7 +104,7 @@ def load_l0_scales(plan: Plan, which: str, at: int, other: int, k: int) -> tuple
     return transfer(src, _at(f"L0{which}Mx", _in_core(which, other, k)), plan.arch, element=fp8_e8m0)
 
 
-def zeros_behind(plan: Plan, which: str, name: str, other: int, k: int) -> Fill | None:
+def zeros_behind(plan: Any, which: str, name: str, other: int, k: int) -> Fill | None:
     """The zeros behind k of a tile in L1, up to whole 64; None where there is nothing behind it.
 
     Where k lies in blocks of 32 bytes (zN of A, nZ of B), Nd2Nz has filled the last of them.
