@@ -10,7 +10,7 @@ from .matmul import MatmulBlock, Work
 from .mmad import MmadInstruction, mmad
 from .origins import Term
 from .planning import Planned, Tried, plan
-from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import Assign, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 
 __all__ = [
     "AnyMatmulBlock",
@@ -19,6 +19,7 @@ __all__ = [
     "ConvolutionBlocks",
     "Copied",
     "Estimate",
+    "Fill",
     "Finding",
     "MatmulBlock",
     "MmadInstruction",

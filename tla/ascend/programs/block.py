@@ -25,7 +25,8 @@ from ..tags import L0C, ColumnMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
 from .check import FEW_FRACTALS
-from .mmad import MmadInstruction, mmad
+from .mmad import MX_PAIR, MmadInstruction, mmad
+from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zeros_behind
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 
 R = TypeVar("R")
@@ -73,6 +74,7 @@ class Plan:
     scale: float | None
     relu: bool
     adds: bool
+    scales: bool = False
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
@@ -97,7 +99,9 @@ class Plan:
         rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, k, n), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
-        return {b.name: b for b in placed(rows, stages, self.arch)}
+        rows[2 + self.bias : 2 + self.bias] = scale_rows(self) if self.scales else ()
+        found = {b.name: b for b in placed(rows, stages, self.arch)}
+        return found | ({b.name: b for b in scale_buffers(self, found)} if self.scales else {})
 
     # ------------------------------------------------------------------------------------------------- tiles
 
@@ -208,6 +212,8 @@ class Core:
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
+        self._load_scales = once(functools.partial(load_scales, plan))
+        self._load_l0_scales = once(functools.partial(load_l0_scales, plan))
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
@@ -274,7 +280,17 @@ class Core:
             name = f"l1{which}{stage}"
             yield WaitFlag("MTE1_MTE2", flag)
             yield _part(f"{which} to L1", name, which, self._load(which, start, sizes))
+            if self.plan.scales:
+                yield from self._fill_scales(which, stage, (row, m) if which == "A" else (column, n), (k, size))
             yield SetFlag("MTE2_MTE1", flag)
+
+    def _fill_scales(self, which: str, stage: int, across: tuple[int, int], along: tuple[int, int]) -> Iterator[Part]:
+        """The zeros behind a tile in L1, and its scales; across, along: where it begins, and how large it is."""
+        (start, other), (k, size) = across, along
+        if (zeros := zeros_behind(self.plan, which, f"l1{which}{stage}", other, size)) is not None:
+            yield Part(f"zeros behind {which}", None, None, (zeros,))
+        made = self._load_scales(which, (start, k), other, size)
+        yield _part(f"scales of {which} to L1", f"l1Scale{which}{stage}", f"scale{which}", made)
 
     def _fill_bias(self, block: Block) -> Iterator[Any]:
         (filled, flag), n = self._bias_flags()[0], block.extents[1]
@@ -287,7 +303,8 @@ class Core:
         plan, step, stage = self.plan, self.plan.tiling.l0[2], self.next["l1"]
         m, n, _ = block.extents
         rows, l1 = plan.rows(m), plan.tiling.stages["L1"]
-        parts = [(k, min(step, size - k)) for k in range(0, size, step)]
+        unit = MX_PAIR if plan.scales else 1
+        parts = [(k, -(-min(step, size - k) // unit) * unit) for k in range(0, size, step)]
         for number, (k, deep) in enumerate(parts):
             first, end = at == 0 and number == 0, number + 1 == len(parts)
             for which, start, sizes, flag in (("A", (0, k), (rows, deep), stage), ("B", (k, 0), (deep, n), stage + l1)):
@@ -296,6 +313,9 @@ class Core:
                 yield from ([WaitFlag("MTE2_MTE1", flag)] if number == 0 else [])
                 made, _ = self._load_l0(which, start, sizes)
                 yield _part(f"{which} to L0", f"l0{which}{own}", f"l1{which}{stage}", made)
+                if plan.scales:
+                    made = self._load_l0_scales(which, k, rows if which == "A" else n, deep)
+                    yield _part(f"scales of {which} to L0", f"l0{which}Mx{own}", f"l1Scale{which}{stage}", made)
                 yield from ([SetFlag("MTE1_MTE2", flag)] if end else [])
             yield from self._multiply(n, rows, deep, first, last and end)
 
@@ -324,7 +344,8 @@ class Core:
         c, elements = MakeTensor(None, L0C(rows, n).layout, position="L0C"), (plan.a.element, plan.b.element)
         bias = plan.memory("bt") if plan.bias and first else None
         bias = GetTile(bias, (0,), (n,)) if bias is not None else None
-        return mmad(a, b, c, plan.arch, element=elements, init=first, bias=bias, unit_flag=unit)
+        more: dict[str, Any] = {"init": first, "bias": bias, "unit_flag": unit, "scaled": plan.scales}
+        return mmad(a, b, c, plan.arch, element=elements, **more)
 
     def _fill_bt(self, n: int) -> Iterator[Any]:
         (filled, flag), (read, id_) = self._bias_flags()

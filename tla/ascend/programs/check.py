@@ -21,7 +21,7 @@ from .logs import read_log
 from .memory import Ledger, Memories, Reach, Touched, reach_of
 from .origins import POISON, ZERO, Origins, Sum, Term, joined
 from .queues import Queues
-from .statements import Buffer, Move, Multiply, Program
+from .statements import Buffer, Fill, Move, Multiply, Program
 from .trace import Event, events
 from .values import Values
 
@@ -45,6 +45,7 @@ class Product(NamedTuple):
     c, a, b   the names of tensors in global memory;  bias   the name of a vector, or None
     blocks    the blocks of c that the program makes, with what it adds of k; None: all of c
     adds      whether it adds them to zeros that c holds before
+    scales    the names of the tensors of scales of a and b, of MX types; None without
 
     >>> from tla.ascend import Product
     >>> Product("C", "A", "B").terms(64)
@@ -59,10 +60,12 @@ class Product(NamedTuple):
     bias: str | None = None
     blocks: tuple[Block, ...] | None = None
     adds: bool = False
+    scales: tuple[str, str] | None = None
 
     def terms(self, end: int, begin: int = 0) -> Sum:
         """The terms of each element of a block."""
-        return joined([Term(self.a, self.b, begin, end), *([] if self.bias is None else [Term(self.bias, None)])])
+        a, b = (self.a, self.b) if self.scales is None else map("*".join, zip((self.a, self.b), self.scales))
+        return joined([Term(a, b, begin, end), *([] if self.bias is None else [Term(self.bias, None)])])
 
 
 class Copied(NamedTuple):
@@ -300,7 +303,7 @@ class _Findings:
 
 def _require_names(program: Program, results: Iterable[Product | Copied]) -> None:
     for r in results:
-        for name in (r.c, r.a, r.b, r.bias) if isinstance(r, Product) else r:
+        for name in (r.c, r.a, r.b, r.bias, *(r.scales or ())) if isinstance(r, Product) else r:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
                 raise LeafTypeError(
@@ -359,7 +362,7 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
 
 def _short(event: Event) -> str:
     s = event.statement
-    name = "Mmad" if isinstance(s, Multiply) else s.instruction.name
+    name = "Mmad" if isinstance(s, Multiply) else "InitConstValue" if isinstance(s, Fill) else s.instruction.name
     return f"{name}{f' ({event.part})' if event.part else ''}"
 
 

@@ -275,6 +275,9 @@ class Clock:
     """The statements of cores of a block over time."""
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
+        if plan.scales:
+            what = "a block without: no published rate says how long scales take"
+            raise LeafTypeError("an estimate of a block with scales", what, "leave out scales=True")
         self._plan, self._rates = plan, rates
         self._kept: dict[int, tuple[Any, int]] = {}
         self._sizes = _BySizes(plan)

@@ -26,6 +26,7 @@ from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
 from .mmad import accumulator_of
+from .scales import require_scales
 
 #: The stages of each memory, where nothing else is said.
 STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
@@ -49,6 +50,7 @@ def block(
     swizzle: BlockSwizzle = GemmIdentityBlockSwizzle[3, 0],
     cores: Any = 1,
     splitkFactor: Any = 1,
+    scales: bool = False,
 ) -> Any:
     """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
 
@@ -64,6 +66,7 @@ def block(
     relu           whether negative ones become 0
     swizzle        how blocks are dealt to `cores`
     splitkFactor   into how many slices k is cut, which are added in C by atomic adds
+    scales         whether A and B, of MX types, have scales: a number for 32 elements along k; on Ascend950
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -77,7 +80,7 @@ def block(
     Source: CATLASS `BlockMmadTla`, `BasicMatmulTla`.
     """
     arch = as_architecture(arch)
-    options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu}
+    options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
@@ -87,6 +90,14 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
+    if not isinstance(scales, bool):
+        raise LeafTypeError(f"scales={scales!r:.40} of a block", "True or False", "give scales to execute")
+    if scales and open_:
+        raise LeafTypeError(
+            "scales of sizes that are names", "a problem of numbers", "write block((1000, 700, 500), ...)"
+        )
+    if scales:
+        require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
     factor = int(leaf(splitkFactor))
     if factor > 1 and (bias or out.element != total or open_):

@@ -12,16 +12,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core.element import fp8_e8m0
 from ...core.errors import RangeError
 from ...core.int_tuple import size
 from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
-from ...core.values import rounded
+from ...core.values import require_numbers, rounded
 from ..schedules import Block, Schedule
 from .block import Core, Plan
 from .check import Product, Report, check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
+from .mmad import MX_BLOCK
+from .scales import scales_in_gm
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
 from .trace import Event, events
@@ -111,7 +114,8 @@ class MatmulBlock:
     def result(self, blocks: tuple[Block, ...]) -> Product:
         """The part of the product that a core with these blocks makes."""
         made = tuple(b for b in blocks if min(b.extents) > 0)
-        return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds)
+        scales = ("scaleA", "scaleB") if self.plan.scales else None
+        return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds, scales)
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.
@@ -187,11 +191,18 @@ class MatmulBlock:
         """
         return estimated(self.plan, self.schedule, rates_of(self.plan.arch, rates))
 
-    def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
+    def execute(
+        self,
+        a: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        bias: npt.NDArray[Any] | None = None,
+        scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
+    ) -> Any:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold
         nothing before.
 
         a, b      arrays of (m, k) and (k, n);  bias  of n, where the block has one
+        scales    of a block with scales, those of A and B: arrays of (m, k / 32) and (k / 32, n), rounded up
         Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that
                   nothing has written
 
@@ -204,7 +215,8 @@ class MatmulBlock:
 
         Raises RangeError for arrays of other sizes, values that a type does not hold, and for biases without need.
         """
-        return executed(self, ((program, {}) for program in self.programs), a, b, bias)
+        beside = padded_scales(self.problem, self.plan.scales, scales)
+        return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside)
 
 
 def _work_of(event: Event, program: Program) -> Work | None:
@@ -226,11 +238,47 @@ def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
     if plan.bias:
         unit = int(plan.total.C0)
         found.append(Buffer("bias", "GM", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,)), 4 * _APART))
+    if plan.scales:
+        (m, k), sides = require_origin("A", plan.a.layout), (("A", plan.a.tag), ("B", plan.b.tag))
+        for i, ((which, tag), other) in enumerate(zip(sides, (int(m), n)), 5):
+            layout = scales_in_gm(which, tag, other, int(k))
+            found.append(Buffer(f"scale{which}", "GM", fp8_e8m0, layout, i * _APART))
     return {b.name: b for b in found}
 
 
+def padded_scales(problem: tuple[int, int, int], wanted: bool, given: Any) -> dict[str, Any]:
+    """The scales of A and B as they lie in global memory, in whole pairs: what is behind the last is 1.
+
+    RangeError for scales without need, none where there have to be, and for arrays of other sizes.
+    """
+    import numpy as np
+
+    if wanted is not (given is not None):
+        what = "no scales for a block with them" if wanted else "scales for a block without them"
+        raise RangeError(what, f"scales={'(those of A, those of B)' if wanted else 'None'}", "make the block so")
+    if given is None:
+        return {}
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise RangeError(f"scales={given!r:.40}", "a pair: the scales of A, and those of B", "write scales=(x, y)")
+    (m, n, k), found = problem, {}
+    blocks = -(-k // MX_BLOCK)
+    for name, x, sizes in zip(("scaleA", "scaleB"), given, ((m, blocks), (blocks, n))):
+        x = np.asarray(x, np.float64)
+        if x.shape != sizes:
+            raise RangeError(f"{name} of the shape {x.shape}", f"{sizes}: one for {MX_BLOCK} of k", "give all scales")
+        require_numbers(name, x, fp8_e8m0)
+        more = (0, blocks % 2) if name == "scaleA" else (blocks % 2, 0)
+        found[name] = np.pad(x, [(0, n) for n in more], constant_values=1)
+    return found
+
+
 def executed(
-    block: MatmulBlock, programs: Iterable[tuple[Program, Mapping[str, int]]], a: Any, b: Any, bias: Any
+    block: MatmulBlock,
+    programs: Iterable[tuple[Program, Mapping[str, int]]],
+    a: Any,
+    b: Any,
+    bias: Any,
+    beside: Mapping[str, Any] = {},
 ) -> Any:
     """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what
     MatmulBlock.execute raises."""
@@ -241,7 +289,7 @@ def executed(
         raise RangeError(
             given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so"
         )
-    held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {})}
+    held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {}), **beside}
     result: Any = np.zeros(block.problem[:2]) if block.plan.adds else None
     for program, sizes in programs:
         done = execute_program(program, {**held, **({"C": result} if block.plan.adds else {})}, sizes)

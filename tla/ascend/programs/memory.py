@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...algebra.codomain import cosize
 from ...core.cache import plain_memo
 from ...core.element import Element
 from ...core.errors import RangeError, Reason
+from ...core.layout import require_origin
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
 from .queues import Begun
-from .statements import Move, Multiply, Program, walk
+from .statements import Fill, Move, Multiply, Program, walk
 from .trace import Event
 
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
@@ -53,7 +53,7 @@ class Memories:
         arch = program.arch
         self.sizes = {place: size * 8 // self.bits for place, size in arch.sizes.items()}
         self.ends = {
-            b.name: int(cosize(b.layout)) * b.element.bits // self.bits
+            b.name: b.size * 8 // self.bits  # whole bytes: the last one of 4 bits has another beside it
             for b in program.buffers.values()
             if b.position == "GM"
         }
@@ -124,6 +124,15 @@ def zeros_of(i: TransferInstruction) -> Any:
     return i.dst + (at[..., None] * unit + np.arange(unit)).ravel()
 
 
+def filled(s: Fill) -> Any:
+    """The offsets of the zeros that an InitConstValue writes."""
+    import numpy as np
+
+    p, c0 = s.parameters, int(s.element.C0)
+    repeat = np.arange(p["repeatTimes"])[:, None] * (p["blockNum"] + p["dstGap"])
+    return (s.at + (repeat + np.arange(p["blockNum"]))[..., None] * c0 + np.arange(c0)).ravel()
+
+
 class Reach(NamedTuple):
     """The places of memories that an event reads and writes.
 
@@ -145,7 +154,10 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         return Reach((reads,), (memories.places(s.dst, to, written),))
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
-        return Reach((a, b, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
+        beside = scales_of(s, memories) or ()
+        return Reach((a, b, *beside, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
+    if isinstance(s, Fill):
+        return Reach((), (memories.places(s.dst, filled(s), s.element.bits),))
     return Reach((), ())
 
 
@@ -172,6 +184,27 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
     n = int(i.parameters["n"])
     bias = None if s.bias is None else memories.places(s.bias, i.bias + np.arange(n), total.bits)
     return found[0], found[1], found[2], bias
+
+
+def scales_of(s: Multiply, memories: Memories) -> tuple[Places, Places] | None:
+    """The scales beside the operands of a Mmad of MX types: (m, k / 32) and (k / 32, n), at a sixteenth of
+    the addresses of these; None of others."""
+    import numpy as np
+
+    i, found = s.instruction, []
+    if not i.scaled:
+        return None
+    ends = (s.a, i.a, i.elements[1], "L0AMx"), (s.b, i.b, i.elements[2], "L0BMx")
+    for (name, at, element, memory), layout in zip(ends, i.scales):
+        begin = (memories.program.buffers[name].address + at * element.bits // 8) // 16
+        sizes = tuple(int(x) for x in require_origin("scales", layout))
+        offsets = np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
+        width = 8 // memories.bits
+        places = Places(memory, (begin + offsets) * width, width)
+        if reason := memories.outside(places, memories.sizes[memory]):
+            raise RangeError(*reason)
+        found.append(places)
+    return found[0], found[1]
 
 
 # ------------------------------------------------------------------------------------------------ who touched what last

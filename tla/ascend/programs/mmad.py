@@ -36,6 +36,8 @@ from ..transfers.side import Side, plain, side_of
 ALIGNED = {"L0C": 1024, "L0A": 512, "L0B": 512, "Bias": 64}
 #: The largest m, n and k.
 MOST = 4095
+#: How many elements along k have one scale of an MX type, and how many a pair of scales: k of Mmad is a multiple of it.
+MX_BLOCK, MX_PAIR = 32, 64
 
 _A2 = ("AtlasA2", "AtlasA3")
 
@@ -54,6 +56,10 @@ A2_TYPES = _types(_BOTH + "int4b int4b int32")
 ASCEND950_TYPES = _types(_BOTH + "hif8 hif8 float\n" + "\n".join(_FP8 + _FP4))
 
 
+#: The types that may have scales.
+MX_TYPES = {"fp8_e4m3", "fp8_e5m2", "fp4_e2m1", "fp4_e1m2"}
+
+
 class Operands(NamedTuple):
     """The layouts that a Mmad reads and writes, from its places on: a is (m, k), b (k, n), c (m, n)."""
 
@@ -70,6 +76,8 @@ class MmadInstruction:
     parameters   the fields of MmadParams: m, n, k, unitFlag, kDirectionAlign, cmatrixInitVal and,
                  on Ascend950, disableGemv
     elements     the types of c, a and b
+    scaled       whether a and b are of MX types: each block of 32 along k has a scale beside it, in L0AMx or L0BMx at a
+                 sixteenth of the address
 
     >>> from tla.ascend import MmadInstruction, float32, half
     >>> i = MmadInstruction(0, 0, 0, None, {"m": 20, "n": 30, "k": 40, "cmatrixInitVal": 1}, (float32, half, half))
@@ -85,6 +93,22 @@ class MmadInstruction:
     bias: Any
     parameters: Mapping[str, Any]
     elements: tuple[Element, Element, Element]
+    scaled: bool = False
+
+    @property
+    def scales(self) -> tuple[Layout, Layout]:
+        """The layouts of the scales of a, (m, k / 32), and of b, (k / 32, n): blocks of 16 by 2.
+
+        >>> from tla.ascend import MmadInstruction, float32, fp8_e4m3
+        >>> i = MmadInstruction(0, 0, 0, None, {"m": 20, "n": 30, "k": 128}, (float32, fp8_e4m3, fp8_e4m3), scaled=True)
+        >>> print(*i.scales)
+        ((16,2),(2,2)):((2,64),(1,32)) ((2,2),(16,2)):((1,32),(2,64))
+        """
+        m, n, k = (self.parameters[name] for name in "mnk")
+        pairs, blocks = ceil_div(k, MX_PAIR), ceil_div(k, MX_BLOCK)
+        (high, wide), along = (ceil_div(x, 16) for x in (m, n)), ((2, pairs), (1, 32))
+        a = Layout(((16, high), along[0]), ((2, 32 * pairs), along[1]), (m, blocks))
+        return a, Layout((along[0], (16, wide)), (along[1], (2, 32 * pairs)), (blocks, n))
 
     def operands(self, arch: Any = AtlasA2) -> Operands:
         """The layouts of its operands; of one row in GEMV mode a is a vector."""
@@ -144,6 +168,7 @@ def mmad(
     bias: Tensor | None = None,
     unit_flag: int = 0,
     vector: bool = False,
+    scaled: bool = False,
 ) -> MmadInstruction:
     """The Mmad of tiles in L0A, L0B and L0C: its fields, proved to read and write the tiles as they are laid out.
 
@@ -154,6 +179,7 @@ def mmad(
     bias        a vector of n at Bias
     unit_flag   2 or 3: the accumulators are handed to Fixpipe one by one; 3 in the last Mmad
     vector      whether a is one row, as a vector (GEMV mode)
+    scaled      whether a and b are of MX types, with scales beside them: on Ascend950, k in whole 64
     Returns     MmadInstruction
     Raises      LeafTypeError for positions and types that Mmad has not; RangeError for tiles that begin off their unit
                 and sizes that a field does not hold; Unproven where a layout is not the one that Mmad reads or writes,
@@ -183,9 +209,9 @@ def mmad(
         _require_aligned(place, side)
     m, n, k = _sizes(*sides[:3])
     fields = _fields(m, n, k, arch, init and bias is None, unit_flag, vector)
-    made = MmadInstruction(
-        sides[2].at, sides[0].at, sides[1].at, sides[3].at if bias is not None else None, fields, (total, left, right)
-    )
+    _require_scaled(left, right, arch, k, scaled)
+    bias_at = sides[3].at if bias is not None else None
+    made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, bias_at, fields, (total, left, right), scaled)
     if left == types.float and arch.name in _A2 and not _same(made.operands(arch).a, sides[0], (m, k)):
         made = MmadInstruction(made.dst, made.a, made.b, made.bias, {**fields, "kDirectionAlign": 1}, made.elements)
     for layout, side, place, extents in zip(
@@ -251,6 +277,24 @@ def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
                 "take tiles that agree",
             )
     return m, n, k
+
+
+def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: bool) -> None:
+    """LeafTypeError where types have no scales, or none but scaled products; RangeError for a k that is cut inside of a
+    pair of scales."""
+    names = {a.name, b.name}
+    if scaled and not (names <= MX_TYPES and arch.name not in _A2):
+        what = f"a scaled Mmad of {a} by {b} on {arch}"
+        raise LeafTypeError(what, f"{', '.join(sorted(MX_TYPES))} on Ascend950", "leave out the scales")
+    if not scaled and any(name.startswith("fp4") for name in names):
+        raise LeafTypeError(
+            f"a Mmad of {a} by {b} without scales",
+            "scales beside L0A and L0B",
+            "write scaled=True; of a block scales=True",
+        )
+    if scaled and not require("divides", MX_PAIR, k, lambda: "a scaled Mmad: k in whole pairs of scales"):
+        fix = f"fill up to {ceil_div(k, MX_PAIR) * MX_PAIR} with zeros"
+        raise RangeError(f"a scaled Mmad of k = {k}", f"a multiple of {MX_PAIR}: whole pairs of scales", fix)
 
 
 def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: int, vector: bool) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import RangeError
 from ...core.layout import require_origin
-from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
-from .statements import Buffer, Move, Multiply
+from .memory import NOWHERE, Memories, Places, filled, mmad_offsets, offsets_of, scales_of, starts_anew, zeros_of
+from .mmad import MX_BLOCK
+from .statements import Buffer, Fill, Move, Multiply
 from .trace import Event
 
 if TYPE_CHECKING:
@@ -123,10 +124,15 @@ class Origins:
 
     def run(self, event: Event) -> None:
         """Do what an event does."""
+        import numpy as np
+
         if isinstance(event.statement, Move):
             self._move(event.statement, event.adds)
         elif isinstance(event.statement, Multiply):
             self._multiply(event.statement)
+        elif isinstance(event.statement, Fill):
+            places = self.memories.places(event.statement.dst, filled(event.statement), event.statement.element.bits)
+            self.write(places, np.full(places.cells.shape, ZERO, np.int64))
 
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
@@ -152,8 +158,15 @@ class Origins:
         a, b, c, bias = mmad_offsets(s, self.memories)
         if not m or not n or not k:
             return
-        rows, left = self._lines(self.read(a)[:m, :k], along=1)
-        columns, right = self._lines(self.read(b)[:k, :n], along=0)
+        first, second = self.read(a)[:m, :k], self.read(b)[:k, :n]
+        kept = ~((first == ZERO).all(0) & (second == ZERO).all(1))  # products of zeros add nothing
+        kept |= not kept.any()
+        rows, left = self._lines(first[:, kept], along=1)
+        columns, right = self._lines(second[kept], along=0)
+        if (beside := scales_of(s, self.memories)) is not None:
+            block = np.flatnonzero(kept) // MX_BLOCK
+            rows, left = self._scaled(rows, left, self.read(beside[0])[:, block], along=1)
+            columns, right = self._scaled(columns, right, self.read(beside[1])[block], along=0)
         out = np.full(c.cells.shape, GARBAGE, np.int64)
         terms = _terms(left, right)
         if terms is not None:
@@ -182,6 +195,26 @@ class Origins:
         at = int(good.argmax())
         good &= (k == k[at]).all(1) & (which[:, 0] == which[at, 0])
         return np.where(good, own[:, 0], -1), (self.tensors[int(which[at, 0])].name, k[at])
+
+    def _scaled(
+        self, own: Any, told: tuple[str, Any] | None, held: npt.NDArray[Any], along: int
+    ) -> tuple[Any, tuple[str, Any] | None]:
+        """Return lines whose elements each have the scale of their own line and of their block of k, -1 for others; and
+        the tensor with that of the scales.
+
+        held   the scale of each element
+        """
+        import numpy as np
+
+        if told is None:
+            return own, None
+        which, first, second = self._coordinates(held if along == 1 else held.T)
+        line, block = (first, second) if along == 1 else (second, first)
+        name, k = told
+        scales = which[int((own >= 0).argmax()), 0]
+        good = (own >= 0) & (scales >= 0) & (which == scales).all(1)
+        good &= (line == own[:, None]).all(1) & (block == k // MX_BLOCK).all(1)
+        return np.where(good, own, -1), (f"{name}*{self.tensors[int(scales)].name}", k)
 
     def _coordinates(self, held: Any) -> tuple[Any, Any, Any]:
         """The tensor of each element, its row and its column; -1 where it is none of a tensor."""

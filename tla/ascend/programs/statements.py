@@ -22,7 +22,9 @@ from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
 from .mmad import MmadInstruction
 
-Statement = Union["Move", "Multiply", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", "Assign", Loop, When]
+Statement = Union[
+    "Move", "Multiply", "Fill", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", "Assign", Loop, When
+]
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,25 @@ class Multiply(NamedTuple):
     b: str
     bias: str | None
     instruction: MmadInstruction
+
+
+class Fill(NamedTuple):
+    """An InitConstValue: zeros into a buffer of L1.
+
+    dst          the name of the buffer;  at  where they begin in it [elements];  element  the type of its elements
+    parameters   repeatTimes; blockNum and dstGap [32 bytes]: how many are written, and how many are left out
+                 behind them, in each repeat
+
+    Source: AscendC `InitConstValue`; CATLASS `BlockMmadTla` of MmadMx.
+    """
+
+    dst: str
+    at: int
+    element: Element
+    parameters: Mapping[str, int]
+
+    def __str__(self) -> str:
+        return f"InitConstValue(dst={self.at}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
 
 
 class SetFlag(NamedTuple):

@@ -375,4 +375,6 @@ def require_language(language: object, name: object) -> None:
 def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], language: str, name: str) -> str:
     """The kernel of a block as text; programs: gives those of its cores. Raises what MatmulBlock.text raises."""
     require_language(language, name)
+    if plan.scales:
+        raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
     return LANGUAGES[language](plan, schedule, programs, name)

@@ -18,6 +18,7 @@ from ..transfers.steps import Loop, When
 from .statements import (
     Assign,
     Buffer,
+    Fill,
     Move,
     Multiply,
     Part,
@@ -157,6 +158,8 @@ def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
         return pipe_of(buffers[statement.src].position, buffers[statement.dst].position)
     if isinstance(statement, Multiply):
         return "M"
+    if isinstance(statement, Fill):
+        return "MTE2"  # in L1, as the transfers that it is beside
     if isinstance(statement, (SetFlag, WaitFlag)):
         first, second = ends_of(statement.event)
         return first if isinstance(statement, SetFlag) else second

@@ -15,8 +15,9 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
 from ...core.values import held, require_numbers
-from .memory import NOWHERE, Memories, Places, mmad_offsets, offsets_of, starts_anew, zeros_of
-from .statements import Move, Multiply, Program
+from .memory import NOWHERE, Memories, Places, filled, mmad_offsets, offsets_of, scales_of, starts_anew, zeros_of
+from .mmad import MX_BLOCK
+from .statements import Fill, Move, Multiply, Program
 from .trace import Event, events
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ class Values:
             self._move(event.statement, event.adds)
         elif isinstance(event.statement, Multiply):
             self._multiply(event.statement)
+        elif isinstance(event.statement, Fill):
+            s = event.statement
+            self.write(self.memories.places(s.dst, filled(s), s.element.bits), 0)
 
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
@@ -136,6 +140,9 @@ class Values:
         m, n, k = (int(p[name]) for name in "mnk")
         a, b, c, bias = mmad_offsets(s, self.memories)
         left, right = self.read(a)[:m, :k], self.read(b)[:k, :n]
+        if (beside := scales_of(s, self.memories)) is not None:
+            left = left * self.read(beside[0]).repeat(MX_BLOCK, 1)
+            right = right * self.read(beside[1]).repeat(MX_BLOCK, 0)
         before: Any = np.zeros((m, n))
         if bias is not None:
             before = np.broadcast_to(self.read(bias), (m, n))

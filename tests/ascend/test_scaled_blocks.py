@@ -1,0 +1,173 @@
+"""Blocks of MX types: against numpy with scales by hand, and with faults at scales and zeros, each of which is found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tla import LeafTypeError, MakeLayout, MakeTensor, RangeError, dims
+from tla.ascend import (
+    L0C,
+    Ascend950,
+    BlockSchedulerAswt,
+    ColumnMajor,
+    GemmIdentityBlockSwizzle,
+    Rates,
+    RowMajor,
+    SplitkGemmIdentityBlockSwizzle,
+    block,
+    float32,
+    fp4_e1m2,
+    fp4_e2m1,
+    fp8_e4m3,
+    fp8_e5m2,
+    half,
+    mmad,
+    nZ,
+    programs,
+    zN,
+)
+from tla.ascend.programs.check import check_program
+from tla.ascend.programs.trace import events
+from tla.core.errors import TlaError
+
+from night import amount
+
+TILES = (64, 64, 128), (64, 64, 64)
+PAIRS = [(fp8_e4m3, fp8_e4m3), (fp8_e5m2, fp8_e4m3), (fp4_e2m1, fp4_e2m1), (fp4_e1m2, fp4_e2m1)]
+
+
+def scaled(problem, a=fp8_e4m3, b=fp8_e4m3, tiles=TILES, **more):
+    return block(problem, *tiles, Ascend950, a=a, b=b, **{"c": float32, "scales": True, **more})
+
+
+def numbers(rng, problem):
+    m, n, k = problem
+    q = -(-k // 32)
+    x, y = rng.integers(-2, 3, (m, k)), rng.integers(-2, 3, (k, n))
+    s, t = 2.0 ** rng.integers(-3, 4, (m, q)), 2.0 ** rng.integers(-3, 4, (q, n))
+    return (x, y), (s, t), (x * s.repeat(32, 1)[:, :k]) @ (y * t.repeat(32, 0)[:k])
+
+
+@pytest.mark.parametrize("seed", range(amount(4, 200)))
+def test_products_of_mx_types_are_numpys_with_every_tail(seed):
+    rng = np.random.default_rng(seed)
+    a, b = PAIRS[seed % 4]
+    m, n, k = (int(x) for x in rng.integers(1, amount(90, 180), 3))
+    k += k % 2 if a.bits == 4 else 0
+    tags = [(RowMajor, ColumnMajor)[i] for i in rng.integers(0, 2, 2)]
+    bias = rng.integers(-9, 9, n) if seed % 3 == 0 else None
+    made = scaled((m, n, k), (a, tags[0]), (b, tags[1]), bias=bias is not None, cores=2, unit_flag=seed % 2 == 0)
+    assert made.check().holds, str(made.check())
+    (x, y), scales, wanted = numbers(rng, (m, n, k))
+    np.testing.assert_array_equal(made.execute(x, y, bias, scales), wanted + (0 if bias is None else bias))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"swizzle": SplitkGemmIdentityBlockSwizzle[3, 0], "splitkFactor": 2},
+        {"swizzle": BlockSchedulerAswt},
+        {"swizzle": GemmIdentityBlockSwizzle[3, 1], "stages": {"L1": 3, "L0A": 3, "L0B": 2, "L0C": 2}},
+        {"stages": 1},
+    ],
+)
+def test_swizzles_and_stages(more):
+    made = scaled((70, 40, 140), b=(fp8_e5m2, ColumnMajor), cores=2, **more)
+    assert made.check().holds
+    (x, y), scales, wanted = numbers(np.random.default_rng(5), (70, 40, 140))
+    np.testing.assert_array_equal(made.execute(x, y, scales=scales), wanted)
+
+
+@pytest.mark.parametrize("tag", [RowMajor, ColumnMajor])
+def test_scales_that_are_lost_or_lie_elsewhere_are_found_and_so_are_zeros(tag):
+    made = scaled((20, 20, 100), (fp8_e4m3, tag), (fp8_e4m3, tag))
+    program, results = made.programs[0], [made.result(made.schedule.table[0])]
+    body = [e.statement for e in events(program)]
+
+    def holds(changed):
+        return check_program(replace(program, body=tuple(changed)), results).holds
+
+    assert holds(body)
+    places = [i for i, s in enumerate(body) if isinstance(s, programs.Fill) or "cale" in getattr(s, "src", "")]
+    assert {type(body[i]) for i in places} == {programs.Fill, programs.Move}
+    for i in places[:: amount(5, 1)]:
+        assert not holds(body[:i] + body[i + 1 :]), body[i]
+        s = body[i]
+        if isinstance(s, programs.Move):
+            for side in ("dst", "src"):
+                there = replace(s.instruction, **{side: getattr(s.instruction, side) + 32})
+                assert not holds([*body[:i], s._replace(instruction=there), *body[i + 1 :]]), (s, side)
+        else:
+            for name in ("repeatTimes", "blockNum"):
+                fewer = s._replace(parameters={**s.parameters, name: s.parameters[name] - 1})
+                assert not holds([*body[:i], fewer, *body[i + 1 :]]), (s, name)
+
+
+def test_scales_of_the_other_stage_are_found():
+    """The hardware takes those at a sixteenth of the operand's address, whatever they were meant for."""
+    made = scaled((20, 40, 300))
+    program = made.programs[0]
+    b = program.buffers["l0AMx1"]
+    moved = replace(program, buffers={**program.buffers, "l0AMx1": replace(b, address=b.address + 32)})
+    report = check_program(moved, [made.result(made.schedule.table[0])])
+    assert {f.kind for f in report.findings} >= {"value"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "mended"),
+    [
+        ({"a": half, "b": half}, "scales of A: half", {}),
+        ({"a": (fp8_e4m3, zN)}, "of the tag zN", {"a": (fp8_e4m3, RowMajor)}),
+        ({"tiles": ((64, 64, 96), (64, 64, 96))}, "take 128 and 128", {"tiles": ((64, 64, 128), (64, 64, 128))}),
+        ({"problem": (20, 20, 33), "a": fp4_e2m1, "b": fp4_e2m1}, "with k = 34", {"problem": (20, 20, 34), "a": fp4_e2m1, "b": fp4_e2m1}),
+        ({"problem": dims("M N K")}, "sizes that are names", {}),
+        ({"scales": (1, 2)}, "give scales to execute", {}),
+    ],
+)  # fmt: skip
+def test_what_has_no_scales_is_refused_and_the_fix_works(given, message, mended):
+    with pytest.raises(TlaError, match=message):
+        scaled(**{"problem": (20, 20, 40), **given})
+    assert scaled(**{"problem": (20, 20, 40), **mended}).check().holds
+
+
+def test_other_architectures_texts_and_estimates_are_refused():
+    with pytest.raises(LeafTypeError, match="on AtlasA2"):
+        block((20, 20, 40), *TILES, a=fp8_e4m3, b=fp8_e4m3, scales=True)
+    made = scaled((20, 20, 40))
+    for refused in (made.text, lambda: made.text("catlass"), lambda: made.estimate(Rates())):
+        with pytest.raises(LeafTypeError, match="with scales"):
+            refused()
+
+
+def test_scales_of_other_sizes_and_numbers_are_refused():
+    made, (x, y) = scaled((20, 30, 40)), (np.ones((20, 40)), np.ones((40, 30)))
+    ones = np.ones((20, 2)), np.ones((2, 30))
+    assert (made.execute(x, y, scales=ones) == 40).all()
+    for scales, message in (
+        (None, "no scales"),
+        ((ones[1], ones[0]), r"scaleA of the shape \(2, 30\)"),
+        ((ones[0], np.zeros((2, 30))), "scaleB: 0"),
+        ((ones[0], -ones[1]), "scaleB: -1"),
+        (ones[:1], "a pair"),
+    ):
+        with pytest.raises(RangeError, match=message):
+            made.execute(x, y, scales=scales)
+    plain = block((20, 30, 40), *TILES)
+    with pytest.raises(RangeError, match="scales for a block without"):
+        plain.execute(x, y, scales=ones)
+
+
+def test_a_mmad_takes_whole_pairs_of_scales():
+    def operands(k, element):
+        layouts = MakeLayout[element, zN](20, k), MakeLayout[element, nZ](k, 30), L0C(20, 30).layout
+        return [MakeTensor(None, x, position=p) for x, p in zip(layouts, ("L0A", "L0B", "L0C"))]
+
+    with pytest.raises(RangeError, match="fill up to 128"):
+        mmad(*operands(96, fp8_e4m3), Ascend950, element=fp8_e4m3, scaled=True)
+    made = mmad(*operands(128, fp8_e4m3), Ascend950, element=fp8_e4m3, scaled=True)
+    a, b = made.scales
+    # blocks of 16 rows by 2 scales, 32 bytes each, two of them along k: row 17 is the second of the second row of blocks
+    assert a(17, 3) == b(3, 17) == 64 + 32 + 2 + 1
+    with pytest.raises(LeafTypeError, match="without scales"):
+        mmad(*operands(128, fp4_e2m1), Ascend950, element=fp4_e2m1)
