@@ -331,9 +331,8 @@ class Request(NamedTuple):
 
     def over_bits(self, element_bits: int) -> Taken:
         register, lane, warp = ByBits.of(self.owners)
-        return Taken(
-            tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width
-        )
+        width, _, filled = self.vector or (None, False, False)
+        return Taken(tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, width, filled)
 
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> Request:
@@ -341,7 +340,7 @@ def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: i
     if usual and tile is None:
         raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
     held = usual.owners(tile or (), element_bits) if usual else owners
-    return Request(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True), row)
+    return Request(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True, usual.fills), row)
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
