@@ -141,7 +141,7 @@ class Pattern(NamedTuple):
             raise RangeError(what, f"elements of {self.element} bits", f"use {self.name.removesuffix('.trans')}")
         width = self.width(element_bits)
         count = width // element_bits
-        if not rows * extent:
+        if min(rows, extent) < 1:
             raise RangeError(f"{self.name} of a tile of no elements", "1 or more", "give sizes of 1 or more")
         if not count or width % element_bits or extent % count:
             what = f"{self.name} of rows of {extent} elements of {element_bits} bits"

@@ -138,7 +138,7 @@ def _layout(
         raise RankError(
             f"convert of {type(x).__name__}", "what access() takes: linear layouts of register, lane, warp", fix
         )
-    require_lanes("convert", x, machine.read)
+    require_lanes("convert", x, min(machine.write, machine.read, key=lambda row: row.lanes))
     return x
 
 

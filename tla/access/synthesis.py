@@ -337,9 +337,10 @@ class Request(NamedTuple):
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> Request:
     usual = require_pattern(owners) if isinstance(owners, (str, Pattern)) else None
-    if usual and tile is None:
+    if usual and not tile:
         raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
-    held = usual.owners(tile or (), element_bits) if usual else owners
+    extents = [power_of_two("best_swizzle: an extent of the tile", n) for n in tile or ()]
+    held = usual.owners(extents, element_bits) if usual else owners
     return Request(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True, usual.fills), row)
 
 
