@@ -100,7 +100,7 @@ def test_a_machine_prices_writes_and_reads_apart(machine, rows):
 
 def test_usual_accesses_bring_their_rows():
     """Of each generation reads and writes of 8 and 16 bytes; a swizzle for them is counted by these rows."""
-    named = {p.name: p for p in patterns() if p.memory.name.startswith("AMD")}
+    named = {p.name: p for p in patterns() if p.memory.name.startswith("AMD") and not p.fills}
     assert len(named) == 16
     for chip in ("", " gfx950", " gfx1100", " gfx1200"):
         load, store = ("ds_load", "ds_store") if chip.startswith(" gfx1") else ("ds_read", "ds_write")

@@ -55,7 +55,7 @@ def plans(rng, count, machine, wave):
         except TlaError as error:
             refused += 1
             assert re.search(
-                "between registers and lanes|sums of bits|registers to|apart|matrix instructions|in another order",
+                "between registers and lanes|several bits|sums of bits|registers to|apart|matrix instructions|in another order",
                 str(error),
             )
             continue
@@ -108,6 +108,32 @@ def test_layouts_that_triton_has_no_name_for(tmp_path):
         {"register": [(64,), (128,)], "lane": [(1,), (2,), (4,), (8,), (24,)], "warp": [(33,)]}, {"dim0": 256}
     )
     require_true(convert(src, dst, 16, "sm_90"), "sm_90", tmp_path)
+
+
+def test_bits_that_change_the_same(tmp_path):
+    """Of two registers, lanes or warps: Triton goes through memory where a plan shuffles, or aborts; what has a text
+    is the plan."""
+    gluon_compiled.require()
+    bases = [(1,), (2,), (4,), (8,), (16,)]
+
+    def layout(register, lane, warp=()):
+        parts = {"register": register, "lane": lane, "warp": [*warp]}
+        return LinearLayout({name: [(c,) for c in of] for name, of in parts.items()}, {"dim0": 64})
+
+    turned, lanes = [2, 1, 4, 8, 16], [c for (c,) in bases]
+    for given, wanted, through in (
+        (layout([32], [1, 2, 4, 8, 8], [16]), layout([32], [2, 1, 4, 8, 8], [16]), "shuffle"),
+        (layout([32], lanes, [16]), layout([32], turned, [16]), "shuffle"),
+        (layout([32, 32], lanes), layout([32, 32], turned), "memory"),
+        (layout([32, 1], lanes), layout([1, 32], lanes), None),
+    ):
+        with pytest.raises(TlaError, match=r"several bits of registers, lanes or warps that each go on by \("):
+            convert(given, wanted, 32, "sm_80", through).gluon()
+    for given, wanted, through in (
+        (layout([32], [1, 2, 4, 8, 8], [16]), layout([32], [2, 1, 4, 16, 16], [8]), "memory"),
+        (layout([32, 0], [1, 2, 4, 8, 0], [16]), layout([0, 32], [2, 1, 4, 8, 0], [16]), "shuffle"),
+    )[: amount(1, 2)]:
+        require_true(convert(given, wanted, 32, "sm_80", through), "sm_80", tmp_path)
 
 
 def test_what_triton_would_do_otherwise():

@@ -206,7 +206,7 @@ def test_wide_values(tmp_path):
     require_true(plan, tmp_path)
 
 
-@pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx1100", 32), ("gfx1200", 32)])
+@pytest.mark.parametrize(("arch", "wave"), [("gfx942", 64), ("gfx950", 64), ("gfx1100", 32), ("gfx1200", 32)])
 def test_hip_has_the_instructions_that_are_planned(tmp_path, arch, wave):
     """An instruction with two offsets (ds_read2_b64, ds_load_2addr_b32) is two accesses; it has no wavefronts
     of its own."""

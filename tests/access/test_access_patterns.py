@@ -153,6 +153,10 @@ def test_a_name_says_the_memory_and_the_width():
         (lambda: access("ldmatrix.x4", parse("(0,64):(64,1)"), 16), "1 or more"),
         (lambda: access("cp.async.16", parse("(64,64):(2,128)"), 16), "whole, aligned vectors"),
         (lambda: best_swizzle(["cp.async.16"], ["ldmatrix.x4"], 16), r"give tile=\(64, 64\)"),
+        (lambda: best_swizzle(["cp.async.16"], ["ldmatrix.x4"], 16, tile=()), r"give tile=\(64, 64\)"),
+        (lambda: best_swizzle(["cp.async.16"], ["ldmatrix.x4"], 16, tile=(-8, 64)), "leave the sign out"),
+        (lambda: best_swizzle(["cp.async.16"], ["ldmatrix.x4"], 16, tile=(8.5, 64)), "a known integer"),
+        (lambda: PATTERNS["cp.async.16"].owners((-8, 64), 16), "1 or more"),
     ],
 )
 def test_what_is_refused(call, shown):

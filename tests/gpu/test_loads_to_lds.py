@@ -13,14 +13,16 @@ from tla import (
     DivisibilityError,
     InjectivityError,
     LeafTypeError,
+    MakeLayout,
     MakeTensor,
     RangeError,
     RankError,
     TlaError,
+    dim,
     offsets,
     parse,
 )
-from tla.access import best_swizzle
+from tla.access import access, best_swizzle, convert
 from tla.gpu import contracts, half, loads_to_lds
 from tla.gpu.instructions.elements import as_element
 
@@ -213,6 +215,67 @@ def test_the_best_layout_of_the_reads_is_filled():
     found = loads_to_lds(best.layout, half, arch="gfx950", waves=4)
     require_filled(found, best.layout, 16)
     assert (found.width, len(found.m0[0]), best.certificate.met) == (128, 2, True)
+
+
+def test_access_counts_them_by_their_names():
+    """128 bytes a wavefront, whichever layout; refused where no wave could fill it."""
+    rng, accepted, refused = random.Random(13), 0, 0
+    for _ in range(amount(20, 3000)):
+        layout, bits = a_layout(rng)
+        arch = rng.choice([*WIDTHS])
+        width = rng.choice([w for w in WIDTHS[arch] if w != 96 and w % bits == 0] or [32])
+        try:
+            found = loads_to_lds(layout, as_element(f"uint{bits}_t"), arch=arch, width=width).instructions
+        except TlaError:
+            found = ("global_load_lds_dword" + ("x4" if width == 128 else ""),)
+        name = rng.choice(found) + (" gfx950" if (arch, width) == ("gfx950", 32) else "")
+        if len(layout.shape) > 2:  # a pattern is of two modes
+            continue
+        try:
+            counted = access(name, layout, bits)
+        except TlaError as error:
+            refused += 1
+            assert width % bits or not could_fill(layout, bits, width), (name, layout, bits, error)
+            continue
+        accepted += 1
+        assert could_fill(layout, bits, width), (name, layout, bits)
+        count = offsets(layout).size * bits
+        assert (counted.degree, counted.total, counted.instructions) == (1, count // 1024, count // width // 64)
+    assert min(accepted, refused) >= amount(4, 500)
+
+
+@pytest.mark.parametrize("name", ["buffer_load_dword lds", "global_load_lds_dword gfx950", "buffer_load_dwordx4 lds"])
+def test_a_swizzle_for_what_is_filled(name):
+    """What they write costs the same in all layouts, so that the reads choose: no swizzle of rows is better."""
+    tile, read = (16, 64), "ds_read_b128 gfx950" if "x4" in name or "gfx950" in name else "ds_read_b64"
+    found, least = best_swizzle([name], [read], 16, tile=tile), []
+    loads_to_lds(found.layout, half, arch="gfx950", width=found.vectors[0])
+    for b, m, s in itertools.product(range(1, 5), (2, 3, 4), range(1, 7)):
+        if b <= s and b + m + s <= 10:
+            layout = parse(f"Sw<{b},{m},{s}> o 0 o (16,64):(64,1)")
+            try:
+                least.append(access(name, layout, 16).total + access(read, layout, 16).total)
+            except TlaError:
+                assert m < 3  # swizzled within vectors
+    assert found.cost == access(name, found.layout, 16).total + access(read, found.layout, 16).total == min(least)
+    assert found.certificate.met
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: access("buffer_load_dword lds", parse("(64,64):(66,1)"), 16), "lane 32 writes to offset 64, where"),
+        (lambda: access("buffer_load_dword lds", parse("(3,64):(64,1)"), 16), "fill 192 elements"),
+        (lambda: access("buffer_load_dword lds", parse("(4,64):(0,1)"), 16), "two elements of one place"),
+        (lambda: access("global_load_lds_dwordx4", MakeLayout((64, 64), (dim("N"), 1)), 16), "sizes that are known"),
+        (lambda: access("global_load_lds_dword", parse("(64,64):(64,1)"), 64), "whole vectors of 32 bits"),
+        (lambda: best_swizzle(["global_load_lds_dwordx4"], [], 16, tile=(4, 64)), "a multiple of 512"),
+        (lambda: convert("buffer_load_dword lds", "ds_read_b64", 16, tile=(64, 64)), "is in no registers"),
+    ],
+)
+def test_names_that_are_refused(make, says):
+    with pytest.raises(TlaError, match=re.escape(says)):
+        make()
 
 
 def test_contracts_have_both_machines():

@@ -5,6 +5,7 @@ of this one.
 """
 
 import functools
+import importlib
 import importlib.util
 import os
 import re
@@ -42,6 +43,8 @@ def require():
     if tuple(map(int, release.split(".")[:2])) != (3, 9):
         pytest.skip(f"Triton {release}, not 3.9")
     os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+    for name in ("experimental.gluon._runtime", "backends.compiler"):  # once, not in each process
+        importlib.import_module(f"triton.{name}")
 
 
 def compiled(plan, arch, folder):

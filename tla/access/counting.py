@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..core.element import Width
-from ..core.errors import RangeError
+from ..core.errors import RangeError, Unproven
+from ..core.int_tuple import shown
 from ..linear import bits as powers
 from ..linear.value import integer
 from ..notation.width import element_width
@@ -185,7 +186,7 @@ def access(
         usual = require_pattern(owners)
         owners, asked = (
             usual.owners(extents_of(layout), bits, has_columns(layout)),
-            asked or Asked(usual.width(bits), True),
+            asked or Asked(usual.width(bits), True, usual.fills),
         )
         memory = usual.memory if memory is None else memory
     row = as_memory(NVIDIA_SHARED if memory is None else memory)
@@ -197,7 +198,8 @@ def access(
     held = owned(owners, row.lanes)
 
     def counted(at: Placed) -> Access:
-        return _counted(at, element, _vector(at, bits, row) if asked is None else _given(at, bits, asked, row), row)
+        count = _vector(at, bits, row) if asked is None else _given(at, bits, asked, row)
+        return _counted(_filled(at, count, bits, row) if asked and asked.filled else at, element, count, row)
 
     def place(known_layout: Any) -> Placed:
         found = offsets(held, known_layout)
@@ -205,6 +207,8 @@ def access(
 
     if not is_open(layout):
         return counted(place(layout))
+    if asked and asked.filled:
+        raise Unproven(f"loads that fill {shown(layout)}", "sizes that are known", "give its symbols values first")
     period = math.lcm(bits, max(1, row.banks) * row.word_bits, row.line_bits or 1, *row.widths) // bits
     _, sizes = for_all_sizes(layout, len(held.coordinates) > 1, period, place, lambda at: counted(at).counts)
     return replace(counted(place(at(layout, sizes))), sizes=tuple(sizes.items()))
@@ -271,10 +275,11 @@ def _pairs(of: list[int], place: int) -> Iterator[tuple[int, int]]:
 
 class Asked(NamedTuple):
     """The width that was asked for [bits]; in_sequence: as an instruction copies memory, the elements of a vector one
-    after the other."""
+    after the other; filled: lanes write one after the other too, whoever that gives which vector."""
 
     width: int
     in_sequence: bool = False
+    filled: bool = False
 
 
 def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
@@ -299,6 +304,24 @@ def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
             what, "elements one after the other", "swizzle whole vectors, or choose an access of one element a lane"
         )
     return width // bits
+
+
+def _filled(at: Placed, count: int, bits: int, row: Memory) -> Placed:
+    """The same vectors, dealt to lanes in the order in which they lie; RangeError where they are not runs of one from
+    each lane."""
+    vectors, what = sorted({x // count for x in at.of}), f"loads of {count * bits} bits of each of {row.lanes} lanes"
+    if len(vectors) * count < len(at.of):
+        raise RangeError(f"{what}: two elements of one place", "a place for each", "give a layout without repeats")
+    if len(vectors) % row.lanes:
+        size = row.lanes * count
+        raise RangeError(f"{what} fill {len(at.of)} elements", f"a multiple of {size}", "give a larger tile")
+    for k, v in enumerate(vectors):
+        wanted = vectors[k - k % row.lanes] + k % row.lanes
+        if v != wanted:
+            gap = f"{what}: lane {k % row.lanes} writes to offset {wanted * count}, where nothing lies"
+            raise RangeError(gap, f"offset {v * count}", f"pad behind whole runs of {row.lanes * count} elements only")
+    placed = [v * count + k for v in vectors for k in range(count)]
+    return Placed(placed, len(vectors) // row.lanes, row.lanes, count)
 
 
 def _out_of_sequence(at: Placed, count: int) -> tuple[int, int, int] | None:
@@ -368,8 +391,10 @@ def _counted(at: Placed, element: Width, count: int, row: Memory) -> Access:
 
 
 def counted_by_bits(at: ByBits, element: Width, asked: Asked | None, row: Memory) -> Access | None:
-    """The cost of every instruction, which all are one; None where there are no vectors as asked for: then it is said
-    why elsewhere."""
+    """The cost of every instruction, which all are one; None where there are no vectors as asked for, which is said why
+    elsewhere, or where lanes take what memory says."""
+    if asked and asked.filled:
+        return None
     widths = [
         width
         for width in (row.widths if asked is None else (asked.width,))

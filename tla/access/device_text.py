@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..core.errors import LeafTypeError, RangeError
 from ..linear import LinearLayout, bits
 from .bit_text import linear_text, parity_text
-from .dialects import Dialect
+from .dialects import HIP, Dialect
 from .exchanges import Exchanges, outer_products, pairs
 from .matrices import Instructions
 from .places import Placed, offsets, owned
@@ -59,7 +59,7 @@ def device_function(
         raise RangeError(
             f"{dialect.name} of warps of {function.lanes} lanes",
             f"{dialect.lanes} at most",
-            "use plan.steps, or plan.gluon()",
+            "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps",
         )
     body = [*_body(function, steps)]
     smem = ", T* smem" if any(isinstance(step, Store) for step in steps) else ""

@@ -10,8 +10,8 @@ from ..linear import LinearLayout, bits
 from ..linear.building import unpack
 from .by_bits import by_bits, offset_columns
 from .device_text import require_name
-from .rounds import exchanged_bits, permutes_bits
-from .steps import BYTE_BITS, Load, Shuffle, Step, Store
+from .rounds import exchanged_bits, permutes_bits, repeated
+from .steps import BYTE_BITS, Load, Move, Shuffle, Step, Store
 
 #: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes
 #: through memory there.
@@ -66,6 +66,7 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
                 what = f"gluon of {name}s ({', '.join(map(str, swizzled))}) apart, on which Triton aborts"
                 expected = "registers that change one bit of the element each, and lanes that change one dimension each"
                 raise RangeError(what, expected, "use plan.cuda()")
+    _require_once(steps[0], (src, dst))
     if any(isinstance(step, Shuffle) for step in steps):
         _require_shuffled(src, dst)
     for step, owners in (
@@ -82,6 +83,20 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
     ):
         what = "gluon of bytes that matrix instructions transpose in pairs: Triton does so for elements of 16 bits"
         raise RangeError(what, "other matrices, or vectors", 'plan vectors, memory="NVIDIA_SHARED", or use plan.cuda()')
+
+
+def _require_once(first: Step, sides: Sequence[LinearLayout]) -> None:
+    """Refuse bits of which two change the same: Triton 3.9 does not copy or shuffle where lanes or warps have one of
+    them, and aborts on two registers in memory."""
+    for owners in sides:
+        again = repeated(owners, ("register",)) if isinstance(first, Store) else repeated(owners)
+        if isinstance(first, Move):
+            registers, *others = ({owners.pack(v) for v in owners.bases[name]} for name in ("register", "lane", "warp"))
+            again = (registers & set.union(*others)) - {0}
+        if again:
+            element = ", ".join(map(str, unpack(min(again), tuple(owners.out_dims.items()))))
+            what = f"gluon of several bits of registers, lanes or warps that each go on by ({element})"
+            raise RangeError(what, "bits that change nothing, or what no other bit does", "use plan.cuda()")
 
 
 def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:

@@ -53,6 +53,8 @@ class Pattern(NamedTuple):
     matrices  how many matrices of 8 rows it hands out to the lanes, of which each has a part of every row; 0 where
               lanes have vectors
     transposed   whether they are transposed then
+    fills     whether memory is filled in its own order: one address goes for all lanes, and lane l writes that many
+              vectors behind it; lanes choose what they read of global memory
 
     >>> ldmatrix = pattern("ldmatrix.x4")
     >>> print(ldmatrix.owners((16, 64), 16), ldmatrix.owners((64, 16), 16, columns=True))
@@ -69,6 +71,7 @@ class Pattern(NamedTuple):
     element: int = 0
     matrices: int = 0
     transposed: bool = False
+    fills: bool = False
 
     def width(self, element_bits: int) -> int:
         """The width of a lane's access [bits]."""
@@ -138,7 +141,7 @@ class Pattern(NamedTuple):
             raise RangeError(what, f"elements of {self.element} bits", f"use {self.name.removesuffix('.trans')}")
         width = self.width(element_bits)
         count = width // element_bits
-        if not rows * extent:
+        if min(rows, extent) < 1:
             raise RangeError(f"{self.name} of a tile of no elements", "1 or more", "give sizes of 1 or more")
         if not count or width % element_bits or extent % count:
             what = f"{self.name} of rows of {extent} elements of {element_bits} bits"
@@ -193,6 +196,15 @@ def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: M
     return down + along
 
 
+def _fills(width: str, n: int, chip: str, family: str, writes: Memory) -> Pattern:
+    """Loads from global memory straight to LDS, of a generation of AMD's GPUs that has them."""
+    name, what = (
+        f"global_load_lds_{width}{chip}",
+        f"{n // 8} bytes a lane from global memory, lane after lane, {family}",
+    )
+    return Pattern(name, what, writes, writes.lanes, n, False, fills=True)
+
+
 _PATTERNS: dict[str, list[Pattern]] = {
     "NVIDIA, matrices": [*_matrices("ldmatrix", "reads"), *_matrices("stmatrix", "writes")],
     "NVIDIA, shared memory": [
@@ -210,6 +222,9 @@ _PATTERNS: dict[str, list[Pattern]] = {
         *_lds("ds_read", "ds_write", " gfx950", "MI350", AMD_LDS_GFX950_READ, AMD_LDS_GFX950_WRITE),
         *_lds("ds_load", "ds_store", " gfx1100", "RDNA3", AMD_LDS_GFX11_READ, AMD_LDS_GFX11_WRITE),
         *_lds("ds_load", "ds_store", " gfx1200", "RDNA4", AMD_LDS_GFX12_READ, AMD_LDS_GFX12_WRITE),
+        _fills("dword", 32, "", "MI300", AMD_LDS_GFX942_WRITE),
+        _fills("dword", 32, " gfx950", "MI350", AMD_LDS_GFX950_WRITE),
+        _fills("dwordx4", 128, " gfx950", "MI350", AMD_LDS_GFX950_WRITE),
     ],
     "Ascend, UB": [
         Pattern("UB rows", "a vector instruction: 8 blocks of 32 bytes along the rows", ASCEND_UB, 8, 256, False),
@@ -229,6 +244,10 @@ _ALSO = {
     "cp.async": "cp.async.16",
     "cp.async 16": "cp.async.16",
     "ld.shared.v4": "16 bytes down the rows",
+    "buffer_load_dword lds": "global_load_lds_dword",
+    "buffer_load_dword lds gfx950": "global_load_lds_dword gfx950",
+    "buffer_load_dwordx4 lds": "global_load_lds_dwordx4 gfx950",
+    "global_load_lds_dwordx4": "global_load_lds_dwordx4 gfx950",
     "a row, an element each": "a row",
     "a column, an element each": "a column",
     "down the rows, 16 bytes of each": "16 bytes down the rows",

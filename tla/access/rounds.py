@@ -132,9 +132,21 @@ def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
 
 def permutes_bits(src: LinearLayout, dst: LinearLayout) -> bool:
     """Whether what each bit of the destination's registers and lanes changes is nothing, or what one bit of the
-    source's does."""
+    source's does; and no two bits of a side, warps' too, change the same."""
+    if repeated(src) or repeated(dst):
+        return False
     here, there = ({x.pack(v) for name in ("register", "lane") for v in x.bases[name]} for x in (src, dst))
     return there <= here | {0}
+
+
+def repeated(layout: LinearLayout, names: Sequence[str] = ("register", "lane", "warp")) -> set[int]:
+    """The changes of the element that two bits of these inputs have in common.
+
+    >>> repeated(LinearLayout({"register": [(1,), (0,)], "lane": [(2,), (1,), (0,)], "warp": []}, {"dim0": 4}))
+    {1}
+    """
+    columns = [layout.pack(v) for name in names for v in layout.bases[name] if any(v)]
+    return {c for c in columns if columns.count(c) > 1}
 
 
 class Words(NamedTuple):

@@ -138,7 +138,7 @@ def _layout(
         raise RankError(
             f"convert of {type(x).__name__}", "what access() takes: linear layouts of register, lane, warp", fix
         )
-    require_lanes("convert", x, machine.read)
+    require_lanes("convert", x, min(machine.write, machine.read, key=lambda row: row.lanes))
     return x
 
 
@@ -147,6 +147,9 @@ def _named(usual: Pattern, extents: Sequence[int] | None, element_bits: int) -> 
     if usual.memory == ASCEND_UB:
         what = f"convert of {usual.name}: it has blocks of one instruction, and no threads"
         raise LeafTypeError(what, "an access by lanes", "count it by access(...)")
+    if usual.fills:
+        what = f"convert of {usual.name}: what it loads is in no registers"
+        raise LeafTypeError(what, "an access of registers", "name the read that comes after it")
     if extents is None or (isinstance(extents, _Said) and len(extents) == 1):
         what = f"convert of {usual.name}: a tile whose rows and columns nothing says"
         raise RankError(what, "its extents", "write tile=(rows, columns)")

@@ -65,6 +65,7 @@ class Taken:
     element_bits   the width of an element [bits]
     asked          the width of a lane's access [bits], its elements those of the first registers in sequence;
                    None for the widest
+    filled         whether lanes write one after the other in every layout: then without conflicts
     """
 
     registers: tuple[int, ...]
@@ -73,6 +74,7 @@ class Taken:
     memory: Memory
     element_bits: int
     asked: int | None = None
+    filled: bool = False
 
     @functools.cached_property
     def steps(self) -> tuple[int, ...]:
@@ -105,9 +107,10 @@ class Taken:
         return phase(self.memory, self.element_bits << step, 1 << len(self.lanes))
 
     def together(self, step: int) -> list[int]:
-        """A basis of the differences, over bits, of the indices that the lanes of a group begin at."""
+        """A basis of the differences, over bits, of the indices that the lanes of a group begin at; none where they are
+        side by side in memory, whichever these are."""
         found = self.phase(step)
-        return [] if found is None else [bits.apply(self.lanes, lane) for lane in found.space]
+        return [] if found is None or self.filled else [bits.apply(self.lanes, lane) for lane in found.space]
 
     def bank_bits(self, step: int) -> int:
         """The number of bits of an offset that say the bank of a word, or of an element that is wider."""

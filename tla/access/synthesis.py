@@ -331,17 +331,17 @@ class Request(NamedTuple):
 
     def over_bits(self, element_bits: int) -> Taken:
         register, lane, warp = ByBits.of(self.owners)
-        return Taken(
-            tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, self.vector and self.vector.width
-        )
+        width, _, filled = self.vector or (None, False, False)
+        return Taken(tuple(register), tuple(lane), tuple(warp), self.memory, element_bits, width, filled)
 
 
 def _asked(owners: Any, row: Memory, tile: Sequence[int] | None, element_bits: int) -> Request:
     usual = require_pattern(owners) if isinstance(owners, (str, Pattern)) else None
-    if usual and tile is None:
+    if usual and not tile:
         raise RankError(f"best_swizzle of {usual.name} without a tile", "the extents of the tile", "give tile=(64, 64)")
-    held = usual.owners(tile or (), element_bits) if usual else owners
-    return Request(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True), row)
+    extents = [power_of_two("best_swizzle: an extent of the tile", n) for n in tile or ()]
+    held = usual.owners(extents, element_bits) if usual else owners
+    return Request(_linear_owners(held, row, tile), usual and Asked(usual.width(element_bits), True, usual.fills), row)
 
 
 def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> LinearLayout:
