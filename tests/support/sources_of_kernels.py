@@ -15,6 +15,7 @@ ON_CPU = """
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 #include <barrier>
@@ -36,6 +37,9 @@ static thread_local int cta; // the number of the block in its cluster
 static thread_local std::barrier<> *all_threads;
 static std::barrier<> *threads_of_cluster;
 static void cluster_sync() { threads_of_cluster->arrive_and_wait(); }
+static thread_local std::optional<std::barrier<>::arrival_token> arrival;
+static void cluster_arrive() { arrival.emplace(threads_of_cluster->arrive()); }
+static void cluster_wait() { threads_of_cluster->wait(std::move(*arrival)); }
 static void __syncthreads() { all_threads->arrive_and_wait(); }
 static void fence_view_async_shared() {}
 static double exchanged[1024];
@@ -415,7 +419,7 @@ def _on_cpu(source):
         starts = (
             re.match(
                 r"static __device__ __forceinline__ "
-                r".*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|cluster_sync|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
+                r".*?(cp_async|ldmatrix|stmatrix|mma_sync|wgmma|warpgroup|fence_|matrix_d|tmem_|tcgen05_|umma_|release_|wait_for_all|cluster_(?:sync|arrive|wait)|(?:load|store)_tile|tma_store|\w+_barrier)\w*\(",
                 line,
             )
             is not None

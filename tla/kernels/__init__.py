@@ -32,7 +32,7 @@ from .run.launch import barrier, block, loop, phase, registers, shared, stage, t
 from .run.trace import tensor
 from .text.source import Source
 from .words.algorithms import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
-from .words.cluster import block_rank_in_cluster, cluster_sync
+from .words.cluster import block_rank_in_cluster, cluster_arrive, cluster_sync, cluster_wait
 from .words.loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
 from .words.order import (
     cp_async_fence,
@@ -74,7 +74,9 @@ __all__ = [
     "block",
     "block_rank_in_cluster",
     "clear",
+    "cluster_arrive",
     "cluster_sync",
+    "cluster_wait",
     "copy",
     "copy_if",
     "cp_async_fence",

@@ -157,9 +157,11 @@ def _same_strides(a: Layout, b: Layout) -> bool:
     return all(equal(n, m) is True and equal(d, e) is True for (n, d), (m, e) in zip(*sides))
 
 
-def run_bulk(step: BulkStep) -> None:
+def run_bulk(step: BulkStep, *targets: Tensor) -> None:
     """Execute the load or the store of a tile on numpy: what is past the end of the global tensor is zero, or
     is not written.
+
+    targets   of a load to several blocks the tiles that are written, which lie as the step's target; none for that one
 
     >>> import numpy as np
     >>> from tla import MakeTensor, local_tile, parse
@@ -182,4 +184,6 @@ def run_bulk(step: BulkStep) -> None:
         return
     valid: Any = valid_of(step.source)
     moved = read(where, step.source, valid)
-    write(where, step.target, np.where(valid, moved, np.zeros((), moved.dtype)))
+    values = np.where(valid, moved, np.zeros((), moved.dtype))
+    for target in targets or (step.target,):
+        write(where, target, values)

@@ -120,8 +120,8 @@ class Beside:
         """Arrive at the cluster's barrier."""
         self._arrived.append(_Arrived(number, {**self.products}, {**self.seen, self.rank: number}))
 
-    def wait(self, others: Sequence[Beside]) -> None:
-        """Learn at the cluster's barrier what all blocks knew when they arrived."""
+    def wait(self, others: Sequence[Beside]) -> int:
+        """Learn what all blocks knew when they came to the cluster's barrier: the statement at which this one did."""
         for other in others:
             if self._waits < len(other._arrived):
                 arrived = other._arrived[self._waits]
@@ -129,6 +129,7 @@ class Beside:
                 _later(self.products, arrived.products)
                 _later(self.seen, arrived.seen)
         self._waits += 1
+        return self._arrived[self._waits - 1].number
 
     def learn(self, told: Told) -> None:
         """Learn what a phase tells that has been waited for."""

@@ -26,10 +26,17 @@ class ClusterRaces(Races):
         """Note that the block arrives at the barrier of its cluster."""
         self.beside.arrive(self._number(line))
 
-    def wait_cluster(self, line: Line, others: list[Beside]) -> None:
-        """Note that the block has waited at the barrier of its cluster, which is needed for other blocks."""
-        self.beside.wait(others)
+    def wait_cluster(self, line: Line, others: list[Beside], *, apart: bool) -> None:
+        """Note that the block has waited at the barrier of its cluster, which is needed for other blocks.
+
+        apart   whether statements are between its arrival and this: these it does not order
+        """
+        arrived = self.beside.wait(others)
         self._forget_ended()
+        if apart:
+            clocks = self._begun()
+            clocks.learn(clocks.arriving(None, arrived))
+            return
         self.wait(line)
         self._is_needed = True
 

@@ -179,8 +179,7 @@ class Races:
         """Note mbarriers that the first thread sets up."""
         import numpy as np
 
-        if self._clocks is None:
-            self._clocks = Clocks(self.threads)
+        self._begun()
         first = (np.arange(self.threads) == 0)[:, None]
         self.note(line, [], [Access(made.held, first)])
         for at in range(len(made.ended)):
@@ -360,8 +359,12 @@ class Races:
     def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, Phase]:
         """The state of an mbarrier that all threads use: somebody set it up before, and a barrier is between."""
         self.note(line, [Access(barrier.of.held)], [])
-        assert self._clocks is not None  # mbarriers are set up before they are used
-        return self._clocks, self._phases[key_of(barrier.of.held), int(barrier.at)]
+        return self._begun(), self._phases[key_of(barrier.of.held), int(barrier.at)]
+
+    def _begun(self) -> Clocks:
+        """The clocks of the threads, which begin with what orders some statements and leaves out others."""
+        self._clocks = self._clocks or Clocks(self.threads)
+        return self._clocks
 
     # ------------------------------------------------------------------------------------------- what is asked
 

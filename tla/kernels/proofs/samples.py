@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...algebra.codomain import cosize
+from ...core.composed import innermost
 from ...core.int_tuple import leaves
 from ...core.ints import known
 from ...symbolic import Condition, SymInt, at
@@ -25,8 +26,8 @@ _NEAR = 19
 #: Steps that each loop has, and blocks that each mode of the grid has: a pipeline of three stages comes round, and
 #: blocks meet.
 _STEPS, _BLOCKS = 5, 2
-#: How often an extent is doubled for these.
-_MOST_DOUBLED = 10
+#: How often an extent is doubled for these, and how often what that is too much is halved.
+_MOST_DOUBLED, _HALVED = 10, 2
 #: How many steps of its unit a size goes on to meet a condition: past every multiple that instructions ask for.
 _MOST_STEPS = 256
 
@@ -35,7 +36,7 @@ def small_sizes(program: Program) -> dict[str, int]:
     """A value for each size that its facts allow, so that loops have several steps and grids several blocks.
 
     Of extents it is near to 19, or as often doubled as that takes, of a number of blocks 2; of strides the largest
-    extent, so that rows do not overlap.
+    extent, or more, so that rows and batches do not overlap.
     """
     tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
     extents = {
@@ -54,9 +55,22 @@ def small_sizes(program: Program) -> dict[str, int]:
         default=_NEAR,
     )
     values = {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
+    for layout in tensors:
+        _lay_apart(values, layout, {s.name: s for s in symbols if s.name not in found})
     for condition in program.conditions:
         _meet(values, condition, symbols)
     return values
+
+
+def _lay_apart(values: dict[str, int], layout: Any, strides: dict[str, Symbol]) -> None:
+    """Let strides grow until the elements of a tensor lie apart: each goes past all that modes of smaller ones, and
+    those behind it, have."""
+    modes = [*zip(leaves(layout.shape), leaves(innermost(layout).stride))]
+    of_symbol = [str(d) in strides for _n, d in modes]
+    last = sum((int(at(n, values)) - 1) * int(at(d, values)) for (n, d), own in zip(modes, of_symbol) if not own)
+    for n, d in (mode for mode, own in reversed([*zip(modes, of_symbol)]) if own):
+        values[str(d)] = max(values[str(d)], _near(last + 1, strides[str(d)]))
+        last += (int(at(n, values)) - 1) * values[str(d)]
 
 
 def _meet(values: dict[str, int], condition: Condition, symbols: list[Symbol]) -> None:
@@ -70,13 +84,22 @@ def _meet(values: dict[str, int], condition: Condition, symbols: list[Symbol]) -
 
 
 def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) -> None:
-    """Double the extents that a count is of until it is what is wanted, or they cannot grow."""
+    """Double the extents that a count is of until it is what is wanted, or they cannot grow; then less, where that is
+    enough."""
     about = [s for s in symbols if s.name in found and isinstance(count, SymInt) and s in symbols_in(poly_of(count))]
-    for _time in range(_MOST_DOUBLED if about else 0):
-        value = known(at(count, found))
-        if value is None or value >= least:
-            return
-        found |= {s.name: _near(2 * found[s.name] + 1, s) for s in about}
+
+    def is_enough(sizes: dict[str, int]) -> bool:
+        value = known(at(count, found | sizes))
+        return value is None or value >= least
+
+    low = high = {s.name: found[s.name] for s in about}
+    for _time in range(_MOST_DOUBLED):
+        if not is_enough(high):
+            low, high = high, {s.name: _near(2 * high[s.name] + 1, s) for s in about}
+    for _time in range(_HALVED):
+        middle = {s.name: _near((low[s.name] + high[s.name]) // 2, s) for s in about}
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    found |= high
 
 
 def _near(wanted: int, n: Symbol) -> int:

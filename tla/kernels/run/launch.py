@@ -99,13 +99,14 @@ class Cluster:
     extents  the number of blocks along each mode
     turns    lets one of them go on at a time
     blocks   the blocks by their numbers
-    arrived  how often each has arrived at the cluster's barrier
+    arrived  how often each has arrived at the cluster's barrier, and `waited` how often it has waited there
     """
 
     extents: tuple[int, ...]
     turns: Turns
     blocks: list[Launch] = field(default_factory=list)
     arrived: list[int] = field(default_factory=list)
+    waited: list[int] = field(default_factory=list)
 
 
 _running: ContextVar[Launch | Trace] = ContextVar("running")

@@ -17,11 +17,14 @@ from ...core.errors import LeafTypeError
 from ...symbolic import SymInt
 from ..block.allocation import PLACES
 from ..program.digits import loops
-from ..program.statements import Barrier, Either, Load, Loop, Program, Signal, Statement, statements_of, word_of
+from ..program.statements import Either, Load, Loop, Program, Signal, Statement, statements_of, word_of
 from ..text.names import WORD
 from ..text.statements import Block, Writer
 from ..tiles.whole import is_filled_before
 from .lanes import Lanes
+
+#: Words that all blocks of a cluster come to.
+_OF_ALL = "cluster_sync", "cluster_arrive", "cluster_wait"
 
 
 def assembled(blocks: Sequence[Block], threads: int, before: Sequence[str]) -> list[str]:
@@ -86,7 +89,7 @@ class ClusterWriter(Writer):
             waits = True
             for inner in statements_of(body):
                 of_others = self._waits_for_others(inner)
-                if (of_others and not waits) or (isinstance(inner, Barrier) and inner.of_cluster):
+                if (of_others and not waits) or word_of(inner) in _OF_ALL:
                     raise _other_ways(inner)
                 if isinstance(inner, Load) and inner.mask is not None:
                     raise _other_ways(inner)

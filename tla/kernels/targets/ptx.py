@@ -30,6 +30,8 @@ _CONSTRAINTS = {"float": ("f", "float"), "double": ("d", "double")}
 _DESCRIPTOR = "l", "unsigned long long"
 #: CuTe's word for what orders asynchronous instructions -> PTX.
 _ORDERS = {
+    "cluster_arrive": "barrier.cluster.arrive.aligned",
+    "cluster_wait": "barrier.cluster.wait.aligned",
     "cp_async_fence": "cp.async.commit_group",
     "cp_async_wait": "cp.async.wait_group {}",
     "fence_view_async_tmem_load": "tcgen05.wait::ld.sync.aligned",
@@ -40,6 +42,8 @@ _ORDERS = {
     "warpgroup_commit_batch": "wgmma.commit_group.sync.aligned",
     "warpgroup_wait": "wgmma.wait_group.sync.aligned {}",
 }
+#: The halves of cluster_sync.
+_OF_CLUSTERS = "cluster_arrive", "cluster_wait"
 #: Words behind or before which registers have changed.
 _OF_REGISTERS = "warpgroup", "fence_view_async_tmem"
 #: CuTe's word about an mbarrier -> PTX, of its address and a number.
@@ -109,6 +113,8 @@ class Ptx(Instructions):
         return [f"{f'if ({condition}) ' if condition else ''}{name}(&{target}, &{source});"]
 
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
+        if word in _OF_CLUSTERS:
+            return [self._called(word, self._part(word))]
         name = f"{word}_{pending}" if word.endswith("wait") else word
         clobbered = "" if word == "cp_async_fence" else ' ::: "memory"'
         self.functions[name] = [f'{DEVICE} {name}() {{ asm volatile("{_ORDERS[word].format(pending)};"{clobbered}); }}']
@@ -142,17 +148,23 @@ class Ptx(Instructions):
 
     def barrier(self) -> str:
         """The line by which the threads of a block wait for each other."""
-        return self._waiting("wait_for_all", ["__syncthreads();"]) if self._fenced else "__syncthreads();"
+        if not self._fenced:
+            return "__syncthreads();"
+        body = [*self._fences(tcgen05.BEFORE), "__syncthreads();", *self._fences(tcgen05.AFTER)]
+        return self._called("wait_for_all", body)
 
     def cluster_sync(self) -> str:
         """The line by which the threads of a cluster wait for each other."""
-        return self._waiting(
-            "cluster_sync", [f'asm volatile("barrier.cluster.{x}.aligned;" ::: "memory");' for x in ("arrive", "wait")]
-        )
+        return self._called("cluster_sync", [line for word in _OF_CLUSTERS for line in self._part(word)])
 
-    def _waiting(self, name: str, lines: list[str]) -> str:
-        """The call of a function by which threads wait for each other."""
-        body = [*self._fences(tcgen05.BEFORE), *lines, *self._fences(tcgen05.AFTER)]
+    def _part(self, word: str) -> list[str]:
+        """The lines of one half of cluster_sync, with what orders tensor memory: before threads arrive, and behind a
+        wait."""
+        arrives, line = word == "cluster_arrive", f'asm volatile("{_ORDERS[word]};" ::: "memory");'
+        return [*self._fences(tcgen05.BEFORE), line] if arrives else [line, *self._fences(tcgen05.AFTER)]
+
+    def _called(self, name: str, body: list[str]) -> str:
+        """The call of a function of the text."""
         self.functions[name] = [f"{DEVICE} {name}() {{", *(f"    {line}" for line in body), "}"]
         return f"{name}();"
 

@@ -6,8 +6,7 @@ Source: CuTe include/cute/algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError, RankError
@@ -341,14 +340,23 @@ def _of_tile(now: Launch | Trace, *operands: Any) -> None:
                 watch.races.store(line(), Access(source), Access(target))
             run_bulk(step)
             return
-        for other in [now] if tma.mask is None else [now.other(rank) for rank in tma.mask.ranks]:
-            _loaded(now, other, step)
+        _loaded(now, [now] if tma.mask is None else [now.other(rank) for rank in tma.mask.ranks], step)
 
     executed(now, moved)
 
 
-def _loaded(now: Launch, other: Launch, step: BulkStep) -> None:
-    """Load a tile to the memory of a block of the cluster; its mbarrier counts the bytes, or that of its leader."""
+def _loaded(now: Launch, blocks: Sequence[Launch], step: BulkStep) -> None:
+    """Load a tile to the memory of blocks of the cluster."""
+    parts = [_begun(now, other, step) for other in blocks]
+    run_bulk(step, *(target for target, _waiter, _barrier in parts))
+    for _target, waiter, barrier in parts:
+        barrier.receive(step.bytes)
+        ended(waiter, barrier)
+
+
+def _begun(now: Launch, other: Launch, step: BulkStep) -> tuple[Tensor, Launch, Mbarrier]:
+    """Note a load to the memory of a block of the cluster: the tile there, and the mbarrier that counts the bytes with
+    its block, which is the leader of a pair."""
     waiter = other.leader if step.tma.operation in OF_PAIRS else other
     barrier: Mbarrier = step.tma.barrier if waiter is now else waiter.mbarrier_as(now, step.tma.barrier)
     target = step.target if other is now else other.shared_as(now, step.target)
@@ -360,9 +368,7 @@ def _loaded(now: Launch, other: Launch, step: BulkStep) -> None:
             races.load_for(waits, line(), barrier, Access(step.source), Access(target))
         else:
             other.watch.races.load_from(races, line(), barrier, Access(target), waits)
-    run_bulk(replace(step, target=target))
-    barrier.receive(step.bytes)
-    ended(waiter, barrier)
+    return target, waiter, barrier
 
 
 def _noted(tensors: list[Tensor]) -> None:
