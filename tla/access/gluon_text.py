@@ -91,8 +91,10 @@ def _require_once(first: Step, sides: Sequence[LinearLayout]) -> None:
     for owners in sides:
         again = repeated(owners, ("register",)) if isinstance(first, Store) else repeated(owners)
         if isinstance(first, Move):
-            registers, *others = ({owners.pack(v) for v in owners.bases[name]} for name in ("register", "lane", "warp"))
-            again = (registers & set.union(*others)) - {0}
+            registers, lanes, warps = (
+                {owners.pack(v) for v in owners.bases[name]} for name in ("register", "lane", "warp")
+            )
+            again = (registers & (lanes | warps)) - {0}
         if again:
             element = ", ".join(map(str, unpack(min(again), tuple(owners.out_dims.items()))))
             what = f"gluon of several bits of registers, lanes or warps that each go on by ({element})"

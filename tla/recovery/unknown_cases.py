@@ -35,7 +35,9 @@ def _require_small(*numbers: int) -> None:
 
 def _ends(numbers: Numbers) -> tuple[int, int]:
     """The least and the largest of some numbers."""
-    return int(numbers.min()), int(numbers.max())
+    import numpy as np
+
+    return int(np.min(numbers)), int(np.max(numbers))
 
 
 class Cases:

@@ -111,7 +111,7 @@ def _sizes(call: Call) -> tuple[int, int]:
     whole = shapes[0] if call.special.form in ("spread", "gather") else shapes[-1]
     if len(whole) > 2:
         raise RangeError(f"{call.name} of {shown(whole)}", "a vector, or a matrix", "slice one of them")
-    m, n = whole if len(whole) == 2 else (1, whole[0])
+    m, n = (1, *whole)[-2:]
     c0 = int(call.elements[-1].C0)
     less = {"whole": (m,), "block": (m, -(-n // c0)), "pair": (m, -(-n // 2)), "spread": (m,)}
     for side, shape in zip(call.special.operands, shapes):

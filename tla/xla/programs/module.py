@@ -40,7 +40,7 @@ class SourceLine(NamedTuple):
 
 
 class Body:
-    """What is looked up in a computation, found in one pass over its lines.
+    """A computation's parameters, root and callers, found in one pass over its lines.
 
     lines        its lines in their order
     parameters   those whose number is known, with it
@@ -96,7 +96,7 @@ class Module:
         return header_list(self.header, "is_scheduled") == "true"
 
     def body(self, name: str) -> Body:
-        """What is looked up in a computation; nothing in one that is not there."""
+        """A computation's Body by its name; one of nothing where it is not there."""
         if name not in self._bodies:
             self._bodies[name] = Body(self.computations.get(name, ()))
         return self._bodies[name]
