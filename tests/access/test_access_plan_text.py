@@ -17,6 +17,7 @@ from tla.linear import LinearLayout, triton
 
 import compiled
 from conversions import held, lanes_turned, moved_plan, pair, threads, usual
+from night import some
 
 #: A warp in C++: each thread runs from the start to the first shuffle or barrier that not all have reached,
 #: until none is left.
@@ -154,7 +155,7 @@ def moved():
     return [*both, *(convert(*lanes_turned(mask), 32, "gfx1100") for mask in (1, 4, 11, 16, 21))]
 
 
-@pytest.mark.parametrize("language", ["cuda", "hip"])
+@pytest.mark.parametrize("language", some(["cuda", "hip"], 2))
 def test_run_thread_by_thread(tmp_path, language):
     chosen = [*plans(), *((waves() + moved()) if language == "hip" else [])]
     assert {plan.kind for plan in chosen} == {"registers", "shuffles", "shared memory"}

@@ -97,10 +97,10 @@ def test_complement_over_every_small_layout():
 
 
 def test_divide_and_product_over_every_pair_of_small_layouts():
-    """By day of every fifth, all others."""
+    """By day of every twentieth, all others."""
     seen = Counter()
     pairs = [p for p in small(range(4)) if injective(p)]
-    for a, b in itertools.product(pairs[:: amount(5, 1)], pairs):
+    for a, b in itertools.product(pairs[:: amount(20, 1)], pairs):
         for f, law in ((logical_divide, laws.divides), (logical_product, laws.multiplies)):
             try:
                 r = f(made(a), made(b))
@@ -109,7 +109,7 @@ def test_divide_and_product_over_every_pair_of_small_layouts():
                 continue
             law(a, b, plain(r))
             seen[f.__name__, "found"] += 1
-    found = (12356, 5333, 13802, 3887) if NIGHT else (2482, 1109, 2517, 1074)
+    found = (12356, 5333, 13802, 3887) if NIGHT else (663, 268, 648, 283)
     assert seen == dict(zip(itertools.product(("logical_divide", "logical_product"), ("found", "refused")), found))
 
 

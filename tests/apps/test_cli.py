@@ -17,6 +17,7 @@ from tla.apps import cli, terminal
 from tla.apps.cli import EXAMPLES, WHOLE, main
 from tla.xla.programs import text_file
 
+from night import some
 from truth import DATA
 
 BIG = "bf16[8,1,1280,16384]{3,2,0,1:T(8,128)(2,1)}"
@@ -203,7 +204,7 @@ def test_standard_input_that_is_closed():
         "emit (4,2):(1,4)",
     ],
 )
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", some([">&-", ">&- 2>&-"], 2))
 def test_streams_that_are_closed(arguments, closed):
     quoted = " ".join(f"'{x}'" for x in arguments.split())
     command = f"{sys.executable} -m tla.apps.cli {quoted} {closed}"

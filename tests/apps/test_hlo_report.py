@@ -11,12 +11,13 @@ from tla import xla
 from tla.apps.cli import main
 from tla.apps.hlo_report import stacked
 
+from night import some
 from truth import DATA
 
 PROGRAMS = [p for p in sorted((DATA / "hlo").glob("*__*.txt")) if not p.name.startswith("doc")]
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", some(PROGRAMS, 2), ids=lambda p: p.stem)
 @pytest.mark.parametrize("most", [3, 60])
 def test_the_stack_is_the_curve_and_each_buffer_has_its_height(path, most):
     memory = xla.memory(path)
@@ -36,7 +37,7 @@ def test_the_stack_is_the_curve_and_each_buffer_has_its_height(path, most):
             assert [a for a, _b in sorted(found)] == [0, *(b for _a, b in sorted(found))][: len(found)]
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", some(PROGRAMS, 2), ids=lambda p: p.stem)
 def test_the_report_has_every_buffer_of_the_peak_and_nothing_that_runs(path, tmp_path, capsys):
     out = tmp_path / "report.html"
     assert main(["hlo", str(path), "-o", str(out)]) == 0
@@ -69,7 +70,7 @@ def test_texts_of_a_program_are_no_markup(tmp_path):
     assert "\033" not in text
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", some(PROGRAMS, 2), ids=lambda p: p.stem)
 def test_the_summary_fits_a_small_screen_and_is_the_account(path, capsys, monkeypatch):
     monkeypatch.setattr("tla.apps.terminal.width", lambda: 80)
     assert main(["hlo", str(path)]) == 0

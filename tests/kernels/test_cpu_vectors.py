@@ -39,7 +39,7 @@ from tla.kernels import (
 )
 
 from night import amount
-from sources_of_kernels import c_function, kernel_examples
+from sources_of_kernels import c_function, emitted, kernel_examples
 
 
 @functools.cache
@@ -49,8 +49,7 @@ def variants():
 
 @functools.cache
 def source_of(variant):
-    made, arguments, parameters = variants()[variant]
-    return made.source("c", *arguments, parameters=parameters)
+    return emitted(variants()[variant], "c")
 
 
 def pointer(x):

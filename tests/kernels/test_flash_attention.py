@@ -10,7 +10,7 @@ from tests.kernels.test_kernel_source import pointer
 
 import nvrtc
 from night import amount
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 PARAMETERS = "int length, int keys, int heads, const __half *Q, const __half *K, const __half *V, __half *Out".split(
     ", "
@@ -24,8 +24,7 @@ def example():
 
 @functools.cache
 def source_of(target):
-    made, arguments, parameters = example()
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(example(), target)
 
 
 def given(length, keys, heads, rng):

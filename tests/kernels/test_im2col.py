@@ -11,7 +11,7 @@ from tla import make_tensor
 
 import nvrtc
 from night import amount, some
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 SIZES = [(1, 3, 3, 1), (2, 9, 20, 5), (3, 5, 40, 33), (1, 4, 4, 64)]
 
@@ -23,8 +23,7 @@ def example():
 
 @functools.cache
 def source_of(target):
-    made, arguments, parameters = example()["VARIANTS"]["im2col"]
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(example()["VARIANTS"]["im2col"], target)
 
 
 def result(call, sizes, rng):

@@ -46,7 +46,7 @@ from tla.kernels import (
 import hip
 import nvrtc
 from night import amount, some
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 _1 = Int[1]()
 PARAMETERS = "int m, int n, int k, float alpha, const float *A, int ldA, const float *B, int ldB, float beta, float *C, int ldC".split(
@@ -60,8 +60,7 @@ def examples():
 
 
 def source_of(example, variant, target):
-    made, arguments, parameters = examples()[f"variants of {example}"]["VARIANTS"][variant]
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(examples()[f"variants of {example}"]["VARIANTS"][variant], target)
 
 
 def pointer(x):

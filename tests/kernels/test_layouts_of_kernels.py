@@ -11,7 +11,7 @@ from tests.kernels.test_kernel_source import pointer
 
 import nvrtc
 from night import amount
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 
 @functools.cache
@@ -20,8 +20,7 @@ def examples():
 
 
 def source_of(name, variant, target):
-    made, arguments, parameters = examples()[f"variants of {name}"]["VARIANTS"][variant]
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(examples()[f"variants of {name}"]["VARIANTS"][variant], target)
 
 
 def packs(call, m, n, rng):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from night import amount
-from sources_of_kernels import kernel_examples
+from sources_of_kernels import emitted, kernel_examples
 
 #: Products of sizes over arrays of the size that they need, compared with sums of three loops.
 MAIN = """
@@ -64,9 +64,9 @@ def built(folder, example, variant, kind, compiler, *flags):
     library is not."""
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
-    made, arguments, parameters = kernel_examples()[f"variants of {example}"]["VARIANTS"][variant]
+    made = kernel_examples()[f"variants of {example}"]["VARIANTS"][variant]
     given, main, program = folder / "kernel.c", folder / "main.c", folder / "program"
-    given.write_text(made.source("c", *arguments, parameters=parameters).text)
+    given.write_text(emitted(made, "c").text)
     rng = random.Random(example)
     drawn = [tuple(8 * rng.randint(1, 40) for _size in range(3)) for _n in range(amount(0, 50))]
     sizes = [*SIZES, *([] if example.startswith("wgmma") else MORE_SIZES), *drawn]

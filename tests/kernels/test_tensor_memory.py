@@ -31,11 +31,10 @@ from tla.kernels import (
     wait_barrier,
 )
 from tla.kernels.proofs.bounds import not_inside
-from tla.kernels.targets import source_of as text_of
 
 import nvrtc
 from night import amount, some
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 PAIRS = "mma_tma_2sm_sm100", "mma_tma_epi_sm100"
 EXAMPLES = "mma_sm100", "mma_tma_sm100", "mma_tma_multicast_sm100", *PAIRS
@@ -71,8 +70,7 @@ def program(name):
 
 @functools.cache
 def source_of(target, name):
-    """The text of an example: test_kernel_faults checks that it has no races."""
-    return text_of(program(name), target, "kernel_main", variant(name)[2], "")
+    return emitted(variant(name), target)
 
 
 def product(call, sizes, rng):

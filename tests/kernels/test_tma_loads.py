@@ -65,15 +65,14 @@ from tla.tensors.tensor import tensor_of
 
 import nvrtc
 from night import amount, some
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 VARIANTS = ("gemm_nt", "gemm_tn")
 
 
 @functools.cache
 def source_of(target, variant):
-    made, arguments, parameters = kernel_examples()["variants of wgmma_tma_sm90"]["VARIANTS"][variant]
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(kernel_examples()["variants of wgmma_tma_sm90"]["VARIANTS"][variant], target)
 
 
 @pytest.mark.parametrize("variant", some(VARIANTS, 2))

@@ -30,7 +30,7 @@ from tla.kernels.program.offsets import Offsets
 
 import nvrtc
 from night import amount, some
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 _1 = Int[1]()
 PARAMETERS = "int m, int n, int k, __half alpha, const __half *A, int ldA, const __half *B, int ldB, __half beta, __half *C, int ldC".split(
@@ -40,8 +40,7 @@ PARAMETERS = "int m, int n, int k, __half alpha, const __half *A, int ldA, const
 
 @functools.cache
 def source_of(target):
-    made, arguments, parameters = kernel_examples()["variants of sgemm_sm80"]["VARIANTS"]["gemm_tn"]
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(kernel_examples()["variants of sgemm_sm80"]["VARIANTS"]["gemm_tn"], target)
 
 
 def pointer(x):

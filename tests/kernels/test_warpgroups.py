@@ -30,7 +30,7 @@ from tla.kernels import (
 
 import nvrtc
 from night import amount, some
-from sources_of_kernels import c_function, cuda_function, kernel_examples
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
 
 VARIANTS = ("gemm_nt", "gemm_tn")
 
@@ -42,8 +42,7 @@ def example():
 
 @functools.cache
 def source_of(target, variant):
-    made, arguments, parameters = example()["VARIANTS"][variant]
-    return made.source(target, *arguments, parameters=parameters)
+    return emitted(example()["VARIANTS"][variant], target)
 
 
 def product(call, number, variant, sizes, rng):

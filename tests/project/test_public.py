@@ -132,13 +132,13 @@ print(json.dumps({module: answers(module) for module in sys.argv[1:]}))
 """
 
 
-FIRST_OF_ALL = sorted(set(MODULES) - OPTIONAL)[:: amount(6, 1)]
+FIRST_OF_ALL = sorted(set(MODULES) - OPTIONAL)[:: amount(15, 1)]
 
 
 @pytest.fixture(scope="module")
 def said_first():
     """What each module's process says. A process is a fork of one that has imported tla alone. To import a module is to
-    import its package first: one process stands for all modules that this loads. By day every sixth module:
+    import its package first: one process stands for all modules that this loads. By day every fifteenth module:
     test_layers.py has that no imports are a circle."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT.parent), "OPENBLAS_NUM_THREADS": "1"}
     modules = FIRST_OF_ALL

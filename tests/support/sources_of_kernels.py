@@ -6,6 +6,8 @@ import re
 import runpy
 import sys
 
+from tla.kernels.targets import source_of
+
 import compiled
 from places import EXAMPLES
 
@@ -403,6 +405,13 @@ def kernel_examples():
     return {k: v for values in found.values() for k, v in values.items()} | {
         f"variants of {name}": v for name, v in found.items()
     }
+
+
+def emitted(variant, target):
+    """The Source of one of an example's variants, without the proofs that Kernel.source begins with: they are the same
+    for each target and take most of its time. test_kernel_faults.py has that the examples hold."""
+    made, arguments, parameters = variant
+    return source_of(made.program(*arguments), target, "kernel_main", parameters, "")
 
 
 def c_function(folder, source):

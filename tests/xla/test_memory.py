@@ -30,7 +30,7 @@ def found(name):
     return FOUND[name]
 
 
-@pytest.mark.parametrize("name", some(TRUTH, 2))
+@pytest.mark.parametrize("name", some(TRUTH, 4))
 def test_peaks_are_those_of_the_compiler(name):
     memory, truth = found(name), TRUTH[name]
     assert memory.warnings == ()
@@ -170,7 +170,7 @@ class Machine:
         return out
 
 
-@in_batches(range(amount(40, 400)))
+@in_batches(range(amount(20, 400)))
 def test_programs_that_are_run_hold_what_is_said(seed):
     machine = Machine(seed)
     text = machine.run(machine.random.randrange(1, 25))

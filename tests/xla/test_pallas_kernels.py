@@ -16,6 +16,7 @@ import pytest
 
 from tla import LeafTypeError, RangeError, RankError, xla
 
+from night import amount, some
 from truth import DATA
 
 CASES = json.loads(gzip.decompress((DATA / "xla" / "kernels.json.gz").read_bytes()))["cases"]
@@ -54,8 +55,8 @@ def test_verdicts_are_those_of_the_compilers():
 
 def test_vmem_of_a_kernel_is_that_of_the_compiler():
     rows = [row for row in CASES if row.get("inside") == [False, False]]
-    compared = [(row, call.vmem) for row in rows if (call := call_of(row)) is not None]
-    assert len(compared) > 950
+    compared = [(row, call.vmem) for row in some(rows, 3) if (call := call_of(row)) is not None]
+    assert len(compared) > amount(300, 950)
     assert [(row, size) for row, size in compared if size != row["vmem"]] == []
 
 

@@ -12,7 +12,7 @@ from tla.core.basis import as_coordinate
 from tla.xla import Axis, DimSharding, Iota, Mesh, MeshSharding, ShardGroup, Sharding, TupleSharding, parse_sharding
 from tla.xla.shardings.sharding import shown_sharding
 
-from night import amount
+from night import amount, some
 from truth import rows
 
 TRUTH = rows("xla/sharding.json")
@@ -197,7 +197,7 @@ def random_mesh(rng):
     return Mesh(tuple(zip(names, sizes)), devices or ()), array.reshape(sizes), digits
 
 
-@pytest.mark.parametrize("seed", range(amount(10, 100)))
+@pytest.mark.parametrize("seed", some(range(amount(10, 100)), 2))
 def test_random_meshes_against_their_digits(seed):
     rng = random.Random(2000 + seed)
     held = 0
