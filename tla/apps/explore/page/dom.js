@@ -40,7 +40,7 @@ const WHO = {
   "NVIDIA, matrices": ["ldmatrix", "stmatrix"].flatMap(name => ["", ".trans"].flatMap(trans => [4, 2, 1].map(n => `${name}.x${n}${trans}`))),
   "NVIDIA, shared memory": ["cp.async.16", "16 bytes down the rows", "a row", "a column"],
   "NVIDIA, global memory": ["global row", "global column"],
-  "AMD, LDS": ["ds_read_b128", "ds_read_b64", "ds_write_b128", "ds_write_b64", "ds_read_b128 gfx950", "ds_read_b64 gfx950", "ds_write_b128 gfx950", "ds_write_b64 gfx950", "ds_load_b128 gfx1100", "ds_load_b64 gfx1100", "ds_store_b128 gfx1100", "ds_store_b64 gfx1100", "ds_load_b128 gfx1200", "ds_load_b64 gfx1200", "ds_store_b128 gfx1200", "ds_store_b64 gfx1200"],
+  "AMD, LDS": ["ds_read_b128", "ds_read_b64", "ds_write_b128", "ds_write_b64", "ds_read_b128 gfx950", "ds_read_b64 gfx950", "ds_write_b128 gfx950", "ds_write_b64 gfx950", "ds_load_b128 gfx1100", "ds_load_b64 gfx1100", "ds_store_b128 gfx1100", "ds_store_b64 gfx1100", "ds_load_b128 gfx1200", "ds_load_b64 gfx1200", "ds_store_b128 gfx1200", "ds_store_b64 gfx1200", "global_load_lds_dword", "global_load_lds_dword gfx950", "global_load_lds_dwordx4 gfx950"],
   "Ascend, UB": ["UB rows", "UB column"],
 };
 const OTHER = "a tiled copy, an atom, Triton's, or (thread, value) …";
