@@ -30,7 +30,7 @@ def expression(rng, depth):
         return x + y
     if kind == 2:
         return x * rng.choice((2, 3, 16, n))
-    d = rng.choice((2, 4, 8, 6, n))
+    d = rng.choice((2, 4, 8, 6, -4, -6, n))
     return x // d if kind == 3 else x % d if kind == 4 else x ^ y
 
 

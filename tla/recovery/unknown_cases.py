@@ -67,9 +67,10 @@ class Cases:
 
     def __floordiv__(self, other: Cases | int) -> Cases:
         other = _cases(other)
-        if other.forms != (ZERO,) or other.numbers.size > 1:
+        d = int(other.numbers.item()) if other.forms == (ZERO,) and other.numbers.size == 1 else 0
+        if d <= 0:
             return _each(floor_div, self, other)
-        d = int(other.numbers.item())  # what divides d and all forms divides no remainder: it rounds down to a multiple
+        # What divides d and all forms divides no remainder: it rounds down to a multiple, for d above 0.
         common = math.gcd(d, self.common)
         rest = self.numbers % d // common * common
         return _each(floor_div, Cases(self.forms, self.which, rest), other).plus(self.numbers // d)
