@@ -5,6 +5,7 @@ import contextlib
 import gc
 import importlib.util
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,21 @@ def pytest_configure(config):
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
 
 
-def pytest_collection_modifyitems(items):
-    """The examples of these files need a package; the tests that do skip themselves."""
+def pytest_collection_modifyitems(config, items):
+    """The examples of these files need a package; the tests that do skip themselves. With --rows, of each test the rows
+    from first to last, evenly."""
     for package, extra, files in (("jax", "jax", ("jax.py", "jax.md", "profile.py")), ("z3", "prove", ("proofs.md",))):
         if importlib.util.find_spec(package) is None:
             for item in items:
                 if item.path.name in files:
                     item.add_marker(pytest.mark.skip(reason=f"needs {package}: pip install 'tla-layouts[{extra}]'"))
+    if most := config.getoption("--rows"):
+        tests = defaultdict(list)
+        for item in items:
+            tests[item.nodeid.partition("[")[0]].append(item)
+        kept = {x for rows in tests.values() for x in rows[:: -(-len(rows) // most)]}
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
 
 
 @pytest.hookimpl(trylast=True)
@@ -81,6 +90,7 @@ def pytest_addoption(parser):
         action="store_true",
         help="search as long as one night: more examples, every case where a sample is the default",
     )
+    parser.addoption("--rows", type=int, help="of a test with many rows, so many at most: for another Python or build")
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden anew: its diff is what is to be reviewed"
     )
