@@ -742,6 +742,19 @@ def test_clients_that_stop_or_go_away_hold_nothing_up(server, monkeypatch, capfd
 SLOW = json.dumps({"text": "; ".join(f"lower(f32[{65521 - k}]{{0:T(*,4)(2,3)(5,2)(3,7)}})" for k in range(60))})
 
 
+def test_what_is_closed_while_it_answers_starts_no_process(monkeypatch):
+    made, plain = [], explore.workers._Worker
+    monkeypatch.setattr(explore.workers, "_Worker", lambda: made.append(plain()) or made[-1])
+    workers = explore.workers.Workers()
+    asking = threading.Thread(target=workers.answer, args=("/answer", json.loads(SLOW)))
+    asking.start()
+    while not workers._busy:
+        time.sleep(0.01)
+    workers.close()
+    asking.join()
+    assert [worker._process.returncode for worker in made] == [-signal.SIGKILL]
+
+
 def test_eight_slow_questions_block_nothing(server, monkeypatch):
     """They make way for those that come after, or end after so many seconds, with what may be done."""
     monkeypatch.setattr(explore.workers, "MAX_SECONDS", 2.0)

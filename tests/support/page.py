@@ -143,7 +143,7 @@ class Page:
         else:
             self.driver.get("about:blank")
             self.driver.get(url)
-        self.settle(120 if self.is_site else 20)
+        self.settle(120 if self.is_site else 60)
 
     def settle(self, seconds=20):
         """Wait until what was typed is answered, and painted."""

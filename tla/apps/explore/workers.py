@@ -49,17 +49,18 @@ class _Worker:
         """The answer as JSON; b"" of a process that ends meanwhile."""
         assert self._process.stdin
         assert self._process.stdout
-        self._started = self._started or self._process.stdout.readline() == _READY
         late = threading.Timer(MAX_SECONDS, self.end, (_late(),))
-        late.start()
         try:
+            self._started = self._started or self._process.stdout.readline() == _READY
+            late.start()
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
             found = self._process.stdout.readline()
-        except OSError:  # it is gone
+        except (OSError, ValueError):  # it is gone, or its pipes are closed
             found = b""
         late.cancel()
-        late.join()  # so that `why` stays as it is
+        if late.ident is not None:  # it was started
+            late.join()  # so that `why` stays as it is
         if not found and self.why is None:
             self.end(
                 RangeError(
@@ -105,7 +106,7 @@ class Workers:
 
     def __init__(self) -> None:
         self._busy, self._free = list[_Worker](), threading.Condition()
-        self._idle = [_Worker()]
+        self._idle, self._closed = [_Worker()], False
 
     def answer(self, *question: object) -> bytes:
         """The answer of a path to a question, as JSON; if it takes too long, an error that says so."""
@@ -129,14 +130,16 @@ class Workers:
         finally:
             with self._free:
                 self._busy = [w for w in self._busy if w is not worker]
-                self._idle += [] if worker.why and self._idle else [_Worker() if worker.why else worker]
+                if not self._closed:
+                    self._idle += [] if worker.why and self._idle else [_Worker() if worker.why else worker]
                 self._free.notify()
-            if worker.why:
+            if worker.why or self._closed:
                 worker.close()
 
     def close(self) -> None:
         """End all of them."""
         with self._free:
+            self._closed = True  # what is busy starts no other when it ends
             for worker in (*self._idle, *self._busy):
                 worker.close()
             self._idle.clear()
