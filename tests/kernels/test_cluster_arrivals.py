@@ -1,12 +1,9 @@
 """The two halves of a cluster's barrier: a wait knows of what stands before the arrival, and of nothing between."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
-from tests.kernels.test_clusters import PAIR, ROWS, arguments, matrices, under
-from tests.kernels.test_kernel_source import pointer
+from tests.kernels.test_clusters import PAIR, ROWS, arguments, matrices, require_sums, under
 from tla import Int, LeafTypeError, RangeError, ceil_div, local_tile, parse
 from tla.gpu import make_fragment_like, tma_transaction_bytes
 from tla.kernels import (
@@ -34,9 +31,7 @@ from tla.kernels import (
     when,
 )
 
-import nvrtc
 from night import amount
-from sources_of_kernels import c_function, cuda_function
 
 
 def sums(*faults):
@@ -98,17 +93,10 @@ def test_what_stands_before_the_arrival_is_known():
 @pytest.mark.parametrize("target", amount(["c"], ["c", "cuda"]))
 def test_the_text_gives_the_same(target, tmp_path):
     source = sums().source(target, *arguments(), parameters="a out m k")
-    if target == "c":
-        call = c_function(tmp_path, source)
-    else:
+    if target == "cuda":
         assert "barrier.cluster.arrive.aligned;" in source.text
         assert "barrier.cluster.wait.aligned;" in source.text
-        nvrtc.compiled(source.text, "sm_90a")
-        call = cuda_function(tmp_path, source, ["const float *a", "float *out", "int m", "int k"], lambda *_a: (2, 1))
-    for rows, columns in SIZES:
-        a, out, expected = matrices(rows, columns)
-        call(pointer(a), pointer(out), *(ctypes.c_int(n) for n in (rows, columns)))
-        assert (out == expected).all(), (rows, columns)
+    require_sums(source, target, tmp_path, SIZES)
 
 
 FAULTS = [

@@ -102,19 +102,24 @@ def test_blocks_load_for_each_other():
         assert not report.idle or columns <= 32
 
 
+def require_sums(source, target, folder, sizes):
+    """The text of a kernel of sums, in C, or in CUDA executed by threads of a CPU, gives what numpy gives."""
+    if target == "c":
+        call = c_function(folder, source)
+    else:
+        nvrtc.compiled(source.text, "sm_90a")
+        call = cuda_function(folder, source, ["const float *a", "float *out", "int m", "int k"], lambda *_a: (2, 1))
+    for rows, columns in sizes:
+        a, out, expected = matrices(rows, columns)
+        call(pointer(a), pointer(out), *(ctypes.c_int(n) for n in (rows, columns)))
+        assert (out == expected).all(), (rows, columns)
+
+
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_the_text_gives_the_same(target, tmp_path):
     source = sums().source(target, *arguments(), parameters="a out m k")
     assert source.cluster == (2,)
-    if target == "c":
-        call = c_function(tmp_path, source)
-    else:
-        nvrtc.compiled(source.text, "sm_90a")
-        call = cuda_function(tmp_path, source, ["const float *a", "float *out", "int m", "int k"], lambda *_a: (2, 1))
-    for rows, columns in SIZES:
-        a, out, expected = matrices(rows, columns)
-        call(pointer(a), pointer(out), *(ctypes.c_int(n) for n in (rows, columns)))
-        assert (out == expected).all(), (rows, columns)
+    require_sums(source, target, tmp_path, SIZES)
 
 
 def test_the_launch_says_what_a_cluster_is():
