@@ -52,6 +52,16 @@ def test_what_every_lane_holds_stays_where_it_is():
     assert convert(eight, eight).kind == "registers"
 
 
+def test_a_lane_keeps_what_it_holds():
+    """Two lanes that each need what both hold send half of it, as Triton's code does."""
+    lanes = [(1,), (2,), (4,), (8,)]
+    src = LinearLayout({"register": [(32,)], "lane": [*lanes, (16,)], "warp": []}, {"dim0": 64})
+    dst = LinearLayout({"register": [(16,), (32,)], "lane": [*lanes, (0,)], "warp": []}, {"dim0": 64})
+    plan = convert(src, dst, 32, "sm_90", "shuffle")
+    assert plan.shuffles == 2
+    assert np.array_equal(plan.run(held(src)), held(dst))
+
+
 def test_registers_that_hold_the_same_behind_shuffles():
     """Two lanes want other words of one lane, and keep them in two registers each: Triton 3.9 shuffles it."""
     src = LinearLayout(

@@ -111,8 +111,8 @@ def test_layouts_that_triton_has_no_name_for(tmp_path):
 
 
 def test_bits_that_change_the_same(tmp_path):
-    """Of two registers, lanes or warps: Triton goes through memory where a plan shuffles, or aborts; what has a text
-    is the plan."""
+    """Bits of registers, lanes or warps that change what others together change: Triton goes through memory where a
+    plan shuffles, or aborts; what has a text is the plan."""
     gluon_compiled.require()
     bases = [(1,), (2,), (4,), (8,), (16,)]
 
@@ -126,12 +126,16 @@ def test_bits_that_change_the_same(tmp_path):
         (layout([32], lanes, [16]), layout([32], turned, [16]), "shuffle"),
         (layout([32, 32], lanes), layout([32, 32], turned), "memory"),
         (layout([32, 1], lanes), layout([1, 32], lanes), None),
+        (layout([32], [1, 2, 4, 8, 24], [16]), layout([32], [2, 1, 4, 8, 24], [16]), "shuffle"),
+        (layout([32], [1, 2, 4, 8, 24], [16]), layout([32], [1, 2, 4, 8, 24], [16]), None),
+        (layout([1, 32], [3, 2, 4, 8, 16]), layout([32, 1], [3, 2, 4, 8, 16]), None),
     ):
-        with pytest.raises(TlaError, match=r"several bits of registers, lanes or warps that each go on by \("):
+        with pytest.raises(TlaError, match=r"several bits of registers, lanes or warps that go on by \("):
             convert(given, wanted, 32, "sm_80", through).gluon()
     for given, wanted, through in (
         (layout([32], [1, 2, 4, 8, 8], [16]), layout([32], [2, 1, 4, 16, 16], [8]), "memory"),
         (layout([32, 0], [1, 2, 4, 8, 0], [16]), layout([0, 32], [2, 1, 4, 8, 0], [16]), "shuffle"),
+        (layout([32, 16], [1, 2, 4, 8, 12]), layout([16, 32], [1, 2, 4, 8, 12]), None),  # lanes among themselves
     )[: amount(1, 2)]:
         require_true(convert(given, wanted, 32, "sm_80", through), "sm_80", tmp_path)
 

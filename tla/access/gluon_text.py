@@ -10,7 +10,7 @@ from ..linear import LinearLayout, bits
 from ..linear.building import unpack
 from .by_bits import by_bits, offset_columns
 from .device_text import require_name
-from .rounds import exchanged_bits, permutes_bits, repeated
+from .rounds import exchanged_bits, permutes_bits, shared_changes
 from .steps import BYTE_BITS, Load, Move, Shuffle, Step, Store
 
 #: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes
@@ -86,19 +86,18 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
 
 
 def _require_once(first: Step, sides: Sequence[LinearLayout]) -> None:
-    """Refuse bits of which two change the same: Triton 3.9 does not copy or shuffle where lanes or warps have one of
-    them, and aborts on two registers in memory."""
+    """Refuse bits that change what others together change: Triton 3.9 then does not shuffle, aborts on registers of
+    that kind in memory, and copies only where the others are all registers, all lanes or all warps as well."""
     for owners in sides:
-        again = repeated(owners, ("register",)) if isinstance(first, Store) else repeated(owners)
         if isinstance(first, Move):
-            registers, lanes, warps = (
-                {owners.pack(v) for v in owners.bases[name]} for name in ("register", "lane", "warp")
-            )
-            again = (registers & (lanes | warps)) - {0}
+            registers, lanes, warps = ([*map(owners.pack, owners.bases[name])] for name in ("register", "lane", "warp"))
+            again = {*bits.intersection(registers, lanes + warps), *bits.intersection(lanes, warps)}
+        else:
+            again = shared_changes(owners, ("register",)) if isinstance(first, Store) else shared_changes(owners)
         if again:
             element = ", ".join(map(str, unpack(min(again), tuple(owners.out_dims.items()))))
-            what = f"gluon of several bits of registers, lanes or warps that each go on by ({element})"
-            raise RangeError(what, "bits that change nothing, or what no other bit does", "use plan.cuda()")
+            what = f"gluon of several bits of registers, lanes or warps that go on by ({element}), alone or together"
+            raise RangeError(what, "bits that change nothing, or what no others do", "use plan.cuda()")
 
 
 def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:

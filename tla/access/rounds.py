@@ -132,21 +132,21 @@ def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
 
 def permutes_bits(src: LinearLayout, dst: LinearLayout) -> bool:
     """Whether what each bit of the destination's registers and lanes changes is nothing, or what one bit of the
-    source's does; and no two bits of a side, warps' too, change the same."""
-    if repeated(src) or repeated(dst):
+    source's does; and no bit of a side, warps' too, changes what others together change."""
+    if shared_changes(src) or shared_changes(dst):
         return False
     here, there = ({x.pack(v) for name in ("register", "lane") for v in x.bases[name]} for x in (src, dst))
     return there <= here | {0}
 
 
-def repeated(layout: LinearLayout, names: Sequence[str] = ("register", "lane", "warp")) -> set[int]:
-    """The changes of the element that two bits of these inputs have in common.
+def shared_changes(layout: LinearLayout, names: Sequence[str] = ("register", "lane", "warp")) -> set[int]:
+    """The changes of the element that a bit of these inputs makes and others together make too.
 
-    >>> repeated(LinearLayout({"register": [(1,), (0,)], "lane": [(2,), (1,), (0,)], "warp": []}, {"dim0": 4}))
-    {1}
+    >>> shared_changes(LinearLayout({"register": [(1,), (0,)], "lane": [(2,), (3,), (0,)], "warp": [(4,)]}, {"dim0": 8}))
+    {1, 2, 3}
     """
     columns = [layout.pack(v) for name in names for v in layout.bases[name] if any(v)]
-    return {c for c in columns if columns.count(c) > 1}
+    return {columns[k] for relation in bits.kernel(columns) for k in bits.ones(relation)}
 
 
 class Words(NamedTuple):
@@ -222,7 +222,7 @@ class Words(NamedTuple):
     def rounds(self, moved: Sources) -> tuple[Shuffle | Spread, ...] | None:
         """Rounds by cosets of a common complement; None where copies leave none."""
         count = len(self.into)
-        chosen = self._complement(moved)
+        chosen = self._complement(moved, True) or self._complement(moved, False)
         if chosen is None:
             return None
         first: dict[int, int] = {}  # of words that hold the same, one
@@ -232,9 +232,13 @@ class Words(NamedTuple):
         found = [self._in_registers(*self._round(moved, r, chosen, table, sends)) for r in once]
         return tuple(found) if len(once) == len(table) else (*found, self._spread(once))
 
-    def _complement(self, moved: Sources) -> Graph | None:
+    def _complement(self, moved: Sources, in_lanes: bool) -> Graph | None:
         """A space of one word for each lane, in which lanes that read one lane want one word of it; None if
-        none is found."""
+        none is found.
+
+        in_lanes   whether vectors that stay in their lanes come before those that read the word of lane 0: a lane then
+                   keeps what it holds, and is sent what it does not
+        """
         count = len(self.into)
         free = len(self.together)
         same = [
@@ -242,17 +246,14 @@ class Words(NamedTuple):
         ]  # what may be added to a place: it holds the same
         found: list[tuple[int, int]] = []
         here, there = bits.Echelon(), bits.Echelon()  # the lanes of the space's vectors, and the lanes that they read
-        for x in bits.kernel(moved):
-            if here.add(x >> count):
-                found.append((x, 0))
         spare = [bits.apply(same, k) for k in range(1 << min(len(same), 6))]
-        for x in self._candidates(moved):
+        for x in self._candidates(moved, in_lanes):
             if len(found) == self.lanes:
                 break
             if here.spans(x >> count):
                 continue
             place = bits.apply(moved, x)
-            source = next((place ^ k for k in spare if not there.spans((place ^ k) >> self.words)), None)
+            source = place and next((place ^ k for k in spare if not there.spans((place ^ k) >> self.words)), None)
             if source is not None:
                 here.add(x >> count)
                 there.add(source >> self.words)
@@ -266,10 +267,12 @@ class Words(NamedTuple):
             bits.apply([q for _, q in found], m) for m in masks
         ]
 
-    def _candidates(self, moved: Sources) -> Iterator[int]:
-        """Vectors of (word, lane), a basis of those that stay in their lanes first, then those of few bits."""
+    def _candidates(self, moved: Sources, in_lanes: bool) -> Iterator[int]:
+        """Vectors of (word, lane), bases of those that stay in their lanes and of those that read nothing but lane 0
+        first, then those of few bits."""
         count, n = len(self.into), len(self.into) + self.lanes
-        yield from bits.kernel([c >> self.words ^ (1 << k >> count) for k, c in enumerate(moved)])
+        stay, zero = bits.kernel([c >> self.words ^ (1 << k >> count) for k, c in enumerate(moved)]), bits.kernel(moved)
+        yield from (*stay, *zero) if in_lanes else (*zero, *stay)
         yield from sorted(range(1, 1 << n), key=lambda x: (x.bit_count(), x)) if n <= 12 else _light(n)
 
     def _sent(self, reads: Sequence[int]) -> list[int]:
