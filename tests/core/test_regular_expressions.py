@@ -67,24 +67,25 @@ def is_call_of(node, name):
     return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == name
 
 
+def is_re(function):
+    """Whether a function is one of the module `re`."""
+    return isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "re"
+
+
 def expressions():
     """(module, pattern, method) for all that the sources of `tla` ask `re` for."""
     methods, named, found = defaultdict(set), [], set()
     for path in ROOT.rglob("*.py"):
         module = module_of(path)
         for node in nodes(path.read_text(encoding="utf-8")):
-            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("re.compile("):
+            if isinstance(node, ast.Assign) and is_call_of(node.value, "compile") and is_re(node.value.func):
                 named.append((module, node.targets[0].id, node.value.args))
             elif isinstance(node, ast.Attribute) and node.attr in METHODS:
                 if getattr(node.value, "id", "re") != "re":
                     methods[node.value.id].add(METHODS[node.attr])
                 elif is_call_of(node.value, "compiled"):
                     found |= {(module, p, METHODS[node.attr]) for p in patterns(module, node.value.args)}
-            elif (
-                isinstance(node, ast.Call)
-                and ast.unparse(getattr(node.func, "value", node.func)) == "re"
-                and node.func.attr in METHODS
-            ):
+            elif isinstance(node, ast.Call) and is_re(node.func) and node.func.attr in METHODS:
                 found |= {(module, p, METHODS[node.func.attr]) for p in patterns(module, node.args)}
     found |= {
         (module, p, method)

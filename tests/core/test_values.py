@@ -1,5 +1,6 @@
 """Formats by their definition, code by code, and every store of a number into them: rounded, or refused."""
 
+import functools
 import itertools
 from bisect import bisect
 from fractions import Fraction
@@ -51,18 +52,26 @@ FLOATS = {
 DTYPES = {
     name: np.dtype(getattr(ml_dtypes, name, name)) for name in FLOATS if hasattr(ml_dtypes, name) or name == "float16"
 }
-NUMBERS = {name: [*codes(*FLOATS[name])] for name in DTYPES}
-FINITE = {name: sorted({Fraction(x) for x in numbers if x == x and abs(x) != INF}) for name, numbers in NUMBERS.items()}
+
+
+@functools.cache
+def numbers_of(name):
+    return [*codes(*FLOATS[name])]
+
+
+@functools.cache
+def finite(name):
+    return sorted({Fraction(x) for x in numbers_of(name) if x == x and abs(x) != INF})
 
 
 def is_held(name, x):
     """Whether a number is rounded, to the nearest and on a tie to the even one, to a finite one of a format whose
     exponents go on."""
     if x != x:
-        return any(n != n for n in NUMBERS[name])
+        return any(n != n for n in numbers_of(name))
     if abs(x) == INF:
-        return x in NUMBERS[name]
-    numbers, x = FINITE[name], Fraction(x)
+        return x in numbers_of(name)
+    numbers, x = finite(name), Fraction(x)
     high, step = numbers[-1], numbers[-1] - numbers[-2] if "e8m0" not in name else numbers[-1]
     odd = high / step % 2 == 1
     if "e8m0" in name:  # no zero, no sign: below the least exponent the format would go on too
@@ -75,11 +84,11 @@ def test_formats_are_those_of_their_codes(name):
     """Each code of ml_dtypes is what the format's bits say, and the ends are theirs."""
     bits = 16 if name == "float16" else 8 if "8" in name else int(name[5])
     every = np.arange(1 << bits, dtype=np.uint16 if bits == 16 else np.uint8).view(DTYPES[name]).astype(np.float64)
-    assert len(every) == len(NUMBERS[name])
-    assert all(a == b or (a != a and b != b) for a, b in zip(map(float, NUMBERS[name]), every))
+    assert len(every) == len(numbers_of(name))
+    assert all(a == b or (a != a and b != b) for a, b in zip(map(float, numbers_of(name)), every))
     found = format_of(DTYPES[name])
-    assert (found.low, found.high) == (FINITE[name][0], FINITE[name][-1])
-    assert (found.nan, found.infinite) == (any(n != n for n in NUMBERS[name]), INF in NUMBERS[name])
+    assert (found.low, found.high) == (finite(name)[0], finite(name)[-1])
+    assert (found.nan, found.infinite) == (any(n != n for n in numbers_of(name)), INF in numbers_of(name))
     for own in vars(element).values():
         if isinstance(own, element.Element) and element.DTYPES.get(own.name) == name:
             assert format_of(own) == found
@@ -87,11 +96,11 @@ def test_formats_are_those_of_their_codes(name):
 
 def candidates(name):
     """Numbers around each end of a format: its last steps, all ties between, far away, and what is no number."""
-    high, low = FINITE[name][-1], FINITE[name][0]
-    step = high - FINITE[name][-2]
+    high, low = finite(name)[-1], finite(name)[0]
+    step = high - finite(name)[-2]
     around = [s * (high + step * Fraction(k, 8)) for k in range(-9, 17) for s in (1, -1)]
     tiny = [low * Fraction(k, 8) for k in range(1, 12)] if low > 0 else []
-    middle = FINITE[name][len(FINITE[name]) // 2]
+    middle = finite(name)[len(finite(name)) // 2]
     return [
         *map(float, [*around, *tiny, middle, 0, 1, -1, 1000, -1000, 10**30, 2.0**-1000]),
         1e300,
@@ -105,7 +114,7 @@ def candidates(name):
 def nearest(name, x):
     """The numbers of a format as near to x as any; of ml_dtypes' least scales, which float32 has not in full,
     the next one too."""
-    numbers = FINITE[name]
+    numbers = finite(name)
     k = bisect(numbers, Fraction(x))
     near = numbers[max(k - 1, 0) : k + 1]
     least = min(abs(n - Fraction(x)) for n in near)
@@ -174,7 +183,7 @@ def test_integers_into_floats(name):
 @pytest.mark.parametrize(("given", "wanted"), [*itertools.product(DTYPES, repeat=2)])
 def test_one_format_holds_all_of_another(given, wanted):
     """If each number of it is held: then no value is looked at."""
-    numbers = dict.fromkeys(float(n) if n == n and abs(n) != INF else n for n in NUMBERS[given])
+    numbers = dict.fromkeys(float(n) if n == n and abs(n) != INF else n for n in numbers_of(given))
     assert holds_all(DTYPES[wanted], DTYPES[given]) == all(is_held(wanted, n) for n in numbers)
 
 

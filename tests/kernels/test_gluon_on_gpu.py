@@ -1,5 +1,7 @@
 """Kernels as Gluon's text, launched on a GPU: skipped where there is none."""
 
+import os
+
 import numpy as np
 import pytest
 from gluon_kernels import module_of
@@ -10,6 +12,8 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
+if os.environ.get("TRITON_INTERPRET") == "1":  # as tests/codegen/test_targets.py sets it
+    pytest.skip("Triton interprets in this process: run this file by itself", allow_module_level=True)
 
 #: Triton before 3.9 multiplies tiles of 16 along K and more.
 OLD = tuple(map(int, triton.__version__.split(".")[:2])) < (3, 9)

@@ -386,6 +386,7 @@ extern "C" void launch(int g0, int g1, int threads{parameters}) {{
             kernel_main({names});
         }});
         for (auto &r : running) r.join();
+        threads_of_cluster = nullptr;
 {loaded}    }}
 }}
 """
