@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.layout import Layout, require_origin
@@ -24,9 +25,11 @@ from ..schedules import Block
 from ..tags import L0C, ColumnMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
+from ..transfers.sparse import STORED
 from .check import FEW_FRACTALS
 from .mmad import MX_PAIR, MmadInstruction, mmad
 from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zeros_behind
+from .sparse import index_layout, load_index
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 
 R = TypeVar("R")
@@ -75,14 +78,24 @@ class Plan:
     relu: bool
     adds: bool
     scales: bool = False
+    sparse: bool = False
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
         """The layouts of A and B in L1: those of whole tiles."""
         m, n, k = self.tiling.l1
-        return tuple(  # type: ignore[return-value]
-            L1_TAGS[x.tag].MakeLayout(x.element, *sizes) for x, sizes in ((self.a, (m, k)), (self.b, (k, n)))
-        )
+        sides = ((self.a, (m, k)), (self.b, self.held("B", k, n)))
+        return tuple(L1_TAGS[x.tag].MakeLayout(x.element, *sizes) for x, sizes in sides)  # type: ignore[return-value]
+
+    @property
+    def sizes(self) -> tuple[Any, Any, Any]:
+        """The problem, (m, n, k), by the matrices A and C."""
+        (_, k), (m, n) = (require_origin("a matrix", x.layout) for x in (self.a, self.c))
+        return m, n, k
+
+    def held(self, which: str, rows: Any, columns: Any) -> tuple[Any, Any]:
+        """The size, or the place, of a tile of A or B in what is stored: of a sparse B half of the rows."""
+        return (rows // 2, columns) if which == "B" and self.sparse else (rows, columns)
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
@@ -94,9 +107,10 @@ class Plan:
             ("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"),
             ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1"),
         ]
+        rows += [("l1Index", "L1", types.uint8, index_layout(self.tiling.l1[2], n), "L1")] if self.sparse else []
         rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
-        rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, k, n), "L0B")]
+        rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, *self.held("B", k, n)), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows[2 + self.bias : 2 + self.bias] = scale_rows(self) if self.scales else ()
@@ -120,7 +134,7 @@ class Plan:
     def load(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[TransferInstruction, ...]:
         """The instructions that move a tile of A or B from global memory to L1."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
-        src = GetTile(self._gm(x), start, sizes)
+        src = GetTile(self._gm(x), self.held(which, *start), self.held(which, *sizes))
         return self.move(src, MakeTensor(None, layout, position="L1"), x.element)
 
     def load_l0(
@@ -128,9 +142,17 @@ class Plan:
     ) -> tuple[tuple[TransferInstruction, ...], Tensor]:
         """The instructions that move a part of a tile from L1 to L0, and the tensor there."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
+        start, sizes = self.held(which, *start), self.held(which, *sizes)
         dst = MakeTensor(None, self._l0_layout(which, sizes), position=f"L0{which}")
         src = GetTile(MakeTensor(None, layout, position="L1"), start, sizes)
-        return self.move(src, dst, x.element), dst
+        return self.move(src, dst, x.element, **self._index(which, start, sizes)), dst
+
+    def _index(self, which: str, start: tuple[Any, Any], sizes: tuple[Any, Any]) -> dict[str, Tensor]:
+        """The index of a part of a sparse B in L1, as an option of its transfer to L0B."""
+        if which == "A" or not self.sparse:
+            return {}
+        whole = MakeTensor(None, self.buffers["l1Index0"].layout, position="L1")
+        return {"index": GetTile(whole, (start[0] // STORED, start[1]), (sizes[0] // STORED, sizes[1]))}
 
     def _l0_layout(self, which: str, sizes: tuple[int, int]) -> Layout:
         """The layout of a part in L0; of words from nZ in k of whole 16, which Mmad reads with kDirectionAlign."""
@@ -214,6 +236,7 @@ class Core:
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
         self._load_scales = once(functools.partial(load_scales, plan))
         self._load_l0_scales = once(functools.partial(load_l0_scales, plan))
+        self._load_index = once(functools.partial(load_index, plan))
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
@@ -282,6 +305,8 @@ class Core:
             yield _part(f"{which} to L1", name, which, self._load(which, start, sizes))
             if self.plan.scales:
                 yield from self._fill_scales(which, stage, (row, m) if which == "A" else (column, n), (k, size))
+            if self.plan.sparse and which == "B":
+                yield _part("index to L1", f"l1Index{stage}", "index", self._load_index((k, column), size, n))
             yield SetFlag("MTE2_MTE1", flag)
 
     def _fill_scales(self, which: str, stage: int, across: tuple[int, int], along: tuple[int, int]) -> Iterator[Part]:
@@ -312,7 +337,8 @@ class Core:
                 yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
                 yield from ([WaitFlag("MTE2_MTE1", flag)] if number == 0 else [])
                 made, _ = self._load_l0(which, start, sizes)
-                yield _part(f"{which} to L0", f"l0{which}{own}", f"l1{which}{stage}", made)
+                index = f"l1Index{stage}" if plan.sparse and which == "B" else ""
+                yield _part(f"{which} to L0", f"l0{which}{own}", f"l1{which}{stage}", made, index)
                 if plan.scales:
                     made = self._load_l0_scales(which, k, rows if which == "A" else n, deep)
                     yield _part(f"scales of {which} to L0", f"l0{which}Mx{own}", f"l1Scale{which}{stage}", made)
@@ -345,6 +371,7 @@ class Core:
         bias = plan.memory("bt") if plan.bias and first else None
         bias = GetTile(bias, (0,), (n,)) if bias is not None else None
         more: dict[str, Any] = {"init": first, "bias": bias, "unit_flag": unit, "scaled": plan.scales}
+        more["sparse"] = plan.sparse
         return mmad(a, b, c, plan.arch, element=elements, **more)
 
     def _fill_bt(self, n: int) -> Iterator[Any]:
@@ -368,5 +395,5 @@ class Core:
         self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
 
 
-def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction]) -> Part:
-    return Part(what, dst, src, tuple(Move(dst, src, i) for i in made))
+def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction], index: str = "") -> Part:
+    return Part(what, dst, src, tuple(Move(dst, src, i, index) for i in made))

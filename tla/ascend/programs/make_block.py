@@ -25,8 +25,9 @@ from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
-from .mmad import accumulator_of
+from .mmad import accumulator_of, require_sparse
 from .scales import require_scales
+from .sparse import require_sparse_tiles
 
 #: The stages of each memory, where nothing else is said.
 STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
@@ -51,6 +52,7 @@ def block(
     cores: Any = 1,
     splitkFactor: Any = 1,
     scales: bool = False,
+    sparse: bool = False,
 ) -> Any:
     """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
 
@@ -67,6 +69,8 @@ def block(
     swizzle        how blocks are dealt to `cores`
     splitkFactor   into how many slices k is cut, which are added in C by atomic adds
     scales         whether A and B, of MX types, have scales: a number for 32 elements along k; on Ascend950
+    sparse         whether B is 4:2 sparse: of each four elements along k two are stored, B is (k / 2, n), and an index of
+                   (k / 8, n) bytes says which; int8 on AtlasA2 and AtlasA3, B of ColumnMajor or nZ
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -81,21 +85,27 @@ def block(
     """
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
+    options["sparse"] = sparse
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
     left, right, out = (
         _operand(name, given, shape, open_)
-        for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
+        for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    if not isinstance(scales, bool):
-        raise LeafTypeError(f"scales={scales!r:.40} of a block", "True or False", "give scales to execute")
-    if scales and open_:
-        raise LeafTypeError(
-            "scales of sizes that are names", "a problem of numbers", "write block((1000, 700, 500), ...)"
-        )
+    for name, wanted in (("scales", scales), ("sparse", sparse)):
+        if not isinstance(wanted, bool):
+            raise LeafTypeError(
+                f"{name}={wanted!r:.40} of a block", "True or False", "give scales to execute, and all of B"
+            )
+        if wanted and open_:
+            what, fix = f"{name}=True of sizes that are names", "write block((1000, 700, 500), ...)"
+            raise LeafTypeError(what, "a problem of numbers", fix)
+    if sparse:
+        require_sparse((left.element, right.element), arch, k, bias)
+        require_sparse_tiles(right.tag, (tiles[2], inner[2]))
     if scales:
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)

@@ -17,6 +17,7 @@ from ...core.errors import RangeError, Reason
 from ...core.layout import require_origin
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
+from ..transfers.sparse import FRACTAL, STORED
 from .queues import Begun
 from .statements import Fill, Move, Multiply, Program, walk
 from .trace import Event
@@ -25,6 +26,8 @@ from .trace import Event
 BEHIND = 1 << 16
 #: An element that an instruction writes as a zero, read from nowhere.
 NOWHERE = -1
+#: The memory beside L0B that LoadDataWithSparse brings the index to: a byte for each four elements.
+INDEX = "L0B's index"
 
 
 class Places(NamedTuple):
@@ -58,6 +61,8 @@ class Memories:
             if b.position == "GM"
         }
         self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
+        if any(isinstance(s, Move) and s.beside for s in walk(program.body)):
+            self.sizes[INDEX] = self.sizes["L0B"] // STORED
 
     def memory_of(self, name: str) -> str:
         """The memory that a buffer lies in: its position, or itself in global memory."""
@@ -151,10 +156,13 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         to, begin = offsets_of(i)
         read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
         reads = memories.places(s.src, begin[begin != NOWHERE] if (begin == NOWHERE).any() else begin, read)
-        return Reach((reads,), (memories.places(s.dst, to, written),))
+        index = index_moved(s, memories)
+        writes = memories.places(s.dst, to, written)
+        return Reach((reads, *([] if index is None else index[:1])), (writes, *([] if index is None else index[1:])))
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
-        beside = scales_of(s, memories) or ()
+        chosen = index_of(s, memories)
+        beside = scales_of(s, memories) or (() if chosen is None else (chosen,))
         return Reach((a, b, *beside, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
     if isinstance(s, Fill):
         return Reach((), (memories.places(s.dst, filled(s), s.element.bits),))
@@ -205,6 +213,45 @@ def scales_of(s: Multiply, memories: Memories) -> tuple[Places, Places] | None:
             raise RangeError(*reason)
         found.append(places)
     return found[0], found[1]
+
+
+def index_moved(s: Move, memories: Memories) -> tuple[Places, Places] | None:
+    """The bytes of the index that a LoadDataWithSparse reads, and where they come to lie; None of others.
+
+    It reads them one fractal's behind the other's.
+    """
+    import numpy as np
+
+    i = s.instruction
+    if not s.beside:
+        return None
+    size, count, fractals = FRACTAL // STORED, i.parameters["repeatTimes"], np.arange(i.parameters["repeatTimes"])
+    read = memories.places(s.beside, i.parameters["index"] + np.arange(count * size), 8)
+    begin = memories.program.buffers[s.dst].address + i.dst + fractals * (i.parameters["dstGap"] + 1) * FRACTAL
+    return read, _index_at((begin[:, None] // STORED + np.arange(size)).ravel(), memories)
+
+
+def index_of(s: Multiply, memories: Memories) -> Places | None:
+    """The bytes of the index beside the right operand of a MmadWithSparse, (k / 8, n); None of others."""
+    import numpy as np
+
+    i, buffer = s.instruction, memories.program.buffers[s.b]
+    if not i.sparse:
+        return None
+    rows, columns = np.ogrid[: int(i.parameters["k"]) // 2 : STORED, : int(i.parameters["n"])]
+    at = buffer.address + i.b + i.operands(memories.program.arch).b(rows, columns)
+    return _index_at(np.broadcast_to(at, (rows.size, columns.size)) // STORED, memories)
+
+
+def _index_at(offsets: Any, memories: Memories) -> Places:
+    """Bytes of the memory of the index; RangeError where they lie outside, or there is none."""
+    width = 8 // memories.bits
+    found = Places(INDEX, offsets * width, width)
+    if INDEX not in memories.sizes:
+        raise RangeError("a MmadWithSparse without an index", "a LoadDataWithSparse before it", "load b so")
+    if reason := memories.outside(found, memories.sizes[INDEX]):
+        raise RangeError(*reason)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ who touched what last

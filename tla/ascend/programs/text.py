@@ -142,7 +142,7 @@ def _items(program: Program, forms: _Forms) -> list[_Item]:
 def statement_text(s: Any, added: Element) -> str:
     """An instruction, a flag or a barrier in AscendC; added: the type of what is added in global memory."""
     if isinstance(s, Move):
-        return str(s.instruction.call(s.dst, s.src))
+        return str(s.instruction.call(s.dst, s.src, s.beside))
     if isinstance(s, Multiply):
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
     if isinstance(s, PipeBarrier):
@@ -377,4 +377,6 @@ def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
     require_language(language, name)
     if plan.scales:
         raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
+    if plan.sparse and language != "ascendc":
+        raise LeafTypeError(f"a sparse block in {language}", "in ascendc", "write text('ascendc')")
     return LANGUAGES[language](plan, schedule, programs, name)
