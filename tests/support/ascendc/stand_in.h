@@ -142,22 +142,23 @@ enum class TPosition : int32_t;
 enum class CacheMode { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
 template <typename T> constexpr double bits_of() { return sizeof(T) * 8; }
 
+struct Address { int32_t position = 0; uint64_t address = 0; };
 template <typename T> class LocalTensor {
 public:
     using PrimType = T;
-    int32_t position = 0;
+    Address address_;
     uint64_t size = 0;
-    uint64_t address = 0;
     uint32_t GetSize() const { return size; }
     void SetSize(uint32_t n) { size = n; }
-    void SetAddr(uint64_t offset) { address += offset; }
-    int32_t GetPosition() const { return position; }
-    uint64_t GetPhyAddr() const { return address; }
-    template <typename U> LocalTensor<U> ReinterpretCast() const { LocalTensor<U> r; r.position = position; r.size = size; r.address = address; return r; }
+    void SetAddr(uint64_t offset) { address_.address += offset; }
+    void SetAddr(const Address& at) { address_ = at; }
+    int32_t GetPosition() const { return address_.position; }
+    uint64_t GetPhyAddr() const { return address_.address; }
+    template <typename U> LocalTensor<U> ReinterpretCast() const { LocalTensor<U> r; r.size = size; r.address_ = address_; return r; }
     LocalTensor operator[](uint32_t offset) const;
     T GetValue(uint32_t) const { return T(); }
     void SetValue(uint32_t, T) const {}
-    void describe(tla_log::Fields& f) const { f.add("type", tla_log::type_name<T>()).add("position", position).add("address", address); }
+    void describe(tla_log::Fields& f) const { f.add("type", tla_log::type_name<T>()).add("position", address_.position).add("address", address_.address); }
 };
 template <typename T> class GlobalTensor {
 public:
@@ -228,7 +229,7 @@ inline int64_t GetTaskRatio() { return 1; }
 
 template <TPosition P> struct TBuf {
     uint32_t length = 0;
-    template <typename T> LocalTensor<T> Get() const { LocalTensor<T> t; t.position = static_cast<int32_t>(P); t.size = length; return t; }
+    template <typename T> LocalTensor<T> Get() const { LocalTensor<T> t; t.address_.position = static_cast<int32_t>(P); t.size = length; return t; }
 };
 struct TPipe {
     template <typename B> void InitBuffer(B& b, uint32_t n) { b.length = n; }
@@ -237,12 +238,22 @@ struct TPipe {
 inline TPipe& the_pipe() { static TPipe p; return p; }
 template <typename T> struct SizeOfBits { static constexpr uint32_t value = sizeof(T) * 8; };
 template <typename T> LocalTensor<T> LocalTensor<T>::operator[](uint32_t offset) const
-{ LocalTensor r = *this; r.address += uint64_t(offset) * SizeOfBits<T>::value / 8; return r; }
+{ LocalTensor r = *this; r.address_.address += uint64_t(offset) * SizeOfBits<T>::value / 8; return r; }
 template <typename T> GlobalTensor<T> GlobalTensor<T>::operator[](uint64_t offset) const
 { GlobalTensor r = *this; r.address += offset * SizeOfBits<T>::value / 8; return r; }
 template <typename T, typename U, typename P> inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const P& params)
 {
     ASCENDC_LOG_CALL_T(DataCopy, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, params}));
+}
+template <typename T, typename U, typename S, typename P>
+inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& a, const LocalTensor<S>& b, const P& params)
+{
+    ASCENDC_LOG_CALL_T(MmadWithSparse, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, a, b, params}));
+}
+template <typename T, typename P>
+inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& index, const P& params)
+{
+    ASCENDC_LOG_CALL_T(LoadDataWithSparse, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, index, params}));
 }
 }  // namespace AscendC
 inline AscendC::TPipe* GetTPipePtr() { return &AscendC::the_pipe(); }

@@ -31,6 +31,8 @@ from .mmad import MX_PAIR, MmadInstruction, mmad
 from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zeros_behind
 from .sparse import index_layout, load_index
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
+from .trace import VECTOR_PIPES
+from .vector_cores import in_ub, over_ub, own_flags
 
 R = TypeVar("R")
 
@@ -79,6 +81,7 @@ class Plan:
     adds: bool
     scales: bool = False
     sparse: bool = False
+    split: str | None = None
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
@@ -112,10 +115,16 @@ class Plan:
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
         rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, *self.held("B", k, n)), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
+        rows += [(f"ub{i}C", f"UB{i}", self.c.element, in_ub(self, m, n), "UB") for i in range(self.vectors)]
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows[2 + self.bias : 2 + self.bias] = scale_rows(self) if self.scales else ()
         found = {b.name: b for b in placed(rows, stages, self.arch)}
         return found | ({b.name: b for b in scale_buffers(self, found)} if self.scales else {})
+
+    @property
+    def vectors(self) -> int:
+        """The number of vector cores that the result goes through."""
+        return 0 if self.split is None else 1 if self.split == "NO_SPLIT" else 2
 
     # ------------------------------------------------------------------------------------------------- tiles
 
@@ -179,9 +188,11 @@ class Plan:
     ) -> tuple[TransferInstruction, ...]:
         """The instructions that move the accumulators of a block to global memory; rows: those that were multiplied."""
         m, n = sizes
-        dst = GetTile(self._gm(self.c), start, sizes)
         src = MakeTensor(None, L0C(self.rows(m) if rows is None else rows, n).layout, position="L0C")
-        made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu)
+        dst, more = GetTile(self._gm(self.c), start, sizes), {}
+        if self.split is not None:
+            dst, more = MakeTensor(None, in_ub(self, m, n), position="UB"), {"split": self.split}
+        made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu, **more)
         return tuple(self._told(i) for i in made)
 
     def _told(self, i: TransferInstruction) -> TransferInstruction:
@@ -202,14 +213,15 @@ def placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> 
     ends: dict[str, int] = {}
     for name, place, element, layout, kind in rows:
         for i in range(stages.get(kind, 1)):
-            unit = arch.alignment[place]
+            memory = "UB" if place in VECTOR_PIPES.values() else place
+            unit = arch.alignment[memory]
             begin = -(-ends.get(place, 0) // unit) * unit
             made = Buffer(f"{name}{i}" if kind else name, place, element, layout, begin)
             ends[place] = made.end
-            if made.end > arch.sizes[place]:
+            if made.end > arch.sizes[memory]:
                 what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
                 raise RangeError(
-                    what, f"at most {arch.sizes[place]} bytes on {arch}", "take smaller tiles, or fewer stages"
+                    what, f"at most {arch.sizes[memory]} bytes on {arch}", "take smaller tiles, or fewer stages"
                 )
             yield made
 
@@ -231,7 +243,7 @@ class Core:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
+        self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0} | ({} if plan.split is None else {"ub": 0})
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
         self._load_scales = once(functools.partial(load_scales, plan))
@@ -269,6 +281,7 @@ class Core:
             yield from (("FIX_M", i) for i in range(stages["L0C"]))
         if self.plan.bias:
             yield from self._bias_flags()
+        yield from own_flags(self.plan)
 
     def _bias_flags(self) -> tuple[tuple[str, int], tuple[str, int]]:
         stages = self.plan.tiling.stages
@@ -383,14 +396,19 @@ class Core:
 
     def _out(self, block: Block) -> Iterator[Any]:
         """The accumulators to global memory."""
-        stage, plan = self.next["l0C"], self.plan
-        out = _part("C to GM", "C", f"l0C{stage}", self._store(block.start[:2], block.extents[:2]))
+        stage, plan, start, sizes = self.next["l0C"], self.plan, block.start[:2], block.extents[:2]
+        what, to = ("C to GM", "C") if plan.split is None else ("C to UB", f"ub0C{self.next['ub']}")
+        made = _part(what, to, f"l0C{stage}", self._store(start, sizes))
+        out: Iterable[Any] = [made]
+        if plan.split is not None:
+            out = over_ub(plan, made, start, sizes, self.next["ub"])
+            self.next["ub"] = (self.next["ub"] + 1) % plan.tiling.stages["UB"]
         if plan.unit_flag:
-            yield out
+            yield from out
             return
         yield SetFlag("M_FIX", stage)
         yield WaitFlag("M_FIX", stage)
-        yield out
+        yield from out
         yield SetFlag("FIX_M", stage)
         self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
 

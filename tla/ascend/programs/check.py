@@ -319,7 +319,7 @@ def _units(event: Event, memories: Memories) -> Any:
     import numpy as np
 
     reach, s = reach_of(event, memories), event.statement
-    cells = reach.writes[0].cells if isinstance(s, Multiply) else reach.reads[0].cells
+    cells = reach.writes[0].cells if isinstance(s, Multiply) else np.concatenate([p.cells.ravel() for p in reach.reads])
     return np.unique(cells * memories.bits // FRACTAL_OF_L0C).tolist()
 
 

@@ -24,7 +24,7 @@ from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
 from .mmad import MmadInstruction
 from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
-from .trace import PIPES, ends_of
+from .trace import PIPES, VECTOR_PIPES, ends_of
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {
@@ -60,6 +60,9 @@ _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_
     "fp4x2_e2m1_t": types.fp4_e2m1,
     "fp4x2_e1m2_t": types.fp4_e1m2,
 }
+
+#: Calls that move.
+_MOVES = ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "LoadDataWithSparse", "Fixpipe")
 
 #: Calls that move nothing and order nothing.
 _SILENT = frozenset(
@@ -117,6 +120,7 @@ def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[B
     if taken := sorted({*buffers} & {*arch.sizes}):
         raise LeafTypeError(f"a tensor named {taken[0]}", "a name that is no memory's", f"call it gm{taken[0]}")
     local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
+    local |= {place: Buffer(place, place, types.uint8, local["UB"].layout) for place in VECTOR_PIPES.values()}
     state = _State(arch)
     body = [s for line in lines if line.strip() for s in _statements(_record(line), state, buffers)]
     return Program(arch, {**buffers, **local}, tuple(body))
@@ -151,9 +155,9 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         state.matrix = {"l1H": int(args[0]), "l1W": int(args[1])}
     elif name == "SetFixpipeNz2ndFlag":
         state.nd = (int(args[0]), int(args[1]), int(args[2]))
-    elif name == "Mmad":
-        yield _multiply(args, buffers)
-    elif name in ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "Fixpipe"):
+    elif name in ("Mmad", "MmadWithSparse"):
+        yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
+    elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
         raise LeafTypeError(
@@ -198,21 +202,23 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
     return b.name, (t.address - b.address) * 8 // bits
 
 
-def _multiply(args: list[Any], buffers: Mapping[str, Buffer]) -> Multiply:
+def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> Multiply:
     c, a, b, *third = (_tensor(x) for x in args[:-1])
     fields = {name: int(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
     fields |= {name: int(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
-    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, (c.element, a.element, b.element))
+    elements = (c.element, a.element, b.element)
+    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, elements, sparse=sparse)
     return Multiply(dst, left, right, bias[0] if bias else None, i)
 
 
 def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) -> Move:
     dst, src, *rest = record["args"]
+    index = rest.pop(0) if record["call"] == "LoadDataWithSparse" and rest else None
     to, begin = _tensor(dst), _tensor(src)
     fields = next((x for x in rest if isinstance(x, dict)), None)
-    kind = str(fields["struct"]).rpartition("AscendC::")[2].partition("<")[0] if fields else "count"
+    kind = str(fields["struct"]).partition("<")[0].rpartition("::")[2] if fields else "count"
     if kind not in _READ:
         raise LeafTypeError(
             f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these"
@@ -222,8 +228,13 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     )
     element = begin.element if to.place == "Bias" else to.element
     read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
-    (d, at), (s, start) = _place(to, buffers, written), _place(begin, buffers, read)
-    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form))
+    (d, at), (s, start), beside = _place(to, buffers, written), _place(begin, buffers, read), ""
+    if index is not None:
+        beside, first = _place(_tensor(index), buffers, 8)
+        name, parameters = "LoadDataWithSparse", {**parameters, "index": first}
+    if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
+        d = "UB0"
+    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form), beside)
 
 
 _Ends = tuple[_Tensor, _Tensor]

@@ -27,7 +27,7 @@ from .scales import padded_scales, scales_in_gm
 from .sparse import densify, index_layout
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
-from .trace import Event, events
+from .trace import VECTOR_PIPES, Event, events
 from .values import dtype_of, execute_program
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ if TYPE_CHECKING:
 
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
+#: The memories of vector cores, as one is called.
+_MEMORY = dict.fromkeys(VECTOR_PIPES.values(), "UB")
 
 
 class Work(NamedTuple):
     """The instructions of a pipe along one path, counted over all cores of a block.
 
-    pipe           MTE2, MTE1, M or FIX;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
+    pipe           MTE2, MTE1, M or FIX; MTE3 of vector cores;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
     instructions   how many
     bytes          that they write, elements behind the edge of a fractal included; of Mmad 0
     products       the multiplications of a Mmad's m * n * k, of a sparse one half as many; of a move 0
@@ -226,9 +228,10 @@ def _work_of(event: Event, program: Program) -> Work | None:
     """The work of an event that moves or multiplies; None of others."""
     s = event.statement
     if isinstance(s, Move):
-        dst, src = (program.buffers[name].position for name in (s.dst, s.src))
+        dst, src = (_MEMORY.get(p := program.buffers[name].position, p) for name in (s.dst, s.src))
         valid = size(require_origin("what an instruction writes", s.instruction.moved.dst))
-        return Work(event.pipe, f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
+        pipe = "MTE3" if event.pipe in VECTOR_PIPES else event.pipe
+        return Work(pipe, f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
     if isinstance(s, Multiply):
         products = math.prod(int(s.instruction.parameters[x]) for x in "mnk") // (2 if s.instruction.sparse else 1)
         return Work(event.pipe, "L0A, L0B to L0C", 1, 0, products)

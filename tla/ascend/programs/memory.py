@@ -15,6 +15,7 @@ from ...core.cache import plain_memo
 from ...core.element import Element
 from ...core.errors import RangeError, Reason
 from ...core.layout import require_origin
+from ..transfers.halves import parts_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
 from ..transfers.sparse import FRACTAL, STORED
@@ -28,6 +29,9 @@ BEHIND = 1 << 16
 NOWHERE = -1
 #: The memory beside L0B that LoadDataWithSparse brings the index to: a byte for each four elements.
 INDEX = "L0B's index"
+#: The unified buffer of the second of two vector cores, by that of the first.
+_OTHER = {"UB0": "UB1"}
+_UNIFIED = ("UB0", "UB1")
 
 
 class Places(NamedTuple):
@@ -61,6 +65,7 @@ class Memories:
             if b.position == "GM"
         }
         self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
+        self.sizes |= {b.position: self.sizes["UB"] for b in program.buffers.values() if b.position in _UNIFIED}
         if any(isinstance(s, Move) and s.beside for s in walk(program.body)):
             self.sizes[INDEX] = self.sizes["L0B"] // STORED
 
@@ -148,17 +153,37 @@ class Reach(NamedTuple):
     writes: tuple[Places, ...]
 
 
+class Copy(NamedTuple):
+    """The elements that a move copies to one memory: where they come to lie, which of them come from somewhere, and
+    from where; the others are zeros.
+
+    Source: ours.
+    """
+
+    dst: Places
+    inside: Any
+    src: Places
+
+
+def moves_of(s: Move, memories: Memories) -> list[Copy]:
+    """The elements that a move copies; of one to two vector cores the half of each."""
+    i, found = s.instruction, []
+    read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
+    for number, part in enumerate(parts_of(i)):
+        to, begin = offsets_of(part)
+        inside, target = begin != NOWHERE, memories.places(s.dst, to, written)
+        src = memories.places(s.src, begin if inside.all() else begin[inside], read)
+        found.append(Copy(target._replace(memory=_OTHER[target.memory]) if number else target, inside, src))
+    return found
+
+
 def reach_of(event: Event, memories: Memories) -> Reach:
     """The elements that an event touches; of a Mmad whole fractals."""
     s = event.statement
     if isinstance(s, Move):
-        i = s.instruction
-        to, begin = offsets_of(i)
-        read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
-        reads = memories.places(s.src, begin[begin != NOWHERE] if (begin == NOWHERE).any() else begin, read)
-        index = index_moved(s, memories)
-        writes = memories.places(s.dst, to, written)
-        return Reach((reads, *([] if index is None else index[:1])), (writes, *([] if index is None else index[1:])))
+        copies, index = moves_of(s, memories), index_moved(s, memories)
+        reads, writes = ([c.src for c in copies], [c.dst for c in copies])
+        return Reach((*reads, *([] if index is None else index[:1])), (*writes, *([] if index is None else index[1:])))
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
         chosen = index_of(s, memories)

@@ -15,14 +15,13 @@ from ...core.errors import RangeError
 from ...core.layout import require_origin
 from ..transfers.sparse import STORED
 from .memory import (
-    NOWHERE,
     Memories,
     Places,
     filled,
     index_moved,
     index_of,
     mmad_offsets,
-    offsets_of,
+    moves_of,
     scales_of,
     starts_anew,
     zeros_of,
@@ -150,20 +149,17 @@ class Origins:
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
 
-        i = s.instruction
-        to, begin = offsets_of(i)
-        read, written = (self.memories.width_at(name, i.element) for name in (s.src, s.dst))
-        values = np.full(begin.shape, ZERO, np.int64)
-        inside = begin != NOWHERE
-        values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
-        target = self.memories.places(s.dst, to, written)
-        if adds and self.memories.program.buffers[s.dst].position == "GM":
-            values = self._added(self.read(target), values)
-        self.write(target, values)
+        i, buffers = s.instruction, self.memories.program.buffers
+        for copy in moves_of(s, self.memories):
+            values = np.full(copy.inside.shape, ZERO, np.int64)
+            values[copy.inside] = self.read(copy.src)
+            if adds and buffers[s.dst].position == "GM":
+                values = self._added(self.read(copy.dst), values)
+            self.write(copy.dst, values)
         if (index := index_moved(s, self.memories)) is not None:
             self.write(index[1], self.read(index[0]))
         if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
-            self.write(self.memories.places(s.dst, zeros, written), np.full(zeros.shape, ZERO, np.int64))
+            self.write(self.memories.places(s.dst, zeros, i.element.bits), np.full(zeros.shape, ZERO, np.int64))
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np

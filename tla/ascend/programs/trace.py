@@ -32,6 +32,8 @@ from .statements import (
 
 #: The pipes of a core.
 PIPES = ("S", "MTE1", "MTE2", "MTE3", "M", "FIX", "V")
+#: The pipes MTE3 of the two vector cores beside a core for matrices, each with the memory that it moves from.
+VECTOR_PIPES = {"AIV0": "UB0", "AIV1": "UB1"}
 
 #: The pipe of an instruction that moves, by where it moves from and to.
 _PIPE_OF = {
@@ -42,6 +44,8 @@ _PIPE_OF = {
     **{("UB", place): "MTE3" for place in ("GM", "L1")},
     ("L1", "GM"): "MTE3",
     ("UB", "UB"): "V",
+    ("L0C", "UB0"): "FIX",
+    **{(place, "GM"): pipe for pipe, place in VECTOR_PIPES.items()},
 }
 
 #: More events than are gone through.
@@ -169,6 +173,6 @@ def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
 def ends_of(event: str) -> tuple[str, str]:
     """The pipe that an event waits for, and the one that waits; LeafTypeError for what is none."""
     first, _, second = event.partition("_")
-    if first not in PIPES or second not in PIPES:
+    if any(pipe not in PIPES and pipe not in VECTOR_PIPES for pipe in (first, second)):
         raise LeafTypeError(f"the event {event}", "two pipes, as in MTE2_MTE1", f"use {', '.join(PIPES)}")
     return first, second
