@@ -47,6 +47,7 @@ struct Fields {
         text << ", \"" << name << "\": ";
         if constexpr (std::is_same_v<T, std::string>) text << '"' << value << '"';
         else if constexpr (std::is_enum_v<T> || std::is_same_v<T, bool>) text << static_cast<long long>(value);
+        else if constexpr (std::is_class_v<T>) text << "null";  // a half
         else text << +value;
         return *this;
     }
@@ -74,7 +75,7 @@ template <typename T, typename = void> struct Describe {
     X(kStartPt) X(mStartPt) X(strideW) X(strideH) X(filterW) X(filterH) X(dilationFilterW) X(dilationFilterH) X(enTranspose)      \
     X(enSmallK) X(filterSizeW) X(filterSizeH) X(fMatrixCtrl) X(nSize) X(mSize) X(quantPre) X(srcNdStride) X(dstNdStride) X(reluEn) \
     X(unitFlag) X(isChannelSplit) X(dualDstCtl) X(subBlockId) X(reluPre) X(channelSplit) X(nz2ndEn) X(m) X(n) X(k) X(isBias)      \
-    X(fmOffset) X(enSsparse) X(kDirectionAlign) X(cmatrixSource) X(cmatrixInitVal) X(disableGemv) X(isSetFMatrix) X(isSetPadding) \
+    X(fmOffset) X(enSsparse) X(kDirectionAlign) X(cmatrixSource) X(cmatrixInitVal) X(disableGemv) X(isSetFMatrix) X(isSetPadding) X(extConfig) X(filterConfig) \
     X(blockNum) X(initValue) X(format) X(isToUB) X(repeatStride) X(repeatTime) X(repeatMode) X(preReluMode)                       \
     X(dstBlkStride) X(srcBlkStride) X(src0BlkStride) X(src1BlkStride) X(dstRepStride) X(srcRepStride) X(src0RepStride) X(src1RepStride)
 TLA_LOG_FIELDS(TLA_LOG_FIELD)
@@ -148,6 +149,8 @@ public:
     using PrimType = T;
     Address address_;
     uint64_t size = 0;
+    LocalTensor() = default;
+    LocalTensor(TPosition place, uint32_t at, uint32_t n) : address_{static_cast<int32_t>(place), at}, size(n) {}
     uint32_t GetSize() const { return size; }
     void SetSize(uint32_t n) { size = n; }
     void SetAddr(uint64_t offset) { address_.address += offset; }

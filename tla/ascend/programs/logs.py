@@ -23,7 +23,7 @@ from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
 from .mmad import MmadInstruction
-from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
@@ -73,7 +73,6 @@ _SILENT = frozenset(
         "GetSubBlockNum",
         "GetTaskRatio",
         "GetDataBlockSizeInBytes",
-        "Load3DSetFMatrixCal",
         "SetFixpipePreQuantFlag",
         "SetFixPipeConfig",
         "SetFixPipeClipRelu",
@@ -81,6 +80,10 @@ _SILENT = frozenset(
         "SetMMLayoutTransform",
     ]
 )
+
+
+#: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
+_ONE_PLACE = 0x10101010101
 
 
 class _Tensor(NamedTuple):
@@ -151,12 +154,14 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield PipeBarrier(record["pipe"])
     elif name in ("SetAtomicAdd", "SetAtomicNone"):
         yield SetAtomic(name == "SetAtomicAdd")
-    elif name == "SetFmatrix":
+    elif name in ("SetFmatrix", "Load3DSetFMatrixCal"):
         state.matrix = {"l1H": int(args[0]), "l1W": int(args[1])}
     elif name == "SetFixpipeNz2ndFlag":
         state.nd = (int(args[0]), int(args[1]), int(args[2]))
     elif name in ("Mmad", "MmadWithSparse"):
         yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
+    elif name == "InitConstValue":
+        yield _fill(args, buffers)
     elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
@@ -200,6 +205,14 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
         )
     b = max(inside, key=lambda b: b.address)
     return b.name, (t.address - b.address) * 8 // bits
+
+
+def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
+    t = _tensor(args[0])
+    if t.place != "L1" or args[1].get("initValue"):
+        raise LeafTypeError(f"an InitConstValue at {t.place}", "zeros in L1", "check a part of the log")
+    name, at = _place(t, buffers, t.element.bits)
+    return Fill(name, at, t.element, {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")})
 
 
 def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> Multiply:
@@ -287,10 +300,30 @@ def _load_3d(
     own = next((x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x), {"isSetFMatrix": 1})
     image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
     if image.get("l1H") == found["filterW"] == found["filterH"] == found["strideW"] == found["strideH"] == 1:
-        kept = ("mExtension", "kExtension", "channelSize", "enTranspose", "fMatrixCtrl")
-        return "LoadData3D", {**{f: found[f] for f in kept}, "l1W": image["l1W"]}, ""
+        return "LoadData3D", _of_one_row(found, image["l1W"]), ""
     pads = {f"pad{side}": found[f"padList[{i}]"] for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
     return "LoadData3D", {**found, **image, **pads}, ""
+
+
+def _of_one_row(found: dict[str, int], width: int) -> dict[str, int]:
+    """The fields of a LoadData3D of an image of one row, with a window of one place."""
+    kept = ("mExtension", "kExtension", "channelSize", "enTranspose", "fMatrixCtrl")
+    starts = {f: found[f] for f in ("mStartPt", "kStartPt") if found[f]}
+    return {**{f: found[f] for f in kept}, "l1W": width, **starts}
+
+
+def _load_3d_pro(
+    fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends
+) -> tuple[str, dict[str, int], str]:
+    """LoadData3DParamsV2Pro, whose numbers are 16 bits each of one; of a window of one place, as all of CATLASS's."""
+    if int(fields["filterConfig"]) != _ONE_PLACE or state.matrix.get("l1H") != 1:
+        what = f"LoadData3DParamsV2Pro with filterConfig = {int(fields['filterConfig']):#x} of an image {dict(state.matrix)}"
+        raise LeafTypeError(what, "a window of one place over one row", "log a kernel that moves so")
+    packed = int(fields["extConfig"])
+    names = ("kExtension", "mExtension", "kStartPt", "mStartPt")
+    found = {name: packed >> 16 * i & 0xFFFF for i, name in enumerate(names)}
+    found |= {name: int(fields[name]) for name in ("channelSize", "enTranspose", "fMatrixCtrl")}
+    return "LoadData3D", _of_one_row(found, state.matrix["l1W"]), ""
 
 
 def _fixpipe(name: str) -> _Read:
@@ -336,6 +369,7 @@ _READ: dict[str, _Read] = {
     "LoadData2DMxParams": _plain("LoadData2DMx"),
     "LoadData2dTransposeParams": _plain("LoadData2DTranspose"),
     "LoadData3DParamsV2": _load_3d,
+    "LoadData3DParamsV2Pro": _load_3d_pro,
     "FixpipeParamsV220": _fixpipe("Fixpipe"),
     "FixpipeParamsArch3510": _fixpipe("FixpipeC310"),
     "FixpipeParamsC310": _fixpipe("FixpipeC310"),

@@ -118,7 +118,16 @@ def offsets_of(i: TransferInstruction) -> tuple[Any, Any]:
     """The offsets that an instruction writes, and those that it reads for them; NOWHERE for a zero."""
     import numpy as np
 
-    to, begin = _relative(i.name, tuple(i.parameters.items()), i.element, i.form)
+    p = i.parameters
+    to, begin = _relative(i.name, tuple(p.items()), i.element, i.form)
+    if starts := {
+        x: p[f"{x}StartPt"] for x in "mk" if p.get(f"{x}StartPt")
+    }:  # a part of the points and columns from 0 on
+        ends = {**p, **{f"{x}Extension": p[f"{x}Extension"] + n for x, n in starts.items()}}
+        whole = _relative(i.name, tuple(ends.items()), i.element, i.form)[1].reshape(
+            ends["mExtension"], ends["kExtension"]
+        )
+        begin = whole[starts.get("m", 0) :, starts.get("k", 0) :].ravel()
     return i.dst + to, np.where(begin == NOWHERE, NOWHERE, i.src + begin)
 
 
