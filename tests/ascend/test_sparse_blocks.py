@@ -19,6 +19,7 @@ from tla.ascend import (
     int32,
     mmad,
     nZ,
+    plan,
     programs,
     zZ,
 )
@@ -59,6 +60,12 @@ def test_what_is_stored_with_its_index_is_the_matrix():
     for wrong in (np.ones(8), np.ones((4, 2)), np.ones((9, 2))):
         with pytest.raises(RangeError, match="a multiple of 8"):
             densify(wrong)
+    with pytest.raises(RangeError, match="rows of several lengths"):
+        densify([[1, 2], [3]])
+    for wrong in (np.array([["a"]] * 8), np.ones((8, 1), complex), np.array([[None]] * 8)):
+        with pytest.raises(LeafTypeError, match="a sparse matrix of"):
+            densify(wrong)
+    assert [x.shape for shape in ((0, 5), (8, 0)) for x in densify(np.zeros(shape))] == [(0, 5), (0, 5), (4, 0), (1, 0)]
 
 
 @pytest.mark.parametrize("seed", range(amount(3, 200)))
@@ -152,6 +159,12 @@ def test_what_no_instruction_has_is_refused():
             made.text(language)
     with pytest.raises(LeafTypeError, match="no published rate"):
         made.estimate()
+    with pytest.raises(RangeError, match=r"shape \(32, 32\)\n  expected  \(64, 32\)"):
+        made.execute(np.ones((32, 64)), np.zeros((32, 32)))
+    with pytest.raises(LeafTypeError, match="plan with sparse="):
+        plan((32, 32, 64), sparse=True, a=int8, b=(int8, ColumnMajor), c=int32)
+    with pytest.raises(RangeError, match="more than 1000000 events"):
+        sparse((16, 16, 2**31)).check()
     with pytest.raises(RangeError, match="3 elements of rows"):
         made.execute(np.ones((32, 64)), np.array([[1], [1], [1], [0]] * 16) * np.ones(32, int))
     assert "MmadWithSparse(l0C0[0]" in made.text()
@@ -166,5 +179,7 @@ def test_the_instruction_has_half_of_the_rows_of_b():
     assert (
         str(made) == "MmadWithSparse(c=0, a=0, b=0, m=20, n=30, k=72, unitFlag=0, kDirectionAlign=0, cmatrixInitVal=1)"
     )
+    with pytest.raises(LeafTypeError, match="mmad with sparse='yes'"):
+        mmad(a, at(MakeLayout[int8, nZ](36, 30), "L0B"), c, element=int8, sparse="yes")
     with pytest.raises(RangeError, match="36 rows of b"):
         mmad(a, at(MakeLayout[int8, nZ](32, 30), "L0B"), c, element=int8, sparse=True)

@@ -130,6 +130,8 @@ def test_what_no_core_does_is_refused():
     ):
         with pytest.raises(LeafTypeError, match=match):
             over(problem, **more)
+    with pytest.raises(RangeError, match="at most 2: the ids of flags"):
+        over((32, 32, 32), stages={"UB": 3})
     for language in ("catlass", "dsl"):
         with pytest.raises(LeafTypeError, match="over unified buffers"):
             over((32, 32, 32)).text(language)

@@ -28,7 +28,7 @@ from .matmul import MatmulBlock
 from .mmad import accumulator_of, require_sparse
 from .scales import require_scales
 from .sparse import require_sparse_tiles
-from .vector_cores import require_split, require_whole_halves
+from .vector_cores import MOST_UB, require_split, require_whole_halves
 
 #: The stages of each memory, where nothing else is said.
 STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
@@ -102,9 +102,8 @@ def block(
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
     for name, wanted in (("scales", scales), ("sparse", sparse), ("split", split is not None)):
         if not isinstance(wanted, bool):
-            raise LeafTypeError(
-                f"{name}={wanted!r:.40} of a block", "True or False", "give scales to execute, and all of B"
-            )
+            fix = "give scales to execute" if name == "scales" else "write sparse=True"
+            raise LeafTypeError(f"{name}={wanted!r:.40} of a block", "True or False", fix)
         if wanted and open_:
             what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
             raise LeafTypeError(what, "a problem of numbers", fix)
@@ -241,4 +240,7 @@ def _stages(given: Any, unit_flag: bool, bias: bool, split: str | None) -> dict[
         raise RangeError(
             f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages"
         )
+    if found.get("UB", 1) > MOST_UB:
+        what = f"{found['UB']} stages of UB"
+        raise RangeError(what, f"at most {MOST_UB}: the ids of flags between cores", 'write stages={"UB": 2}')
     return found

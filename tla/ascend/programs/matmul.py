@@ -27,7 +27,7 @@ from .scales import padded_scales, scales_in_gm
 from .sparse import densify, index_layout
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
-from .trace import VECTOR_PIPES, Event, events
+from .trace import VECTOR_PIPES, Event, events, require_events
 from .values import dtype_of, execute_program
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
+#: The events of a part of k at least: flags, the loads to L0, and Mmad.
+_EVENTS = 9
 #: The memories of vector cores, as one is called.
 _MEMORY = dict.fromkeys(VECTOR_PIPES.values(), "UB")
 
@@ -97,6 +99,7 @@ class MatmulBlock:
         return tuple(self._program(blocks) for blocks in self.schedule.table)
 
     def _program(self, blocks: tuple[Block, ...]) -> Program:
+        require_events(sum(-(-b.extents[2] // self.plan.tiling.l0[2]) * _EVENTS for b in blocks))
         return Program(self.plan.arch, {**self.tensors, **self.buffers}, tuple(Core(self.plan).statements(blocks)))
 
     def check(self, core: IntLike | None = None) -> Report:
@@ -220,7 +223,7 @@ class MatmulBlock:
         """
         beside = padded_scales(self.problem, self.plan.scales, scales)
         if self.plan.sparse:
-            b, beside["index"] = densify(b)
+            b, beside["index"] = densify(b, self.problem[2:0:-1])
         return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside)
 
 

@@ -212,6 +212,9 @@ def mmad(
     Source: AscendC `Mmad`; CATLASS `TileMmadTla`.
     """
     arch = as_architecture(arch)
+    for name, given in (("init", init), ("vector", vector), ("scaled", scaled), ("sparse", sparse)):
+        if not isinstance(given, bool):
+            raise LeafTypeError(f"mmad with {name}={given!r:.40}", "True or False", f"write {name}=True")
     ends = [(a, "L0A"), (b, "L0B"), (c, "L0C"), *([(bias, "Bias")] if bias is not None else [])]
     for t, place in ends:
         _require_position(t, place)

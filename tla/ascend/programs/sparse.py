@@ -61,10 +61,11 @@ def load_index(plan: Any, start: tuple[int, int], k: int, n: int) -> tuple[Trans
     return transfer(tile, dst, plan.arch, element=types.uint8)
 
 
-def densify(b: npt.ArrayLike) -> tuple[Any, Any]:
+def densify(b: npt.ArrayLike, sizes: tuple[int, ...] | None = None) -> tuple[Any, Any]:
     """The stored elements of a 4:2 sparse matrix, and their index: as MmadWithSparse takes them.
 
     b         an array (k, n), k in whole 8: of each four rows at most two of a column are not zero
+    sizes     (k, n), where these are known
     Returns   an array (k / 2, n), and one of bytes (k / 8, n)
 
     >>> import numpy as np
@@ -73,15 +74,23 @@ def densify(b: npt.ArrayLike) -> tuple[Any, Any]:
     >>> stored.ravel().tolist(), f"{index.item():08b}"
     ([5, 7, 0, 9], '10001001')
 
-    Raises RangeError for other shapes, and for a column that has three of four.
+    Raises RangeError for other shapes, and for a column that has three of four; LeafTypeError for what are no numbers.
     Source: CATLASS examples/41_sparse_matmul_tla, densify_and_generate_index.
     """
     import numpy as np
 
-    b = np.asarray(b)
-    if b.ndim != 2 or b.shape[0] % INDEXED:
-        raise RangeError(f"a sparse matrix of the shape {b.shape}", f"(k, n), k a multiple of {INDEXED}", "add zeros")
-    fours = b.reshape(-1, 4, b.shape[1])
+    try:
+        b = np.asarray(b)
+    except ValueError:
+        raise RangeError("a sparse matrix of rows of several lengths", "(k, n) numbers", "give an array") from None
+    if b.dtype.kind not in "biuf":
+        raise LeafTypeError(f"a sparse matrix of {b.dtype}", "numbers", "give an array of integers")
+    if b.ndim != 2 or b.shape[0] % INDEXED or (sizes is not None and b.shape != sizes):
+        expected = sizes or f"(k, n), k a multiple of {INDEXED}"
+        raise RangeError(
+            f"a sparse matrix of the shape {b.shape}", f"{expected}", "give all rows, and zeros behind the last"
+        )
+    fours = b.reshape(b.shape[0] // 4, 4, b.shape[1])
     there = fours != 0
     if (wrong := there.sum(1) > 2).any():
         group, column = (int(x[0]) for x in np.nonzero(wrong))
@@ -93,8 +102,8 @@ def densify(b: npt.ArrayLike) -> tuple[Any, Any]:
     last = 3 - there[:, ::-1].argmax(1)
     second = np.where(there.any(1) & (last > first), last, first + 1)  # without one the row behind: its zero is stored
     chosen = np.stack([first, second], 1)
-    stored = np.take_along_axis(fours, chosen, 1).reshape(-1, b.shape[1])
-    bits = (chosen - np.arange(2)[:, None]).reshape(-1, STORED, b.shape[1])
+    stored = np.take_along_axis(fours, chosen, 1).reshape(b.shape[0] // 2, b.shape[1])
+    bits = (chosen - np.arange(2)[:, None]).reshape(b.shape[0] // INDEXED, STORED, b.shape[1])
     return stored, held("the index", (bits << 2 * np.arange(STORED)[:, None]).sum(1), np.dtype("uint8"))
 
 

@@ -94,14 +94,18 @@ def events(program: Program, values: Mapping[str, int] = {}) -> Iterator[Event]:
     return of_body(program, program.body, {**values})
 
 
+def require_events(count: int) -> None:
+    """RangeError for more events than are gone through."""
+    if count > MOST_EVENTS:
+        what = f"a program of more than {MOST_EVENTS} events"
+        raise RangeError(what, f"at most {MOST_EVENTS}", "check a smaller problem")
+
+
 def of_body(program: Program, body: Iterable[Any], values: dict[str, int]) -> Iterator[Event]:
     """The events of statements of a program; values: of all names, which those that are assigned change."""
     adds = False
     for index, (statement, part) in enumerate(_flat(body, values, "")):
-        if index >= MOST_EVENTS:
-            raise RangeError(
-                f"a program of more than {MOST_EVENTS} events", f"at most {MOST_EVENTS}", "check a smaller problem"
-            )
+        require_events(index + 1)
         if isinstance(statement, SetAtomic):
             adds = statement.adds
         yield Event(index, _pipe(statement, program.buffers), statement, adds, part)

@@ -25,6 +25,8 @@ from .statements import Move, Part, SetFlag, WaitFlag
 SPLIT_MODES = ("NO_SPLIT", *SPLITS)
 #: The ids of the flags between a core for matrices and its vector cores: a buffer is empty; it is full.
 EMPTY, FULL = 6, 8
+#: The most stages of a unified buffer, each with an id of its own.
+MOST_UB = FULL - EMPTY
 
 
 def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool) -> None:
