@@ -120,7 +120,7 @@ def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[B
     """
     arch = as_architecture(arch)
     buffers = {b.name: b for b in tensors}
-    if taken := sorted({*buffers} & {*arch.sizes}):
+    if taken := sorted({*buffers} & {*arch.sizes, *VECTOR_PIPES.values()}):
         raise LeafTypeError(f"a tensor named {taken[0]}", "a name that is no memory's", f"call it gm{taken[0]}")
     local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
     local |= {place: Buffer(place, place, types.uint8, local["UB"].layout) for place in VECTOR_PIPES.values()}
@@ -247,7 +247,22 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
         name, parameters = "LoadDataWithSparse", {**parameters, "index": first}
     if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
         d = "UB0"
+        _require_halves(to.place, parameters)
     return Move(d, s, TransferInstruction(name, at, start, parameters, element, form), beside)
+
+
+def _require_halves(place: str, p: Mapping[str, int]) -> None:
+    """LeafTypeError for a Fixpipe to two vector cores whose halves no manual has."""
+    if (
+        place != "UB"
+        or p["dualDstCtl"] not in (1, 2)
+        or p["mSize"] % 2 * (p["dualDstCtl"] == 1)
+        or p["nSize"] % 32 * (p["dualDstCtl"] == 2)
+    ):
+        what = f"a Fixpipe to {place} with dualDstCtl={p['dualDstCtl']} of {p['mSize']} by {p['nSize']}"
+        raise LeafTypeError(
+            what, "1 of an even mSize, or 2 of an nSize in whole 32, to UB", "log a kernel that moves so"
+        )
 
 
 _Ends = tuple[_Tensor, _Tensor]

@@ -120,14 +120,11 @@ def offsets_of(i: TransferInstruction) -> tuple[Any, Any]:
 
     p = i.parameters
     to, begin = _relative(i.name, tuple(p.items()), i.element, i.form)
-    if starts := {
-        x: p[f"{x}StartPt"] for x in "mk" if p.get(f"{x}StartPt")
-    }:  # a part of the points and columns from 0 on
-        ends = {**p, **{f"{x}Extension": p[f"{x}Extension"] + n for x, n in starts.items()}}
-        whole = _relative(i.name, tuple(ends.items()), i.element, i.form)[1].reshape(
-            ends["mExtension"], ends["kExtension"]
-        )
-        begin = whole[starts.get("m", 0) :, starts.get("k", 0) :].ravel()
+    m, k = p.get("mStartPt", 0), p.get("kStartPt", 0)
+    if m or k:  # a part of the points and columns from 0 on
+        ends = {**p, "mExtension": p["mExtension"] + m, "kExtension": p["kExtension"] + k}
+        _, whole = _relative(i.name, tuple(ends.items()), i.element, i.form)
+        begin = whole.reshape(ends["mExtension"], ends["kExtension"])[m:, k:].ravel()
     return i.dst + to, np.where(begin == NOWHERE, NOWHERE, i.src + begin)
 
 
