@@ -24,7 +24,7 @@ from .block import Core, Plan
 from .check import Product, Report, check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
 from .scales import padded_scales, scales_in_gm
-from .sparse import densify, index_layout
+from .sparse import densified, index_layout
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
 from .trace import VECTOR_PIPES, Event, events, require_events
@@ -223,7 +223,7 @@ class MatmulBlock:
         """
         beside = padded_scales(self.problem, self.plan.scales, scales)
         if self.plan.sparse:
-            b, beside["index"] = densify(b, self.problem[2:0:-1])
+            b, beside["index"] = densified(b, (self.problem[2], self.problem[1]))
         return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside)
 
 

@@ -61,11 +61,10 @@ def load_index(plan: Any, start: tuple[int, int], k: int, n: int) -> tuple[Trans
     return transfer(tile, dst, plan.arch, element=types.uint8)
 
 
-def densify(b: npt.ArrayLike, sizes: tuple[int, ...] | None = None) -> tuple[Any, Any]:
+def densify(b: npt.ArrayLike) -> tuple[Any, Any]:
     """The stored elements of a 4:2 sparse matrix, and their index: as MmadWithSparse takes them.
 
     b         an array (k, n), k in whole 8: of each four rows at most two of a column are not zero
-    sizes     (k, n), where these are known
     Returns   an array (k / 2, n), and one of bytes (k / 8, n)
 
     >>> import numpy as np
@@ -85,11 +84,9 @@ def densify(b: npt.ArrayLike, sizes: tuple[int, ...] | None = None) -> tuple[Any
         raise RangeError("a sparse matrix of rows of several lengths", "(k, n) numbers", "give an array") from None
     if b.dtype.kind not in "biuf":
         raise LeafTypeError(f"a sparse matrix of {b.dtype}", "numbers", "give an array of integers")
-    if b.ndim != 2 or b.shape[0] % INDEXED or (sizes is not None and b.shape != sizes):
-        expected = sizes or f"(k, n), k a multiple of {INDEXED}"
-        raise RangeError(
-            f"a sparse matrix of the shape {b.shape}", f"{expected}", "give all rows, and zeros behind the last"
-        )
+    if b.ndim != 2 or b.shape[0] % INDEXED:
+        what, fix = f"a sparse matrix of the shape {b.shape}", "give all rows, and zeros behind the last"
+        raise RangeError(what, f"(k, n), k a multiple of {INDEXED}", fix)
     fours = b.reshape(b.shape[0] // 4, 4, b.shape[1])
     there = fours != 0
     if (wrong := there.sum(1) > 2).any():
@@ -105,6 +102,17 @@ def densify(b: npt.ArrayLike, sizes: tuple[int, ...] | None = None) -> tuple[Any
     stored = np.take_along_axis(fours, chosen, 1).reshape(b.shape[0] // 2, b.shape[1])
     bits = (chosen - np.arange(2)[:, None]).reshape(b.shape[0] // INDEXED, STORED, b.shape[1])
     return stored, held("the index", (bits << 2 * np.arange(STORED)[:, None]).sum(1), np.dtype("uint8"))
+
+
+def densified(b: Any, sizes: tuple[int, int]) -> tuple[Any, Any]:
+    """As densify, of a matrix of these sizes; RangeError for others."""
+    stored, index = densify(b)
+    found = 2 * stored.shape[0], stored.shape[1]
+    if found != sizes:
+        raise RangeError(
+            f"a sparse matrix of the shape {found}", f"{sizes}", "give all rows, and zeros behind the last"
+        )
+    return stored, index
 
 
 def dense(stored: Any, index: Any) -> Any:
