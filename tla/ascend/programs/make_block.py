@@ -100,13 +100,7 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    for name, wanted in (("scales", scales), ("sparse", sparse), ("split", split is not None)):
-        if not isinstance(wanted, bool):
-            fix = "give scales to execute" if name == "scales" else "write sparse=True"
-            raise LeafTypeError(f"{name}={wanted!r:.40} of a block", "True or False", fix)
-        if wanted and open_:
-            what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
-            raise LeafTypeError(what, "a problem of numbers", fix)
+    _require_ways({"scales": scales, "sparse": sparse, "split": split is not None}, open_)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -114,8 +108,6 @@ def block(
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
     factor = int(leaf(splitkFactor))
-    if split is not None:
-        require_split(split, arch, (out.element, out.tag), total, factor > 1)
     if factor > 1 and (bias or out.element != total or open_):
         what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
         raise LeafTypeError(
@@ -152,6 +144,18 @@ def block(
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, **options)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule)
+
+
+def _require_ways(given: dict[str, object], open_: bool) -> None:
+    """LeafTypeError for what is neither True nor False, and for what asks for sizes that are numbers; open_: whether one
+    is a name."""
+    for name, wanted in given.items():
+        if not isinstance(wanted, bool):
+            fix = "give scales to execute" if name == "scales" else "write sparse=True"
+            raise LeafTypeError(f"{name}={wanted!r:.40} of a block", "True or False", fix)
+        if wanted and open_:
+            what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
+            raise LeafTypeError(what, "a problem of numbers", fix)
 
 
 def _sizes(what: str, given: object) -> tuple[int, int, int]:
