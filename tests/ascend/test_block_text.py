@@ -50,6 +50,12 @@ BLOCKS = {
         (64, 64, 64),
         {"arch": Ascend950, "a": int8, "b": (int8, ColumnMajor), "c": int32, "cores": 2},
     ),
+    "sparse": (
+        (70, 90, 328),
+        (64, 64, 128),
+        (64, 64, 64),
+        {"a": int8, "b": (int8, ColumnMajor), "c": int32, "sparse": True, "cores": 2},
+    ),
     "unit flags": ((70, 70, 200), (32, 64, 64), (32, 64, 32), {"unit_flag": True}),
     "one element": ((1, 1, 1), (32, 32, 32), (32, 32, 32), {}),
 }
@@ -107,7 +113,8 @@ def expanded(lines, core):
 def told(s, program):
     """A statement as AscendC has it."""
     if isinstance(s, Move):
-        return s.instruction.text.replace("(dst[", f"({s.dst}[").replace(", src[", f", {s.src}[")
+        text = s.instruction.text.replace("(dst[", f"({s.dst}[").replace(", src[", f", {s.src}[")
+        return text.replace(", index[", f", {s.beside}[")
     if isinstance(s, Multiply):
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
     if isinstance(s, PipeBarrier):

@@ -4,12 +4,17 @@ are put in."""
 import itertools
 import json
 
+import numpy as np
 import pytest
 from ascend_blocks import EXAMPLES, example
 from catlass_logs import LOGS, tensors_of
+from test_convolution_blocks import convolved
 
 from tla import Layout, MakeLayout
-from tla.ascend import Buffer, Copied, Product, RowMajor, check, half, programs, zN
+from tla.ascend import KDC1KHKWN1N0C0, NDC1HWC0, Buffer, Copied, Product, RowMajor, check, half, programs, zN
+from tla.ascend.programs.check import check_numbers
+from tla.ascend.programs.convolution_numbers import Window, blocked, held
+from tla.ascend.programs.logs import read_log
 from tla.core.errors import LeafTypeError, RangeError
 
 from night import some
@@ -26,12 +31,15 @@ WRONG = {
 def checked(name, lines=None):
     log = LOGS[name]
     tensors = tensors_of(log)
-    return check(
-        lines or log["lines"], tensors, [Product("C", "A", "B", "bias" if "bias" in tensors else None)], log["arch"]
-    )
+    bias, index = (name if name in tensors else None for name in ("bias", "index"))
+    return check(lines or log["lines"], tensors, [Product("C", "A", "B", bias, sparse=index)], log["arch"])
 
 
-@pytest.mark.parametrize("name", some([n for n in LOGS if n not in WRONG and "copies" not in LOGS[n]], 2))
+#: BlockMmadSparseTla takes the last blocks of m and n for whole units of 16: what it stores then is behind them.
+TAILS = "41_sparse_matmul_tla 131x260x136"
+
+
+@pytest.mark.parametrize("name", some([n for n in LOGS if n not in (*WRONG, TAILS) and "C" in LOGS[n]["tensors"]], 2))
 def test_a_kernel_of_catlass_is_right(name):
     report = checked(name)
     assert report.holds, str(report)
@@ -44,6 +52,41 @@ def test_what_is_wrong_in_catlass_is_found(name):
     kind, what = WRONG[name]
     assert [f.kind for f in report.findings] == [kind]
     assert what in report.findings[0].what
+
+
+def test_what_a_sparse_kernel_of_catlass_writes_behind_its_tails_is_found():
+    report = checked(TAILS)
+    assert checked("41_sparse_matmul_tla 37x41x72").holds
+    assert {f.kind for f in report.findings} == {"outside", "value"}
+    (value,) = (f.what for f in report.findings if f.kind == "value")  # 16 columns of a tail of 4, in the row behind
+    assert value.startswith("C[1, 0] is what is no element and no sum, not (A[:, 0:136] @ B*index[0:136, :])[1, 0]")
+
+
+@pytest.mark.parametrize("name", [n for n in LOGS if "convolution" in LOGS[n]])
+def test_convolutions_of_catlass_are_right_but_for_a_flag(name):
+    """Example 24: its sums are right. BlockConv sets the flags of MTE1_MTE2 before its loop, and again in it, with no wait
+    between."""
+    log, rng = LOGS[name], np.random.default_rng(1)
+    batch, depth, blocks, high, wide, *kernel, count = log["convolution"][:9]
+    steps, gaps, borders = (log["convolution"][i : i + 3] for i in (9, 12, 15))
+    windows = [Window(*x) for x in zip((depth, high, wide), kernel, steps, gaps, borders)]
+    x, w, bias = (
+        rng.integers(1, 99, s)
+        for s in ((batch, 16 * blocks, depth, high, wide), (count, 16 * blocks, *kernel), (count,))
+    )
+    places, out = [a.places for a in windows], -(-count // 16)
+    layouts = (
+        ("A", NDC1HWC0.MakeLayout(half, batch, depth, blocks, high, wide)),
+        ("B", KDC1KHKWN1N0C0.MakeLayout(half, int(np.prod(kernel)) * blocks, out, 16)),
+        ("C", NDC1HWC0.MakeLayout(half, batch, places[0], out, *places[1:])),
+        ("bias", Layout(16 * out, 1)),
+    )
+    tensors = [Buffer(which, "GM", half, layout, i << 40) for i, (which, layout) in enumerate(layouts, 1)]
+    wanted = blocked(convolved(x, w, bias, steps, gaps, borders))
+    report = check_numbers(read_log(log["lines"], log["arch"], tensors), held(x, w, bias), {"C": wanted})
+    assert [str(f) for f in report.findings] == [
+        f"flag: SetFlag MTE1_MTE2 {i} twice, with no WaitFlag between" for i in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize(

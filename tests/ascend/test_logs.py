@@ -8,7 +8,9 @@ import pytest
 from tla import MakeLayout, MakeTensor
 from tla.ascend import L0C, NC1HWC0, Buffer, half, transfer, zN
 from tla.ascend.programs.logs import read_log
+from tla.ascend.programs.memory import offsets_of
 from tla.ascend.transfers.proof import executed as by_layouts
+from tla.core.errors import LeafTypeError
 
 from night import amount
 from transfer_oracle import executed, offset_of
@@ -66,3 +68,45 @@ def test_an_image_on_ascend950_is_read_as_it_was_written():
     assert {i.form for i in made} == {"CFG_NZ_WIDE"}
     program = read_log([logged(i, 0) for i in made], "Ascend950", [Buffer("C", "GM", half, image.layout, C)])
     assert executed([s.instruction for s in program.body]) == executed(made)
+
+
+@pytest.mark.parametrize(
+    ("position", "fields"),
+    [
+        (-1, {"dualDstCtl": 1}),
+        (11, {"dualDstCtl": 3}),
+        (11, {"dualDstCtl": 1, "mSize": 15}),
+        (11, {"dualDstCtl": 2, "nSize": 48}),
+    ],
+)
+def test_halves_that_no_manual_has_are_refused(position, fields):
+    struct = {
+        "struct": "AscendC::FixpipeParamsC310<AscendC::CO2Layout::ROW_MAJOR>",
+        "nSize": 32,
+        "mSize": 16,
+        "srcStride": 16,
+    }
+    args = [at(position, "float", C if position == -1 else 0), at(7, "float"), {**struct, "dstStride": 32, **fields}]
+    line = json.dumps({"call": "Fixpipe", "types": ["float", "float", {"format": 1}], "args": args})
+    c = Buffer("C", "GM", half, L0C(16, 32).layout, C)
+    with pytest.raises(LeafTypeError, match="dualDstCtl"):
+        read_log([line], "Ascend950", [c])
+    with pytest.raises(LeafTypeError, match="a tensor named UB0"):
+        read_log([], "Ascend950", [Buffer("UB0", "GM", half, L0C(16, 32).layout, C)])
+
+
+def test_what_begins_inside_of_an_image_is_moved_from_there():
+    """LoadData3DParamsV2Pro of one row of 32 points by 64 channels: 16 of each, from point 16 and channel 32 on."""
+    fields = {"channelSize": 64, "enTranspose": 0, "fMatrixCtrl": 0, "filterConfig": 0x10101010101}
+    fields |= {"struct": "AscendC::LoadData3DParamsV2Pro", "extConfig": 16 << 48 | 32 << 32 | 16 << 16 | 16}
+    lines = [
+        {"call": "Load3DSetFMatrixCal", "args": [1, 32, [0, 0, 0, 0]]},
+        {"call": "LoadData", "args": [at(2), at(1), fields]},
+    ]
+    (move,) = read_log(map(json.dumps, lines), "AtlasA2", []).body
+    to, begin = offsets_of(move.instruction)
+    assert to.tolist() == [*range(256)]  # channels in blocks of 16, each of 32 points
+    assert begin.tolist() == [2 * 32 * 16 + (16 + i) * 16 + j for i in range(16) for j in range(16)]
+    for wrong in ({"filterConfig": 0x10101010102}, {}):
+        with pytest.raises(LeafTypeError, match="LoadData3DParamsV2Pro with filterConfig"):
+            read_log([json.dumps({"call": "LoadData", "args": [at(2), at(1), {**fields, **wrong}]})], "AtlasA2", [])

@@ -113,6 +113,14 @@ def new(
     return made + run % arguments
 
 
+SPARSE = """struct Problem { uint32_t m, n, k, b; };
+auto layoutA = tla::MakeLayout<EA, LA>(m, k); auto layoutB = tla::MakeLayout<EB, LB>(k / 2, n); auto layoutC = tla::MakeLayout<EC, LC>(m, n);
+using TileCopy = Gemm::Tile::SparseTileCopyTla<ArchTag, EA, LA, EB, LB, EC, LC>;
+using BlockMmadTla = Gemm::Block::BlockMmadSparseTla<Gemm::SparseMatmulMultiBlockOnKAxis<ArchTag, false>, L1, L0, EA, EB, EC, void, TileCopy>;
+using Scheduler = Gemm::Block::BlockSchedulerIterateK<Problem, L1, L0>;
+using Kernel = Gemm::Kernel::KernelSparseMatmul<Problem, BlockMmadTla, void, Scheduler>;
+Kernel::Params params; params.problemShape = Problem{m, n, k, 1}; params.schedulerParams = {int64_t(cores)};
+params.mmadParams = {A, B, C, nullptr, W, layoutA, layoutB, layoutC}; Kernel kernel; kernel(params);"""
 SHAPE = "GemmCoord{m, n, k}"
 ABC, TLA_ABC = f"{SHAPE}, A, B, C", f"{SHAPE}, A, layoutA, B, layoutB, C, layoutC"
 COL, NZ = ("half", "ColumnMajor"), ("half", "zN")
@@ -141,6 +149,8 @@ EXAMPLES = {
         Example("37_streamk_matmul", "AtlasA2", "streamk_matmul",
             old("Gemm::MmadAtlasA2Streamk<true, true>", "StreamkMatmul", f"{SHAPE}, cores, A, B, C", "Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>",
                 last=", Gemm::Kernel::StreamkReduceAdd<ArchTag, Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>, float, half, 49152>"), more={"streamk": True}),
+        Example("41_sparse_matmul_tla", "AtlasA2", "sparse_matmul_tla", SPARSE, a=("int8", "RowMajor"), b=("int8", "ColumnMajor"), c=("int32", "RowMajor"),
+            l1=(128, 256, 128), l0=(128, 256, 64), more={"sparse": True}),
         Example("43_ascend950_basic_matmul", "Ascend950", "basic_matmul_tla", new(PINGPONG_950, "BasicMatmulTla", TLA_ABC),
             l1=(256, 256, 128), l0=(256, 256, 64)),
         Example("73_ascend950_matmul_full_loadA", "Ascend950", "matmul_full_loadA_tla",
@@ -182,6 +192,58 @@ int main(int argc, char** argv)
     using ArchTag = Arch::%(arch)s;
     %(types)s
     %(code)s
+}
+"""
+
+
+#: Example 24: a convolution of three axes, of one core. Its arguments are batch, depth, blocks of channels, height and width;
+#: depth, height, width and number of the filters; strides, dilations and borders. What it asks of AscendC and the stubs lack
+#: is here.
+CONVOLUTION = """
+#define half half_of_stubs
+#define InitConstValueParams InitConstValueParams_of_stubs
+#include "kernel_operator.h"
+#undef half
+#undef InitConstValueParams
+struct half { uint16_t _; half() = default; half(int n) : _(n) {} };
+namespace AscendC {
+struct FixpipeParams : FixpipeParamsV220 {
+    using FixpipeParamsV220::FixpipeParamsV220;
+    FixpipeParams(uint32_t n, uint32_t m, uint32_t src, uint32_t dst, bool relu) { nSize = n; mSize = m; srcStride = src; dstStride = dst; reluEn = relu; }
+};
+template <typename T> struct InitConstValueParams {
+    uint16_t repeatTimes = 0, blockNum = 0, dstGap = 0; T initValue = 0;
+    InitConstValueParams() = default;
+    InitConstValueParams(uint16_t n, uint16_t blocks, uint16_t gap, T value) : repeatTimes(n), blockNum(blocks), dstGap(gap), initValue(value) {}
+};
+template <typename T> void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& p)
+{ ASCENDC_LOG_CALL_T(InitConstValue, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, p})); }
+}
+#define FixpipeParamsV220 FixpipeParams
+#include "catlass/catlass.hpp"
+#include "catlass/conv/kernel/conv3d_bias.hpp"
+#include "catlass/arch/arch.hpp"
+#include "catlass/conv/block/block_conv.hpp"
+#include "catlass/conv/block/block_swizzle.hpp"
+#include "catlass/conv/dispatch_policy.hpp"
+#include "catlass/gemm/gemm_type.hpp"
+#include "catlass/layout/layout.hpp"
+using namespace Catlass;
+int main(int argc, char** argv)
+{
+    uint32_t v[24]; for (int i = 1; i < argc; ++i) v[i - 1] = atoi(argv[i]);
+    tla_log::block_index() = 0; tla_log::block_count() = 1;
+    uint32_t fmap[] = {v[0], v[1], v[2], v[3], v[4], 16}, filter[] = {v[5], v[6], v[7], v[8]};
+    auto problem = Conv3dParams::MakeConvCoord(fmap, filter, v + 15, v + 9, v + 12);
+    using ArchTag = Arch::AtlasA2;
+    using DispatchPolicy = Conv::ConvAtlasA2Pingpong<1, 1, 2, 2, 1, true>;
+    using Image = Gemm::GemmType<half, layout::NDC1HWC0>;
+    using BlockConv = Conv::Block::BlockConv<DispatchPolicy, ConvCoreShape<2, 2, 2, 2>, ConvFmapL1Shape<16, 1, 1>, ConvFilterL1Shape<1, 1, 16>, ConvL0Shape<16, 16, 16>,
+        Image, Gemm::GemmType<half, layout::KDC1KHKWN1N0C0>, Image, Gemm::GemmType<half, layout::VectorLayout>>;
+    using Kernel = Conv::Kernel::ConvBias<BlockConv, void, Conv::Block::Conv3dIdentityBlockSwizzle<3, 0>>;
+    auto at = [](uint64_t n) { return reinterpret_cast<uint8_t*>(n << 40); };
+    auto params = Kernel::ToUnderlyingArguments(Kernel::Arguments{problem, at(1), at(2), at(3), at(4)}, nullptr);
+    Kernel kernel; kernel.template operator()<AscendC::AIC>(params);
 }
 """
 
@@ -229,6 +291,11 @@ def built(text, arch, folder, name):
         errors = "\\n".join(line for line in made.stderr.splitlines() if "error" in line)
         raise RuntimeError(f"{name}: {errors or made.stderr}"[:3000])
     return folder / name
+
+
+def convolved(program, numbers):
+    """The lines that example 24 logs."""
+    return subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def logged(program, m, n, k, core=0, cores=1, batch=1, groups=()):

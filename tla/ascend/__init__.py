@@ -48,6 +48,7 @@ from .programs import (
     block,
     check,
     conv_block,
+    densify,
     mmad,
     plan,
 )
@@ -210,6 +211,7 @@ __all__ = [  # and float, which `import *` must not take from Python
     "block",
     "check",
     "conv_block",
+    "densify",
     "dispatches",
     "fits",
     "float32",

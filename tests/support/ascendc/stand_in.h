@@ -47,6 +47,7 @@ struct Fields {
         text << ", \"" << name << "\": ";
         if constexpr (std::is_same_v<T, std::string>) text << '"' << value << '"';
         else if constexpr (std::is_enum_v<T> || std::is_same_v<T, bool>) text << static_cast<long long>(value);
+        else if constexpr (std::is_class_v<T>) text << "null";  // a half
         else text << +value;
         return *this;
     }
@@ -74,7 +75,7 @@ template <typename T, typename = void> struct Describe {
     X(kStartPt) X(mStartPt) X(strideW) X(strideH) X(filterW) X(filterH) X(dilationFilterW) X(dilationFilterH) X(enTranspose)      \
     X(enSmallK) X(filterSizeW) X(filterSizeH) X(fMatrixCtrl) X(nSize) X(mSize) X(quantPre) X(srcNdStride) X(dstNdStride) X(reluEn) \
     X(unitFlag) X(isChannelSplit) X(dualDstCtl) X(subBlockId) X(reluPre) X(channelSplit) X(nz2ndEn) X(m) X(n) X(k) X(isBias)      \
-    X(fmOffset) X(enSsparse) X(kDirectionAlign) X(cmatrixSource) X(cmatrixInitVal) X(disableGemv) X(isSetFMatrix) X(isSetPadding) \
+    X(fmOffset) X(enSsparse) X(kDirectionAlign) X(cmatrixSource) X(cmatrixInitVal) X(disableGemv) X(isSetFMatrix) X(isSetPadding) X(extConfig) X(filterConfig) \
     X(blockNum) X(initValue) X(format) X(isToUB) X(repeatStride) X(repeatTime) X(repeatMode) X(preReluMode)                       \
     X(dstBlkStride) X(srcBlkStride) X(src0BlkStride) X(src1BlkStride) X(dstRepStride) X(srcRepStride) X(src0RepStride) X(src1RepStride)
 TLA_LOG_FIELDS(TLA_LOG_FIELD)
@@ -142,22 +143,25 @@ enum class TPosition : int32_t;
 enum class CacheMode { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
 template <typename T> constexpr double bits_of() { return sizeof(T) * 8; }
 
+struct Address { int32_t position = 0; uint64_t address = 0; };
 template <typename T> class LocalTensor {
 public:
     using PrimType = T;
-    int32_t position = 0;
+    Address address_;
     uint64_t size = 0;
-    uint64_t address = 0;
+    LocalTensor() = default;
+    LocalTensor(TPosition place, uint32_t at, uint32_t n) : address_{static_cast<int32_t>(place), at}, size(n) {}
     uint32_t GetSize() const { return size; }
     void SetSize(uint32_t n) { size = n; }
-    void SetAddr(uint64_t offset) { address += offset; }
-    int32_t GetPosition() const { return position; }
-    uint64_t GetPhyAddr() const { return address; }
-    template <typename U> LocalTensor<U> ReinterpretCast() const { LocalTensor<U> r; r.position = position; r.size = size; r.address = address; return r; }
+    void SetAddr(uint64_t offset) { address_.address += offset; }
+    void SetAddr(const Address& at) { address_ = at; }
+    int32_t GetPosition() const { return address_.position; }
+    uint64_t GetPhyAddr() const { return address_.address; }
+    template <typename U> LocalTensor<U> ReinterpretCast() const { LocalTensor<U> r; r.size = size; r.address_ = address_; return r; }
     LocalTensor operator[](uint32_t offset) const;
     T GetValue(uint32_t) const { return T(); }
     void SetValue(uint32_t, T) const {}
-    void describe(tla_log::Fields& f) const { f.add("type", tla_log::type_name<T>()).add("position", position).add("address", address); }
+    void describe(tla_log::Fields& f) const { f.add("type", tla_log::type_name<T>()).add("position", address_.position).add("address", address_.address); }
 };
 template <typename T> class GlobalTensor {
 public:
@@ -228,7 +232,7 @@ inline int64_t GetTaskRatio() { return 1; }
 
 template <TPosition P> struct TBuf {
     uint32_t length = 0;
-    template <typename T> LocalTensor<T> Get() const { LocalTensor<T> t; t.position = static_cast<int32_t>(P); t.size = length; return t; }
+    template <typename T> LocalTensor<T> Get() const { LocalTensor<T> t; t.address_.position = static_cast<int32_t>(P); t.size = length; return t; }
 };
 struct TPipe {
     template <typename B> void InitBuffer(B& b, uint32_t n) { b.length = n; }
@@ -237,12 +241,22 @@ struct TPipe {
 inline TPipe& the_pipe() { static TPipe p; return p; }
 template <typename T> struct SizeOfBits { static constexpr uint32_t value = sizeof(T) * 8; };
 template <typename T> LocalTensor<T> LocalTensor<T>::operator[](uint32_t offset) const
-{ LocalTensor r = *this; r.address += uint64_t(offset) * SizeOfBits<T>::value / 8; return r; }
+{ LocalTensor r = *this; r.address_.address += uint64_t(offset) * SizeOfBits<T>::value / 8; return r; }
 template <typename T> GlobalTensor<T> GlobalTensor<T>::operator[](uint64_t offset) const
 { GlobalTensor r = *this; r.address += offset * SizeOfBits<T>::value / 8; return r; }
 template <typename T, typename U, typename P> inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const P& params)
 {
     ASCENDC_LOG_CALL_T(DataCopy, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, params}));
+}
+template <typename T, typename U, typename S, typename P>
+inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& a, const LocalTensor<S>& b, const P& params)
+{
+    ASCENDC_LOG_CALL_T(MmadWithSparse, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, a, b, params}));
+}
+template <typename T, typename P>
+inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& index, const P& params)
+{
+    ASCENDC_LOG_CALL_T(LoadDataWithSparse, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, index, params}));
 }
 }  // namespace AscendC
 inline AscendC::TPipe* GetTPipePtr() { return &AscendC::the_pipe(); }

@@ -10,6 +10,7 @@ from .matmul import MatmulBlock, Work
 from .mmad import MmadInstruction, mmad
 from .origins import Term
 from .planning import Planned, Tried, plan
+from .sparse import densify
 from .statements import Assign, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "block",
     "check",
     "conv_block",
+    "densify",
     "mmad",
     "plan",
 ]

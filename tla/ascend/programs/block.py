@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.layout import Layout, require_origin
@@ -24,10 +25,14 @@ from ..schedules import Block
 from ..tags import L0C, ColumnMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
+from ..transfers.sparse import STORED
 from .check import FEW_FRACTALS
 from .mmad import MX_PAIR, MmadInstruction, mmad
 from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zeros_behind
+from .sparse import index_layout, load_index
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
+from .trace import VECTOR_PIPES
+from .vector_cores import in_ub, over_ub, own_flags
 
 R = TypeVar("R")
 
@@ -75,14 +80,25 @@ class Plan:
     relu: bool
     adds: bool
     scales: bool = False
+    sparse: bool = False
+    split: str | None = None
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
         """The layouts of A and B in L1: those of whole tiles."""
         m, n, k = self.tiling.l1
-        return tuple(  # type: ignore[return-value]
-            L1_TAGS[x.tag].MakeLayout(x.element, *sizes) for x, sizes in ((self.a, (m, k)), (self.b, (k, n)))
-        )
+        sides = ((self.a, (m, k)), (self.b, self.held("B", k, n)))
+        return tuple(L1_TAGS[x.tag].MakeLayout(x.element, *sizes) for x, sizes in sides)  # type: ignore[return-value]
+
+    @property
+    def sizes(self) -> tuple[Any, Any, Any]:
+        """The problem, (m, n, k), by the matrices A and C."""
+        (_, k), (m, n) = (require_origin("a matrix", x.layout) for x in (self.a, self.c))
+        return m, n, k
+
+    def held(self, which: str, rows: Any, columns: Any) -> tuple[Any, Any]:
+        """The size, or the place, of a tile of A or B in what is stored: of a sparse B half of the rows."""
+        return (rows // 2, columns) if which == "B" and self.sparse else (rows, columns)
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
@@ -94,14 +110,21 @@ class Plan:
             ("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"),
             ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1"),
         ]
+        rows += [("l1Index", "L1", types.uint8, index_layout(self.tiling.l1[2], n), "L1")] if self.sparse else []
         rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
-        rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, k, n), "L0B")]
+        rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, *self.held("B", k, n)), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
+        rows += [(f"ub{i}C", f"UB{i}", self.c.element, in_ub(self, m, n), "UB") for i in range(self.vectors)]
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows[2 + self.bias : 2 + self.bias] = scale_rows(self) if self.scales else ()
         found = {b.name: b for b in placed(rows, stages, self.arch)}
         return found | ({b.name: b for b in scale_buffers(self, found)} if self.scales else {})
+
+    @property
+    def vectors(self) -> int:
+        """The number of vector cores that the result goes through."""
+        return 0 if self.split is None else 1 if self.split == "NO_SPLIT" else 2
 
     # ------------------------------------------------------------------------------------------------- tiles
 
@@ -120,7 +143,7 @@ class Plan:
     def load(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[TransferInstruction, ...]:
         """The instructions that move a tile of A or B from global memory to L1."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
-        src = GetTile(self._gm(x), start, sizes)
+        src = GetTile(self._gm(x), self.held(which, *start), self.held(which, *sizes))
         return self.move(src, MakeTensor(None, layout, position="L1"), x.element)
 
     def load_l0(
@@ -128,9 +151,17 @@ class Plan:
     ) -> tuple[tuple[TransferInstruction, ...], Tensor]:
         """The instructions that move a part of a tile from L1 to L0, and the tensor there."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
+        start, sizes = self.held(which, *start), self.held(which, *sizes)
         dst = MakeTensor(None, self._l0_layout(which, sizes), position=f"L0{which}")
         src = GetTile(MakeTensor(None, layout, position="L1"), start, sizes)
-        return self.move(src, dst, x.element), dst
+        return self.move(src, dst, x.element, **self._index(which, start, sizes)), dst
+
+    def _index(self, which: str, start: tuple[Any, Any], sizes: tuple[Any, Any]) -> dict[str, Tensor]:
+        """The index of a part of a sparse B in L1, as an option of its transfer to L0B."""
+        if which == "A" or not self.sparse:
+            return {}
+        whole = MakeTensor(None, self.buffers["l1Index0"].layout, position="L1")
+        return {"index": GetTile(whole, (start[0] // STORED, start[1]), (sizes[0] // STORED, sizes[1]))}
 
     def _l0_layout(self, which: str, sizes: tuple[int, int]) -> Layout:
         """The layout of a part in L0; of words from nZ in k of whole 16, which Mmad reads with kDirectionAlign."""
@@ -157,9 +188,11 @@ class Plan:
     ) -> tuple[TransferInstruction, ...]:
         """The instructions that move the accumulators of a block to global memory; rows: those that were multiplied."""
         m, n = sizes
-        dst = GetTile(self._gm(self.c), start, sizes)
         src = MakeTensor(None, L0C(self.rows(m) if rows is None else rows, n).layout, position="L0C")
-        made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu)
+        dst, more = GetTile(self._gm(self.c), start, sizes), {}
+        if self.split is not None:
+            dst, more = MakeTensor(None, in_ub(self, m, n), position="UB"), {"split": self.split}
+        made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu, **more)
         return tuple(self._told(i) for i in made)
 
     def _told(self, i: TransferInstruction) -> TransferInstruction:
@@ -180,14 +213,15 @@ def placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> 
     ends: dict[str, int] = {}
     for name, place, element, layout, kind in rows:
         for i in range(stages.get(kind, 1)):
-            unit = arch.alignment[place]
+            memory = "UB" if place in VECTOR_PIPES.values() else place
+            unit = arch.alignment[memory]
             begin = -(-ends.get(place, 0) // unit) * unit
             made = Buffer(f"{name}{i}" if kind else name, place, element, layout, begin)
             ends[place] = made.end
-            if made.end > arch.sizes[place]:
+            if made.end > arch.sizes[memory]:
                 what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
                 raise RangeError(
-                    what, f"at most {arch.sizes[place]} bytes on {arch}", "take smaller tiles, or fewer stages"
+                    what, f"at most {arch.sizes[memory]} bytes on {arch}", "take smaller tiles, or fewer stages"
                 )
             yield made
 
@@ -209,11 +243,12 @@ class Core:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0}
+        self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0} | ({} if plan.split is None else {"ub": 0})
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
         self._load_scales = once(functools.partial(load_scales, plan))
         self._load_l0_scales = once(functools.partial(load_l0_scales, plan))
+        self._load_index = once(functools.partial(load_index, plan))
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
@@ -246,6 +281,7 @@ class Core:
             yield from (("FIX_M", i) for i in range(stages["L0C"]))
         if self.plan.bias:
             yield from self._bias_flags()
+        yield from own_flags(self.plan)
 
     def _bias_flags(self) -> tuple[tuple[str, int], tuple[str, int]]:
         stages = self.plan.tiling.stages
@@ -282,6 +318,8 @@ class Core:
             yield _part(f"{which} to L1", name, which, self._load(which, start, sizes))
             if self.plan.scales:
                 yield from self._fill_scales(which, stage, (row, m) if which == "A" else (column, n), (k, size))
+            if self.plan.sparse and which == "B":
+                yield _part("index to L1", f"l1Index{stage}", "index", self._load_index((k, column), size, n))
             yield SetFlag("MTE2_MTE1", flag)
 
     def _fill_scales(self, which: str, stage: int, across: tuple[int, int], along: tuple[int, int]) -> Iterator[Part]:
@@ -312,7 +350,8 @@ class Core:
                 yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
                 yield from ([WaitFlag("MTE2_MTE1", flag)] if number == 0 else [])
                 made, _ = self._load_l0(which, start, sizes)
-                yield _part(f"{which} to L0", f"l0{which}{own}", f"l1{which}{stage}", made)
+                index = f"l1Index{stage}" if plan.sparse and which == "B" else ""
+                yield _part(f"{which} to L0", f"l0{which}{own}", f"l1{which}{stage}", made, index)
                 if plan.scales:
                     made = self._load_l0_scales(which, k, rows if which == "A" else n, deep)
                     yield _part(f"scales of {which} to L0", f"l0{which}Mx{own}", f"l1Scale{which}{stage}", made)
@@ -345,6 +384,7 @@ class Core:
         bias = plan.memory("bt") if plan.bias and first else None
         bias = GetTile(bias, (0,), (n,)) if bias is not None else None
         more: dict[str, Any] = {"init": first, "bias": bias, "unit_flag": unit, "scaled": plan.scales}
+        more["sparse"] = plan.sparse
         return mmad(a, b, c, plan.arch, element=elements, **more)
 
     def _fill_bt(self, n: int) -> Iterator[Any]:
@@ -356,17 +396,22 @@ class Core:
 
     def _out(self, block: Block) -> Iterator[Any]:
         """The accumulators to global memory."""
-        stage, plan = self.next["l0C"], self.plan
-        out = _part("C to GM", "C", f"l0C{stage}", self._store(block.start[:2], block.extents[:2]))
+        stage, plan, start, sizes = self.next["l0C"], self.plan, block.start[:2], block.extents[:2]
+        what, to = ("C to GM", "C") if plan.split is None else ("C to UB", f"ub0C{self.next['ub']}")
+        made = _part(what, to, f"l0C{stage}", self._store(start, sizes))
+        out: Iterable[Any] = [made]
+        if plan.split is not None:
+            out = over_ub(plan, made, start, sizes, self.next["ub"])
+            self.next["ub"] = (self.next["ub"] + 1) % plan.tiling.stages["UB"]
         if plan.unit_flag:
-            yield out
+            yield from out
             return
         yield SetFlag("M_FIX", stage)
         yield WaitFlag("M_FIX", stage)
-        yield out
+        yield from out
         yield SetFlag("FIX_M", stage)
         self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
 
 
-def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction]) -> Part:
-    return Part(what, dst, src, tuple(Move(dst, src, i) for i in made))
+def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction], index: str = "") -> Part:
+    return Part(what, dst, src, tuple(Move(dst, src, i, index) for i in made))

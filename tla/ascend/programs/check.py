@@ -46,6 +46,7 @@ class Product(NamedTuple):
     blocks    the blocks of c that the program makes, with what it adds of k; None: all of c
     adds      whether it adds them to zeros that c holds before
     scales    the names of the tensors of scales of a and b, of MX types; None without
+    sparse    the name of the index of a 4:2 sparse b, of which then half of the rows are stored; None of others
 
     >>> from tla.ascend import Product
     >>> Product("C", "A", "B").terms(64)
@@ -61,10 +62,12 @@ class Product(NamedTuple):
     blocks: tuple[Block, ...] | None = None
     adds: bool = False
     scales: tuple[str, str] | None = None
+    sparse: str | None = None
 
     def terms(self, end: int, begin: int = 0) -> Sum:
         """The terms of each element of a block."""
         a, b = (self.a, self.b) if self.scales is None else map("*".join, zip((self.a, self.b), self.scales))
+        b = b if self.sparse is None else f"{b}*{self.sparse}"
         return joined([Term(a, b, begin, end), *([] if self.bias is None else [Term(self.bias, None)])])
 
 
@@ -303,7 +306,7 @@ class _Findings:
 
 def _require_names(program: Program, results: Iterable[Product | Copied]) -> None:
     for r in results:
-        for name in (r.c, r.a, r.b, r.bias, *(r.scales or ())) if isinstance(r, Product) else r:
+        for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
                 raise LeafTypeError(
@@ -316,7 +319,7 @@ def _units(event: Event, memories: Memories) -> Any:
     import numpy as np
 
     reach, s = reach_of(event, memories), event.statement
-    cells = reach.writes[0].cells if isinstance(s, Multiply) else reach.reads[0].cells
+    cells = reach.writes[0].cells if isinstance(s, Multiply) else np.concatenate([p.cells.ravel() for p in reach.reads])
     return np.unique(cells * memories.bits // FRACTAL_OF_L0C).tolist()
 
 
@@ -362,7 +365,13 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
 
 def _short(event: Event) -> str:
     s = event.statement
-    name = "Mmad" if isinstance(s, Multiply) else "InitConstValue" if isinstance(s, Fill) else s.instruction.name
+    name = (
+        s.instruction.name
+        if isinstance(s, Multiply)
+        else "InitConstValue"
+        if isinstance(s, Fill)
+        else s.instruction.name
+    )
     return f"{name}{f' ({event.part})' if event.part else ''}"
 
 

@@ -275,9 +275,10 @@ class Clock:
     """The statements of cores of a block over time."""
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
-        if plan.scales:
-            what = "a block without: no published rate says how long scales take"
-            raise LeafTypeError("an estimate of a block with scales", what, "leave out scales=True")
+        for name, there in (("scales", plan.scales), ("sparse", plan.sparse), ("split", plan.split is not None)):
+            if there:
+                what = f"a block without {name}=: no published rate says how long that takes"
+                raise LeafTypeError(f"an estimate of a block with {name}=", what, f"leave out {name}=")
         self._plan, self._rates = plan, rates
         self._kept: dict[int, tuple[Any, int]] = {}
         self._sizes = _BySizes(plan)

@@ -23,8 +23,8 @@ from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
 from .mmad import MmadInstruction
-from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
-from .trace import PIPES, ends_of
+from .statements import Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .trace import PIPES, VECTOR_PIPES, ends_of
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {
@@ -61,6 +61,9 @@ _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_
     "fp4x2_e1m2_t": types.fp4_e1m2,
 }
 
+#: Calls that move.
+_MOVES = ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "LoadDataWithSparse", "Fixpipe")
+
 #: Calls that move nothing and order nothing.
 _SILENT = frozenset(
     [
@@ -70,7 +73,6 @@ _SILENT = frozenset(
         "GetSubBlockNum",
         "GetTaskRatio",
         "GetDataBlockSizeInBytes",
-        "Load3DSetFMatrixCal",
         "SetFixpipePreQuantFlag",
         "SetFixPipeConfig",
         "SetFixPipeClipRelu",
@@ -78,6 +80,10 @@ _SILENT = frozenset(
         "SetMMLayoutTransform",
     ]
 )
+
+
+#: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
+_ONE_PLACE = 0x10101010101
 
 
 class _Tensor(NamedTuple):
@@ -114,9 +120,10 @@ def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[B
     """
     arch = as_architecture(arch)
     buffers = {b.name: b for b in tensors}
-    if taken := sorted({*buffers} & {*arch.sizes}):
+    if taken := sorted({*buffers} & {*arch.sizes, *VECTOR_PIPES.values()}):
         raise LeafTypeError(f"a tensor named {taken[0]}", "a name that is no memory's", f"call it gm{taken[0]}")
     local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
+    local |= {place: Buffer(place, place, types.uint8, local["UB"].layout) for place in VECTOR_PIPES.values()}
     state = _State(arch)
     body = [s for line in lines if line.strip() for s in _statements(_record(line), state, buffers)]
     return Program(arch, {**buffers, **local}, tuple(body))
@@ -147,13 +154,15 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield PipeBarrier(record["pipe"])
     elif name in ("SetAtomicAdd", "SetAtomicNone"):
         yield SetAtomic(name == "SetAtomicAdd")
-    elif name == "SetFmatrix":
+    elif name in ("SetFmatrix", "Load3DSetFMatrixCal"):
         state.matrix = {"l1H": int(args[0]), "l1W": int(args[1])}
     elif name == "SetFixpipeNz2ndFlag":
         state.nd = (int(args[0]), int(args[1]), int(args[2]))
-    elif name == "Mmad":
-        yield _multiply(args, buffers)
-    elif name in ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "Fixpipe"):
+    elif name in ("Mmad", "MmadWithSparse"):
+        yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
+    elif name == "InitConstValue":
+        yield _fill(args, buffers)
+    elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
         raise LeafTypeError(
@@ -198,21 +207,31 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
     return b.name, (t.address - b.address) * 8 // bits
 
 
-def _multiply(args: list[Any], buffers: Mapping[str, Buffer]) -> Multiply:
+def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
+    t = _tensor(args[0])
+    if t.place != "L1" or args[1].get("initValue"):
+        raise LeafTypeError(f"an InitConstValue at {t.place}", "zeros in L1", "check a part of the log")
+    name, at = _place(t, buffers, t.element.bits)
+    return Fill(name, at, t.element, {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")})
+
+
+def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> Multiply:
     c, a, b, *third = (_tensor(x) for x in args[:-1])
     fields = {name: int(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
     fields |= {name: int(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
-    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, (c.element, a.element, b.element))
+    elements = (c.element, a.element, b.element)
+    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, elements, sparse=sparse)
     return Multiply(dst, left, right, bias[0] if bias else None, i)
 
 
 def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) -> Move:
     dst, src, *rest = record["args"]
+    index = rest.pop(0) if record["call"] == "LoadDataWithSparse" and rest else None
     to, begin = _tensor(dst), _tensor(src)
     fields = next((x for x in rest if isinstance(x, dict)), None)
-    kind = str(fields["struct"]).rpartition("AscendC::")[2].partition("<")[0] if fields else "count"
+    kind = str(fields["struct"]).partition("<")[0].rpartition("::")[2] if fields else "count"
     if kind not in _READ:
         raise LeafTypeError(
             f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these"
@@ -222,8 +241,28 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     )
     element = begin.element if to.place == "Bias" else to.element
     read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
-    (d, at), (s, start) = _place(to, buffers, written), _place(begin, buffers, read)
-    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form))
+    (d, at), (s, start), beside = _place(to, buffers, written), _place(begin, buffers, read), ""
+    if index is not None:
+        beside, first = _place(_tensor(index), buffers, 8)
+        name, parameters = "LoadDataWithSparse", {**parameters, "index": first}
+    if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
+        d = "UB0"
+        _require_halves(to.place, parameters)
+    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form), beside)
+
+
+def _require_halves(place: str, p: Mapping[str, int]) -> None:
+    """LeafTypeError for a Fixpipe to two vector cores whose halves no manual has."""
+    if (
+        place != "UB"
+        or p["dualDstCtl"] not in (1, 2)
+        or p["mSize"] % 2 * (p["dualDstCtl"] == 1)
+        or p["nSize"] % 32 * (p["dualDstCtl"] == 2)
+    ):
+        what = f"a Fixpipe to {place} with dualDstCtl={p['dualDstCtl']} of {p['mSize']} by {p['nSize']}"
+        raise LeafTypeError(
+            what, "1 of an even mSize, or 2 of an nSize in whole 32, to UB", "log a kernel that moves so"
+        )
 
 
 _Ends = tuple[_Tensor, _Tensor]
@@ -276,10 +315,30 @@ def _load_3d(
     own = next((x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x), {"isSetFMatrix": 1})
     image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
     if image.get("l1H") == found["filterW"] == found["filterH"] == found["strideW"] == found["strideH"] == 1:
-        kept = ("mExtension", "kExtension", "channelSize", "enTranspose", "fMatrixCtrl")
-        return "LoadData3D", {**{f: found[f] for f in kept}, "l1W": image["l1W"]}, ""
+        return "LoadData3D", _of_one_row(found, image["l1W"]), ""
     pads = {f"pad{side}": found[f"padList[{i}]"] for i, side in enumerate(("Left", "Right", "Top", "Bottom"))}
     return "LoadData3D", {**found, **image, **pads}, ""
+
+
+def _of_one_row(found: dict[str, int], width: int) -> dict[str, int]:
+    """The fields of a LoadData3D of an image of one row, with a window of one place."""
+    kept = ("mExtension", "kExtension", "channelSize", "enTranspose", "fMatrixCtrl")
+    starts = {f: found[f] for f in ("mStartPt", "kStartPt") if found[f]}
+    return {**{f: found[f] for f in kept}, "l1W": width, **starts}
+
+
+def _load_3d_pro(
+    fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends
+) -> tuple[str, dict[str, int], str]:
+    """LoadData3DParamsV2Pro, whose numbers are 16 bits each of one; of a window of one place, as all of CATLASS's."""
+    if int(fields["filterConfig"]) != _ONE_PLACE or state.matrix.get("l1H") != 1:
+        what = f"LoadData3DParamsV2Pro with filterConfig = {int(fields['filterConfig']):#x} of an image {dict(state.matrix)}"
+        raise LeafTypeError(what, "a window of one place over one row", "log a kernel that moves so")
+    packed = int(fields["extConfig"])
+    names = ("kExtension", "mExtension", "kStartPt", "mStartPt")
+    found = {name: packed >> 16 * i & 0xFFFF for i, name in enumerate(names)}
+    found |= {name: int(fields[name]) for name in ("channelSize", "enTranspose", "fMatrixCtrl")}
+    return "LoadData3D", _of_one_row(found, state.matrix["l1W"]), ""
 
 
 def _fixpipe(name: str) -> _Read:
@@ -325,6 +384,7 @@ _READ: dict[str, _Read] = {
     "LoadData2DMxParams": _plain("LoadData2DMx"),
     "LoadData2dTransposeParams": _plain("LoadData2DTranspose"),
     "LoadData3DParamsV2": _load_3d,
+    "LoadData3DParamsV2Pro": _load_3d_pro,
     "FixpipeParamsV220": _fixpipe("Fixpipe"),
     "FixpipeParamsArch3510": _fixpipe("FixpipeC310"),
     "FixpipeParamsC310": _fixpipe("FixpipeC310"),

@@ -25,8 +25,10 @@ from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
-from .mmad import accumulator_of
+from .mmad import accumulator_of, require_sparse
 from .scales import require_scales
+from .sparse import require_sparse_tiles
+from .vector_cores import MOST_UB, require_split, require_whole_halves
 
 #: The stages of each memory, where nothing else is said.
 STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
@@ -51,6 +53,8 @@ def block(
     cores: Any = 1,
     splitkFactor: Any = 1,
     scales: bool = False,
+    sparse: bool = False,
+    split: str | None = None,
 ) -> Any:
     """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
 
@@ -67,6 +71,11 @@ def block(
     swizzle        how blocks are dealt to `cores`
     splitkFactor   into how many slices k is cut, which are added in C by atomic adds
     scales         whether A and B, of MX types, have scales: a number for 32 elements along k; on Ascend950
+    sparse         whether B is 4:2 sparse: of each four elements along k two are stored, B is (k / 2, n), and an index of
+                   (k / 8, n) bytes says which; int8 on AtlasA2 and AtlasA3, B of ColumnMajor or nZ
+    split          on Ascend950, over the unified buffers of vector cores, which move it to global memory: "SPLIT_M" or
+                   "SPLIT_N" half of the rows, or of the columns, to each of two; "NO_SPLIT" all to one. stages={"UB": 2} of
+                   them; None: C goes straight to global memory
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -81,21 +90,20 @@ def block(
     """
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
+    options |= {"sparse": sparse, "split": split}
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
     left, right, out = (
         _operand(name, given, shape, open_)
-        for name, given, shape in (("a", a, (m, k)), ("b", b, (k, n)), ("c", c, (m, n)))
+        for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    if not isinstance(scales, bool):
-        raise LeafTypeError(f"scales={scales!r:.40} of a block", "True or False", "give scales to execute")
-    if scales and open_:
-        raise LeafTypeError(
-            "scales of sizes that are names", "a problem of numbers", "write block((1000, 700, 500), ...)"
-        )
+    _require_ways({"scales": scales, "sparse": sparse, "split": split is not None}, open_)
+    if sparse:
+        require_sparse((left.element, right.element), arch, k, bias)
+        require_sparse_tiles(right.tag, (tiles[2], inner[2]))
     if scales:
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
@@ -107,7 +115,7 @@ def block(
             f"c={total}, and no biases: slices are added in C",
             "add them afterwards",
         )
-    tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias))
+    tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
         again = functools.partial(
@@ -129,9 +137,25 @@ def block(
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
     adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
+    if split is not None:
+        require_split(split, arch, (out.element, out.tag), total, adds)
+        widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
+        require_whole_halves(split, unit_flag, widths)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, **options)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule)
+
+
+def _require_ways(given: dict[str, object], open_: bool) -> None:
+    """LeafTypeError for what is neither True nor False, and for what asks for sizes that are numbers; open_: whether one
+    is a name."""
+    for name, wanted in given.items():
+        if not isinstance(wanted, bool):
+            fix = "give scales to execute" if name == "scales" else "write sparse=True"
+            raise LeafTypeError(f"{name}={wanted!r:.40} of a block", "True or False", fix)
+        if wanted and open_:
+            what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
+            raise LeafTypeError(what, "a problem of numbers", fix)
 
 
 def _sizes(what: str, given: object) -> tuple[int, int, int]:
@@ -203,15 +227,16 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
     return Operand(element, tag, layout)
 
 
-def _stages(given: Any, unit_flag: bool, bias: bool) -> dict[str, int]:
+def _stages(given: Any, unit_flag: bool, bias: bool, split: str | None) -> dict[str, int]:
     """The stages of each memory; RangeError where there are more than there are events."""
+    there = STAGES if split is None else {**STAGES, "UB": 1}
     told = (
-        {**STAGES, **given}
+        {**there, **given}
         if isinstance(given, Mapping)
-        else {**STAGES, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
+        else {**there, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
     )
-    if unknown := sorted({*told} - {*STAGES}):
-        raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(STAGES)}", 'write stages={"L1": 2}')
+    if unknown := sorted({*told} - {*there}):
+        raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(there)}", 'write stages={"L1": 2}')
     found = {name: int(leaf(n)) for name, n in told.items()}
     if min(found.values()) < 1 or (unit_flag and found["L0C"] != 1):
         raise RangeError(f"the stages {found}", "1 or more, and one of L0C with unit_flag", "write stages=2")
@@ -219,4 +244,7 @@ def _stages(given: Any, unit_flag: bool, bias: bool) -> dict[str, int]:
         raise RangeError(
             f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages"
         )
+    if found.get("UB", 1) > MOST_UB:
+        what = f"{found['UB']} stages of UB"
+        raise RangeError(what, f"at most {MOST_UB}: the ids of flags between cores", 'write stages={"UB": 2}')
     return found

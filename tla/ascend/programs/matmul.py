@@ -12,22 +12,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.element import fp8_e8m0
+from ...core.element import fp8_e8m0, uint8
 from ...core.errors import RangeError
 from ...core.int_tuple import size
 from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
-from ...core.values import require_numbers, rounded
+from ...core.values import rounded
 from ..schedules import Block, Schedule
 from .block import Core, Plan
 from .check import Product, Report, check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
-from .mmad import MX_BLOCK
-from .scales import scales_in_gm
+from .scales import padded_scales, scales_in_gm
+from .sparse import densified, index_layout
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
-from .trace import Event, events
+from .trace import VECTOR_PIPES, Event, events, require_events
 from .values import dtype_of, execute_program
 
 if TYPE_CHECKING:
@@ -35,15 +35,19 @@ if TYPE_CHECKING:
 
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
+#: The events of a part of k at least: flags, the loads to L0, and Mmad.
+_EVENTS = 9
+#: The memories of vector cores, as one is called.
+_MEMORY = dict.fromkeys(VECTOR_PIPES.values(), "UB")
 
 
 class Work(NamedTuple):
     """The instructions of a pipe along one path, counted over all cores of a block.
 
-    pipe           MTE2, MTE1, M or FIX;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
+    pipe           MTE2, MTE1, M or FIX; MTE3 of vector cores;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
     instructions   how many
     bytes          that they write, elements behind the edge of a fractal included; of Mmad 0
-    products       the multiplications of a Mmad's m * n * k; of a move 0
+    products       the multiplications of a Mmad's m * n * k, of a sparse one half as many; of a move 0
 
     >>> from tla.ascend import block
     >>> block((32, 32, 32), (32, 32, 32), (32, 32, 32)).traffic[0]
@@ -95,6 +99,7 @@ class MatmulBlock:
         return tuple(self._program(blocks) for blocks in self.schedule.table)
 
     def _program(self, blocks: tuple[Block, ...]) -> Program:
+        require_events(sum(-(-b.extents[2] // self.plan.tiling.l0[2]) * _EVENTS for b in blocks))
         return Program(self.plan.arch, {**self.tensors, **self.buffers}, tuple(Core(self.plan).statements(blocks)))
 
     def check(self, core: IntLike | None = None) -> Report:
@@ -115,7 +120,8 @@ class MatmulBlock:
         """The part of the product that a core with these blocks makes."""
         made = tuple(b for b in blocks if min(b.extents) > 0)
         scales = ("scaleA", "scaleB") if self.plan.scales else None
-        return Product("C", "A", "B", "bias" if self.plan.bias else None, made, self.plan.adds, scales)
+        bias, index = ("bias" if self.plan.bias else None), ("index" if self.plan.sparse else None)
+        return Product("C", "A", "B", bias, made, self.plan.adds, scales, index)
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.
@@ -201,7 +207,7 @@ class MatmulBlock:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold
         nothing before.
 
-        a, b      arrays of (m, k) and (k, n);  bias  of n, where the block has one
+        a, b      arrays of (m, k) and (k, n), of a sparse block all of b;  bias  of n, where the block has one
         scales    of a block with scales, those of A and B: arrays of (m, k / 32) and (k / 32, n), rounded up
         Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that
                   nothing has written
@@ -216,6 +222,8 @@ class MatmulBlock:
         Raises RangeError for arrays of other sizes, values that a type does not hold, and for biases without need.
         """
         beside = padded_scales(self.problem, self.plan.scales, scales)
+        if self.plan.sparse:
+            b, beside["index"] = densified(b, (self.problem[2], self.problem[1]))
         return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside)
 
 
@@ -223,11 +231,13 @@ def _work_of(event: Event, program: Program) -> Work | None:
     """The work of an event that moves or multiplies; None of others."""
     s = event.statement
     if isinstance(s, Move):
-        dst, src = (program.buffers[name].position for name in (s.dst, s.src))
+        dst, src = (_MEMORY.get(p := program.buffers[name].position, p) for name in (s.dst, s.src))
         valid = size(require_origin("what an instruction writes", s.instruction.moved.dst))
-        return Work(event.pipe, f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
+        pipe = "MTE3" if event.pipe in VECTOR_PIPES else event.pipe
+        return Work(pipe, f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
     if isinstance(s, Multiply):
-        return Work(event.pipe, "L0A, L0B to L0C", 1, 0, math.prod(int(s.instruction.parameters[x]) for x in "mnk"))
+        products = math.prod(int(s.instruction.parameters[x]) for x in "mnk") // (2 if s.instruction.sparse else 1)
+        return Work(event.pipe, "L0A, L0B to L0C", 1, 0, products)
     return None
 
 
@@ -238,38 +248,14 @@ def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
     if plan.bias:
         unit = int(plan.total.C0)
         found.append(Buffer("bias", "GM", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,)), 4 * _APART))
+    if plan.sparse:
+        found.append(Buffer("index", "GM", uint8, index_layout(plan.sizes[2], n), 7 * _APART))
     if plan.scales:
         (m, k), sides = require_origin("A", plan.a.layout), (("A", plan.a.tag), ("B", plan.b.tag))
         for i, ((which, tag), other) in enumerate(zip(sides, (int(m), n)), 5):
             layout = scales_in_gm(which, tag, other, int(k))
             found.append(Buffer(f"scale{which}", "GM", fp8_e8m0, layout, i * _APART))
     return {b.name: b for b in found}
-
-
-def padded_scales(problem: tuple[int, int, int], wanted: bool, given: Any) -> dict[str, Any]:
-    """The scales of A and B as they lie in global memory, in whole pairs: what is behind the last is 1.
-
-    RangeError for scales without need, none where there have to be, and for arrays of other sizes.
-    """
-    import numpy as np
-
-    if wanted is not (given is not None):
-        what = "no scales for a block with them" if wanted else "scales for a block without them"
-        raise RangeError(what, f"scales={'(those of A, those of B)' if wanted else 'None'}", "make the block so")
-    if given is None:
-        return {}
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise RangeError(f"scales={given!r:.40}", "a pair: the scales of A, and those of B", "write scales=(x, y)")
-    (m, n, k), found = problem, {}
-    blocks = -(-k // MX_BLOCK)
-    for name, x, sizes in zip(("scaleA", "scaleB"), given, ((m, blocks), (blocks, n))):
-        x = np.asarray(x, np.float64)
-        if x.shape != sizes:
-            raise RangeError(f"{name} of the shape {x.shape}", f"{sizes}: one for {MX_BLOCK} of k", "give all scales")
-        require_numbers(name, x, fp8_e8m0)
-        more = (0, blocks % 2) if name == "scaleA" else (blocks % 2, 0)
-        found[name] = np.pad(x, [(0, n) for n in more], constant_values=1)
-    return found
 
 
 def executed(

@@ -15,8 +15,10 @@ from ...core.cache import plain_memo
 from ...core.element import Element
 from ...core.errors import RangeError, Reason
 from ...core.layout import require_origin
+from ..transfers.halves import parts_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
+from ..transfers.sparse import FRACTAL, STORED
 from .queues import Begun
 from .statements import Fill, Move, Multiply, Program, walk
 from .trace import Event
@@ -25,6 +27,11 @@ from .trace import Event
 BEHIND = 1 << 16
 #: An element that an instruction writes as a zero, read from nowhere.
 NOWHERE = -1
+#: The memory beside L0B that LoadDataWithSparse brings the index to: a byte for each four elements.
+INDEX = "L0B's index"
+#: The unified buffer of the second of two vector cores, by that of the first.
+_OTHER = {"UB0": "UB1"}
+_UNIFIED = ("UB0", "UB1")
 
 
 class Places(NamedTuple):
@@ -58,6 +65,9 @@ class Memories:
             if b.position == "GM"
         }
         self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
+        self.sizes |= {b.position: self.sizes["UB"] for b in program.buffers.values() if b.position in _UNIFIED}
+        if any(isinstance(s, Move) and s.beside for s in walk(program.body)):
+            self.sizes[INDEX] = self.sizes["L0B"] // STORED
 
     def memory_of(self, name: str) -> str:
         """The memory that a buffer lies in: its position, or itself in global memory."""
@@ -108,7 +118,13 @@ def offsets_of(i: TransferInstruction) -> tuple[Any, Any]:
     """The offsets that an instruction writes, and those that it reads for them; NOWHERE for a zero."""
     import numpy as np
 
-    to, begin = _relative(i.name, tuple(i.parameters.items()), i.element, i.form)
+    p = i.parameters
+    to, begin = _relative(i.name, tuple(p.items()), i.element, i.form)
+    m, k = p.get("mStartPt", 0), p.get("kStartPt", 0)
+    if m or k:  # a part of the points and columns from 0 on
+        ends = {**p, "mExtension": p["mExtension"] + m, "kExtension": p["kExtension"] + k}
+        _, whole = _relative(i.name, tuple(ends.items()), i.element, i.form)
+        begin = whole.reshape(ends["mExtension"], ends["kExtension"])[m:, k:].ravel()
     return i.dst + to, np.where(begin == NOWHERE, NOWHERE, i.src + begin)
 
 
@@ -143,18 +159,41 @@ class Reach(NamedTuple):
     writes: tuple[Places, ...]
 
 
+class Copy(NamedTuple):
+    """The elements that a move copies to one memory: where they come to lie, which of them come from somewhere, and
+    from where; the others are zeros.
+
+    Source: ours.
+    """
+
+    dst: Places
+    inside: Any
+    src: Places
+
+
+def moves_of(s: Move, memories: Memories) -> list[Copy]:
+    """The elements that a move copies; of one to two vector cores the half of each."""
+    i, found = s.instruction, []
+    read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
+    for number, part in enumerate(parts_of(i)):
+        to, begin = offsets_of(part)
+        inside, target = begin != NOWHERE, memories.places(s.dst, to, written)
+        src = memories.places(s.src, begin if inside.all() else begin[inside], read)
+        found.append(Copy(target._replace(memory=_OTHER[target.memory]) if number else target, inside, src))
+    return found
+
+
 def reach_of(event: Event, memories: Memories) -> Reach:
     """The elements that an event touches; of a Mmad whole fractals."""
     s = event.statement
     if isinstance(s, Move):
-        i = s.instruction
-        to, begin = offsets_of(i)
-        read, written = (memories.width_at(name, i.element) for name in (s.src, s.dst))
-        reads = memories.places(s.src, begin[begin != NOWHERE] if (begin == NOWHERE).any() else begin, read)
-        return Reach((reads,), (memories.places(s.dst, to, written),))
+        copies, index = moves_of(s, memories), index_moved(s, memories)
+        reads, writes = ([c.src for c in copies], [c.dst for c in copies])
+        return Reach((*reads, *([] if index is None else index[:1])), (*writes, *([] if index is None else index[1:])))
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
-        beside = scales_of(s, memories) or ()
+        chosen = index_of(s, memories)
+        beside = scales_of(s, memories) or (() if chosen is None else (chosen,))
         return Reach((a, b, *beside, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
     if isinstance(s, Fill):
         return Reach((), (memories.places(s.dst, filled(s), s.element.bits),))
@@ -205,6 +244,45 @@ def scales_of(s: Multiply, memories: Memories) -> tuple[Places, Places] | None:
             raise RangeError(*reason)
         found.append(places)
     return found[0], found[1]
+
+
+def index_moved(s: Move, memories: Memories) -> tuple[Places, Places] | None:
+    """The bytes of the index that a LoadDataWithSparse reads, and where they come to lie; None of others.
+
+    It reads them one fractal's behind the other's.
+    """
+    import numpy as np
+
+    i = s.instruction
+    if not s.beside:
+        return None
+    size, count, fractals = FRACTAL // STORED, i.parameters["repeatTimes"], np.arange(i.parameters["repeatTimes"])
+    read = memories.places(s.beside, i.parameters["index"] + np.arange(count * size), 8)
+    begin = memories.program.buffers[s.dst].address + i.dst + fractals * (i.parameters["dstGap"] + 1) * FRACTAL
+    return read, _index_at((begin[:, None] // STORED + np.arange(size)).ravel(), memories)
+
+
+def index_of(s: Multiply, memories: Memories) -> Places | None:
+    """The bytes of the index beside the right operand of a MmadWithSparse, (k / 8, n); None of others."""
+    import numpy as np
+
+    i, buffer = s.instruction, memories.program.buffers[s.b]
+    if not i.sparse:
+        return None
+    rows, columns = np.ogrid[: int(i.parameters["k"]) // 2 : STORED, : int(i.parameters["n"])]
+    at = buffer.address + i.b + i.operands(memories.program.arch).b(rows, columns)
+    return _index_at(np.broadcast_to(at, (rows.size, columns.size)) // STORED, memories)
+
+
+def _index_at(offsets: Any, memories: Memories) -> Places:
+    """Bytes of the memory of the index; RangeError where they lie outside, or there is none."""
+    width = 8 // memories.bits
+    found = Places(INDEX, offsets * width, width)
+    if INDEX not in memories.sizes:
+        raise RangeError("a MmadWithSparse without an index", "a LoadDataWithSparse before it", "load b so")
+    if reason := memories.outside(found, memories.sizes[INDEX]):
+        raise RangeError(*reason)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ who touched what last

@@ -4,7 +4,7 @@ of the tensors.
 Mmad has no strides. On AtlasA2 L0A holds rows of fractals, on Ascend950 columns; L0B rows; L0C columns of 16 by 16
 accumulators: each in as many blocks as m, n and k take. So a tile in L0 must be laid out with just these sizes.
 
-Source: AscendC `Mmad`, `MmadParams` (tables 1 to 8, GEMV, kDirectionAlign); CATLASS
+Source: AscendC `Mmad`, `MmadParams` (tables 1 to 8, GEMV, kDirectionAlign), `MmadWithSparse`; CATLASS
 include/catlass/gemm/tile/tile_mmad.hpp.
 """
 
@@ -38,6 +38,8 @@ ALIGNED = {"L0C": 1024, "L0A": 512, "L0B": 512, "Bias": 64}
 MOST = 4095
 #: How many elements along k have one scale of an MX type, and how many a pair of scales: k of Mmad is a multiple of it.
 MX_BLOCK, MX_PAIR = 32, 64
+#: How many rows of a 4:2 sparse matrix have one byte of the index: two bits for each of four that are stored.
+INDEXED = 8
 
 _A2 = ("AtlasA2", "AtlasA3")
 
@@ -78,6 +80,8 @@ class MmadInstruction:
     elements     the types of c, a and b
     scaled       whether a and b are of MX types: each block of 32 along k has a scale beside it, in L0AMx or L0BMx at a
                  sixteenth of the address
+    sparse       whether it is a MmadWithSparse: of each four rows of b two are stored, (k / 2, n), and LoadDataWithSparse
+                 has brought beside them which
 
     >>> from tla.ascend import MmadInstruction, float32, half
     >>> i = MmadInstruction(0, 0, 0, None, {"m": 20, "n": 30, "k": 40, "cmatrixInitVal": 1}, (float32, half, half))
@@ -94,6 +98,7 @@ class MmadInstruction:
     parameters: Mapping[str, Any]
     elements: tuple[Element, Element, Element]
     scaled: bool = False
+    sparse: bool = False
 
     @property
     def scales(self) -> tuple[Layout, Layout]:
@@ -122,7 +127,8 @@ class MmadInstruction:
         else:
             rows, columns = (16 * c0a * deep, 16 * c0a) if arch.name in _A2 else (16 * c0a, 16 * c0a * high)
             a = Layout(((16, high), (c0a, deep)), ((c0a, rows), (1, columns)), (m, k))
-        b = Layout(((c0b, ceil_div(k, c0b)), (16, wide)), ((1, 16 * c0b * wide), (c0b, 16 * c0b)), (k, n))
+        held = k // 2 if self.sparse else k
+        b = Layout(((c0b, ceil_div(held, c0b)), (16, wide)), ((1, 16 * c0b * wide), (c0b, 16 * c0b)), (held, n))
         return Operands(a, b, Layout(((16, high), (16, wide)), ((16, 256), (1, 256 * high)), (m, n)))
 
     def call(self, dst: str = "c", a: str = "a", b: str = "b", bias: str = "bias") -> str:
@@ -130,7 +136,12 @@ class MmadInstruction:
         fields = " ".join(f"p.{name} = {c_text(value)};" for name, value in self.parameters.items())
         third = "" if self.bias is None else f", {bias}[{c_text(self.bias)}]"
         places = ", ".join(f"{name}[{c_text(at)}]" for name, at in ((dst, self.dst), (a, self.a), (b, self.b)))
-        return f"{{ AscendC::MmadParams p; {fields} AscendC::Mmad({places}{third}, p); }}"
+        return f"{{ AscendC::MmadParams p; {fields} AscendC::{self.name}({places}{third}, p); }}"
+
+    @property
+    def name(self) -> str:
+        """The call's name in AscendC: Mmad, or MmadWithSparse."""
+        return "MmadWithSparse" if self.sparse else "Mmad"
 
     @property
     def text(self) -> str:
@@ -140,7 +151,7 @@ class MmadInstruction:
     def __str__(self) -> str:
         more = "" if self.bias is None else f", bias={self.bias}"
         return (
-            f"Mmad(c={self.dst}, a={self.a}, b={self.b}{more}, "
+            f"{self.name}(c={self.dst}, a={self.a}, b={self.b}{more}, "
             f"{', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
         )
 
@@ -169,6 +180,7 @@ def mmad(
     unit_flag: int = 0,
     vector: bool = False,
     scaled: bool = False,
+    sparse: bool = False,
 ) -> MmadInstruction:
     """The Mmad of tiles in L0A, L0B and L0C: its fields, proved to read and write the tiles as they are laid out.
 
@@ -180,6 +192,8 @@ def mmad(
     unit_flag   2 or 3: the accumulators are handed to Fixpipe one by one; 3 in the last Mmad
     vector      whether a is one row, as a vector (GEMV mode)
     scaled      whether a and b are of MX types, with scales beside them: on Ascend950, k in whole 64
+    sparse      whether b is what is stored of a 4:2 sparse matrix, (k / 2, n), with its index beside it: int8 on AtlasA2
+                and AtlasA3, k in whole 8, no biases (MmadWithSparse)
     Returns     MmadInstruction
     Raises      LeafTypeError for positions and types that Mmad has not; RangeError for tiles that begin off their unit
                 and sizes that a field does not hold; Unproven where a layout is not the one that Mmad reads or writes,
@@ -198,6 +212,9 @@ def mmad(
     Source: AscendC `Mmad`; CATLASS `TileMmadTla`.
     """
     arch = as_architecture(arch)
+    for name, given in (("init", init), ("vector", vector), ("scaled", scaled), ("sparse", sparse)):
+        if not isinstance(given, bool):
+            raise LeafTypeError(f"mmad with {name}={given!r:.40}", "True or False", f"write {name}=True")
     ends = [(a, "L0A"), (b, "L0B"), (c, "L0C"), *([(bias, "Bias")] if bias is not None else [])]
     for t, place in ends:
         _require_position(t, place)
@@ -207,15 +224,17 @@ def mmad(
     for (_, place), side in zip(ends, sides):
         require_place(place, side, arch)
         _require_aligned(place, side)
-    m, n, k = _sizes(*sides[:3])
+    m, n, k = _sizes(sides[0], sides[1], sides[2], sparse)
     fields = _fields(m, n, k, arch, init and bias is None, unit_flag, vector)
     _require_scaled(left, right, arch, k, scaled)
+    if sparse:
+        require_sparse((left, right), arch, k, bias is not None)
     bias_at = sides[3].at if bias is not None else None
-    made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, bias_at, fields, (total, left, right), scaled)
+    made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, bias_at, fields, (total, left, right), scaled, sparse)
     if left == types.float and arch.name in _A2 and not _same(made.operands(arch).a, sides[0], (m, k)):
         made = MmadInstruction(made.dst, made.a, made.b, made.bias, {**fields, "kDirectionAlign": 1}, made.elements)
     for layout, side, place, extents in zip(
-        made.operands(arch), sides, ("L0A", "L0B", "L0C"), ((m, k), (k, n), (m, n))
+        made.operands(arch), sides, ("L0A", "L0B", "L0C"), ((m, k), (k // 2 if sparse else k, n), (m, n))
     ):
         if not _same(layout, side, extents):
             what = (
@@ -262,13 +281,13 @@ def _require_aligned(place: str, side: Side) -> None:
         raise RangeError(what, f"a multiple of {unit} bytes", "begin the tile at a whole column of blocks")
 
 
-def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
+def _sizes(a: Side, b: Side, c: Side, sparse: bool) -> tuple[Any, Any, Any]:
     """m, n and k: what is valid of c, and of a along k."""
     (m, n), k = c.valid, a.valid[1]
     for name, have, wanted in (
         ("rows of a", a.valid[0], m),
         ("columns of b", b.valid[1], n),
-        ("rows of b", b.valid[0], k),
+        ("rows of b", b.valid[0], k // 2 if sparse else k),
     ):
         if not require("<=", wanted, have, lambda name=name: f"mmad: as many {name} as are multiplied"):  # type: ignore[misc]
             raise RangeError(
@@ -277,6 +296,19 @@ def _sizes(a: Side, b: Side, c: Side) -> tuple[Any, Any, Any]:
                 "take tiles that agree",
             )
     return m, n, k
+
+
+def require_sparse(kinds: tuple[Element, Element], arch: Architecture, k: Any, bias: bool) -> None:
+    """LeafTypeError for types, architectures and biases that MmadWithSparse has not; RangeError for a k that is cut
+    inside of a byte of the index."""
+    if set(kinds) != {types.int8} or arch.name not in _A2:
+        what = f"a sparse product of {kinds[0]} by {kinds[1]} on {arch}"
+        raise LeafTypeError(what, "int8 by int8 on AtlasA2 or AtlasA3", "leave out sparse=True")
+    if bias:
+        raise LeafTypeError("a sparse product with biases", "none: MmadWithSparse has no biases", "leave out bias")
+    if not require("divides", INDEXED, k, lambda: "a sparse product: k in whole bytes of the index"):
+        fix = f"fill up to {ceil_div(k, INDEXED) * INDEXED} with zeros"
+        raise RangeError(f"a sparse product of k = {k}", f"a multiple of {INDEXED}: whole bytes of the index", fix)
 
 
 def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: bool) -> None:

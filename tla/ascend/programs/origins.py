@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import RangeError
 from ...core.layout import require_origin
-from .memory import NOWHERE, Memories, Places, filled, mmad_offsets, offsets_of, scales_of, starts_anew, zeros_of
+from ..transfers.sparse import STORED
+from .memory import (
+    Memories,
+    Places,
+    filled,
+    index_moved,
+    index_of,
+    mmad_offsets,
+    moves_of,
+    scales_of,
+    starts_anew,
+    zeros_of,
+)
 from .mmad import MX_BLOCK
 from .statements import Buffer, Fill, Move, Multiply
 from .trace import Event
@@ -137,18 +149,17 @@ class Origins:
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
 
-        i = s.instruction
-        to, begin = offsets_of(i)
-        read, written = (self.memories.width_at(name, i.element) for name in (s.src, s.dst))
-        values = np.full(begin.shape, ZERO, np.int64)
-        inside = begin != NOWHERE
-        values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
-        target = self.memories.places(s.dst, to, written)
-        if adds and self.memories.program.buffers[s.dst].position == "GM":
-            values = self._added(self.read(target), values)
-        self.write(target, values)
+        i, buffers = s.instruction, self.memories.program.buffers
+        for copy in moves_of(s, self.memories):
+            values = np.full(copy.inside.shape, ZERO, np.int64)
+            values[copy.inside] = self.read(copy.src)
+            if adds and buffers[s.dst].position == "GM":
+                values = self._added(self.read(copy.dst), values)
+            self.write(copy.dst, values)
+        if (index := index_moved(s, self.memories)) is not None:
+            self.write(index[1], self.read(index[0]))
         if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
-            self.write(self.memories.places(s.dst, zeros, written), np.full(zeros.shape, ZERO, np.int64))
+            self.write(self.memories.places(s.dst, zeros, i.element.bits), np.full(zeros.shape, ZERO, np.int64))
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -158,11 +169,16 @@ class Origins:
         a, b, c, bias = mmad_offsets(s, self.memories)
         if not m or not n or not k:
             return
-        first, second = self.read(a)[:m, :k], self.read(b)[:k, :n]
-        kept = ~((first == ZERO).all(0) & (second == ZERO).all(1))  # products of zeros add nothing
-        kept |= not kept.any()
-        rows, left = self._lines(first[:, kept], along=1)
-        columns, right = self._lines(second[kept], along=0)
+        index, kept = index_of(s, self.memories), np.ones(k, bool)
+        first, second = self.read(a)[:m, :k], self.read(b)[: k if index is None else k // 2, :n]
+        if index is None:  # products of zeros add nothing
+            kept = ~((first == ZERO).all(0) & (second == ZERO).all(1))
+            kept |= not kept.any()
+            first, second = first[:, kept], second[kept]
+        rows, left = self._lines(first, along=1)
+        columns, right = self._lines(second, along=0)
+        if index is not None:
+            columns, right = self._chosen(columns, right, self.read(index))
         if (beside := scales_of(s, self.memories)) is not None:
             block = np.flatnonzero(kept) // MX_BLOCK
             rows, left = self._scaled(rows, left, self.read(beside[0])[:, block], along=1)
@@ -215,6 +231,24 @@ class Origins:
         good = (own >= 0) & (scales >= 0) & (which == scales).all(1)
         good &= (line == own[:, None]).all(1) & (block == k // MX_BLOCK).all(1)
         return np.where(good, own, -1), (f"{name}*{self.tensors[int(scales)].name}", k)
+
+    def _chosen(self, own: Any, told: tuple[str, Any] | None, held: Any) -> tuple[Any, tuple[str, Any] | None]:
+        """Return columns of a sparse matrix whose stored elements each have their own bits of the index, -1 for others;
+        and the tensor with that of the index, with the rows that its bytes are for.
+
+        held   the byte of each four that are stored
+        """
+        import numpy as np
+
+        if told is None or (told[1] % STORED != np.arange(told[1].size) % STORED).any():
+            return own, None
+        which, byte, column = self._coordinates(held.T)
+        name, stored = told
+        index = which[int((own >= 0).argmax()), 0]
+        good = (own >= 0) & (index >= 0) & (which == index).all(1) & (column == own[:, None]).all(1)
+        good &= (byte.repeat(STORED, 1) == stored // STORED).all(1)
+        rows = stored[::STORED, None] * 2 + np.arange(2 * STORED)
+        return np.where(good, own, -1), (f"{name}*{self.tensors[int(index)].name}", rows.ravel())
 
     def _coordinates(self, held: Any) -> tuple[Any, Any, Any]:
         """The tensor of each element, its row and its column; -1 where it is none of a tensor."""

@@ -123,6 +123,10 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
             raise LeafTypeError(
                 f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)"
             )
+    for name in ("scales", "sparse", "split"):
+        if more.get(name):
+            what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...)"
+            raise LeafTypeError(what, f"a block without {name}=: no published rate says how long that takes", fix)
     arch = as_architecture(arch)
     speed = rates_of(arch, rates)
     return _Space(problem, arch, min(arch.cores) if cores is None else cores, speed, more).best()

@@ -150,8 +150,9 @@ class Queues:
                     Trouble("early", f"{_text(event)} may come before the one before it is waited for", event)
                 )
             flag.set += 1
-            if not 0 <= s.id <= 7:
-                self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to 7", event))
+            most = 15 if "AIV" in s.event else 7
+            if not 0 <= s.id <= most:
+                self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to {most}", event))
             flag.up.append((done, event))
         elif unit_flag(s) == 3:
             for unit in self._units_of(event):

@@ -16,6 +16,7 @@ from ...core.element import Element, fp8_e8m0
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import leaves, modes_of
 from ...core.layout import Layout, require_origin
+from ...core.values import require_numbers
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
@@ -63,6 +64,32 @@ def scales_in_gm(which: str, tag: Tag, other: int, k: int) -> Layout:
     """The layout of the scales of A, (m, k / 32), or of B, (k / 32, n), in global memory: whole pairs."""
     count = -(-k // MX_PAIR) * 2
     return _IN_GM[which, tag].MakeLayout(fp8_e8m0, *_sides(which, other, count))
+
+
+def padded_scales(problem: tuple[int, int, int], wanted: bool, given: Any) -> dict[str, Any]:
+    """The scales of A and B as they lie in global memory, in whole pairs: what is behind the last is 1.
+
+    RangeError for scales without need, none where there have to be, and for arrays of other sizes.
+    """
+    import numpy as np
+
+    if wanted is not (given is not None):
+        what = "no scales for a block with them" if wanted else "scales for a block without them"
+        raise RangeError(what, f"scales={'(those of A, those of B)' if wanted else 'None'}", "make the block so")
+    if given is None:
+        return {}
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise RangeError(f"scales={given!r:.40}", "a pair: the scales of A, and those of B", "write scales=(x, y)")
+    (m, n, k), found = problem, {}
+    blocks = -(-k // MX_BLOCK)
+    for name, x, sizes in zip(("scaleA", "scaleB"), given, ((m, blocks), (blocks, n))):
+        x = np.asarray(x, np.float64)
+        if x.shape != sizes:
+            raise RangeError(f"{name} of the shape {x.shape}", f"{sizes}: one for {MX_BLOCK} of k", "give all scales")
+        require_numbers(name, x, fp8_e8m0)
+        more = (0, blocks % 2) if name == "scaleA" else (blocks % 2, 0)
+        found[name] = np.pad(x, [(0, n) for n in more], constant_values=1)
+    return found
 
 
 def scale_buffers(plan: Any, l0: dict[str, Buffer]) -> Iterator[Buffer]:

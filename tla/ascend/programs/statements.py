@@ -66,6 +66,7 @@ class Move(NamedTuple):
 
     dst, src      the names of the buffers
     instruction   its places are elements behind the beginning of these
+    beside        of LoadDataWithSparse the name of the buffer of the index
 
     Source: ours.
     """
@@ -73,6 +74,7 @@ class Move(NamedTuple):
     dst: str
     src: str
     instruction: TransferInstruction
+    beside: str = ""
 
 
 class Multiply(NamedTuple):

@@ -21,11 +21,11 @@ from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
 from .block import Plan
 from .dsl import dsl
-from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag
-from .trace import events
+from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .trace import PIPES, VECTOR_PIPES, ends_of, events
 
 #: A position -> AscendC's TPosition.
-_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2"}
+_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "UB0": "VECCALC", "UB1": "VECCALC"}
 #: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
 #: template's arguments.
 _NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>])")
@@ -82,22 +82,47 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str]) -> s
     held, local = ([b for b in buffers if (b.position == "GM") is outside] for outside in (True, False))
     require_names(buffers)
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
-    forms = _Forms()
-    shortened = [_shortened(_items(program, forms), forms) for program in made]
-    cores = [_Item(forms.number(_Loop(1, tuple(x.form for x in items), ())), _all(items)) for items in shortened]
     return "\n".join(
         [
             *(f"// {line}" for line in remarks),
             '#include "kernel_operator.h"',
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
             *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in memories(local, dict(made[0].arch.sizes))),
-            "    const int64_t core = AscendC::GetBlockIdx();",
-            *(f"    {line}" for line in _of_cores(cores, forms)),
+            *(f"    {line}" for line in _sides(made, local)),
             "}",
             "",
         ]
     )
+
+
+def _sides(made: Sequence[Program], local: Sequence[Buffer]) -> Iterator[str]:
+    """The statements of a kernel; where vector cores have some, of each side those of its own."""
+    vector = {b.position for b in local} & {*VECTOR_PIPES.values()}
+    cube = [b for b in local if b.position != VECTOR_PIPES["AIV1"]]
+    if not vector:
+        yield from _side(made, cube, PIPES, "AscendC::GetBlockIdx()")
+        return
+    yield "static constexpr AscendC::FixpipeConfig CFG_ROW_MAJOR_UB = {AscendC::CO2Layout::ROW_MAJOR, true};"
+    yield "if ASCEND_IS_AIC {"
+    yield from (f"    {line}" for line in _side(made, cube, PIPES, "AscendC::GetBlockIdx()"))
+    yield "}"
+    for i, (pipe, place) in enumerate(VECTOR_PIPES.items()):
+        if place in vector:
+            yield "if ASCEND_IS_AIV {"
+            yield f"    if (AscendC::GetSubBlockIdx() == {i}) {{"
+            own = [b for b in local if b.position == place]
+            yield from (f"        {line}" for line in _side(made, own, (pipe,), "AscendC::GetBlockIdx() / 2"))
+            yield from ("    }", "}")
+
+
+def _side(made: Sequence[Program], local: Iterable[Buffer], pipes: Sequence[str], core: str) -> Iterator[str]:
+    """The buffers and the statements of the pipes of one side of every core; core: its number in C++."""
+    forms = _Forms()
+    shortened = [_shortened(_items(program, forms, pipes), forms) for program in made]
+    cores = [_Item(forms.number(_Loop(1, tuple(x.form for x in items), ())), _all(items)) for items in shortened]
+    yield from memories(local, dict(made[0].arch.sizes))
+    yield f"const int64_t core = {core};"
+    yield from _of_cores(cores, forms)
 
 
 def require_names(buffers: Iterable[Buffer]) -> None:
@@ -127,29 +152,44 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
         if b.position not in met:
             met.add(b.position)
             yield f"AscendC::TBuf<AscendC::TPosition::{_POSITIONS[b.position]}> {b.position};"
-            yield f"pipe.InitBuffer({b.position}, {sizes[b.position]});"
+            size = sizes["UB" if b.position in VECTOR_PIPES.values() else b.position]
+            yield f"pipe.InitBuffer({b.position}, {size});"
         kind = CPP_NAMES[b.element.name]
         yield f"auto {b.name} = {b.position}.Get<uint8_t>()[{b.address}].ReinterpretCast<{kind}>();"
 
 
-def _items(program: Program, forms: _Forms) -> list[_Item]:
-    """The statements of a core."""
+def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]:
+    """The statements of a core that these pipes have."""
     adds = program.buffers["C"].element
-    texts = (statement_text(event.statement, adds) for event in events(program))
+    texts = (
+        statement_text(e.statement, adds)
+        for e in events(program)
+        if e.pipe in pipes or (e.pipe == "ALL" and "M" in pipes)
+    )
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
 def statement_text(s: Any, added: Element) -> str:
     """An instruction, a flag or a barrier in AscendC; added: the type of what is added in global memory."""
     if isinstance(s, Move):
-        return str(s.instruction.call(s.dst, s.src))
+        return str(s.instruction.call(s.dst, s.src, s.beside))
     if isinstance(s, Multiply):
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
     if isinstance(s, PipeBarrier):
         return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
     if isinstance(s, SetAtomic):
         return f"AscendC::SetAtomicAdd<{CPP_NAMES[added.name]}>();" if s.adds else "AscendC::SetAtomicNone();"
-    return f"AscendC::{'SetFlag' if isinstance(s, SetFlag) else 'WaitFlag'}<AscendC::HardEvent::{s.event}>({s.id});"
+    call = "SetFlag" if isinstance(s, SetFlag) else "WaitFlag"
+    return _between_cores(s) if "AIV" in s.event else f"AscendC::{call}<AscendC::HardEvent::{s.event}>({s.id});"
+
+
+def _between_cores(s: SetFlag | WaitFlag) -> str:
+    """A flag between a core for matrices, which counts those of its second vector core 16 higher, and a vector core."""
+    sets, (first, second) = isinstance(s, SetFlag), ends_of(s.event)
+    pipe = first if sets else second
+    number = s.id + 16 * (pipe == "FIX" and "AIV1" in s.event)
+    call = "CrossCoreSetFlag" if sets else "CrossCoreWaitFlag"
+    return f"AscendC::{call}<4, PIPE_{'FIX' if pipe == 'FIX' else 'MTE3'}>({number});"
 
 
 # ------------------------------------------------------------------------------------------------------------- loops
@@ -377,4 +417,7 @@ def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
     require_language(language, name)
     if plan.scales:
         raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
+    if (plan.sparse or plan.split is not None) and language != "ascendc":
+        what = "a sparse block" if plan.sparse else "a block over unified buffers"
+        raise LeafTypeError(f"{what} in {language}", "in ascendc", "write text('ascendc')")
     return LANGUAGES[language](plan, schedule, programs, name)

@@ -32,6 +32,8 @@ from .statements import (
 
 #: The pipes of a core.
 PIPES = ("S", "MTE1", "MTE2", "MTE3", "M", "FIX", "V")
+#: The pipes MTE3 of the two vector cores beside a core for matrices, each with the memory that it moves from.
+VECTOR_PIPES = {"AIV0": "UB0", "AIV1": "UB1"}
 
 #: The pipe of an instruction that moves, by where it moves from and to.
 _PIPE_OF = {
@@ -42,6 +44,8 @@ _PIPE_OF = {
     **{("UB", place): "MTE3" for place in ("GM", "L1")},
     ("L1", "GM"): "MTE3",
     ("UB", "UB"): "V",
+    ("L0C", "UB0"): "FIX",
+    **{(place, "GM"): pipe for pipe, place in VECTOR_PIPES.items()},
 }
 
 #: More events than are gone through.
@@ -90,14 +94,18 @@ def events(program: Program, values: Mapping[str, int] = {}) -> Iterator[Event]:
     return of_body(program, program.body, {**values})
 
 
+def require_events(count: int) -> None:
+    """RangeError for more events than are gone through."""
+    if count > MOST_EVENTS:
+        what = f"a program of more than {MOST_EVENTS} events"
+        raise RangeError(what, f"at most {MOST_EVENTS}", "check a smaller problem")
+
+
 def of_body(program: Program, body: Iterable[Any], values: dict[str, int]) -> Iterator[Event]:
     """The events of statements of a program; values: of all names, which those that are assigned change."""
     adds = False
     for index, (statement, part) in enumerate(_flat(body, values, "")):
-        if index >= MOST_EVENTS:
-            raise RangeError(
-                f"a program of more than {MOST_EVENTS} events", f"at most {MOST_EVENTS}", "check a smaller problem"
-            )
+        require_events(index + 1)
         if isinstance(statement, SetAtomic):
             adds = statement.adds
         yield Event(index, _pipe(statement, program.buffers), statement, adds, part)
@@ -169,6 +177,6 @@ def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
 def ends_of(event: str) -> tuple[str, str]:
     """The pipe that an event waits for, and the one that waits; LeafTypeError for what is none."""
     first, _, second = event.partition("_")
-    if first not in PIPES or second not in PIPES:
+    if any(pipe not in PIPES and pipe not in VECTOR_PIPES for pipe in (first, second)):
         raise LeafTypeError(f"the event {event}", "two pipes, as in MTE2_MTE1", f"use {', '.join(PIPES)}")
     return first, second

@@ -15,8 +15,20 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
 from ...core.values import held, require_numbers
-from .memory import NOWHERE, Memories, Places, filled, mmad_offsets, offsets_of, scales_of, starts_anew, zeros_of
+from .memory import (
+    Memories,
+    Places,
+    filled,
+    index_moved,
+    index_of,
+    mmad_offsets,
+    moves_of,
+    scales_of,
+    starts_anew,
+    zeros_of,
+)
 from .mmad import MX_BLOCK
+from .sparse import dense
 from .statements import Fill, Move, Multiply, Program
 from .trace import Event, events
 
@@ -104,19 +116,18 @@ class Values:
         import numpy as np
 
         i, buffers = s.instruction, self.memories.program.buffers
-        to, begin = offsets_of(i)
-        read, written = (self.memories.width_at(name, i.element) for name in (s.src, s.dst))
-        values = np.zeros(begin.shape)
-        inside = begin != NOWHERE
-        values[inside] = self.read(self.memories.places(s.src, begin[inside], read))
-        if buffers[s.src].position == "L0C" and not self.exact:
-            values = self._scaled(s, values)
-        target = self.memories.places(s.dst, to, written)
-        if adds and buffers[s.dst].position == "GM":
-            values = values + self.read(target)
-        self.write(target, values)
+        for copy in moves_of(s, self.memories):
+            values = np.zeros(copy.inside.shape)
+            values[copy.inside] = self.read(copy.src)
+            if buffers[s.src].position == "L0C" and not self.exact:
+                values = self._scaled(s, values)
+            if adds and buffers[s.dst].position == "GM":
+                values = values + self.read(copy.dst)
+            self.write(copy.dst, values)
+        if (index := index_moved(s, self.memories)) is not None:
+            self.write(index[1], self.read(index[0]))
         if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
-            self.write(self.memories.places(s.dst, zeros, written), np.zeros(zeros.shape))
+            self.write(self.memories.places(s.dst, zeros, i.element.bits), np.zeros(zeros.shape))
 
     def _scaled(self, s: Move, values: Any) -> Any:
         """Accumulators as they leave L0C: scaled, negative ones cut off, rounded to the type of the destination."""
@@ -139,7 +150,9 @@ class Values:
         p = s.instruction.parameters
         m, n, k = (int(p[name]) for name in "mnk")
         a, b, c, bias = mmad_offsets(s, self.memories)
-        left, right = self.read(a)[:m, :k], self.read(b)[:k, :n]
+        left, right, index = self.read(a)[:m, :k], self.read(b)[:k, :n], index_of(s, self.memories)
+        if index is not None:
+            right = dense(right[: k // 2], self.read(index))
         if (beside := scales_of(s, self.memories)) is not None:
             left = left * self.read(beside[0]).repeat(MX_BLOCK, 1)
             right = right * self.read(beside[1]).repeat(MX_BLOCK, 0)

@@ -120,6 +120,18 @@ def nz_to_nz(rows: int) -> Plan:
     return plan
 
 
+def index_to_l1(src: Side, dst: Side) -> Iterator[Step]:
+    """The index of a 4:2 sparse matrix: rows of blocks of 8 by 16 bytes, each a burst."""
+    count, length, unit = src.blocks(0), src.blocks(1) * 4, int(src.element.C0)
+    gaps = {
+        name: gap_of(step // unit - length, count, STRIDE_LIMIT)
+        for name, step in (("srcStride", src.outer(0)), ("dstStride", dst.outer(0)))
+    }
+    yield TransferInstruction(
+        "DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element
+    )
+
+
 def fractals(transposes: bool) -> Plan:
     """Fractals, a row of blocks after another; all at once where both lie alike."""
 

@@ -17,6 +17,7 @@ from ...core.int_tuple import shown
 from ...core.leaf_arithmetic import ceil_div, larger
 from ..architecture import Architecture
 from .instruction import TransferInstruction
+from .moved import ROWS
 from .proof import require_lawful
 from .side import Side, plain
 
@@ -71,6 +72,20 @@ def to_both(
     over = half - int(dst.room[mode])  # of the last row; of rows all, where there are fewer
     steps = max(0, over) * (1 if mode else int(dst.outer(0)))
     return made, (written + steps * dst.element.bits // 8, read)
+
+
+def parts_of(i: TransferInstruction) -> tuple[TransferInstruction, ...]:
+    """Take an instruction apart into that of each vector core; itself where it has one destination.
+
+    Columns of 16 accumulators are srcStride * 16 elements apart in L0C, rows 16.
+    """
+    value = i.parameters.get("dualDstCtl", 0)
+    for mode, _unit, known, field in SPLITS.values():
+        if value == known:
+            half, kept = i.parameters[field] // 2, {k: v for k, v in i.parameters.items() if k != "dualDstCtl"}
+            step = half * (i.parameters["srcStride"] if mode else ROWS)
+            return tuple(replace(i, src=i.src + n * step, parameters={**kept, field: half}) for n in range(2))
+    return (i,)
 
 
 def _halves(

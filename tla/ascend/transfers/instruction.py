@@ -90,8 +90,8 @@ class TransferInstruction:
         """The call in AscendC, as one block, from a tensor named src to one named dst."""
         return self.call()
 
-    def call(self, dst: str = "dst", src: str = "src") -> str:
-        """The call in AscendC, as one block, on tensors of these names."""
+    def call(self, dst: str = "dst", src: str = "src", index: str = "index") -> str:
+        """The call in AscendC, as one block, on tensors of these names; index: of LoadDataWithSparse."""
         kind = KINDS[self.name]
         unset = (*kind.unset, self.settings.get("Unset"))
         fields = {f: c_text(v) for f, v in self.parameters.items() if f not in unset}
@@ -113,6 +113,8 @@ class TransferInstruction:
             )
         )
         between, after = (self.settings.get(x, "") for x in ("Between", "After"))
+        if "index" in self.parameters:
+            between = f", {index}[{c_text(self.parameters['index'])}]"
         arguments = f"{self._address(dst, self.dst)}, {self._address(src, self.src)}{between}, p{after}"
         return f"{{ {before} AscendC::{call}({arguments}); }}"
 

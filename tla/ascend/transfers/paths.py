@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import depth, leaves, modes_of, rank
@@ -67,6 +68,12 @@ def _why_no_rows(layout: Layout, _element: Element) -> str | None:
     return None if equal(stride[1], 1) else "its columns do not lie side by side"
 
 
+def _why_no_index(layout: Layout, _element: Element) -> str | None:
+    """The reason that a layout is not the index of a 4:2 sparse matrix; None if it is."""
+    why = Is(tags.nZ)[types.int32].why_not(layout)
+    return why.what if why else None
+
+
 def _several_of(tag: Tag) -> Form:
     """Matrices of a tag, one behind another: a third mode, of sizes that are known."""
 
@@ -102,6 +109,8 @@ def _image(tag: Tag) -> Form:
 #: Rows that come from several matrices: rows in two modes, columns side by side.
 SEVERAL: Any = Form("rows of several matrices", _why_no_rows)
 ACCUMULATORS, MATRICES = (_several_of(tag) for tag in (tags.L0C, tags.RowMajor))
+#: The index of a 4:2 sparse matrix: bytes in blocks of 8 by 16, as 32 bits lie in nZ.
+INDEX: Any = Form("the index of a 4:2 sparse matrix", _why_no_index)
 #: The tags whose layouts may have gaps.
 IMAGES = {tag: _image(tag) for tag in (tags.NC1HWC0, tags.NDC1HWC0, tags.CI1KHKWCOCI0, tags.KDC1KHKWN1N0C0)}
 
@@ -116,6 +125,7 @@ PATHS = (
     Path("GM", "L1", tags.PaddingColumnMajor, tags.nZ, cube.nd_to_nz(1, inner=True)),
     Path("GM", "L1", tags.PaddingRowMajor, tags.zN, cube.wide_nd_to_nz(0, inner=True), archs=_950),
     Path("GM", "L1", tags.PaddingColumnMajor, tags.nZ, cube.wide_nd_to_nz(1, inner=True), archs=_950),
+    Path("GM", "L1", INDEX, INDEX, cube.index_to_l1, (8,)),
     Path("L1", "L0A", tags.zN, tags.zZ, cube.fractals(transposes=False), (4, 8, 16)),
     Path("L1", "L0A", tags.zN, tags.zZ, cube.words(0, 8, transposes=False, to_b=False), (32,)),
     Path("L1", "L0A", tags.nZ, tags.zZ, cube.fractals(transposes=True), (16,)),

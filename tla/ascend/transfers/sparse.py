@@ -82,7 +82,6 @@ def _with_index(src: Side, dst: Side, beside: Side) -> Iterator[TransferInstruct
             step,
             name="LoadDataWithSparse",
             parameters={**step.parameters, "index": at},
-            settings={"Between": f", index[{at}]"},
         )
 
 

@@ -1,0 +1,182 @@
+"""Blocks whose result goes over the unified buffers of vector cores: against numpy, and with faults, each of which is
+found."""
+
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from catlass_examples import available, built
+
+from tla import LeafTypeError, RangeError, dims
+from tla.ascend import (
+    Ascend950,
+    AtlasA2,
+    BlockSchedulerAswt,
+    ColumnMajor,
+    SplitkGemmIdentityBlockSwizzle,
+    block,
+    float32,
+    half,
+    int8,
+    int32,
+    programs,
+    zN,
+)
+from tla.ascend.programs.check import check_program
+from tla.ascend.programs.logs import read_log
+from tla.ascend.programs.trace import VECTOR_PIPES, events
+
+from night import amount, some
+
+TILES = (64, 64, 64), (64, 64, 32)
+
+
+def over(problem, split="SPLIT_M", tiles=TILES, arch=Ascend950, **more):
+    return block(problem, *tiles, arch, **{"c": float32, "split": split, **more})
+
+
+@pytest.mark.parametrize("seed", range(amount(4, 300)))
+def test_what_comes_over_vector_cores_is_numpys(seed):
+    rng = np.random.default_rng(seed)
+    m, n, k = (int(x) for x in rng.integers(1, amount(80, 150), 3))
+    split, bias = ("SPLIT_M", "SPLIT_N", "NO_SPLIT")[seed % 3], seed % 2 == 0
+    kinds = {"a": int8, "b": int8, "c": int32} if seed % 5 == 0 else {"b": (half, ColumnMajor)}
+    unit = split != "SPLIT_N" and seed % 4 == 1
+    made = over((m, n, k), split, bias=bias, unit_flag=unit, cores=2, stages={"UB": 1 + seed % 2}, **kinds)
+    x, y, z = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), rng.integers(-9, 9, n)
+    np.testing.assert_array_equal(made.execute(x, y, z if bias else None), x @ y + (z if bias else 0))
+    report = made.check()
+    assert report.holds, str(report)
+
+
+def test_the_example_of_catlass_in_its_own_tiles():
+    """Example 46: a tile of 256 by 256 is 128 rows in each UB."""
+    tiles = (256, 256, 128), (256, 256, 64)
+    made = over((257, 40, 70), tiles=tiles, b=(half, ColumnMajor), unit_flag=True, swizzle=BlockSchedulerAswt)
+    assert made.buffers["ub1C0"].size == 128 * 256 * 4
+    assert made.check().holds
+    assert [(w.pipe, w.path, w.bytes) for w in made.traffic][-1] == ("MTE3", "UB to GM", 257 * 40 * 4)
+    with pytest.raises(RangeError, match="ub0C1 at bytes"):
+        over((257, 40, 70), tiles=tiles, stages={"UB": 2})
+
+
+# ------------------------------------------------------------------------------------------------------------- faults
+
+
+def of(kind, test):
+    return lambda s: isinstance(s, kind) and test(s)
+
+
+def dropped(s):
+    return []
+
+
+def field(name, by):
+    def change(s):
+        p = s.instruction.parameters
+        return [s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by}))]
+
+    return change
+
+
+def to_ub(s):
+    return s.dst.startswith("ub")
+
+
+def from_ub(s):
+    return s.src.startswith("ub")
+
+
+FAULTS = {
+    "a vector core does not wait": (of(programs.WaitFlag, lambda s: s.event == "FIX_AIV0"), 0, dropped),
+    "the other vector core does not wait": (of(programs.WaitFlag, lambda s: s.event == "FIX_AIV1"), 1, dropped),
+    "Fixpipe does not wait": (of(programs.WaitFlag, lambda s: s.event == "AIV1_FIX"), 1, dropped),
+    "a flag is not set": (of(programs.SetFlag, lambda s: s.event == "FIX_AIV1"), 0, dropped),
+    "a flag has another id": (of(programs.SetFlag, lambda s: s.event == "AIV0_FIX"), 1, lambda s: [s._replace(id=7)]),
+    "a half is not moved": (of(programs.Move, from_ub), 1, dropped),
+    "a row less of a half": (of(programs.Move, from_ub), 2, field("blockCount", -1)),
+    "a half goes to one core": (of(programs.Move, to_ub), 0, field("dualDstCtl", -1)),
+    "columns instead of rows": (of(programs.Move, to_ub), 0, field("dualDstCtl", 1)),
+    "two rows less": (of(programs.Move, to_ub), 1, field("mSize", -2)),
+    "other rows in UB": (of(programs.Move, to_ub), 0, field("dstStride", 8)),
+    "the other half's place": (of(programs.Move, from_ub), 0, lambda s: [s._replace(src="ub1C0")]),
+}
+
+
+@pytest.mark.parametrize("fault", some(FAULTS, 2))
+def test_a_fault_between_cores_is_found(fault):
+    made = over((40, 100, 50))
+    program, result = made.programs[0], made.result(made.schedule.table[0])
+    body = [e.statement for e in events(program)]
+    assert check_program(replace(program, body=tuple(body)), [result]).holds
+    is_one, number, change = FAULTS[fault]
+    i = [i for i, s in enumerate(body) if is_one(s)][number]
+    assert not check_program(replace(program, body=(*body[:i], *change(body[i]), *body[i + 1 :])), [result]).holds
+
+
+def test_what_no_core_does_is_refused():
+    for match, problem, more in (
+        ("None, or one of NO_SPLIT, SPLIT_M, SPLIT_N", (32, 32, 32), {"split": "SPLIT_K"}),
+        ("None, or one of", (32, 32, 32), {"split": True}),
+        ("on Ascend950", (32, 32, 32), {"arch": AtlasA2}),
+        ("C of RowMajor", (32, 32, 32), {"c": (float32, zN)}),
+        ("c=float: nothing is converted", (32, 32, 32), {"c": half}),
+        ("whole sums", (64, 64, 512), {"splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]}),
+        ("a problem of numbers", dims("M N K"), {}),
+        ("an even number of columns of 16", (64, 40, 64), {"split": "SPLIT_N", "unit_flag": True}),
+        ("of L1, L0A, L0B, L0C, UB", (32, 32, 32), {"stages": {"ub": 2}}),
+        ("of L1, L0A, L0B, L0C\n", (32, 32, 32), {"split": None, "stages": {"UB": 2}}),
+    ):
+        with pytest.raises(LeafTypeError, match=match):
+            over(problem, **more)
+    with pytest.raises(RangeError, match="at most 2: the ids of flags"):
+        over((32, 32, 32), stages={"UB": 3})
+    for language in ("catlass", "dsl"):
+        with pytest.raises(LeafTypeError, match="over unified buffers"):
+            over((32, 32, 32)).text(language)
+    assert over((32, 32, 32), "NO_SPLIT", c=half).check().holds
+
+
+# --------------------------------------------------------------------------------------------------------------- text
+
+
+def test_each_side_has_its_own_flags():
+    lines = [line.strip() for line in over((64, 64, 64)).text().splitlines()]
+    aic, first, second = (
+        lines.index(x) for x in ("if ASCEND_IS_AIC {", *(f"if (AscendC::GetSubBlockIdx() == {i}) {{" for i in (0, 1)))
+    )
+    between = [
+        [x[9:] for x in lines[a:b] if "CrossCore" in x] for a, b in ((aic, first), (first, second), (second, None))
+    ]
+    ends = ["CrossCoreWaitFlag<4, PIPE_FIX>(6);", "CrossCoreWaitFlag<4, PIPE_FIX>(22);"]
+    full = ["CrossCoreSetFlag<4, PIPE_FIX>(8);", "CrossCoreSetFlag<4, PIPE_FIX>(24);"]
+    assert between[0] == [*ends, *full, *ends]
+    set_, wait = "CrossCoreSetFlag<4, PIPE_MTE3>(6);", "CrossCoreWaitFlag<4, PIPE_MTE3>(8);"
+    assert between[1] == between[2] == [set_, wait, set_]
+
+
+@pytest.mark.skipif(available() is not None, reason=str(available()))
+def test_the_text_compiles_and_moves_what_the_program_does(tmp_path):
+    made = over((70, 90, 100), unit_flag=True)
+    call = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in made.tensors.values())
+    text = "#ifndef __global__\n#define __global__\n#endif\n" + made.text() + f"int main() {{ kernel_main({call}); }}"
+    for side, mine in (("AIC", None), ("AIV", "AIV0")):
+        sides = (("AIC", mine is None), ("AIV", mine is not None))
+        told = "".join(f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(is_it)})\n" for x, is_it in sides)
+        cpp = told + text
+        lines = subprocess.run(
+            [built(cpp, "Ascend950", tmp_path, side)], capture_output=True, text=True, check=True
+        ).stdout
+        body = read_log(lines.splitlines(), Ascend950, made.tensors.values()).body
+        logged = [
+            (s.instruction.name, s.instruction.dst, s.instruction.src) for s in body if isinstance(s, programs.Move)
+        ]
+        wanted = [e.statement for e in events(made.programs[0]) if isinstance(e.statement, programs.Move)]
+        own = [s for s in wanted if (s.src in ("ub0C0",) if mine else not s.src.startswith("ub"))]
+        at = {name: b.address * 8 // b.element.bits for name, b in made.buffers.items()}
+        assert logged == [
+            (s.instruction.name, s.instruction.dst + at.get(s.dst, 0), s.instruction.src + at.get(s.src, 0))
+            for s in own
+        ]
+    assert set(VECTOR_PIPES) == {"AIV0", "AIV1"}

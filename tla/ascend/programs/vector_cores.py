@@ -1,0 +1,101 @@
+"""The way of a result over the unified buffers of vector cores: Fixpipe moves all of a block to one, or half of it to each
+of two, and these move it to global memory. A `plan` is the Plan of block.py, which stands on this.
+
+Source: CATLASS `KernelMatmulMixFixpipeOpti` (examples/46), `CopyL0CToUBTla`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.element import Element
+from ...core.errors import LeafTypeError
+from ...core.layout import Layout
+from ...tensors.make_tensor import MakeTensor
+from ...tensors.views import GetTile
+from ..architecture import Architecture
+from ..tags import RowMajor, Tag
+from ..transfers import transfer
+from ..transfers.halves import SPLITS
+from ..transfers.instruction import TransferInstruction
+from .statements import Move, Part, SetFlag, WaitFlag
+
+#: The ways over unified buffers.
+SPLIT_MODES = ("NO_SPLIT", *SPLITS)
+#: The ids of the flags between a core for matrices and its vector cores: a buffer is empty; it is full.
+EMPTY, FULL = 6, 8
+#: The most stages of a unified buffer, each with an id of its own.
+MOST_UB = FULL - EMPTY
+
+
+def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool) -> None:
+    """LeafTypeError for another way, and for results that do not take it."""
+    if split not in SPLIT_MODES:
+        raise LeafTypeError(
+            f"split={split!r:.40} of a block", f"None, or one of {', '.join(SPLIT_MODES)}", "leave it out"
+        )
+    for wrong, what, expected in (
+        ("AtlasA" in arch.name, f"on {arch}", "on Ascend950"),
+        (c[1] is not RowMajor, f"with C of the tag {c[1]}", "C of RowMajor"),
+        (split in SPLITS and c[0] != total, f"with C of {c[0]}", f"c={total}: nothing is converted on the way to two"),
+        (adds, "with slices of k that are added", "whole sums"),
+    ):
+        if wrong:
+            raise LeafTypeError(f"split={split!r} {what}", expected, "leave out split=")
+
+
+def require_whole_halves(split: str, unit_flag: bool, widths: set[int]) -> None:
+    """LeafTypeError for unit flags where halves of columns have fractals that no Mmad makes: Fixpipe would wait for them."""
+    odd = sorted(n for n in widths if -(-n // 16) % 2)
+    if split == "SPLIT_N" and unit_flag and odd:
+        what = f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns"
+        raise LeafTypeError(
+            what, "an even number of columns of 16 in each block", "leave out unit_flag, or write split='SPLIT_M'"
+        )
+
+
+def share(plan: Any, m: int, n: int, core: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The part of a block of (m, n) that a vector core has: where it begins, and its sizes; 0 or less where it has none."""
+    if plan.split == "NO_SPLIT":
+        return (0, 0), (m, n)
+    mode, unit, _value, _field = SPLITS[plan.split]
+    half = -(-(m, n)[mode] // unit) * unit // 2
+    start, left = core * half, min(half, (m, n)[mode] - core * half)
+    return ((start, 0), (left, n)) if mode == 0 else ((0, start), (m, left))
+
+
+def in_ub(plan: Any, m: int, n: int) -> Layout:
+    """The layout of what a vector core has of a block of (m, n): rows of whole 32 bytes, with room for what is written."""
+    (high, wide), c0 = share(plan, m, n, 0)[1], int(plan.c.element.C0)
+    room = -(-n // 32) * 16 if plan.split == "SPLIT_N" else wide
+    layout: Layout = RowMajor.MakeLayout(plan.c.element, high, wide, ld=-(-room // c0) * c0)
+    return layout
+
+
+def from_ub(plan: Any, start: tuple[int, int], sizes: tuple[int, int], core: int) -> tuple[TransferInstruction, ...]:
+    """The instructions that move what a vector core has of a block to global memory; none where it has nothing."""
+    (row, column), part = share(plan, *sizes, core)
+    if min(part) <= 0:
+        return ()
+    src = GetTile(MakeTensor(None, in_ub(plan, *sizes), position="UB"), (0, 0), part)
+    dst = GetTile(MakeTensor(None, plan.c.layout, position="GM"), (start[0] + row, start[1] + column), part)
+    return transfer(src, dst, plan.arch, element=plan.c.element)
+
+
+def own_flags(plan: Any) -> Iterator[tuple[str, int]]:
+    """The flags that say that a buffer of a vector core may be filled."""
+    yield from ((f"AIV{i}_FIX", EMPTY + s) for i in range(plan.vectors) for s in range(plan.tiling.stages.get("UB", 0)))
+
+
+def over_ub(plan: Any, out: Part, start: tuple[int, int], sizes: tuple[int, int], stage: int) -> Iterator[Any]:
+    """A transfer of accumulators to unified buffers, and what the vector cores do then."""
+    cores = range(plan.vectors)
+    yield from (WaitFlag(f"AIV{i}_FIX", EMPTY + stage) for i in cores)
+    yield out
+    yield from (SetFlag(f"FIX_AIV{i}", FULL + stage) for i in cores)
+    for i in cores:
+        yield WaitFlag(f"FIX_AIV{i}", FULL + stage)
+        name = f"ub{i}C{stage}"
+        yield Part("C to GM", "C", name, tuple(Move("C", name, x) for x in from_ub(plan, start, sizes, i)))
+        yield SetFlag(f"AIV{i}_FIX", EMPTY + stage)
