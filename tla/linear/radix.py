@@ -39,6 +39,7 @@ from .digits import (
     cut,
     cut_places,
     digits_of,
+    digits_of_values,
     listed,
     number,
     radices_of,
@@ -54,6 +55,8 @@ from .value import MAX_BITS, checked_names, input_value, integer, pairs
 
 #: Where no lattice tells what is reached no more inputs than this are looked at.
 MAX_COUNTED = 2**20
+#: Of no more inputs than this the digits over other radices are looked for in the values.
+MAX_READ = 2**12
 #: A size, whose values add as one number, or the radices of its digits, the lowest first.
 Radices = int | Sequence[int]
 
@@ -240,12 +243,32 @@ class RadixLayout(Value, Displayed):
             what = f"reshape_outs: sizes of {math.prod(wanted)} in all"
             raise RangeError(what, f"{math.prod(self.radices)}, as many as it has", "give sizes whose product is that")
         found, at = self, 0
-        for old, new in blocks(self.radices, wanted):
-            if old != new:
-                found = found._regrouped(at, len(old), [math.prod(new)]) if len(old) > 1 else found
-                found = found._regrouped(at, 1, new) if len(new) > 1 else found
-            at += len(new)
+        try:
+            for old, new in blocks(self.radices, wanted):
+                if old != new:
+                    found = found._regrouped(at, len(old), [math.prod(new)]) if len(old) > 1 else found
+                    found = found._regrouped(at, 1, new) if len(new) > 1 else found
+                at += len(new)
+        except RangeError:  # it is linear over them, if it is, with its inputs cut at other places
+            if (ins := self._read_over(wanted)) is None:
+                raise
+            return _made(ins, outs)
         return _made(found.ins, outs)
+
+    def _read_over(self, radices: Sequence[int]) -> list[tuple[str, list[Digit]]] | None:
+        """The digits of all inputs over other radices, read from the values; None where there are none, or
+        too many inputs to look at."""
+        if math.prod(self.in_sizes.values()) > MAX_READ:
+            return None
+        there = [split(x, radices) for x in self._values()]
+        ins, place = [], 1
+        for name, size in self.in_sizes.items():
+            if (digits := digits_of_values(there[: place * size : place], radices)) is None:
+                return None
+            ins.append((name, digits))
+            place *= size
+        sums = [split(x, radices) for x in _made(ins, [("", tuple(radices))])._values()]
+        return ins if sums == there else None
 
     def _regrouped(self, at: int, count: int, new: Sequence[int]) -> RadixLayout:
         """The radices from `at` on, `count` of them, as others: one as several, or several as one."""
