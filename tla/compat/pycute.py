@@ -27,7 +27,7 @@ from ..algebra import (
     inverse,
 )
 from ..core import arithmetic, conversions
-from ..core.cache import memo, plain_memo
+from ..core.cache import known_memo, memo, plain_memo
 from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
@@ -44,6 +44,7 @@ from .int_tuples import (
     has_none,
     is_int,
     is_tuple,
+    plain_tuple,
     prefix_product,
     product,
     signum,
@@ -137,6 +138,9 @@ def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = Non
 # --------------------------------------------------------------------------------------------------------- layouts
 
 
+_compact = known_memo(prefix_product)
+
+
 class LayoutBase:
     """A layout, plain or composed."""
 
@@ -159,8 +163,8 @@ class Layout(LayoutBase):
     _order = 1  # the first mode is fastest
 
     def __init__(self, _shape: Any, _stride: Any = None) -> None:
-        self.shape = _shape
-        self.stride = prefix_product(_shape) if _stride is None else _stride
+        self.shape = plain_tuple(_shape)
+        self.stride = _compact(self.shape) if _stride is None else plain_tuple(_stride)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layout) and self._place() == other._place()
@@ -174,8 +178,9 @@ class Layout(LayoutBase):
     def _exact(self) -> Exact:
         return _exact(self.shape, self.stride)
 
-    def _offset(self, crd: Any) -> int:
-        return int(self._exact()(crd))
+    def _offset(self, crd: Any) -> Any:
+        found = self._exact()(crd)
+        return int(found) if isinstance(found, int) else found  # of arrays an array
 
     def __len__(self) -> int:
         return len(self.shape) if is_tuple(self.shape) else 1
@@ -452,10 +457,9 @@ def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) ->
     if not isinstance(layoutB, tuple):
         found: Layout = splitter(layoutA, layoutB)
         return found
-    if len(layoutB) > len(layoutA):
-        raise RankError(
-            f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none"
-        )
+    if not 0 < len(layoutB) <= len(layoutA):
+        expected = f"{len(layoutA)} at most, and one at least"
+        raise RankError(f"{len(layoutB)} tilers for {layoutA}", expected, "give one for each mode, None for none")
     split = [hier_unzip(splitter, layoutA[i], b) for i, b in enumerate(layoutB)]
     over = [*(s[1] for s in split), *(layoutA[i] for i in range(len(layoutB), len(layoutA)))]
     return make_layout(make_layout(s[0] for s in split), make_layout(over))

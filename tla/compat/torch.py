@@ -24,7 +24,7 @@ from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
 from . import plain_modes, pycute
-from .int_tuples import IntTuple
+from .int_tuples import IntTuple, plain_tuple
 from .pycute import (
     Integer,
     LayoutBase,
@@ -117,12 +117,13 @@ class Layout(pycute.Layout):
     _order = -1  # the last mode is fastest
 
     def __init__(self, _shape: IntTuple, _stride: IntTuple | None = None) -> None:
-        super().__init__(_shape, suffix_product(_shape) if _stride is None else _stride)
+        shape = plain_tuple(_shape)
+        super().__init__(shape, suffix_product(shape) if _stride is None else _stride)
 
     def _exact(self) -> Exact:
         return pycute.Layout(*_mirrored(self.shape, self.stride))._exact()
 
-    def _offset(self, crd: Any) -> int:
+    def _offset(self, crd: Any) -> Any:
         return super()._offset(mirrored(crd) if is_tuple(crd) else crd)
 
 
@@ -194,7 +195,7 @@ def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tupl
 
 
 def _as_layout(x: Any) -> Any:
-    return Layout(x) if isinstance(x, int) else x
+    return plain(x) if isinstance(x, Exact) else x if isinstance(x, pycute.Layout) else Layout(x)
 
 
 def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:

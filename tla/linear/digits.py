@@ -154,6 +154,22 @@ def cut_places(radix: int, moved: Sequence[tuple[int, int]]) -> list[int]:
     return [b // a for a, b in itertools.pairwise(places)]
 
 
+def ins_of_values(
+    values: Sequence[Vector], sizes: Mapping[str, int], radices: Sequence[int]
+) -> list[tuple[str, list[Digit]]] | None:
+    """The digits of inputs of these sizes whose sums, each radix by itself, are these values, the first input
+    fastest; None where there are none."""
+    ins, place, sums = [], 1, [(0,) * len(radices)]
+    for name, size in sizes.items():
+        own = values[: place * size : place]
+        if (digits := digits_of_values(own, radices)) is None:
+            return None
+        ins.append((name, digits))
+        sums = [tuple((a + b) % m for a, b, m in zip(low, high, radices)) for high in own for low in sums]
+        place *= size
+    return ins if sums == [*values] else None
+
+
 def digits_of_values(values: Sequence[Vector], radices: Sequence[int]) -> list[Digit] | None:
     """Digits whose sums, each radix by itself, are these values, the lowest first; None where there are none.
 

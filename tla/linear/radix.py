@@ -39,7 +39,7 @@ from .digits import (
     cut,
     cut_places,
     digits_of,
-    digits_of_values,
+    ins_of_values,
     listed,
     number,
     radices_of,
@@ -250,25 +250,13 @@ class RadixLayout(Value, Displayed):
                     found = found._regrouped(at, 1, new) if len(new) > 1 else found
                 at += len(new)
         except RangeError:  # it is linear over them, if it is, with its inputs cut at other places
-            if (ins := self._read_over(wanted)) is None:
+            sizes = self.in_sizes
+            few = math.prod(sizes.values()) <= MAX_READ
+            ins = ins_of_values([split(x, wanted) for x in self._values()], sizes, wanted) if few else None
+            if ins is None:
                 raise
             return _made(ins, outs)
         return _made(found.ins, outs)
-
-    def _read_over(self, radices: Sequence[int]) -> list[tuple[str, list[Digit]]] | None:
-        """The digits of all inputs over other radices, read from the values; None where there are none, or
-        too many inputs to look at."""
-        if math.prod(self.in_sizes.values()) > MAX_READ:
-            return None
-        there = [split(x, radices) for x in self._values()]
-        ins, place = [], 1
-        for name, size in self.in_sizes.items():
-            if (digits := digits_of_values(there[: place * size : place], radices)) is None:
-                return None
-            ins.append((name, digits))
-            place *= size
-        sums = [split(x, radices) for x in _made(ins, [("", tuple(radices))])._values()]
-        return ins if sums == there else None
 
     def _regrouped(self, at: int, count: int, new: Sequence[int]) -> RadixLayout:
         """The radices from `at` on, `count` of them, as others: one as several, or several as one."""
