@@ -83,6 +83,7 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
         for p in parameters
     ]
     by_name = {name: (kind, empty) for name, kind, empty in kinds}
+    call: Callable[..., R] = f
 
     def taken(name: str, kind: Kind | None, may_be_none: bool, x: Any) -> Any:
         if kind is None or (x is None and may_be_none):
@@ -96,6 +97,6 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
     def g(*args: P.args, **options: P.kwargs) -> R:
         positional: Any = [*map(taken, *zip(*kinds), args), *args[len(kinds) :]] if kinds else args
         named: Any = {name: taken(name, *by_name.get(name, (None, True)), x) for name, x in options.items()}
-        return f(*positional, **named)
+        return call(*positional, **named)
 
     return g

@@ -56,7 +56,7 @@ from .value import MAX_BITS, checked_names, input_value, integer, pairs
 #: Where no lattice tells what is reached no more inputs than this are looked at.
 MAX_COUNTED = 2**20
 #: Of no more inputs than this the digits over other radices are looked for in the values.
-MAX_READ = 2**12
+MAX_READ = 2**8
 #: A size, whose values add as one number, or the radices of its digits, the lowest first.
 Radices = int | Sequence[int]
 
