@@ -166,6 +166,13 @@ class Layout(LayoutBase):
         self.shape = plain_tuple(_shape)
         self.stride = _compact(self.shape) if _stride is None else plain_tuple(_stride)
 
+    @classmethod
+    def made(cls, shape: Any, stride: Any) -> Any:
+        """The layout of a shape and strides that are known to be plain integers."""
+        layout = cls.__new__(cls)
+        layout.shape, layout.stride = shape, stride
+        return layout
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layout) and self._place() == other._place()
 
@@ -195,7 +202,7 @@ class Layout(LayoutBase):
 
     def __getitem__(self, i: Any) -> Layout:
         if is_tuple(self.shape):
-            return type(self)(self.shape[i], self.stride[i])
+            return self.made(self.shape[i], self.stride[i])
         if i not in (0, -1):
             raise IndexError(f"mode {i} of {self}, which has one")
         return self
@@ -333,7 +340,7 @@ def parts(layout: Exact) -> tuple[Any, Any]:
 def plain(x: Any) -> Any:
     """A value of tla as one of this module, of plain integers."""
     if isinstance(x, Exact):
-        return Layout(*parts(x))
+        return Layout.made(*parts(x))
     if isinstance(x, ExactComposed):
         return ComposedLayout(plain(x.outer), plain(x.offset), plain(x.inner))
     if isinstance(x, ExactSwizzle):
@@ -362,7 +369,7 @@ def cosize(layout: Any) -> Any:
 
 
 def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
-    return None if found is None else Layout(*found)
+    return None if found is None else Layout.made(*found)
 
 
 def coalesce(layout: Any, profile: Any = None) -> Any:
@@ -413,7 +420,7 @@ def _tiled(
             if isinstance(tile, Layout):
                 found = plainly(layoutA.shape, layoutA.stride, tile.shape, tile.stride, 1)
                 if found is not None:
-                    return Layout(*found)
+                    return Layout.made(*found)
         return plain(does(exact(layoutA), _tiler(layoutB)))
 
     tiled.__name__ = tiled.__qualname__ = name

@@ -130,7 +130,7 @@ class Layout(pycute.Layout):
 def plain(x: Exact | pycute.Layout) -> Layout:
     """A layout of tla as one of this module; `exact` is the way back."""
     found = x if isinstance(x, pycute.Layout) else pycute.plain(x)
-    return Layout(*_mirrored(found.shape, found.stride))
+    return Layout.made(*_mirrored(found.shape, found.stride))
 
 
 # ------------------------------------------------------------------------------------------------------- IntTuples
@@ -203,7 +203,7 @@ def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.L
     if isinstance(profile, tuple):
         return _by_mode(coalesce, layout, profile)
     found = plain_modes.coalesce(layout.shape, layout.stride, -1)
-    return _asked(merging.coalesce, layout) if found is None else Layout(*found)
+    return _asked(merging.coalesce, layout) if found is None else Layout.made(*found)
 
 
 def filter(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
@@ -224,7 +224,7 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     tile = _as_layout(layoutB)
     found = plain_modes.composition(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     if found is not None:
-        return Layout(*found)
+        return Layout.made(*found)
     answer = _asked(compositions.composition, layoutA, tile)
     a, b = (plain_modes.modes_of(x.shape, x.stride, -1) for x in (layoutA, tile))
     if a and b and (uneven := plain_modes.uneven_step(a, b)):
@@ -237,7 +237,7 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
 def complement(layout: pycute.Layout | int, max_idx: int = 1) -> pycute.Layout:
     a = _as_layout(layout)
     found = plain_modes.complement(a.shape, a.stride, max_idx, -1)
-    return _asked(complements.complement, a, max_idx) if found is None else Layout(*found)
+    return _asked(complements.complement, a, max_idx) if found is None else Layout.made(*found)
 
 
 def right_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
@@ -245,7 +245,7 @@ def right_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
         return None
     a = _as_layout(layout)
     found = plain_modes.right_inverse(a.shape, a.stride, -1)
-    return _asked(inverse.right_inverse, a) if found is None else Layout(*found)
+    return _asked(inverse.right_inverse, a) if found is None else Layout.made(*found)
 
 
 def left_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
@@ -253,7 +253,7 @@ def left_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
         return None
     a = _as_layout(layout)
     found = plain_modes.left_inverse(a.shape, a.stride, -1)
-    return _asked(inverse.left_inverse, a) if found is None else Layout(*found)
+    return _asked(inverse.left_inverse, a) if found is None else Layout.made(*found)
 
 
 def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -264,7 +264,11 @@ def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return _by_mode(logical_divide, layoutA, layoutB)
     tile = _as_layout(layoutB)
     found = plain_modes.logical_divide(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
-    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA)))) if found is None else Layout(*found)
+    return (
+        composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
+        if found is None
+        else Layout.made(*found)
+    )
 
 
 def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -276,7 +280,7 @@ def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     tile = _as_layout(layoutB)
     found = plain_modes.logical_product(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     if found is not None:
-        return Layout(*found)
+        return Layout.made(*found)
     return make_layout(layoutA, composition(complement(layoutA, size(layoutA) * cosize(tile)), tile))
 
 
