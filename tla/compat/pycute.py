@@ -16,7 +16,7 @@ Source: CUTLASS python/pycute.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ..algebra import (
     coalesce as merging,
@@ -139,6 +139,7 @@ def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = Non
 
 
 _compact = known_memo(prefix_product)
+L = TypeVar("L", bound="Layout")
 
 
 class LayoutBase:
@@ -167,7 +168,7 @@ class Layout(LayoutBase):
         self.stride = _compact(self.shape) if _stride is None else plain_tuple(_stride)
 
     @classmethod
-    def made(cls, shape: Any, stride: Any) -> Any:
+    def made(cls: type[L], shape: Any, stride: Any) -> L:
         """The layout of a shape and strides that are known to be plain integers."""
         layout = cls.__new__(cls)
         layout.shape, layout.stride = shape, stride

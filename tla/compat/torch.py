@@ -117,8 +117,8 @@ class Layout(pycute.Layout):
     _order = -1  # the last mode is fastest
 
     def __init__(self, _shape: IntTuple, _stride: IntTuple | None = None) -> None:
-        shape = plain_tuple(_shape)
-        super().__init__(shape, suffix_product(shape) if _stride is None else _stride)
+        self.shape = plain_tuple(_shape)
+        self.stride = suffix_product(self.shape) if _stride is None else plain_tuple(_stride)
 
     def _exact(self) -> Exact:
         return pycute.Layout(*_mirrored(self.shape, self.stride))._exact()
