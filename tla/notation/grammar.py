@@ -175,7 +175,7 @@ class NotationReader(Reader):
         return along(value, path) if path else value
 
     def other_reader(self, token: str) -> str:
-        """What to do with a text that has this in the place of an integer."""
+        """The fix of a text that has this in the place of an integer."""
         if token == "{":
             return "write tla.layout_of(text), which reads maps of isl"
         if token[:1] == "F" and token[1:].isdecimal():
