@@ -174,3 +174,26 @@ def test_operations_of_tla_say_how_to_give_them_a_layout(module):
         right_inverse(theirs)
     where, _, name = re.fullmatch(r"write ([\w.]+)\(x\)", caught.value.reason.fix)[1].rpartition(".")
     assert str(right_inverse(getattr(importlib.import_module(where), name)(theirs))) == "_32:_1"
+
+
+@pytest.mark.parametrize("name", ["pycute", "torch", "tensor_layouts"])
+def test_what_is_no_layout_is_refused_and_numpys_integers_are_taken(name):
+    np = pytest.importorskip("numpy", reason="needs numpy: pip install numpy")
+    module = importlib.import_module(f"tla.compat.{name}")
+    layout = module.Layout((2, 4))
+    for wrong in ((2.0, 4), "ab", None, (True, 4), np.array([2, 4]), (np.float64(2), 4)):
+        with pytest.raises(TlaError, match="expected"):
+            module.coalesce(module.Layout(wrong))
+    for operation in (module.logical_divide, module.logical_product, module.zipped_divide, module.zipped_product):
+        for wrong in ("x", 2.0, [2], (1, 2, 3), np.array([2])):
+            with pytest.raises(TlaError, match="expected"):
+                operation(layout, wrong)
+    for operation in (module.zipped_divide, module.zipped_product, module.tiled_divide):
+        with pytest.raises(TlaError, match="one"):
+            operation(layout, ())
+    with pytest.raises(TlaError, match="expected"):
+        module.logical_divide(layout, 0)
+    assert [*layout(np.arange(8))] == [layout(i) for i in range(8)]
+    if name != "tensor_layouts":  # which takes int alone
+        assert str(module.Layout((np.int64(2), 4))) == str(layout)
+        assert str(module.logical_divide(layout, np.int8(2))) == str(module.logical_divide(layout, 2))

@@ -137,6 +137,29 @@ def test_other_radices_exactly_or_refused():
     assert missed < refused / 10  # digits that wrap, and would have to be cut at other places
 
 
+def test_inputs_are_cut_anew_where_only_that_is_linear():
+    """Over (2,3,2) the values of (2,3):(3,4) are a map, of an input that is cut at 3 instead of 2."""
+    found = radix("i=(2,3):(3,4), j=2:6 -> o=12").reshape_outs({"o": (2, 3, 2)})
+    assert str(found) == "i=(3,2):(3,7), j=2:6 -> o=(2,3,2)"
+    assert str(radix("i=(2,3):(3,4) -> o=12").reshape_outs({"o": (2, 3, 2)})) == "i=(3,2):(3,7) -> o=(2,3,2)"
+
+
+def test_numpys_integers():
+    n = np.int8
+    found = RadixLayout({"i": [(n(4), n(1))]}, {"o": (n(2), n(4))})
+    assert found == RadixLayout({"i": [(4, 1)]}, {"o": (2, 4)})
+    assert found.reshape_ins({"a": n(2), "b": n(2)}) == found.reshape_ins({"a": 2, "b": 2})
+    assert found.reshape_outs({"o": n(8)}).resize_out("o", np.uint64(16)).out_sizes == {"o": 16}
+    assert radix(parse("(4,6):(6,1)"), out_dims={"o": (n(6), n(4))}).out_dims == {"o": (6, 4)}
+    bits = LinearLayout({"i": [(n(1),), (n(2),)]}, {"o": np.uint16(4)})
+    assert bits.resize_in_dim("i", n(8)).get_in_dim_size("i") == 8
+    assert bits.get_basis("i", n(1)) == (2,)
+    assert LinearLayout({}, {"a": 64, "b": 64}).pack((n(63), n(63))) == 4095
+    assert triton.BlockedLayout([n(1), n(4)], [8, 4], [4, 1], [n(1), 0]).linear([n(64), n(32)]) == triton.BlockedLayout(
+        [1, 4], [8, 4], [4, 1], [1, 0]
+    ).linear([64, 32])
+
+
 def test_same_map():
     rng = random.Random(4)
     for _ in range(amount(500, 40000)):

@@ -79,8 +79,7 @@ def _in_slices(src: RadixLayout, dst: RadixLayout) -> Iterator[Slices]:
             yield Slices(
                 "one slice" if len(held) == 1 else f"{len(held)} slices that are alike", a.layout, b.layout, held
             )
-            if a.padded and b.padded:
-                yield Slices("padded to a power of two", a.padded[0], b.padded[0], ((a.padded[1], b.padded[1]),))
+            yield Slices("padded to a power of two", a.padded[0], b.padded[0], ((a.padded[1], b.padded[1]),))
             return
 
 
@@ -115,12 +114,11 @@ def _borders(sizes: dict[str, int]) -> Iterator[dict[str, Vector]]:
 
 
 class _Part(NamedTuple):
-    """A slice's layout over bits, and the registers of each slice; the padded tile's layout, if it has one,
-    and its registers."""
+    """A slice's layout over bits, and the registers of each slice; the padded tile's layout, and its registers."""
 
     layout: LinearLayout
     registers: dict[Vector, Vector]
-    padded: tuple[LinearLayout, Registers] | None
+    padded: tuple[LinearLayout, Registers]
 
 
 class _Step(NamedTuple):
@@ -175,11 +173,8 @@ def _pieces(extent: int, step: Vector, radices: Sequence[int], odd: Sequence[int
     return [first, *still] if order > 1 else still
 
 
-def _padded(layout: RadixLayout, steps: dict[str, list[_Step]]) -> tuple[LinearLayout, Registers] | None:
-    """The layout of the tile whose odd digits are padded to powers of two; None where registers do not
-    count along these."""
-    if any(s.step != 1 for s in steps["register"] if s.odd is not None):
-        return None
+def _padded(layout: RadixLayout, steps: dict[str, list[_Step]]) -> tuple[LinearLayout, Registers]:
+    """The layout of the tile whose odd digits are padded to powers of two, and the registers in its order."""
     widths = [(m - 1).bit_length() for m in layout.radices]
     odd = [k for k, m in enumerate(layout.radices) if m > 2]
     even = [k for k, m in enumerate(layout.radices) if m == 2]
@@ -195,7 +190,13 @@ def _padded(layout: RadixLayout, steps: dict[str, list[_Step]]) -> tuple[LinearL
     place = 1
     for s in steps["register"]:
         more = 1 << (s.extent - 1).bit_length()
-        registers = [None if r is None or c >= s.extent else c * place + r for c in range(more) for r in registers]
+        # of a digit that moves by more than 1 the register that comes to c
+        back = pow(s.step, -1, s.extent) if s.odd is not None else 1
+        registers = [
+            None if r is None or c >= s.extent else c * back % s.extent * place + r
+            for c in range(more)
+            for r in registers
+        ]
         place *= s.extent
     return LinearLayout({name: [v for s in of for v in vectors(s)] for name, of in steps.items()}, outs), tuple(
         registers

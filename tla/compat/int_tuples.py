@@ -10,6 +10,7 @@ from abc import ABC
 from typing import Any
 
 from ..core.errors import RankError
+from ..core.ints import leaf
 
 
 class Integer(ABC):  # noqa: B024  # it is asked, and has no members
@@ -39,6 +40,28 @@ def flatten(t: Any) -> tuple[Any, ...]:
     ((1, 2, 3), (4,))
     """
     return tuple(n for mode in t for n in flatten(mode)) if is_tuple(t) else (t,)
+
+
+def plain_tuple(x: Any) -> Any:
+    """An integer, or a tuple of them, of plain integers: of numpy's, and of tla's, their values; LeafTypeError for
+    anything else.
+
+    >>> from tla import Int
+    >>> plain_tuple((Int[2](), (3, 4)))
+    (2, (3, 4))
+    """
+    if type(x) is tuple:
+        for n in x:
+            if type(n) is not int:
+                break
+        else:
+            return x
+    if isinstance(x, tuple):
+        return tuple([n if type(n) is int else plain_tuple(n) for n in x])
+    if type(x) is int:
+        return x
+    n = leaf(x)
+    return int(n) if isinstance(n, int) else n
 
 
 def signum(a: Any) -> int:

@@ -16,7 +16,7 @@ Source: CUTLASS python/pycute.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ..algebra import (
     coalesce as merging,
@@ -27,7 +27,7 @@ from ..algebra import (
     inverse,
 )
 from ..core import arithmetic, conversions
-from ..core.cache import memo, plain_memo
+from ..core.cache import known_memo, memo, plain_memo
 from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
@@ -44,6 +44,7 @@ from .int_tuples import (
     has_none,
     is_int,
     is_tuple,
+    plain_tuple,
     prefix_product,
     product,
     signum,
@@ -137,6 +138,10 @@ def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = Non
 # --------------------------------------------------------------------------------------------------------- layouts
 
 
+_compact = known_memo(prefix_product)
+L = TypeVar("L", bound="Layout")
+
+
 class LayoutBase:
     """A layout, plain or composed."""
 
@@ -159,8 +164,15 @@ class Layout(LayoutBase):
     _order = 1  # the first mode is fastest
 
     def __init__(self, _shape: Any, _stride: Any = None) -> None:
-        self.shape = _shape
-        self.stride = prefix_product(_shape) if _stride is None else _stride
+        self.shape = plain_tuple(_shape)
+        self.stride = _compact(self.shape) if _stride is None else plain_tuple(_stride)
+
+    @classmethod
+    def made(cls: type[L], shape: Any, stride: Any) -> L:
+        """The layout of a shape and strides that are known to be plain integers."""
+        layout = cls.__new__(cls)
+        layout.shape, layout.stride = shape, stride
+        return layout
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layout) and self._place() == other._place()
@@ -174,8 +186,9 @@ class Layout(LayoutBase):
     def _exact(self) -> Exact:
         return _exact(self.shape, self.stride)
 
-    def _offset(self, crd: Any) -> int:
-        return int(self._exact()(crd))
+    def _offset(self, crd: Any) -> Any:
+        found = self._exact()(crd)
+        return int(found) if isinstance(found, int) else found  # of arrays an array
 
     def __len__(self) -> int:
         return len(self.shape) if is_tuple(self.shape) else 1
@@ -190,7 +203,7 @@ class Layout(LayoutBase):
 
     def __getitem__(self, i: Any) -> Layout:
         if is_tuple(self.shape):
-            return type(self)(self.shape[i], self.stride[i])
+            return self.made(self.shape[i], self.stride[i])
         if i not in (0, -1):
             raise IndexError(f"mode {i} of {self}, which has one")
         return self
@@ -328,7 +341,7 @@ def parts(layout: Exact) -> tuple[Any, Any]:
 def plain(x: Any) -> Any:
     """A value of tla as one of this module, of plain integers."""
     if isinstance(x, Exact):
-        return Layout(*parts(x))
+        return Layout.made(*parts(x))
     if isinstance(x, ExactComposed):
         return ComposedLayout(plain(x.outer), plain(x.offset), plain(x.inner))
     if isinstance(x, ExactSwizzle):
@@ -357,7 +370,7 @@ def cosize(layout: Any) -> Any:
 
 
 def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
-    return None if found is None else Layout(*found)
+    return None if found is None else Layout.made(*found)
 
 
 def coalesce(layout: Any, profile: Any = None) -> Any:
@@ -408,7 +421,7 @@ def _tiled(
             if isinstance(tile, Layout):
                 found = plainly(layoutA.shape, layoutA.stride, tile.shape, tile.stride, 1)
                 if found is not None:
-                    return Layout(*found)
+                    return Layout.made(*found)
         return plain(does(exact(layoutA), _tiler(layoutB)))
 
     tiled.__name__ = tiled.__qualname__ = name
@@ -452,10 +465,9 @@ def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) ->
     if not isinstance(layoutB, tuple):
         found: Layout = splitter(layoutA, layoutB)
         return found
-    if len(layoutB) > len(layoutA):
-        raise RankError(
-            f"{len(layoutB)} tilers for {layoutA}", f"{len(layoutA)} at most", "give one for each mode, None for none"
-        )
+    if not 0 < len(layoutB) <= len(layoutA):
+        expected = f"{len(layoutA)} at most, and one at least"
+        raise RankError(f"{len(layoutB)} tilers for {layoutA}", expected, "give one for each mode, None for none")
     split = [hier_unzip(splitter, layoutA[i], b) for i, b in enumerate(layoutB)]
     over = [*(s[1] for s in split), *(layoutA[i] for i in range(len(layoutB), len(layoutA)))]
     return make_layout(make_layout(s[0] for s in split), make_layout(over))

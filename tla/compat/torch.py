@@ -24,7 +24,7 @@ from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
 from . import plain_modes, pycute
-from .int_tuples import IntTuple
+from .int_tuples import IntTuple, plain_tuple
 from .pycute import (
     Integer,
     LayoutBase,
@@ -117,19 +117,20 @@ class Layout(pycute.Layout):
     _order = -1  # the last mode is fastest
 
     def __init__(self, _shape: IntTuple, _stride: IntTuple | None = None) -> None:
-        super().__init__(_shape, suffix_product(_shape) if _stride is None else _stride)
+        self.shape = plain_tuple(_shape)
+        self.stride = suffix_product(self.shape) if _stride is None else plain_tuple(_stride)
 
     def _exact(self) -> Exact:
         return pycute.Layout(*_mirrored(self.shape, self.stride))._exact()
 
-    def _offset(self, crd: Any) -> int:
+    def _offset(self, crd: Any) -> Any:
         return super()._offset(mirrored(crd) if is_tuple(crd) else crd)
 
 
 def plain(x: Exact | pycute.Layout) -> Layout:
     """A layout of tla as one of this module; `exact` is the way back."""
     found = x if isinstance(x, pycute.Layout) else pycute.plain(x)
-    return Layout(*_mirrored(found.shape, found.stride))
+    return Layout.made(*_mirrored(found.shape, found.stride))
 
 
 # ------------------------------------------------------------------------------------------------------- IntTuples
@@ -194,7 +195,7 @@ def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tupl
 
 
 def _as_layout(x: Any) -> Any:
-    return Layout(x) if isinstance(x, int) else x
+    return plain(x) if isinstance(x, Exact) else x if isinstance(x, pycute.Layout) else Layout(x)
 
 
 def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
@@ -202,7 +203,7 @@ def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.L
     if isinstance(profile, tuple):
         return _by_mode(coalesce, layout, profile)
     found = plain_modes.coalesce(layout.shape, layout.stride, -1)
-    return _asked(merging.coalesce, layout) if found is None else Layout(*found)
+    return _asked(merging.coalesce, layout) if found is None else Layout.made(*found)
 
 
 def filter(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.Layout:
@@ -223,7 +224,7 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     tile = _as_layout(layoutB)
     found = plain_modes.composition(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     if found is not None:
-        return Layout(*found)
+        return Layout.made(*found)
     answer = _asked(compositions.composition, layoutA, tile)
     a, b = (plain_modes.modes_of(x.shape, x.stride, -1) for x in (layoutA, tile))
     if a and b and (uneven := plain_modes.uneven_step(a, b)):
@@ -236,7 +237,7 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
 def complement(layout: pycute.Layout | int, max_idx: int = 1) -> pycute.Layout:
     a = _as_layout(layout)
     found = plain_modes.complement(a.shape, a.stride, max_idx, -1)
-    return _asked(complements.complement, a, max_idx) if found is None else Layout(*found)
+    return _asked(complements.complement, a, max_idx) if found is None else Layout.made(*found)
 
 
 def right_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
@@ -244,7 +245,7 @@ def right_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
         return None
     a = _as_layout(layout)
     found = plain_modes.right_inverse(a.shape, a.stride, -1)
-    return _asked(inverse.right_inverse, a) if found is None else Layout(*found)
+    return _asked(inverse.right_inverse, a) if found is None else Layout.made(*found)
 
 
 def left_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
@@ -252,7 +253,7 @@ def left_inverse(layout: pycute.Layout | int | None) -> pycute.Layout | None:
         return None
     a = _as_layout(layout)
     found = plain_modes.left_inverse(a.shape, a.stride, -1)
-    return _asked(inverse.left_inverse, a) if found is None else Layout(*found)
+    return _asked(inverse.left_inverse, a) if found is None else Layout.made(*found)
 
 
 def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -263,7 +264,11 @@ def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return _by_mode(logical_divide, layoutA, layoutB)
     tile = _as_layout(layoutB)
     found = plain_modes.logical_divide(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
-    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA)))) if found is None else Layout(*found)
+    return (
+        composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
+        if found is None
+        else Layout.made(*found)
+    )
 
 
 def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
@@ -275,7 +280,7 @@ def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     tile = _as_layout(layoutB)
     found = plain_modes.logical_product(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     if found is not None:
-        return Layout(*found)
+        return Layout.made(*found)
     return make_layout(layoutA, composition(complement(layoutA, size(layoutA) * cosize(tile)), tile))
 
 

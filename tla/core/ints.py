@@ -450,6 +450,16 @@ def known(x: object) -> int | None:
     return int(x) if isinstance(x, int) else None
 
 
+def value_of(x: object) -> int | None:
+    """The value of an integer of any kind, numpy's included, as a plain int; None for a symbol, and for what is no
+    integer.
+
+    >>> value_of(Int[4]()), value_of(True), value_of("4")
+    (4, None, None)
+    """
+    return known(x if isinstance(x, int) else leaf(x)) if is_int(x) else None
+
+
 def as_static(n: IntLike) -> Leaf:
     """An integer of the library's own as the static integer that it is; a symbol as it stands."""
     return static(n) if isinstance(n, int) else n

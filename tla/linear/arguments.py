@@ -9,18 +9,19 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known
+from ..core.ints import value_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Kind(NamedTuple):
-    """The kind of argument that an annotation asks for."""
+    """The kind of argument that an annotation asks for, and what the function is given for one."""
 
     fits: Callable[[Any], bool]
     expected: str
     fix: str
+    made: Callable[[Any], Any] = lambda x: x
 
 
 def _is_list(x: object) -> bool:
@@ -49,7 +50,7 @@ KINDS = {
         lambda x: _LAYOUT.fits(x) or _RADIX.fits(x), "a LinearLayout or RadixLayout", _LAYOUT.fix
     ),
     "str": Kind(lambda x: isinstance(x, str), "a text", "put it in quotes"),
-    "int": Kind(lambda x: is_int(x) and known(x) is not None, "a known integer", "give its value"),
+    "int": Kind(lambda x: value_of(x) is not None, "a known integer", "give its value", value_of),
     "bool": Kind(lambda x: isinstance(x, bool), "True or False", "write True"),
     "Sequence[str]": _NAMES,
     "Sequence[int]": Kind(_is_list, "a list of integers", "write [64, 64]"),
@@ -82,19 +83,20 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
         for p in parameters
     ]
     by_name = {name: (kind, empty) for name, kind, empty in kinds}
+    call: Callable[..., R] = f
 
-    def require(name: str, kind: Kind | None, may_be_none: bool, x: object) -> None:
-        if kind is not None and not (x is None and may_be_none) and not kind.fits(x):
+    def taken(name: str, kind: Kind | None, may_be_none: bool, x: Any) -> Any:
+        if kind is None or (x is None and may_be_none):
+            return x
+        if not kind.fits(x):
             text = repr(x) if isinstance(x, str) else shown(x)
             raise LeafTypeError(f"{f.__name__}: {name} is {text[:80]}", kind.expected, kind.fix)
+        return kind.made(x)
 
     @functools.wraps(f)
     def g(*args: P.args, **options: P.kwargs) -> R:
-        for (name, kind, empty), x in zip(kinds, args):
-            require(name, kind, empty, x)
-        for name, x in options.items():
-            if name in by_name:
-                require(name, *by_name[name], x)
-        return f(*args, **options)
+        positional: Any = [*map(taken, *zip(*kinds), args), *args[len(kinds) :]] if kinds else args
+        named: Any = {name: taken(name, *by_name.get(name, (None, True)), x) for name, x in options.items()}
+        return call(*positional, **named)
 
     return g

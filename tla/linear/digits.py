@@ -154,6 +154,47 @@ def cut_places(radix: int, moved: Sequence[tuple[int, int]]) -> list[int]:
     return [b // a for a, b in itertools.pairwise(places)]
 
 
+def ins_of_values(
+    values: Sequence[Vector], sizes: Mapping[str, int], radices: Sequence[int]
+) -> list[tuple[str, list[Digit]]] | None:
+    """The digits of inputs of these sizes whose sums, each radix by itself, are these values, the first input
+    fastest; None where there are none."""
+    ins, place, sums = [], 1, [(0,) * len(radices)]
+    for name, size in sizes.items():
+        own = values[: place * size : place]
+        if (digits := digits_of_values(own, radices)) is None:
+            return None
+        ins.append((name, digits))
+        sums = [tuple((a + b) % m for a, b, m in zip(low, high, radices)) for high in own for low in sums]
+        place *= size
+    return ins if sums == [*values] else None
+
+
+def digits_of_values(values: Sequence[Vector], radices: Sequence[int]) -> list[Digit] | None:
+    """Digits whose sums, each radix by itself, are these values, the lowest first; None where there are none.
+
+    >>> digits_of_values([(0, 0), (1, 1), (0, 2), (1, 0)], (2, 3)), digits_of_values([(0,), (1,), (1,), (2,)], (4,))
+    ([Digit(extent=4, step=(1, 1))], [Digit(extent=2, step=(1,)), Digit(extent=2, step=(1,))])
+    """
+    size = len(values)
+    if size == 1:
+        return [] if not any(values[0]) else None
+    for count in range(size, 1, -1):
+        low = Digit(count, values[1])
+        if size % count or any(values[c] != low.times(c, radices) for c in range(count)):
+            continue
+        sums = (
+            tuple((a + b) % m for a, b, m in zip(values[k - k % count], values[k % count], radices))
+            for k in range(size)
+        )
+        if (
+            all(x == v for x, v in zip(sums, values))
+            and (rest := digits_of_values(values[::count], radices)) is not None
+        ):
+            return [low, *rest]
+    return None
+
+
 def split(x: int, radices: Sequence[int]) -> Vector:
     """The digits of a number, the lowest first."""
     found = []

@@ -39,6 +39,7 @@ from .digits import (
     cut,
     cut_places,
     digits_of,
+    ins_of_values,
     listed,
     number,
     radices_of,
@@ -54,6 +55,8 @@ from .value import MAX_BITS, checked_names, input_value, integer, pairs
 
 #: Where no lattice tells what is reached no more inputs than this are looked at.
 MAX_COUNTED = 2**20
+#: Of no more inputs than this the digits over other radices are looked for in the values.
+MAX_READ = 2**8
 #: A size, whose values add as one number, or the radices of its digits, the lowest first.
 Radices = int | Sequence[int]
 
@@ -240,11 +243,19 @@ class RadixLayout(Value, Displayed):
             what = f"reshape_outs: sizes of {math.prod(wanted)} in all"
             raise RangeError(what, f"{math.prod(self.radices)}, as many as it has", "give sizes whose product is that")
         found, at = self, 0
-        for old, new in blocks(self.radices, wanted):
-            if old != new:
-                found = found._regrouped(at, len(old), [math.prod(new)]) if len(old) > 1 else found
-                found = found._regrouped(at, 1, new) if len(new) > 1 else found
-            at += len(new)
+        try:
+            for old, new in blocks(self.radices, wanted):
+                if old != new:
+                    found = found._regrouped(at, len(old), [math.prod(new)]) if len(old) > 1 else found
+                    found = found._regrouped(at, 1, new) if len(new) > 1 else found
+                at += len(new)
+        except RangeError:  # it is linear over them, if it is, with its inputs cut at other places
+            sizes = self.in_sizes
+            few = math.prod(sizes.values()) <= MAX_READ
+            ins = ins_of_values([split(x, wanted) for x in self._values()], sizes, wanted) if few else None
+            if ins is None:
+                raise
+            return _made(ins, outs)
         return _made(found.ins, outs)
 
     def _regrouped(self, at: int, count: int, new: Sequence[int]) -> RadixLayout:

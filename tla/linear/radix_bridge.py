@@ -18,7 +18,7 @@ from ..core.reader import Reader
 from ..core.swizzle import Swizzle, make_swizzle
 from . import bits
 from .arguments import checked
-from .digits import Vector
+from .digits import Vector, radices_of
 from .linear_layout import LinearLayout
 from .radix import Radices, RadixLayout
 from .value import MAX_BITS
@@ -66,7 +66,7 @@ def radix(
     elif isinstance(layout, AnyLayout):
         found = _named(_of_layout(layout), layout, in_dims)
         if out_dims is not None:
-            size = math.prod(m if isinstance(m, int) else math.prod(m) for m in out_dims.values())
+            size = math.prod(math.prod(radices_of(name, m)) for name, m in out_dims.items())
             return (found if size == math.prod(found.radices) else found.resize_out("offset", size)).reshape_outs(
                 out_dims
             )

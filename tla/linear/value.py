@@ -10,7 +10,7 @@ from ..core.arrays import computed, require_held
 from ..core.coord import coord_leaf
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
-from ..core.ints import is_int, known
+from ..core.ints import value_of
 from ..core.value import Value, put
 from . import bits
 from .arguments import checked
@@ -125,17 +125,16 @@ class Bases(Value):
 
     def pack(self, coordinate: Iterable[int]) -> int:
         """One value of each output as one integer, the first output's bits lowest."""
-        if (
-            not isinstance(coordinate, (list, tuple))
-            or len(coordinate) != len(self._outs)
-            or not all(map(is_int, coordinate))
-        ):
+        values = (
+            [x if type(x) is int else value_of(x) for x in coordinate] if isinstance(coordinate, (list, tuple)) else []
+        )
+        total = shift = 0
+        if len(values) != len(self._outs) or None in values:
             raise RankError(
                 f"pack of {shown(coordinate)[:80]}", f"{len(self._outs)} integers, one for each output", "give them all"
             )
-        total = shift = 0
-        for value, (_, size) in zip(coordinate, self._outs):
-            total |= value << shift
+        for value, (_, size) in zip(values, self._outs):
+            total |= (value or 0) << shift
             shift += bits.log2(size)
         return total
 
@@ -223,7 +222,7 @@ def _named(kind: str, table: Mapping[str, Any], name: str) -> Any:
 
 def integer(what: str, x: Any) -> int:
     """x as a plain int of 0 or more, of at most MAX_BITS bits."""
-    n = known(x) if is_int(x) else None
+    n = value_of(x)
     if n is None:
         raise LeafTypeError(f"{what} is {shown(x)}", "a known integer", "give its value")
     if n < 0:

@@ -166,17 +166,23 @@ class NotationReader(Reader):
         token = self.token
         digits, _, path = token.removeprefix("_").partition("@")
         if not digits.removeprefix("-").isdecimal():
-            named = token[:1].isalpha() and self.symbols is None
-            self.unexpected(
-                "an integer like 4 or _4, or a tuple",
-                "give the names it has: parse(text, symbols=[M, N])" if named else "",
-            )
+            self.unexpected("an integer like 4 or _4, or a tuple", self.other_reader(token))
         value = int64_of(digits)
         if value is None:
             self.fail(f"{digits:.24} does not fit in 64 bits", f"{INT64_MIN} to {INT64_MAX}", "use a smaller one")
         self.advance()
         value = static(value) if token[0] == "_" or self.bare_is_static else value
         return along(value, path) if path else value
+
+    def other_reader(self, token: str) -> str:
+        """The fix of a text that has this in the place of an integer."""
+        if token == "{":
+            return "write tla.layout_of(text), which reads maps of isl"
+        if token[:1] == "F" and token[1:].isdecimal():
+            return "write tla.linear.from_xor_strides(text), which reads PyCuTe's strides over bits"
+        return (
+            "give the names it has: parse(text, symbols=[M, N])" if token[:1].isalpha() and self.symbols is None else ""
+        )
 
 
 def sum_of_elements(reader: Reader, read: Callable[[], Any]) -> Any:

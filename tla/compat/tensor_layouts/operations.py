@@ -229,7 +229,7 @@ def _as_layout(x: Tiler) -> Tiler:
 
 
 def _cuts_first(layout: Layout, tiler: Tiler) -> bool:
-    return isinstance(tiler, int) and rank(layout) > 1 and size(mode(layout, 0)) % tiler == 0
+    return isinstance(tiler, int) and tiler > 0 and rank(layout) > 1 and size(mode(layout, 0)) % tiler == 0
 
 
 @of_domain
@@ -261,6 +261,8 @@ def hier_unzip(splitter: Callable[[Any, Any], Any], layout_a: Layout, layout_b: 
     if not isinstance(layout_b, tuple):
         found: Layout = splitter(layout_a, _as_layout(layout_b))
         return found
+    if not layout_b:
+        raise LayoutError(f"no tilers for {layout_a}", "one at least", "give one for each mode, None for none")
     split = _by_mode(lambda a, b: hier_unzip(splitter, a, b), layout_a, layout_b)
     tiles, rests = zip(*map(modes, split[: len(layout_b)]))
     over = [*rests, *split[len(layout_b) :]]

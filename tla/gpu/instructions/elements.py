@@ -15,7 +15,7 @@ from ...core import element as types
 from ...core.element import Element, of_dtype
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
-from ...core.ints import is_int, known
+from ...core.ints import value_of
 from ...tensors.tensor import Tensor
 
 #: An element type, its names in C++, the first the one that we write; its code in the names of instructions; the type
@@ -120,7 +120,7 @@ def tensor_core_type(element: Element) -> Element:
 
 def require_number(what: str, x: object) -> int:
     """An integer that is known, as a plain one; LeafTypeError for anything else."""
-    n = known(x) if is_int(x) else None
+    n = value_of(x)
     if n is None:
         raise LeafTypeError(f"{what}: {shown(x)}", "a known integer", "write a number, as 0")
-    return int(n)
+    return n
