@@ -91,6 +91,15 @@ class Shuffle:
 
 
 @dataclass(frozen=True)
+class Atomic:
+    """`atomic_add`: target = target + source, each element by an instruction that no other one divides."""
+
+    line: Line
+    source: Access
+    target: Access
+
+
+@dataclass(frozen=True)
 class Product:
     """`gemm`: D = A * B + C, by an instruction.
 
@@ -211,7 +220,20 @@ class Either:
 
 
 Statement = (
-    Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Reserve | Loop | Either
+    Copy
+    | Fill
+    | Axpby
+    | Transform
+    | Shuffle
+    | Atomic
+    | Product
+    | Barrier
+    | Order
+    | Load
+    | Signal
+    | Reserve
+    | Loop
+    | Either
 )
 
 
@@ -356,12 +378,14 @@ def word_of(s: Statement) -> str:
     """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
     if isinstance(s, Barrier) and s.of_cluster:
         return "cluster_sync"
+    if isinstance(s, Atomic):
+        return "atomic_add"
     return s.word if isinstance(s, (Order, Signal, Reserve)) else type(s).__name__.lower()
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
     """The accesses of a statement, what it reads first: ("reads" or "writes", access)."""
-    if isinstance(s, (Copy, Load, Shuffle)):
+    if isinstance(s, (Copy, Load, Shuffle, Atomic)):
         yield from (("reads", s.source), ("writes", s.target))
     elif isinstance(s, Fill):
         yield "writes", s.target

@@ -7,6 +7,8 @@ Arguments that are written: each integer of a coordinate is T * s + r, of a bloc
 alone, 0 <= r < T. So a coordinate tells s and r. If all blocks are among the s, and the r of all accesses tell the
 thread, then an element is of one thread of one block alone, whatever the sizes are.
 
+What is nothing but added to, atomically, has no race, whoever does.
+
 A predicate may let an access out; that takes no race in. Assumed is that the elements of an argument that is written,
 and the arguments, lie apart.
 
@@ -26,7 +28,7 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.symint import poly_of, wrap
 from ...tensors.tensor import Tensor
-from ..program.statements import Access, Copy, Loop, Program, Statement, accesses
+from ..program.statements import Access, Atomic, Copy, Loop, Program, Statement, accesses
 from .bounds import coordinate
 from .samples import small_sizes
 from .shared_memory import SharedMemory, Unknown, of_threads
@@ -59,13 +61,15 @@ def why_not_free(program: Program) -> str | None:
 
 
 def _of_argument(name: str, program: Program) -> None:
-    """Require that an argument is not written, or that each of its elements is of one thread. Raises Unknown."""
+    """Require that an argument is not written, is added to by atomics alone, or that each of its elements is of one
+    thread. Raises Unknown."""
     import numpy as np
 
     found = [
         (s, verb, x) for s in program.statements() for verb, x in accesses(s) if program.argument_of(x.tensor) == name
     ]
-    if not any(verb == "writes" for _s, verb, _x in found):
+    written = [s for s, verb, _x in found if verb == "writes"]
+    if not written or (len(written) == len(found) and all(isinstance(s, Atomic) for s in written)):
         return
     if not is_injective(at(program.arguments[name].layout, small_sizes(program))):
         raise Unknown(f"{found[0][0].line}: {name}, whose elements do not lie apart")

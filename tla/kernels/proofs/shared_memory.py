@@ -27,6 +27,7 @@ from ...symbolic.tree import value
 from ..program.instructions import is_asynchronous
 from ..program.offsets import Offsets
 from ..program.statements import (
+    Atomic,
     Barrier,
     Copy,
     Either,
@@ -69,25 +70,26 @@ class _Touch:
     """The elements of a buffer that each thread reads, or writes.
 
     places       an array of (thread, element)
+    adds         whether it adds atomically, which is no race among such touches
     first, last  the first and the last thread that touches each place; -1 the last of what nobody touches
     """
 
-    def __init__(self, buffer: int, places: Any, *, writes: bool) -> None:
+    def __init__(self, buffer: int, places: Any, *, writes: bool, adds: bool) -> None:
         np = _numpy()
-        self.buffer, self.writes, self.places = buffer, writes, places
+        self.buffer, self.writes, self.adds, self.places = buffer, writes, adds, places
         self.who = np.broadcast_to(np.arange(len(places))[:, None], places.shape)
         self.first, self.last = (np.full(1 + places.max(initial=0), x) for x in (len(places), -1))
         np.minimum.at(self.first, places, self.who)
         np.maximum.at(self.last, places, self.who)
 
     @property
-    def key(self) -> tuple[int, bool, bytes]:
+    def key(self) -> tuple[int, bool, bool, bytes]:
         """What tells it from others."""
-        return self.buffer, self.writes, self.places.tobytes()
+        return self.buffer, self.writes, self.adds, self.places.tobytes()
 
     def meets(self, other: _Touch, *, under_way: bool) -> bool:
         """Whether some element is touched by two threads, and written by one of them; under_way: touched at all."""
-        if self.buffer != other.buffer or not (self.writes or other.writes):
+        if self.buffer != other.buffer or not (self.writes or other.writes) or (self.adds and other.adds):
             return False
         inside = other.places < len(self.last)
         places, who = other.places[inside], other.who[inside]
@@ -225,7 +227,8 @@ class SharedMemory:
                 parts = Offsets(access.tensor).parts
                 sums = {terms: of_threads(s, terms, self._program, stages) for terms in {terms for terms, _n in parts}}
                 places = _numpy().stack([sums[terms] + n for terms, n in parts], axis=1)
-                yield _Touch(id(access.tensor.data), places, writes=verb == "writes")
+                writes = verb == "writes"
+                yield _Touch(id(access.tensor.data), places, writes=writes, adds=writes and isinstance(s, Atomic))
 
 
 def of_threads(s: Statement, terms: Sequence[Any], program: Program, stages: Mapping[str, int] | None = None) -> Any:

@@ -44,6 +44,7 @@ from ..program.multicast import Multicast
 from ..program.offsets import Offsets
 from ..program.statements import (
     Access,
+    Atomic,
     Axpby,
     Barrier,
     Copy,
@@ -60,7 +61,14 @@ from ..program.statements import (
     Statement,
     Transform,
 )
-from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
+from .elementwise import (
+    not_registers,
+    of_one_place,
+    require_as_many,
+    require_atomic,
+    require_floats,
+    require_other_registers,
+)
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
@@ -259,6 +267,13 @@ class Trace:
         require_other_registers(x, y)
         self._own_places("shuffle_xor", y)
         self.state(Shuffle(line, Access(x), Access(y), mask))
+
+    def atomic_add(self, line: Line, source: object, target: object) -> None:
+        x, y = as_tensor("atomic_add", source), as_tensor("atomic_add", target)
+        if not self.places:
+            require_atomic(x, y)
+        require_as_many("atomic_add", [x, y], [int(size(t.shape)) for t in (x, y)])
+        self.state(Atomic(line, Access(x), Access(y)))
 
     def _own_places(self, where: str, t: Tensor) -> None:
         """Require a place of its own for each element that is written."""
