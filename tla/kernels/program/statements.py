@@ -71,13 +71,13 @@ class Transform:
     is a source too."""
 
     line: Line
-    operands: dict[str, Access]
+    operands: tuple[Access, ...]
     value: Value
 
     @property
     def target(self) -> Access:
         """The tensor that is written: the last operand."""
-        return [*self.operands.values()][-1]
+        return self.operands[-1]
 
 
 @dataclass(frozen=True)
@@ -392,7 +392,7 @@ def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
     elif isinstance(s, Axpby):
         yield from (("reads", s.x), ("reads", s.y), ("writes", s.y))
     elif isinstance(s, Transform):
-        yield from (("reads", x) for x in [*s.operands.values()][:-1])
+        yield from (("reads", x) for x in s.operands[:-1])
         yield "writes", s.target
     elif isinstance(s, Product):
         yield from (("reads", x) for name, x in s.operands.items() if name != "D")

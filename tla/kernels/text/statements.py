@@ -184,8 +184,7 @@ class Writer(Names):
 
     def _transform(self, s: Transform) -> list[str]:
         """A function of elements: computed in the widest of their types, in float at least."""
-        accesses = [*s.operands.values()]
-        kinds = [self.element_type(x.tensor) for x in accesses]
+        kinds = [self.element_type(x.tensor) for x in s.operands]
         kind = "double" if "double" in kinds[:-1] else "float"
         if calls_functions(s.value):
             self.used.add("math")
@@ -207,7 +206,7 @@ class Writer(Names):
                 made = f"({kinds[-1]})({made})"
             return " ".join(["{", *lines, f"{target} = {made};", "}"]) if lines else f"{target} = {made};"
 
-        return self._each(accesses, line)
+        return self._each(s.operands, line)
 
     def _shuffle(self, s: Shuffle) -> list[str]:
         (source, target), mask = ([self.held(s, x.tensor) for x in (s.source, s.target)]), s.mask

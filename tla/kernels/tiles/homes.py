@@ -172,7 +172,9 @@ def operands_of(s: Statement) -> dict[str, Access]:
         raise refused(s.line, "atomic_add", "statements of whole tiles", "write CUDA, HIP or C")
     if isinstance(s, Axpby):
         return {"x": s.x, "y": s.y}
-    assert isinstance(s, (Transform, Product))
+    if isinstance(s, Transform):
+        return {str(k): x for k, x in enumerate(s.operands)}
+    assert isinstance(s, Product)
     return s.operands
 
 
