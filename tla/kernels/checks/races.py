@@ -544,7 +544,7 @@ class Races:
 
 
 def _does(written: bool, adds: bool) -> str:
-    """What an access does to its elements, as levels tell it."""
+    """The word by which levels tell an access: "reads", "writes" or "adds"."""
     return "adds" if adds else "writes" if written else "reads"
 
 

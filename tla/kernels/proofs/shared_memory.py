@@ -84,7 +84,7 @@ class _Touch:
 
     @property
     def key(self) -> tuple[int, bool, bool, bytes]:
-        """What tells it from others."""
+        """The key that tells it from others."""
         return self.buffer, self.writes, self.adds, self.places.tobytes()
 
     def meets(self, other: _Touch, *, under_way: bool) -> bool:
@@ -98,7 +98,7 @@ class _Touch:
 
 
 class _Before(NamedTuple):
-    """What may be before a statement: numbers of touches.
+    """The touches, by their numbers, that may be before a statement.
 
     since    those since a barrier
     groups   those of asynchronous copies under way, by groups; the last is the one that is not ended
@@ -108,18 +108,18 @@ class _Before(NamedTuple):
     groups: tuple[frozenset[int], ...] = (frozenset(),)
 
     def joined(self, other: _Before) -> _Before:
-        """What may be before a statement that is reached on two ways."""
+        """Take what may be before a statement that is reached on two ways."""
         count = max(len(self.groups), len(other.groups))
         a, b = ((frozenset[int](),) * (count - len(x.groups)) + x.groups for x in (self, other))
         return _Before(self.since | other.since, tuple(map(operator.or_, a, b)))
 
     def waited(self, pending: int) -> _Before:
-        """What is before a statement behind a wait for all groups but the newest: copies are then writes."""
+        """Wait for all groups but the newest: their copies are then writes."""
         ended = max(0, len(self.groups) - 1 - pending)
         return _Before(self.since.union(*self.groups[:ended]), self.groups[ended:])
 
     def with_group(self) -> _Before:
-        """What is before a statement behind the end of a group; the oldest ones that are empty are left out."""
+        """End a group; where all are empty they are left out."""
         groups = self.groups if any(self.groups) else ()
         return _Before(self.since, (*groups, frozenset()))
 
@@ -154,7 +154,7 @@ class SharedMemory:
         self._behind(self._program.body, _Before(), {})
 
     def _behind(self, body: Sequence[Statement], before: _Before, stages: Mapping[str, int]) -> _Before:
-        """What is before a statement behind a body."""
+        """Go through a body: the touches that may be before a statement behind it."""
         for s in body:
             if isinstance(s, Barrier):
                 before = before._replace(since=frozenset())
@@ -172,7 +172,7 @@ class SharedMemory:
         return before
 
     def _behind_loop(self, s: Loop, before: _Before, stages: Mapping[str, int]) -> _Before:
-        """What is before a statement behind any number of steps."""
+        """Go through any number of steps of a loop."""
         counted = [c for c in s.counters if c.of is None]  # the others are phases of mbarriers
         period, found = math.lcm(*(c.period for c in counted)), dict[int, _Before]()
         if period > _MOST_STAGES:
