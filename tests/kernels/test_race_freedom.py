@@ -13,7 +13,6 @@ from tla.kernels import (
     block,
     copy,
     copy_if,
-    cp_async_fence,
     fill,
     kernel,
     local_partition,
@@ -21,6 +20,7 @@ from tla.kernels import (
     shared,
     tensor,
     thread,
+    warpgroup_arrive,
     when,
 )
 from tla.kernels.proofs.race_freedom import why_not_free
@@ -197,9 +197,9 @@ def test_elements_of_an_argument_that_have_one_place():
     assert "do not lie apart" in reason(ones, flat)
 
 
-def test_asynchronous_instructions_are_not_proved():
+def test_products_of_warpgroups_are_not_proved():
     def asynchronous(a, b):
-        cp_async_fence()
+        warpgroup_arrive()
 
     assert "an asynchronous instruction" in reason(asynchronous)
 
@@ -210,8 +210,8 @@ def test_report_and_text_say_which_it_is():
         copy_if(inside(a), own(a), own(b))
 
     @kernel(threads=8, grid=lambda a, b: (ceil_div(a.shape[0], 8),))
-    def fenced(a, b):
-        cp_async_fence()
+    def arrived(a, b):
+        warpgroup_arrive()
         copy_if(inside(a), own(a), own(b))
 
     report = copied.check(VECTOR, VECTOR)
@@ -219,11 +219,11 @@ def test_report_and_text_say_which_it_is():
     assert report.holds
     assert str(report).endswith("no race for any sizes, by proof")
     assert "inside of their tensors for all sizes, and no threads to race." in copied.source("c", VECTOR, VECTOR).text
-    report = fenced.check(VECTOR, VECTOR)
+    report = arrived.check(VECTOR, VECTOR)
     assert not report.proved
     assert report.holds
     assert "not proved for other sizes: test_race_freedom.py" in str(report)
-    assert "for all sizes; races were looked for at n = " in fenced.source("cuda", VECTOR, VECTOR, arch="sm_80").text
+    assert "for all sizes; races were looked for at n = " in arrived.source("cuda", VECTOR, VECTOR, arch="sm_90a").text
 
 
 def test_a_report_of_given_sizes_proves_nothing_for_others():

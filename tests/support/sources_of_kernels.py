@@ -14,6 +14,7 @@ from places import EXAMPLES
 #: CUDA's words for a C++ compiler. Threads of a block, and the blocks of a cluster, run at once and wait for each
 #: other; other blocks run one after the other, so that shared memory is a static array, of clusters one of each block.
 ON_CPU = """
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,7 @@ static void cluster_arrive() { arrival.emplace(threads_of_cluster->arrive()); }
 static void cluster_wait() { threads_of_cluster->wait(std::move(*arrival)); }
 static void __syncthreads() { all_threads->arrive_and_wait(); }
 static void fence_view_async_shared() {}
+template <class T> T atomicAdd(T *p, T x) { return std::atomic_ref<T>(*p).fetch_add(x); }
 static double exchanged[1024];
 template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
     exchanged[threadIdx.x] = x; __syncthreads();

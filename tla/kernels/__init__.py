@@ -31,7 +31,7 @@ from .program.statements import Program
 from .run.launch import barrier, block, loop, phase, registers, shared, stage, thread, when
 from .run.trace import tensor
 from .text.source import Source
-from .words.algorithms import axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
+from .words.algorithms import atomic_add, axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
 from .words.cluster import block_rank_in_cluster, cluster_arrive, cluster_sync, cluster_wait
 from .words.loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
 from .words.order import (
@@ -69,6 +69,7 @@ __all__ = [
     "Unwritten",
     "Used",
     "arrive_barrier",
+    "atomic_add",
     "axpby",
     "barrier",
     "block",

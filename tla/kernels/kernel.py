@@ -26,6 +26,7 @@ from .checks.watch import Watch
 from .program.elements import Scalar
 from .program.grids import cluster_of, clusters_of, require_whole_clusters
 from .program.statements import Program
+from .proofs.apart import no_strides_of_0
 from .proofs.bounds import not_inside
 from .proofs.race_freedom import why_not_free
 from .proofs.samples import of_sizes, small_sizes
@@ -166,7 +167,8 @@ class Kernel:
         """
         names = self._parameters(arguments)
         made = traced(self.function, names, arguments, self.threads, self.grid, self.cluster, run_block)
-        return replace(made, registers=self.registers)
+        conditions = tuple(dict.fromkeys((*made.conditions, *no_strides_of_0(made))))
+        return replace(made, registers=self.registers, conditions=conditions)
 
     def source(
         self,

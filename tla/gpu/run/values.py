@@ -6,14 +6,16 @@ Source: CuTe include/cute/tensor_impl.hpp: a thread's tensor is a layout and whe
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...core.basis import ArithmeticTuple, ScaledBasis, as_coordinate
+from ...core.cache import memory
 from ...core.composed import ComposedLayout, innermost
 from ...core.coord import coord_leaf
 from ...core.errors import InjectivityError, RangeError
 from ...core.int_tuple import modes_of, product_each, size
-from ...core.ints import IntTupleLike
+from ...core.ints import IntTupleLike, is_int
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import plus
 from ...core.values import converted
@@ -23,6 +25,9 @@ from ...tensors.tensor import Tensor, gives_places, require_data, require_mutabl
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+#: Arrays that are remembered, of so many elements together at most: 64 MiB of places.
+_ARRAYS = memory()
+_MOST_ELEMENTS = 1 << 23
 #: What to do about elements past the end.
 GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"
 
@@ -35,7 +40,11 @@ def _grid(extents: tuple[int, ...]) -> list[Any]:
 
 def extents_of(t: Tensor) -> tuple[int, ...]:
     """The extent of each mode of a tensor, of which a thread has so many."""
-    return tuple(map(int, product_each(innermost(t.layout).shape)))
+    return _extents(t.layout)
+
+
+def _extents(layout: Layout | ComposedLayout) -> tuple[int, ...]:
+    return tuple(map(int, product_each(innermost(layout).shape)))
 
 
 def _by_thread(x: Any, rank: int) -> Any:
@@ -48,9 +57,36 @@ def _by_thread(x: Any, rank: int) -> Any:
 
 def places_of(t: Tensor) -> Any:
     """The offset in the buffer of every coordinate, valid or not: an axis for the threads, and one for each mode."""
-    extents = extents_of(t)
-    grid = [g + int(c) for g, c in zip(_grid(extents), t.coord)]
-    return plus(_at(t.layout, grid, extents), _by_thread(t.offset, len(extents)))
+    extents, coord = extents_of(t), tuple(map(int, t.coord))
+    if is_int(t.offset):
+        return _places(t.layout, coord, int(t.offset))
+    return plus(_places(t.layout, coord, 0), _by_thread(t.offset, len(extents)))
+
+
+def _places(layout: Layout | ComposedLayout, coord: tuple[int, ...], start: int) -> Any:
+    """The values of a layout from a coordinate on, plus a number."""
+
+    def made() -> Any:
+        extents = _extents(layout)
+        return plus(_at(layout, [g + c for g, c in zip(_grid(extents), coord)], extents), start)
+
+    return _remembered((layout, coord, start), made)
+
+
+def _remembered(key: tuple[Any, ...], made: Callable[[], Any]) -> Any:
+    """An array that depends on a key alone, which nobody writes to: blocks, and the steps of a loop, ask for those of
+    one layout again and again."""
+    try:
+        found = _ARRAYS.get(key)
+    except TypeError:  # a start of each thread inside of a swizzle, which is an array
+        return made()
+    if found is None:
+        found = made()
+        found.flags.writeable = False
+        if sum(x.size for x in _ARRAYS.values()) + found.size > _MOST_ELEMENTS:
+            _ARRAYS.clear()
+        _ARRAYS[key] = found
+    return found
 
 
 def _at(layout: Layout | ComposedLayout, grid: list[Any], extents: tuple[int, ...]) -> Any:
@@ -71,10 +107,10 @@ def valid_of(t: Tensor) -> Any:
     import numpy as np
 
     extents = extents_of(t)
+    if t._guard.place is None and all(int(n) == m for n, m in zip(t.origin_shape, extents)):
+        return np.True_
     grid = _grid(extents)
     if t._guard.place is None:
-        if all(int(n) == m for n, m in zip(t.origin_shape, extents)):
-            return np.True_
         return np.broadcast_to(
             functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents
         )[None]
@@ -187,6 +223,10 @@ def thread_values(layout: Layout, lanes: int) -> npt.NDArray[Any]:
     """A thread-value layout as an array of (thread, value)."""
     import numpy as np
 
-    count = int(size(layout)) // lanes
-    thread, value = np.ogrid[:lanes, :count]
-    return np.broadcast_to(layout(thread, value), (lanes, count))
+    def made() -> Any:
+        count = int(size(layout)) // lanes
+        thread, value = np.ogrid[:lanes, :count]
+        return np.array(np.broadcast_to(layout(thread, value), (lanes, count)))
+
+    found: npt.NDArray[Any] = _remembered((layout, lanes), made)
+    return found

@@ -8,6 +8,7 @@ Source: the PTX manual, "Tensor Memory"; CuTe include/cute/arch/tmem_allocator_s
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,9 @@ class Allocation:
         import numpy as np
 
         if self.data is None:
-            self.data = (np.zeros if filled else np.empty)(LANES * _PATH, dtype)  # of the columns alone memory is used
+            # of the columns alone memory is used: not so of numpy's own, which asks for large pages
+            held = mmap.mmap(-1, LANES * _PATH * np.dtype(dtype).itemsize)
+            self.data = np.frombuffer(held, dtype)
             if filled:
                 self.data.view(np.uint32).reshape(LANES, _PATH)[:, : self.columns] = 0xFFFFFFFF
         if self.data.dtype != dtype:

@@ -25,12 +25,14 @@ class Access(NamedTuple):
     vector   how many of them an instruction has of each thread
     together   how many threads ask for them as one, whose elements are those of the first: a warpgroup's
                product; else 1
+    adds       whether it is a write that adds atomically
     """
 
     tensor: Tensor
     chosen: Any = None
     vector: int = 1
     together: int = 1
+    adds: bool = False
 
 
 class Marks:

@@ -15,46 +15,51 @@ from ..block.touched import NOBODY, SEVERAL, count_of, key_of
 from .clocks import Clocks
 from .race import Race, Unwritten
 
+#: What a thread does to an element -> what another one must not have done: additions are atomic.
+_RACES = {"reads": ("writes", "adds"), "writes": ("writes", "reads", "adds"), "adds": ("writes", "reads")}
+
 
 class Touched:
-    """The thread that wrote each element of a buffer, the one that read it, and the statements that did."""
+    """The thread that "writes", "reads" or "adds" to each element of a buffer, and the statement that does.
+
+    by   what is done -> an array of who did it last, and one of the numbers of statements
+    """
 
     def __init__(self, size: int) -> None:
+        self.by: dict[str, tuple[Any, Any]] = {}
+        self._size = size
+
+    def clash(self, places: Any, who: Any, clocks: Clocks | None, does: str) -> tuple[int, str] | None:
+        """The index of the first access that races with what is noted, and what was done before it."""
         import numpy as np
 
-        self.writer, self.reader = (np.full(size, NOBODY) for _side in range(2))
-        self.written_at, self.read_at = (np.zeros(size, int) for _side in range(2))
-
-    def clash(self, places: Any, who: Any, clocks: Clocks | None, *, writes: bool) -> tuple[int, bool] | None:
-        """The index of the first access that races with what is noted, and whether a write was before it."""
-        import numpy as np
-
-        written, read = (self.writer, self.written_at, True), (self.reader, self.read_at, False)
-        for before, at, wrote in (written, read) if writes else (written,):
+        for did in _RACES[does]:
+            if did not in self.by:
+                continue
+            before, at = self.by[did]
             clash = (before[places] != NOBODY) & (before[places] != who)
             if clocks is not None and clash.any():
                 clash[clash] = ~clocks.know(before[places][clash], at[places][clash], who[clash])
             if clash.any():
-                return int(np.argmax(clash)), wrote
+                return int(np.argmax(clash)), did
         return None
 
-    def note(
-        self, places: Any, who: Any, lines: Any, clocks: Clocks | None, *, writes: bool
-    ) -> tuple[int, bool] | None:
+    def note(self, places: Any, who: Any, lines: Any, clocks: Clocks | None, does: str) -> tuple[int, str] | None:
         """Note accesses; what clash finds of them, and of them with each other."""
         import numpy as np
 
-        if (found := self.clash(places, who, clocks, writes=writes)) is not None:
+        if (found := self.clash(places, who, clocks, does)) is not None:
             return found
-        (self.written_at if writes else self.read_at)[places] = lines
-        if not writes:
-            others = (self.reader[places] != NOBODY) & (self.reader[places] != who)
-            self.reader[places] = np.where(others, SEVERAL, who)
-            self.reader[places[self.reader[places] != who]] = SEVERAL  # two threads in this statement
+        before, at = self.by.setdefault(does, (np.full(self._size, NOBODY), np.zeros(self._size, int)))
+        at[places] = lines
+        if does != "writes":
+            others = (before[places] != NOBODY) & (before[places] != who)
+            before[places] = np.where(others, SEVERAL, who)
+            before[places[before[places] != who]] = SEVERAL  # two threads in this statement
             return None
-        self.writer[places] = who
-        clash = self.writer[places] != who
-        return (int(np.argmax(clash)), True) if clash.any() else None
+        before[places] = who
+        clash = before[places] != who
+        return (int(np.argmax(clash)), does) if clash.any() else None
 
 
 class Level:
@@ -64,10 +69,10 @@ class Level:
         self.who = who
         self.touched: dict[int, tuple[Tensor, Touched]] = {}
 
-    def clashes(self, t: Tensor, places: Any, who: Any, *, writes: bool) -> bool:
+    def clashes(self, t: Tensor, places: Any, who: Any, does: str) -> bool:
         """Whether accesses race with what is noted; these are not."""
         found = self.touched.get(key_of(t))
-        return found is not None and found[1].clash(places, who, None, writes=writes) is not None
+        return found is not None and found[1].clash(places, who, None, does) is not None
 
     def of(self, t: Tensor) -> Touched:
         return self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))[

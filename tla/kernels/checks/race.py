@@ -87,7 +87,7 @@ class Race(NamedTuple):
         first = {"copy": "an asynchronous copy of ", "load": "a load by ", "tmem": "a load by "}.get(self.who, "")
         first += self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):
-            first = f"several {self.who}s read"
+            first = f"several {self.who}s {'add to' if self.written else 'read'}"
         then, missing = self._does(self.after, self.writes), _MISSING[self.who][0]
         if self.block is not None:
             then = f"{self._other} {'writes' if self.writes else 'uses'}"

@@ -424,37 +424,47 @@ class Races:
         self._ask_loaded(t, places, threads, number, written)
         if written:
             self._ask_read(t, places, threads, number)
-        self._ask(self._threads, t, (places, threads), number, written)
-        self._ask_needed(t, places, threads, written)
+        self._ask(self._threads, t, (places, threads), number, written, adds=access.adds)
+        self._ask_needed(t, places, threads, written, adds=access.adds)
         if memory_of(t) in ("smem", "TMEM"):
             self.beside.put("written" if written else "read", t, places, threads, number)
+            if access.adds:  # to what is there
+                self._ask_written(t, places, threads, self._lines[number], False)
             self._ask_written(t, places, threads, self._lines[number], written)
             if written:
                 self._unseen.put(t, places, threads, number)
         else:
-            self._ask(self.findings.blocks, t, (places, threads * 0 + self.block), number, written)
+            self._ask(self.findings.blocks, t, (places, threads * 0 + self.block), number, written, adds=access.adds)
 
-    def _ask_needed(self, t: Tensor, places: Any, who: Any, written: bool) -> None:
+    def _ask_needed(self, t: Tensor, places: Any, who: Any, written: bool, *, adds: bool = False) -> None:
         """Ask whether an access needs a barrier before it."""
         if not self._is_needed:
-            self._is_needed = any(level.clashes(t, places, who, writes=written) for level in self._before)
+            self._is_needed = any(level.clashes(t, places, who, _does(written, adds)) for level in self._before)
 
     def _ask(
-        self, level: Level, t: Tensor, accesses: tuple[Any, Any], number: int, written: bool, *, remembered: bool = True
+        self,
+        level: Level,
+        t: Tensor,
+        accesses: tuple[Any, Any],
+        number: int,
+        written: bool,
+        *,
+        remembered: bool = True,
+        adds: bool = False,
     ) -> None:
         """Add the race of an access with those before it; remembered: whether it is noted for those behind it."""
         places, who = accesses
         touched = level.of(t)
         clocks = self._clocks if level is self._threads else None
         if remembered:
-            found = touched.note(places, who, number, clocks, writes=written)
+            found = touched.note(places, who, number, clocks, _does(written, adds))
         else:
-            found = touched.clash(places, who, clocks, writes=written)
+            found = touched.clash(places, who, clocks, _does(written, adds))
         if found is None:
             return
-        i, after_write = found
+        i, did = found
         place = int(places[i])
-        before, at = (touched.writer, touched.written_at) if after_write else (touched.reader, touched.read_at)
+        before, at = touched.by[did]
         first, line = int(before[place]), self._lines[int(at[place])]
         place = _number_of(t, place)
         self._add(
@@ -463,7 +473,7 @@ class Races:
                 name_of(t),
                 place,
                 named(first),
-                after_write,
+                did != "reads",
                 line,
                 named(int(who[i])),
                 written,
@@ -531,6 +541,11 @@ class Races:
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):
             self.findings.races.append(race)
+
+
+def _does(written: bool, adds: bool) -> str:
+    """The word by which levels tell an access: "reads", "writes" or "adds"."""
+    return "adds" if adds else "writes" if written else "reads"
 
 
 def named(who: int | None) -> int | None:

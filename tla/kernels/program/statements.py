@@ -71,13 +71,13 @@ class Transform:
     is a source too."""
 
     line: Line
-    operands: dict[str, Access]
+    operands: tuple[Access, ...]
     value: Value
 
     @property
     def target(self) -> Access:
         """The tensor that is written: the last operand."""
-        return [*self.operands.values()][-1]
+        return self.operands[-1]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,15 @@ class Shuffle:
     source: Access
     target: Access
     mask: int
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """`atomic_add`: target = target + source, each element by an instruction that no other one divides."""
+
+    line: Line
+    source: Access
+    target: Access
 
 
 @dataclass(frozen=True)
@@ -211,7 +220,20 @@ class Either:
 
 
 Statement = (
-    Copy | Fill | Axpby | Transform | Shuffle | Product | Barrier | Order | Load | Signal | Reserve | Loop | Either
+    Copy
+    | Fill
+    | Axpby
+    | Transform
+    | Shuffle
+    | Atomic
+    | Product
+    | Barrier
+    | Order
+    | Load
+    | Signal
+    | Reserve
+    | Loop
+    | Either
 )
 
 
@@ -356,19 +378,21 @@ def word_of(s: Statement) -> str:
     """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
     if isinstance(s, Barrier) and s.of_cluster:
         return "cluster_sync"
+    if isinstance(s, Atomic):
+        return "atomic_add"
     return s.word if isinstance(s, (Order, Signal, Reserve)) else type(s).__name__.lower()
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
     """The accesses of a statement, what it reads first: ("reads" or "writes", access)."""
-    if isinstance(s, (Copy, Load, Shuffle)):
+    if isinstance(s, (Copy, Load, Shuffle, Atomic)):
         yield from (("reads", s.source), ("writes", s.target))
     elif isinstance(s, Fill):
         yield "writes", s.target
     elif isinstance(s, Axpby):
         yield from (("reads", s.x), ("reads", s.y), ("writes", s.y))
     elif isinstance(s, Transform):
-        yield from (("reads", x) for x in [*s.operands.values()][:-1])
+        yield from (("reads", x) for x in s.operands[:-1])
         yield "writes", s.target
     elif isinstance(s, Product):
         yield from (("reads", x) for name, x in s.operands.items() if name != "D")

@@ -1,6 +1,6 @@
 """Every access inside of its tensor, for all sizes: proved of a program, or refused with the line and the coordinate.
 
-`fill`, `axpby`, `transform` and `reduce` are of the valid elements of arguments alone, and their text asks for these;
+`fill`, `axpby`, `transform`, `reduce` and `atomic_add` are of the valid elements of arguments alone, and their text asks for these;
 of the others:
 
 An access is of an element at some coordinate of its argument, which is known as an expression. It is inside where each
@@ -33,7 +33,7 @@ from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor, tensor_of
 from ..checks.report import Refused
 from ..program.offsets import Offsets
-from ..program.statements import Access, Axpby, Copy, Fill, Load, Program, Transform, accesses
+from ..program.statements import Access, Atomic, Axpby, Copy, Fill, Load, Program, Transform, accesses
 
 _0, _1 = Int[0](), Int[1]()
 _PATH = 1 << PATH_BITS
@@ -47,7 +47,7 @@ def not_inside(program: Program) -> Iterator[Refused]:
         for verb, access in accesses(s):
             if isinstance(s, Load) and access.places is not None:  # what is outside comes as zeros, and is not stored
                 continue
-            if access.places is not None and isinstance(s, (Fill, Axpby, Transform)):
+            if access.places is not None and isinstance(s, (Fill, Axpby, Transform, Atomic)):
                 continue
             error = _why_not_inside(program, verb, access, where)
             if error is not None:

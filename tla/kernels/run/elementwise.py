@@ -17,13 +17,16 @@ from ...core.values import converted
 from ...gpu.run.sides import memory_of
 from ...gpu.run.values import places_of, put, valid_of
 from ...tensors.make_tensor import as_tensor
-from ...tensors.tensor import Tensor, require_data
+from ...tensors.tensor import Tensor, require_data, require_mutable
+
+#: The types that instructions add atomically on every GPU.
+_ATOMIC = "float32", "float64", "int32", "uint32"
 
 
 def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor]:
     """The last of the operands = f(the others), for every element that is valid of all; the operands as tensors."""
     *sources, target = tensors = [as_tensor("transform", x) for x in operands]
-    valid, parts = aligned("transform", tensors)
+    valid, parts = aligned("transform", _floats("transform", tensors))
     require_own_places("transform", target, parts[-1], valid)
     with _quiet():
         found = _of_elements("transform", f, [_computed("transform", x, places) for x, places in zip(sources, parts)])
@@ -37,7 +40,7 @@ def run_reduce(source: Any, target: Any, f: Callable[..., Any]) -> list[Tensor]:
     tensors = [as_tensor("reduce", x) for x in (source, target)]
     source, target = tensors
     require_registers("reduce", target)
-    valid, (places, into) = aligned("reduce", tensors)
+    valid, (places, into) = aligned("reduce", _floats("reduce", tensors))
     with _quiet():
         given = _computed("reduce", source, places)
         for i in range(places.shape[1]):
@@ -55,12 +58,44 @@ def run_shuffle(source: Any, target: Any, mask: int, threads: int) -> list[Tenso
     for t in tensors:
         require_registers("shuffle_xor", t)
     require_other_registers(source, target)
-    valid, (places, into) = aligned("shuffle_xor", tensors)
+    valid, (places, into) = aligned("shuffle_xor", _floats("shuffle_xor", tensors))
     require_own_places("shuffle_xor", target, into, valid)
     shape = (threads, places.shape[1])
     places, into = (np.broadcast_to(x, shape) for x in (places, into))
     _write("shuffle_xor", target, into, source.data[places[np.arange(threads) ^ mask]], np.broadcast_to(valid, shape))
     return tensors
+
+
+def run_atomic_add(source: Any, target: Any, threads: int) -> list[Tensor]:
+    """target = target + source for every element that is valid of both, by all threads one after the other."""
+    import numpy as np
+
+    tensors = [as_tensor("atomic_add", x) for x in (source, target)]
+    source, target = tensors
+    require_atomic(source, target)
+    require_mutable("atomic_add", target)
+    valid, (places, into) = aligned("atomic_add", tensors)
+    shape = (threads, places.shape[1])
+    valid, places, into = (np.broadcast_to(x, shape) for x in (valid, places, into))
+    with _quiet():
+        np.add.at(target.data, into[valid], source.data[places[valid]])
+    return tensors
+
+
+def require_atomic(source: Tensor, target: Tensor) -> None:
+    """LeafTypeError for elements that no instruction adds atomically, and for a target in registers."""
+    for t in (source, target):
+        require_data("atomic_add", t)
+    if str(target.dtype) not in _ATOMIC or source.dtype != target.dtype:
+        what = f"atomic_add of {source.dtype} to {target.dtype}"
+        raise LeafTypeError(
+            what, f"one type of {', '.join(_ATOMIC)}", "copy the source to registers of the target's type"
+        )
+    if memory_of(target) == "registers":
+        what = "atomic_add to registers"
+        raise LeafTypeError(
+            what, "shared memory or an argument, to which others add", "use axpby(1, source, 1, target)"
+        )
 
 
 def require_registers(where: str, t: Tensor) -> None:
@@ -89,7 +124,7 @@ def require_other_registers(source: Tensor, target: Tensor) -> None:
 
 def require_as_many(where: str, tensors: Sequence[Tensor], counts: Sequence[int]) -> None:
     """RankError for tensors whose numbers of elements differ, and are not 1."""
-    if len({*counts} - {1}) > 1 or (counts[-1] < max(counts, default=1) and where == "transform"):
+    if len({*counts} - {1}) > 1 or (counts[-1] < max(counts, default=1) and where in ("transform", "atomic_add")):
         shapes = ", ".join(shown(t.shape) for t in tensors)
         raise RankError(
             f"{where} of tensors of {shapes}",
@@ -107,6 +142,12 @@ def require_floats(where: str, t: Tensor) -> None:
         )
 
 
+def _floats(where: str, tensors: list[Tensor]) -> list[Tensor]:
+    for t in tensors:
+        require_floats(where, t)
+    return tensors
+
+
 def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
     """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order
     of one index."""
@@ -114,7 +155,6 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
 
     found = []
     for t in tensors:
-        require_floats(where, t)
         places = places_of(t)
         found.append(
             [np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))]

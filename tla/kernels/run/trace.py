@@ -44,6 +44,7 @@ from ..program.multicast import Multicast
 from ..program.offsets import Offsets
 from ..program.statements import (
     Access,
+    Atomic,
     Axpby,
     Barrier,
     Copy,
@@ -60,7 +61,14 @@ from ..program.statements import (
     Statement,
     Transform,
 )
-from .elementwise import not_registers, of_one_place, require_as_many, require_floats, require_other_registers
+from .elementwise import (
+    not_registers,
+    of_one_place,
+    require_as_many,
+    require_atomic,
+    require_floats,
+    require_other_registers,
+)
 
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
@@ -242,14 +250,14 @@ class Trace:
         given = [as_tensor("transform", x) for x in tensors]
         self._each("transform", given)
         self._own_places("transform", given[-1])
-        self.state(Transform(line, _numbered(given), value_of("transform", f, len(given) - 1)))
+        self.state(Transform(line, tuple(map(Access, given)), value_of("transform", f, len(given) - 1)))
 
     def reduce(self, line: Line, source: object, target: object, f: object) -> None:
         """reduce: a transform of what there is so far, where several elements have one place."""
         x, y = as_tensor("reduce", source), as_tensor("reduce", target)
         self._each("reduce", [x, y])
         self._require_registers("reduce", y)
-        self.state(Transform(line, _numbered([y, x, y]), value_of("reduce", f, 2)))
+        self.state(Transform(line, (Access(y), Access(x), Access(y)), value_of("reduce", f, 2)))
 
     def shuffle(self, line: Line, source: object, target: object, mask: int) -> None:
         x, y = as_tensor("shuffle_xor", source), as_tensor("shuffle_xor", target)
@@ -259,6 +267,13 @@ class Trace:
         require_other_registers(x, y)
         self._own_places("shuffle_xor", y)
         self.state(Shuffle(line, Access(x), Access(y), mask))
+
+    def atomic_add(self, line: Line, source: object, target: object) -> None:
+        x, y = as_tensor("atomic_add", source), as_tensor("atomic_add", target)
+        if not self.places:
+            require_atomic(x, y)
+        require_as_many("atomic_add", [x, y], [int(size(t.shape)) for t in (x, y)])
+        self.state(Atomic(line, Access(x), Access(y)))
 
     def _own_places(self, where: str, t: Tensor) -> None:
         """Require a place of its own for each element that is written."""
@@ -311,11 +326,6 @@ def _kept(counters: list[Counter], counter: Counter) -> SymInt:
     if counter not in counters:
         counters.append(counter)
     return counter.symbol
-
-
-def _numbered(tensors: Sequence[Tensor]) -> dict[str, Access]:
-    """The operands of a statement that has any number of them, by their numbers."""
-    return {str(k): Access(t) for k, t in enumerate(tensors)}
 
 
 def _number(what: str, x: object) -> int | float | Scalar:
@@ -444,6 +454,8 @@ def _placed(s: Statement, other: Statement, held: list[Any]) -> Statement:
         mine, theirs = getattr(s, name), getattr(other, name)
         if isinstance(mine, Access):
             changed[name] = _with_places(mine, theirs, held)
+        elif isinstance(s, Transform) and name == "operands":
+            changed[name] = tuple(_with_places(a, b, held) for a, b in zip(mine, theirs, strict=True))
         elif name == "operands":
             changed[name] = {k: _with_places(x, theirs[k], held) for k, x in mine.items()}
         elif name in ("body", "inside", "otherwise"):

@@ -18,7 +18,7 @@ from ..text.names import WORD
 from ..text.source import Form, Parts, Source
 from ..text.statements import Writer
 from ..tiles.whole import with_whole_copies
-from .c_cluster import ClusterWriter, assembled
+from .c_cluster import ADDED, ClusterWriter, assembled
 from .lanes import Lanes
 
 #: Before a loop over threads, for compilers that make it one of vectors: no step of it touches what another one writes,
@@ -29,6 +29,16 @@ _APART = [
     '#define THREADS_ARE_APART _Pragma("GCC ivdep")',
     "#else",
     "#define THREADS_ARE_APART",
+    "#endif",
+]
+
+
+#: An addition that blocks, which run in parallel, make one after the other; as a word, so that no loop has APART.
+_ADDS = [
+    "#ifdef _OPENMP",
+    f'#define {ADDED}(place, x) {{ _Pragma("omp atomic") place += x; }}',
+    "#else",
+    f"#define {ADDED}(place, x) place += x",
     "#endif",
 ]
 
@@ -60,17 +70,18 @@ def write(parts: Parts) -> Source:
         *["#include <stdlib.h>"] * bool(p.cluster),
         "#include <string.h>",
         *_APART,
+        *(_ADDS if ADDED in words else []),
     ]
     return parts.source(writer, body, Form(head, "void", "static inline", kind, requires="assert({});"))
 
 
 def _writer(p: Program, lanes: Lanes) -> Writer:
     """The writer of a program, whose registers are those of all threads."""
-    own, others = "{}[tid][{}]", "{0}[tid ^ {2}][{1}]"
+    own, others, adds = "{}[tid][{}]", "{0}[tid ^ {2}][{1}]", f"{ADDED}({{}}, {{}});"
     return (
-        ClusterWriter(p, own, others, lanes, APART)
+        ClusterWriter(p, own, others, adds, lanes, APART)
         if p.cluster
-        else Writer(p, C_FAMILY["c"], own, others, lanes, loops=True)
+        else Writer(p, C_FAMILY["c"], own, others, adds, lanes, loops=True)
     )
 
 

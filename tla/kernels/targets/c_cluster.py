@@ -27,6 +27,10 @@ from .lanes import Lanes
 _OF_ALL = "cluster_sync", "cluster_arrive", "cluster_wait"
 
 
+#: The word of a text for an atomic addition, by which steps of a loop over threads touch one element.
+ADDED = "ADD_ATOMICALLY"
+
+
 def assembled(blocks: Sequence[Block], threads: int, before: Sequence[str]) -> list[str]:
     """The lines of blocks of a text, those of each thread in loops over threads; before: in front of the innermost."""
     out = []
@@ -34,7 +38,8 @@ def assembled(blocks: Sequence[Block], threads: int, before: Sequence[str]) -> l
         lines = block.lines if block.threads else [x for x in block.lines if x not in ("{barrier}", "{cluster_sync}")]
         if block.threads:
             comment, *lines = lines
-            lines = [comment, *loops(lines, "{int}", threads, before)]
+            are_apart = not any(f"{ADDED}(" in x for x in lines)
+            lines = [comment, *loops(lines, "{int}", threads, before if are_apart else [])]
         out += [f"{'    ' * block.indent}{line}" for line in lines]
     return out
 
@@ -47,8 +52,8 @@ class ClusterWriter(Writer):
     The others are those of Writer. Source: ours.
     """
 
-    def __init__(self, program: Program, own: str, others: str, lanes: Lanes, before: Sequence[str]) -> None:
-        super().__init__(program, C_FAMILY["c"], own, others, lanes, loops=True)
+    def __init__(self, program: Program, own: str, others: str, adds: str, lanes: Lanes, before: Sequence[str]) -> None:
+        super().__init__(program, C_FAMILY["c"], own, others, adds, lanes, loops=True)
         self._lanes, self._before, self._inside = lanes, before, False
         several = (s for s in program.statements() if isinstance(s, (Load, Signal)) and s.mask is not None)
         self._met = {id(s.barriers) for s in several}

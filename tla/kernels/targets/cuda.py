@@ -19,6 +19,7 @@ def write(parts: Parts) -> Source:
             "__CUDACC_RTC__",
             "__maxnreg__({})",
             "__shfl_xor_sync(0xffffffffu, {}[{}], {})",
+            "atomicAdd(&{}, {});",
             lambda fenced: Ptx(fenced=fenced),
         ),
     )

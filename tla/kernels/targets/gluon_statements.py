@@ -356,7 +356,7 @@ class Writer(Tiles):
             [self.name(source.piece)],
             "float32" if str(s.target.tensor.dtype) == "float16" else str(s.target.tensor.dtype),
         )
-        text = _cast(text, s.operands["1"].tensor, wide)
+        text = _cast(text, s.operands[1].tensor, wide)
         for axis in reversed(mine.whole[1]):
             text = f"{REDUCTIONS[f.op]}({text}, {axis})"
         self._define(total.piece)

@@ -12,6 +12,12 @@ from .grid import Runtime, write_grid
 
 def write(parts: Parts) -> Source:
     """The text of a program as HIP. Source: ours."""
-    return write_grid(
-        parts, Runtime("hip", "__HIPCC_RTC__", None, "__shfl_xor({}[{}], {})", lambda _fenced: Builtins())
+    runtime = Runtime(
+        "hip",
+        "__HIPCC_RTC__",
+        None,
+        "__shfl_xor({}[{}], {})",
+        "__hip_atomic_fetch_add(&{}, {}, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);",
+        lambda _fenced: Builtins(),
     )
+    return write_grid(parts, runtime)

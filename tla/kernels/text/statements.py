@@ -27,6 +27,7 @@ from ..program.instructions import (
 from ..program.offsets import Offsets
 from ..program.statements import (
     Access,
+    Atomic,
     Axpby,
     Barrier,
     Copy,
@@ -66,6 +67,7 @@ class Writer(Names):
     """The text of a program's statements.
 
     others     how the register of a thread is that differs by the bits of a mask: of its array, its number and the mask
+    adds       how an element is added to atomically: of it, and what is added
 
     The others are those of Names. Source: ours.
     """
@@ -76,12 +78,13 @@ class Writer(Names):
         language: CLanguage,
         own: str,
         others: str,
+        adds: str,
         instructions: Instructions,
         *,
         loops: bool = False,
     ) -> None:
         super().__init__(program, language, own, instructions, loops=loops)
-        self._others, self._loaded = others, loaded_before(program.body)
+        self._others, self._adds, self._loaded = others, adds, loaded_before(program.body)
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         """The blocks of a body in order."""
@@ -174,13 +177,14 @@ class Writer(Names):
             return self._transform(s)
         if isinstance(s, Shuffle):
             return self._shuffle(s)
+        if isinstance(s, Atomic):
+            return self._each([s.source, s.target], lambda x, y: self._adds.format(y, x))
         assert isinstance(s, Product)
         return self._product(s)
 
     def _transform(self, s: Transform) -> list[str]:
         """A function of elements: computed in the widest of their types, in float at least."""
-        accesses = [*s.operands.values()]
-        kinds = [self.element_type(x.tensor) for x in accesses]
+        kinds = [self.element_type(x.tensor) for x in s.operands]
         kind = "double" if "double" in kinds[:-1] else "float"
         if calls_functions(s.value):
             self.used.add("math")
@@ -202,7 +206,7 @@ class Writer(Names):
                 made = f"({kinds[-1]})({made})"
             return " ".join(["{", *lines, f"{target} = {made};", "}"]) if lines else f"{target} = {made};"
 
-        return self._each(accesses, line)
+        return self._each(s.operands, line)
 
     def _shuffle(self, s: Shuffle) -> list[str]:
         (source, target), mask = ([self.held(s, x.tensor) for x in (s.source, s.target)]), s.mask

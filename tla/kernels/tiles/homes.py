@@ -14,12 +14,12 @@ from typing import Any
 
 from ...core.int_tuple import size
 from ..block.lines import Line
-from ..program.statements import Access, Axpby, Copy, Fill, Product, Program, Shuffle, Statement, Transform
+from ..program.statements import Access, Atomic, Axpby, Copy, Fill, Product, Program, Shuffle, Statement, Transform
 from .products import Operands, loaded, of_tiles
 from .tiles import Argument, Memory, Piece, Registers, Side, Tile, owners, refused, side_of, tile_of
 
 #: Statements that are element by element.
-EACH = Copy, Fill, Axpby, Transform, Shuffle
+EACH = Copy, Fill, Axpby, Transform, Shuffle, Atomic
 
 
 class Homes:
@@ -168,9 +168,13 @@ def operands_of(s: Statement) -> dict[str, Access]:
         return {"source": s.source, "target": s.target}
     if isinstance(s, Fill):
         return {"target": s.target}
+    if isinstance(s, Atomic):
+        raise refused(s.line, "atomic_add", "statements of whole tiles", "write CUDA, HIP or C")
     if isinstance(s, Axpby):
         return {"x": s.x, "y": s.y}
-    assert isinstance(s, (Transform, Product))
+    if isinstance(s, Transform):
+        return {str(k): x for k, x in enumerate(s.operands)}
+    assert isinstance(s, Product)
     return s.operands
 
 

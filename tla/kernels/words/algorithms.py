@@ -32,7 +32,7 @@ from ..block.touched import Access
 from ..program.instructions import is_asynchronous, is_of_tensor_memory, require_load, stores_rows
 from ..program.multicast import require_mask
 from ..program.resources import require_box_aligned
-from ..run.elementwise import require_own_places, run_reduce, run_shuffle, run_transform
+from ..run.elementwise import require_own_places, run_atomic_add, run_reduce, run_shuffle, run_transform
 from ..run.launch import Launch, blocks_of, executed, require_leader, require_pairs, running
 from ..run.trace import Trace
 from .loads import ended
@@ -60,6 +60,7 @@ def copy(*operands: Any) -> None:
     Operands and errors are those of tla.gpu.copy; RangeError outside a kernel. Source: CuTe `copy`.
     """
     now = running("copy()")
+    _require_tensors("copy", *operands[-2:])
     if operands and isinstance(operands[0], TMACopy):
         _of_tile(now, *operands)
     elif isinstance(now, Trace):
@@ -84,6 +85,7 @@ def copy_if(*operands: Any) -> None:
     Operands and errors are those of tla.gpu.copy_if; RangeError outside a kernel. Source: CuTe `copy_if`.
     """
     now = running("copy_if()")
+    _require_tensors("copy_if", *operands[-2:])
     if isinstance(now, Trace):
         *tiled, predicate, source, target = operands
         now.copy(line(), (*tiled, source, target), predicate)
@@ -291,16 +293,56 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
         executed(now, lambda: _noted(run_shuffle(source, target, int(mask), threads)))
 
 
+def atomic_add(source: Any, target: Any) -> None:
+    """target = target + source, each element by an instruction that no other one divides: threads, and blocks, may add
+    to one element with nothing between. The order is any, so that sums of floats differ in their last bits.
+
+    source   a tensor of float32, float64, int32 or uint32; one of one element stands for all
+    target   a tensor in shared memory or of an argument, of as many elements of the same type; what others add
+             behind a barrier, or in another launch, is read
+
+    >>> import numpy as np
+    >>> from tla import parse
+    >>> from tla.kernels import atomic_add, kernel, local_partition, thread
+    >>> @kernel(threads=4, grid=(3,))
+    ... def total(a, b):
+    ...     atomic_add(local_partition(a, parse("_4:_1"), thread()), b)
+    >>> b = np.zeros(1, np.float32)
+    >>> total.run(np.arange(4, dtype=np.float32), b), b.tolist()
+    (None, [18.0])
+    >>> total.check(np.arange(4, dtype=np.float32), b).races
+    ()
+
+    Raises LeafTypeError for other types, and for a target in registers; RankError where the numbers of elements differ;
+    RangeError outside a kernel. Source: CUDA `atomicAdd`; CUTLASS `cutlass::atomic_add`.
+    """
+    now = _threads_touch("atomic_add", source, target)
+    if isinstance(now, Trace):
+        now.atomic_add(line(), source, target)
+    else:
+        executed(now, lambda: _added_atomically(source, target, now.threads))
+
+
 def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
-    """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory."""
+    """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory, and
+    for what is no tensor."""
     now = running(f"{where}()")
-    if any(isinstance(t, Tensor) and memory_of(t) == "TMEM" for t in tensors):
+    _require_tensors(where, *tensors)
+    if any(memory_of(t) == "TMEM" for t in tensors):
         fix = (
             "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write "
             "mma.with_(False) for zeros"
         )
         raise LeafTypeError(f"{where} of a tensor in tensor memory", "one that threads read and write", fix)
     return now
+
+
+def _require_tensors(where: str, *given: Any) -> None:
+    """LeafTypeError for what is no tensor: the values of elements, which t[0] is, are a copy of them."""
+    for x in given:
+        if not isinstance(x, Tensor):
+            fix = "cut a tensor of one element: local_tile(t, (1,), (k,)) for t[k]"
+            raise LeafTypeError(f"{where} of {type(x).__name__}, the values of elements", "tensors of threads", fix)
 
 
 def _of_tile(now: Launch | Trace, *operands: Any) -> None:
@@ -388,6 +430,11 @@ def _added(alpha: Any, x: Any, beta: Any, y: Any) -> None:
     require_own_places("axpby", y, places, valid)
     algorithms.axpby(alpha, x, beta, y)
     _noted([x, y, y])
+
+
+def _added_atomically(source: Any, target: Any, threads: int) -> None:
+    source, target = run_atomic_add(source, target, threads)
+    _note([Access(source)], [Access(target, adds=True)])
 
 
 def _ask(atom: CopyAtom | MMAAtom) -> None:
