@@ -11,7 +11,7 @@ from typing import Any
 from ..algebra.by_mode import TilerLike
 from ..algebra.codomain import get_flat_coord
 from ..algebra.divide import zipped_divide
-from ..algebra.modes import dice, select, slice_and_offset
+from ..algebra.modes import dice, select
 from ..algebra.ordered import MakeLayoutLike
 from ..algebra.recast import recast_layout
 from ..algebra.tiles import start_of, tiled
@@ -30,7 +30,7 @@ from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape, Stride
 from ..core.valid import ALL
 from .buffers import as_dtype
-from .guard import Guard, whole
+from .guard import Guard
 from .make_tensor import MakeTensor, as_tensor
 from .packed import bits_of, require_whole_bytes, storage_of
 from .tensor import Tensor, from_zero, gives_places, require_box, require_data, tensor_of
@@ -375,19 +375,7 @@ def _cut_whole(t: Tensor, tiler: tuple[Any, ...], coord: object, inner: bool) ->
     if isinstance(coord, tuple):
         coord = (*coord, *[_] * (rests - len(coord))) if inner else coord[:tiles]
     opposite: Any = (_,) * (tiles if inner else rests)
-    if inner and gives_places(t) and isinstance(coord, tuple) and _is_past(cut, coord):
-        rest, constant = slice_and_offset((opposite, coord), innermost(cut.layout))
-        return tensor_of(t, t.data, plus(cut.offset, constant), rest, [_0] * tiles, whole(rest.shape))
     return cut[(opposite, coord) if inner else (coord, opposite)]  # type: ignore[no-any-return]
-
-
-def _is_past(cut: Tensor, coord: tuple[Any, ...]) -> bool:
-    """Whether a tile of coordinates is known to lie past the last one: as a tile of elements it may, and has then none
-    that is valid."""
-    counts = product_each(cut.shape[1])
-    return all(is_int(c) and at_most(_0, c) for c in coord) and any(
-        at_most(n, c) is True for n, c in zip(counts, coord)
-    )
 
 
 _Part = tuple[Layout, Any, Any]  # of a result: its layout, how much of it is valid, and how much is the layout's own
