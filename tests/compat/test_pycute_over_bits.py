@@ -124,7 +124,7 @@ TUPLES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("operation", "given", "wanted"), TUPLES, ids=lambda x: str(x)[:30])
+@pytest.mark.parametrize(("operation", "given", "wanted"), TUPLES, ids=lambda x: getattr(x, "__name__", str(x)[:30]))
 def test_tuples(operation, given, wanted):
     assert operation(*given) == wanted
 

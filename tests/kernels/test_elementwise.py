@@ -181,7 +181,7 @@ def test_a_softmax_equals_numpy(target, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "target"), amount([("relu", "c"), ("gelu", "run")], itertools.product(["relu", "gelu"], ["run", "c"]))
+    ("name", "target"), amount([("relu", "c"), ("gelu", "run")], [*itertools.product(["relu", "gelu"], ["run", "c"])])
 )
 def test_an_epilogue_equals_numpy(name, target, tmp_path):
     rng, activation = np.random.default_rng(2), examples()[name]
