@@ -204,6 +204,29 @@ HOSTILE += [
 ]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])
+def test_integers_of_numpy_are_the_numbers_that_they_hold(kind):
+    """Never what fits into their bits: a stride of 16 bits was shifted out of its word."""
+    changed = 0
+    for call, arguments in CALLS:
+        for i, x in enumerate(arguments):
+            if type(x) is not int or kind(x % 128) != x:
+                continue
+            try:
+                found = call(*arguments[:i], kind(x), *arguments[i + 1 :])
+            except TlaError:
+                continue
+            wanted = call(*arguments)
+            assert str(found) == str(wanted)
+            assert not isinstance(wanted, (Descriptor, BufferResource)) or int_of(found) == int_of(wanted)
+            changed += 1
+    assert changed > 10
+
+
+def int_of(found):
+    return int(found) if isinstance(found, Descriptor) else found.words
+
+
 @pytest.mark.parametrize(
     ("call", "arguments"), CALLS, ids=[getattr(f, "__name__", "") + str(i) for i, (f, _arguments) in enumerate(CALLS)]
 )

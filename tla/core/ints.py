@@ -457,7 +457,9 @@ def value_of(x: object) -> int | None:
     >>> value_of(Int[4]()), value_of(True), value_of("4")
     (4, None, None)
     """
-    return known(x if isinstance(x, int) else leaf(x)) if is_int(x) else None
+    if not is_int(x) or not (is_leaf(x) or isinstance(x, numbers.Integral)):  # other objects may have an __index__
+        return None
+    return known(x if isinstance(x, int) else leaf(x))
 
 
 def as_static(n: IntLike) -> Leaf:

@@ -81,11 +81,13 @@ class BufferResource:
     index_stride: int = 0
 
     def __post_init__(self) -> None:
+        for field in ("base", "stride", "num_records", "index_stride"):
+            object.__setattr__(self, field, require_number(field, getattr(self, field)))
         for field in ("base", "stride", "num_records"):
-            value, bits = require_number(field, getattr(self, field)), FIELDS[field][1]
+            value, bits = getattr(self, field), FIELDS[field][1]
             if not 0 <= value < 1 << bits:
                 raise RangeError(f"a buffer resource: {field} of {value}", f"0 to 2**{bits} - 1", "split the buffer")
-        if require_number("index_stride", self.index_stride) not in (0, *INDEX_STRIDES):
+        if self.index_stride not in (0, *INDEX_STRIDES):
             what = f"a buffer resource: groups of {self.index_stride} records"
             raise RangeError(what, "8, 16, 32, 64, or 0: not swizzled", "use 64, a wave")
         if self.base % 4:

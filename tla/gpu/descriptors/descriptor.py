@@ -104,6 +104,7 @@ class Descriptor:
             raise RangeError(what, f"one of {', '.join(self.generation.codes)}", "use another swizzle")
         for field in ("leading_byte_offset", "stride_byte_offset", "start_address"):
             value = require_number(field, getattr(self, field))
+            object.__setattr__(self, field, value)
             if not 0 <= value < 1 << 14:
                 what = f"a descriptor of {self.generation.name}: {field} of {value * 16} bytes"
                 raise RangeError(what, f"0 to {(1 << 18) - 16}", "take a smaller buffer, or another tile order")

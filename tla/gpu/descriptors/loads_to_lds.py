@@ -159,7 +159,8 @@ def loads_to_lds(
 def _widths(arch: str, width: int | None, element: Element) -> list[int]:
     """The widths to try, the widest first: whole elements of them."""
     has = _MACHINES[arch].names
-    if width is not None and require_number("width", width) not in has:
+    width = None if width is None else require_number("width", width)
+    if width is not None and width not in has:
         raise RangeError(
             f"loads to LDS of {width} bits on {arch}", f"one of {', '.join(map(str, has))}", f"write width={max(has)}"
         )

@@ -410,6 +410,7 @@ class Im2colMap(_Map):
                     )
         for name, most in (("channels", MAX_BOX), ("pixels", MAX_PIXELS)):
             n = require_number(f"the {name} of an im2col map", getattr(self, name))
+            object.__setattr__(self, name, n)
             if not 1 <= n <= most:
                 raise RangeError(f"a tensor map: {n} {name}", f"1 to {most}", f"take tiles of {most}")
         for n, low, high in zip(self.shape[1:-1], self.lower, self.upper):

@@ -96,7 +96,8 @@ def tmem_layout(
         raise LeafTypeError(
             f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write static(shape)"
         )
-    if require_number("the bits of an element's storage", storage) < element.bits:
+    storage = require_number("the bits of an element's storage", storage)
+    if storage < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
     if storage % element.bits:
         raise DivisibilityError(f"{element} in {storage} bits", f"a multiple of {element.bits}", "leave out storage")
