@@ -55,9 +55,9 @@ def conditions(made, *given):
 
 
 def test_a_stride_of_what_is_written_is_1_or_more():
-    assert conditions(copied, vector(SA), vector(SB)) == {"1 <= sb"}
-    assert conditions(copied, vector(SB), vector(SB)) == {"1 <= sb"}
-    assert conditions(copied, vector(SA), vector(2 * SB)) == {"1 <= 2*sb"}
+    assert conditions(copied, vector(SA), vector(SB)) == {"min(1,N-1) <= sb"}
+    assert conditions(copied, vector(SB), vector(SB)) == {"min(1,N-1) <= sb"}
+    assert conditions(copied, vector(SA), vector(2 * SB)) == {"min(1,N-1) <= 2*sb"}
     assert conditions(added, vector(SA), vector(SB)) == set()
     for stride in _1, Int[3](), dim("sc"), -SB:
         assert conditions(copied, vector(SA), vector(stride)) == set()
@@ -72,15 +72,16 @@ def test_a_stride_that_is_an_extent_is_0_where_there_are_no_elements():
 
     m, n = dim("m", at_least=0, at_most=9), dim("n", at_least=0, at_most=9)
     assert conditions(rows, tensor(np.float32, make_layout((m, n), stride=(n, _1)))) == set()
-    assert conditions(rows, tensor(np.float32, make_layout((m, n), stride=(SA, _1)))) == {"1 <= sa"}
+    assert conditions(rows, tensor(np.float32, make_layout((m, n), stride=(SA, _1)))) == {"min(1,m-1,n) <= sa"}
 
 
 def test_the_launch_takes_inputs_of_stride_0_and_refuses_such_outputs(tmp_path):
     source = copied.source("c", vector(SA), vector(SB))
-    assert "1 <= sb" in source.text.splitlines()[2]
+    assert "min(1,N-1) <= sb" in source.text.splitlines()[2]
     library = compiled.build(tmp_path, source.text)
     library.kernel_main_requires.restype = ctypes.c_bool
     assert [library.kernel_main_requires(5, *strides) for strides in ((0, 1), (1, 0), (0, 0), (2, 3))] == [1, 0, 0, 1]
+    assert [library.kernel_main_requires(n, 0, 0) for n in range(4)] == [1, 1, 0, 0]  # of no element, or of one
     a, b = np.array([7, 8], np.float32), np.zeros(5, np.float32)
     library.kernel_main(pointer(a), pointer(b), 5, 0, 1)
     assert b.tolist() == [7] * 5

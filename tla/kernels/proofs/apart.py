@@ -7,11 +7,13 @@ Source: ours; BLAS, whose matrices have a leading dimension of 1 at least.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from ...core.composed import innermost
 from ...core.int_tuple import leaves
-from ...core.ints import known
+from ...core.ints import Int, known
+from ...core.valid import least
 from ...symbolic import Condition, SymInt
 from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
@@ -22,8 +24,9 @@ from ..program.statements import Atomic, Program, accesses
 def no_strides_of_0(program: Program) -> Iterator[Condition]:
     """The conditions that strides with names, of arguments that are written, are 1 or more.
 
-    A stride of extents of the same tensor needs none: where it is 0 there are no elements. One that may be below 0 has
-    none: no comparison leaves out 0 alone.
+    A stride of extents of the same tensor needs none: where it is 0 there are no elements. A tensor without elements,
+    or with one along the stride, may have any. A stride that may be below 0 has no condition: no comparison leaves out
+    0 alone.
 
     >>> import numpy as np
     >>> from tla import dim, local_tile, make_layout
@@ -51,9 +54,11 @@ def no_strides_of_0(program: Program) -> Iterator[Condition]:
 
 def _of_layout(x: Tensor) -> Iterator[Condition]:
     inner = innermost(x.layout)
-    extents = {s for n in leaves(inner.shape) if known(n) is None for s in symbols_in(poly_of(n))}
-    for n, d in zip(leaves(inner.shape), leaves(inner.stride)):
-        if isinstance(d, SymInt) and known(n) != 1 and not extents.issuperset(symbols_in(poly_of(d))):
-            is_no_0, may_be_0 = d >= 1, d >= 0
-            if may_be_0.holds is True and is_no_0.holds is not True:
-                yield is_no_0
+    extents = [*leaves(inner.shape)]
+    symbols = {s for n in extents if known(n) is None for s in symbols_in(poly_of(n))}
+    for k, (n, d) in enumerate(zip(extents, leaves(inner.stride))):
+        if isinstance(d, SymInt) and known(n) != 1 and not symbols.issuperset(symbols_in(poly_of(d))):
+            needed = functools.reduce(least, (n - 1, *extents[:k], *extents[k + 1 :]), Int[1]())
+            is_enough, may_be_0 = d >= needed, d >= 0
+            if may_be_0.holds is True and is_enough.holds is not True:
+                yield is_enough

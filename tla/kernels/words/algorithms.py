@@ -60,7 +60,7 @@ def copy(*operands: Any) -> None:
     Operands and errors are those of tla.gpu.copy; RangeError outside a kernel. Source: CuTe `copy`.
     """
     now = running("copy()")
-    _require_tensors("copy", *operands[-2:])
+    _require_tensors("copy", *operands[-2:] if len(operands) > 1 else ())
     if operands and isinstance(operands[0], TMACopy):
         _of_tile(now, *operands)
     elif isinstance(now, Trace):
@@ -85,7 +85,7 @@ def copy_if(*operands: Any) -> None:
     Operands and errors are those of tla.gpu.copy_if; RangeError outside a kernel. Source: CuTe `copy_if`.
     """
     now = running("copy_if()")
-    _require_tensors("copy_if", *operands[-2:])
+    _require_tensors("copy_if", *operands[1:][-2:])
     if isinstance(now, Trace):
         *tiled, predicate, source, target = operands
         now.copy(line(), (*tiled, source, target), predicate)
