@@ -6,7 +6,7 @@ import time
 import pytest
 
 import tla
-from tla import ParseError, RangeError, TlaError, layout_of, offsets
+from tla import LeafTypeError, ParseError, RangeError, TlaError, layout_of, offsets
 
 from night import some
 
@@ -80,6 +80,15 @@ def test_sympy_expressions():
             sympy.floor(i / 8) * 512 + sympy.Mod(i, 8) * 8 + sympy.Mod(j, 8) + sympy.floor(j / 8) * 64, shape=(16, 16)
         )
     ) == ("((_8,_2),(_8,_2)):((_8,_512),(_1,_64))")
+
+
+def test_coordinates_are_names():
+    sympy = pytest.importorskip("sympy")
+    i, j = sympy.symbols("i j", integer=True, nonnegative=True)
+    assert layout_of(i + 4 * j, shape=(8, 4), coords=(j, i)) == layout_of("i + 4*j", shape=(8, 4), coords=["j", "i"])
+    for coords in (3, [1, 2], (None, "j"), {"i": 4, "j": 8}, [i, 1]):
+        with pytest.raises(LeafTypeError, match="coords="):
+            layout_of("i + 4*j", shape=(8, 4), coords=coords)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ def layout_of(
     shape    the extents of the coordinates, as a dict with their names too; a table of one axis is cut by them, the
              first fastest. A text whose coordinates are loops or aranges says them itself. Extents of a text or a
              function may be names, "M", or sizes with facts, dim("M", multiple_of=8)
-    coords   the names of the coordinates of a text, in order: "row,col"; by default its parameters, or i,j,k
+    coords   the names of the coordinates of a text, in order: "row,col"; or symbols of sympy; by default its
+             parameters, or i,j,k
              or d0,d1 or row,col
     language of a text: c, cpp, cuda, hip, opencl, python, numpy, jax, pallas, triton, tvm, mlir, latex or sympy.
     Quotients are C's in the
@@ -189,8 +190,15 @@ def _layout_of_sizes(
     return within(found, box_of(bounds, indices, extents)) if bounds else found
 
 
-def _names(coords: str | Sequence[str] | None) -> Sequence[str] | None:
-    return [n.strip() for n in coords.split(",")] if isinstance(coords, str) else coords
+def _names(coords: object) -> Sequence[str] | None:
+    """The names of coordinates: one text of them, or several; of symbols of sympy theirs."""
+    if coords is None:
+        return None
+    given = coords.split(",") if isinstance(coords, str) else coords
+    names = [str(n).strip() if is_sympy(n) else n for n in given] if isinstance(given, (list, tuple)) else []
+    if not all(isinstance(n, str) for n in names) or not isinstance(given, (list, tuple)):
+        raise LeafTypeError(f"coords={shown(coords)}", "names, one for each extent", "write coords='row,col'")
+    return [n.strip() for n in names]
 
 
 def _without_shape(x: object) -> RankError:
