@@ -220,11 +220,20 @@ class Words(NamedTuple):
         return tuple(bits.apply(moved[:count], r) for r in range(1 << count))
 
     def rounds(self, moved: Sources) -> tuple[Shuffle | Spread, ...] | None:
-        """Rounds by cosets of a common complement; None where copies leave none."""
-        count = len(self.into)
-        chosen = self._complement(moved, True) or self._complement(moved, False)
-        if chosen is None:
+        """Rounds by cosets of a common complement; None where copies leave none.
+
+        Of one whose lanes keep what they hold fewer rounds go between lanes, but lanes choose what they send and keep:
+        it is taken where that halves these rounds.
+        """
+        chosen, own = self._complement(moved, False), self._complement(moved, True)
+        if chosen is None:  # twice as many words may have one
             return None
+        found = self._by_cosets(moved, chosen)
+        kept = found if own is None else self._by_cosets(moved, own)
+        return kept if 2 * _between_lanes(kept) <= _between_lanes(found) else found
+
+    def _by_cosets(self, moved: Sources, chosen: Graph) -> tuple[Shuffle | Spread, ...]:
+        count = len(self.into)
         first: dict[int, int] = {}  # of words that hold the same, one
         table = [first.setdefault(bits.apply(moved, r), r) for r in range(1 << count)]
         once = sorted({*table})
@@ -323,6 +332,11 @@ class Words(NamedTuple):
                 register = bits.apply(self.into, word) ^ bits.apply(self.keeps, s)
                 has[bits.apply(columns, register)] = register
         return Spread(tuple(has[bits.apply(columns, r)] for r in range(1 << len(columns))))
+
+
+def _between_lanes(steps: Sequence[Shuffle | Spread]) -> int:
+    """The number of rounds in which some lane reads another."""
+    return sum(isinstance(s, Shuffle) and s.crosses for s in steps)
 
 
 #: For each lane bit, what it changes in a round: the word that the lane keeps, and the (word, lane) that it reads.
