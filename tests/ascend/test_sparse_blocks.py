@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ascend_blocks import require_found
 
 from tla import LeafTypeError, MakeLayout, MakeTensor, RangeError, dims
 from tla.ascend import (
@@ -23,8 +24,6 @@ from tla.ascend import (
     programs,
     zZ,
 )
-from tla.ascend.programs.check import check_program
-from tla.ascend.programs.trace import events
 
 from night import amount, some
 
@@ -89,12 +88,6 @@ def test_the_example_of_catlass_in_its_own_tiles():
     assert sum(w.products for w in made.traffic) == 140 * 30 * 68
 
 
-def changed(body, kind, number, change):
-    places = [i for i, s in enumerate(body) if kind(s)]
-    i = places[number]
-    return [*body[:i], *change(body[i]), *body[i + 1 :]]
-
-
 def field(**by):
     def change(s):
         p = s.instruction.parameters
@@ -133,11 +126,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", some(FAULTS, 3))
 def test_a_fault_at_the_index_is_found(fault):
-    made = sparse((40, 50, 328))
-    program, result = made.programs[0], made.result(made.schedule.table[0])
-    body = [e.statement for e in events(program)]
-    assert check_program(replace(program, body=tuple(body)), [result]).holds
-    assert not check_program(replace(program, body=tuple(changed(body, *FAULTS[fault]))), [result]).holds
+    require_found(sparse((40, 50, 328)), *FAULTS[fault])
 
 
 def test_what_no_instruction_has_is_refused():

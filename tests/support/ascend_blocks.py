@@ -1,5 +1,7 @@
-"""CATLASS's examples as blocks: what `ascend.block` is given for each, and random problems with tails for them."""
+"""CATLASS's examples as blocks: what `ascend.block` is given for each, random problems with tails for them, and a
+fault in a block, which has to be found."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +27,8 @@ from tla.ascend import (
     nZ,
     zN,
 )
+from tla.ascend.programs.check import check_program
+from tla.ascend.programs.trace import events
 
 HALF, COL = {"a": half, "b": half, "c": half}, (half, ColumnMajor)
 
@@ -182,3 +186,12 @@ def equal_to_numpy(name, seed, small=True, made=None):
     if ascend.half == b.plan.c.element:
         wanted = wanted.astype(np.float16)
     return None if (np.asarray(found, np.float64) == wanted).all() else problem
+
+
+def require_found(block, is_one, number, change):
+    """A block's first program holds, and does not with one of its statements changed: to nothing, or to others."""
+    program, result = block.programs[0], block.result(block.schedule.table[0])
+    body = [e.statement for e in events(program)]
+    assert check_program(replace(program, body=tuple(body)), [result]).holds
+    i = [i for i, s in enumerate(body) if is_one(s)][number]
+    assert not check_program(replace(program, body=(*body[:i], *change(body[i]), *body[i + 1 :])), [result]).holds

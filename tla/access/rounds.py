@@ -229,7 +229,9 @@ class Words(NamedTuple):
         if chosen is None:  # twice as many words may have one
             return None
         found = self._by_cosets(moved, chosen)
-        kept = found if own is None else self._by_cosets(moved, own)
+        if own in (None, chosen):
+            return found
+        kept = self._by_cosets(moved, own)
         return kept if 2 * _between_lanes(kept) <= _between_lanes(found) else found
 
     def _by_cosets(self, moved: Sources, chosen: Graph) -> tuple[Shuffle | Spread, ...]:
