@@ -96,6 +96,13 @@ def test_any_first_name_works_alone():
     assert run("from tla import xla; print(xla.lower('f32[3]'))") == "(_3):(_1)\n"
 
 
+def test_who_looks_at_the_package_loads_nothing():
+    """doctest and debuggers ask each value of a module for what it wraps: that is no use of it."""
+    look = "import doctest, inspect, tla; names = set(vars(tla)); doctest.DocTestFinder().find(tla)"
+    look += "; [hasattr(x, '__wrapped__') for x in [*vars(tla).values()]]; print(set(vars(tla)) - names)"
+    assert run(look) == "set()\n"
+
+
 #: What a process does with each module first: it imports it, then reads and makes a value of each kind.
 FIRST = """
 import functools, json, os, sys
