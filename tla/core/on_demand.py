@@ -23,7 +23,7 @@ class OnDemand:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__all__":  # doctest and debuggers ask each value what it wraps: no use of it
+        if name.startswith("__") and name != "__all__":  # doctest and debuggers ask each value what it wraps
             raise AttributeError(f"{self._name!r} is not asked for {name!r}, but for what the module defines")
         return getattr(import_module(self._name), name)
 
