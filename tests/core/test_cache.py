@@ -2,7 +2,7 @@
 
 import pytest
 
-from tla import Int, assuming, cache_clear
+from tla import E, Int, Layout, assuming, cache_clear, dims, parse
 from tla.core import cache
 from tla.core.cache import memo, memory, plain_memo
 
@@ -30,6 +30,25 @@ def test_integers_by_kind_and_value_tuples_by_what_they_hold_all_else_by_identit
     assert f(4, 4) not in first
     cache_clear()
     assert f(4) not in first
+
+
+def test_layouts_and_strides_along_modes_by_their_parts(calls):
+    f, _seen = calls
+    m, n = dims("M N")
+    twice = 2 * m
+    texts = ["(4,2):(1,4)", "(4,2):(2,1)", "(_4,2):(1,4)", "(4,2):(_1,4)", "((4,2)):((1,4))", "(4,2):(1@0,4@1)"]
+    texts += ["(4,2):(1@1,4@0)", "(4,2):(1@0@1,4@1)", "4:_1@0+2@1", "4:_1@0+1@1"]
+
+    def made():
+        yield from map(parse, texts)
+        yield from (Layout((4, 2), (1, 4), valid) for valid in ((4, 1), (3, 2), ...))
+        yield from (Layout((m, 2), (1, m)), Layout((n, 2), (1, n)), Layout((m, 2), (1, twice)))
+        yield from ((4, 2), 1 * E[0], 2 * E[0], 1 * E[1])
+
+    first = [f(x) for x in made()]
+    assert first == [*range(1, len(first) + 1)]
+    assert [f(x) for x in made()] == first
+    assert [f(x, 4) for x in made()] != first
 
 
 def test_named_arguments_are_not_remembered(calls):

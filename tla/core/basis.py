@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from .arrays import dtype_of
+from .cache import known_by
 from .coord import coord_leaf
 from .errors import LeafTypeError, RangeError, RankError
 from .int_tuple import MAX_DEPTH, IntTuple, as_int_tuple, as_tuple, like, shown
@@ -241,6 +242,10 @@ def _factor(n: IntLike) -> Any:
             f"coordinates times {shown(n)}", "an integer", "add coordinates, or multiply them by integers"
         )
     return coord_leaf(n)
+
+
+known_by(ScaledBasis, lambda b: (b.value, b.path))
+known_by(BasisSum, lambda b: b.terms)
 
 
 class _Elements:

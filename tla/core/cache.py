@@ -1,8 +1,8 @@
 """Results that are remembered: the same operation on the same objects, again and again, as in a kernel that is traced.
 
-A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, and other arguments by identity:
-these stay alive while it knows them. What is remembered is immutable; what is not says so, by a field `is_kept`
-that is False.
+A memo knows integers and tuples of them by kind and value, so that _4 and 4 differ, what is said to be its parts by
+these (layouts), and other arguments by identity: these stay alive while it knows them. What is remembered is immutable;
+what is not says so, by a field `is_kept` that is False.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ R = TypeVar("R")
 #: So many results of one operation are kept; then it begins anew.
 LIMIT = 4096
 _CLEAR: list[Callable[[], None]] = []
+_PARTS: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
 #: The blocks of assuming() that are open: what is computed there may rest on conditions that hold there only,
 #: and is not kept.
 ASSUMING: ContextVar[tuple[Any, ...]] = ContextVar("assuming", default=())
@@ -93,12 +94,32 @@ def known_memo(f: Callable[P, R]) -> Callable[P, R]:
 compiled = plain_memo(re.compile)
 
 
+def known_by(kind: type, parts: Callable[[Any], tuple[Any, ...]]) -> None:
+    """Make memos know values of a kind by their parts: two of the same parts are one. Those without parts, (), are known
+    by identity."""
+    _PARTS[kind] = parts
+
+
 def _key(x: tuple[Any, ...], depth: int = 128) -> Any:
     if depth == 0:  # the compiled build has no limit of its own
         raise RecursionError
     return tuple(
-        [(type(m), m) if isinstance(m, int) else _key(m, depth - 1) if isinstance(m, tuple) else id(m) for m in x]
+        [
+            (type(m), m)
+            if isinstance(m, int)
+            else _key(m, depth - 1)
+            if isinstance(m, tuple)
+            else _key_of(m, depth)
+            if type(m) in _PARTS
+            else id(m)
+            for m in x
+        ]
     )
+
+
+def _key_of(x: object, depth: int) -> Any:
+    parts = _PARTS[type(x)](x)
+    return (type(x), _key(parts, depth)) if parts else id(x)
 
 
 def cache_clear() -> None:
