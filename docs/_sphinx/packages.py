@@ -6,6 +6,7 @@ stand the names of its rooms, the folders in it, each before those that import i
 """
 
 import ast
+import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -14,10 +15,14 @@ WIDTH, HEIGHT, APART, LEVEL = 160, 62, 18, 104
 TEXT = 'font-family="system-ui, sans-serif" text-anchor="middle"'
 
 
+@functools.cache
 def imported(path):
     """The modules of tla that a module imports, as their names' parts: tla.core.ints is ["core", "ints"]."""
-    inside = path.relative_to(ROOT).parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return [*_imported(path.relative_to(ROOT).parts[:-1], path.read_text(encoding="utf-8"))]
+
+
+def _imported(inside, source):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "OnDemand":
             yield node.args[0].value.split(".")[1:]  # none of a module of Python's own
         elif isinstance(node, ast.ImportFrom) and node.level:
