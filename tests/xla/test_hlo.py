@@ -397,6 +397,14 @@ def test_what_is_no_text():
         next(xla.read_hlo("/no/such/file"))
 
 
+@pytest.mark.parametrize("reader", [xla.read_hlo, xla.memory, xla.relayouts, xla.collectives, xla.census])
+@pytest.mark.parametrize("times", [1, 500])
+def test_the_text_of_a_module_is_no_path(reader, times):
+    """It is longer than the name of any file."""
+    with pytest.raises(LeafTypeError, match=r"the text of a module[\s\S]*io\.StringIO\(text\)"):
+        reader("HloModule m, is_scheduled=true\n" * times)
+
+
 # ------------------------------------------------------------------------------------------------- broken files
 
 BODY = "  %a = f32[3]{0} parameter(0)\n  ROOT %n = f32[3]{0} negate(%a)\n"

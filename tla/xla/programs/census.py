@@ -81,6 +81,10 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
         raise LeafTypeError(
             f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')"
         )
+    if "\n" in os.fsdecode(source):
+        raise LeafTypeError(
+            "a census of the text of a module", "the path of a file or a folder", "ask memory(io.StringIO(text))"
+        )
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
         raise RangeError(
             f"a census by {workers!r} processes", "1 or more, or None for one a core", "write census(folder, workers=4)"

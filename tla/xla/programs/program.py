@@ -103,7 +103,7 @@ def read_lines(source: Source, on_error: OnError | None, around: Callable[[str],
     """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables
     of source lines."""
     if isinstance(source, str) and "\n" in source:
-        raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: read_hlo(io.StringIO(text))")
+        raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: io.StringIO(text)")
     if isinstance(source, (str, os.PathLike)):
         return _of_path(source, on_error, around)
     if hasattr(source, "readline"):

@@ -98,7 +98,7 @@ def target_beside(path: object) -> str | None:
     path   of a file that --xla_dump_to wrote, or an open file
     """
     path = getattr(path, "name", path)
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or "\n" in os.fsdecode(path):  # a text: who reads it refuses it
         return None
     beside = Path(re.sub(r"\.(?:before|after)_[^.]*(?:\.\w+)*$", "", os.fspath(path)) + ".target_arguments.txt")
     if not beside.is_file() or beside.stat().st_size > _MIB:
