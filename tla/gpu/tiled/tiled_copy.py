@@ -13,6 +13,7 @@ from ...algebra.composition import composition, with_shape
 from ...algebra.divide import logical_product, raked_product, zipped_divide
 from ...algebra.inverse import left_inverse, right_inverse
 from ...algebra.recast import upcast
+from ...core.cache import memo
 from ...core.display import Displayed
 from ...core.element import Width
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
@@ -114,13 +115,18 @@ class TiledCopy(Displayed):
         if rank_of(t) < modes:
             what = f"{side} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
             raise RankError(what, f"{modes} modes at least", "group or append modes")
-        return cut(lambda layout: self._of_tile(zipped_divide(layout, self.tiler_mn), side), t, self.tiler_mn)
+        return cut(lambda layout: self._tidfrg(side, layout), t, self.tiler_mn)
+
+    @memo
+    def _tidfrg(self, side: str, layout: Layout) -> Layout:
+        return self._of_tile(zipped_divide(layout, self.tiler_mn), side)
 
     def _of_tile(self, tiled: Layout, side: str) -> Layout:
         """((TileM,...),(RestM,...)) as (Thr,(FrgV,FrgX),(RestM,...))."""
         values = composition(tiled[0], self._thread_values(side))
         return join([values[0], values[1], tiled[1]])
 
+    @memo
     def _thread_values(self, side: str) -> Layout:
         """(thread, (atom's value, atom)) -> index in the tile, for a side."""
         ref = self.atom.val_ref

@@ -12,6 +12,7 @@ from ...algebra.codomain import cosize
 from ...algebra.composition import composition
 from ...algebra.divide import logical_divide, tiled_product, zipped_divide
 from ...algebra.predicates import is_bijective, is_injective
+from ...core.cache import memo
 from ...core.display import Displayed
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError
 from ...core.int_tuple import Underscore, _, shown, size
@@ -160,6 +161,7 @@ class TiledMMA(Displayed):
         tiles = self.permutation_mnk
         return cut(lambda layout: self._thrfrg(operand, layout), t, (tiles[i], tiles[j]))
 
+    @memo
     def _thrfrg(self, operand: str, layout: Layout) -> Layout:
         i, j = MODES[operand]
         perms, extents, vmnk = self.permutation_mnk, self.atom.shape_mnk, self.thr_layout_vmnk
