@@ -51,15 +51,17 @@ def test_a_launch_takes_cudas_own_headers(name, tmp_path):
     includes = "".join(
         f"{line}\n" for line in sorted({"#include <cuda_runtime.h>", *re.findall("#include <.*>", text)})
     )
-    requires = re.search(
-        r"^__host__ __device__ __forceinline__ bool kernel_main_requires.*?^}\n", text, re.DOTALL | re.MULTILINE
+    requires = "".join(  # with the functions that it calls
+        re.findall(
+            r"^__host__ __device__ __forceinline__ [a-z ]+ kernel_main_requires.*?^}\n", text, re.DOTALL | re.MULTILINE
+        )
     )
     launch = re.sub(
         r"kernel_main<<<(.*?)>>>", r"configured(\1), kernel_main", text[text.rindex("#ifndef __CUDACC_RTC__") :]
     )
     source = tmp_path / "launch.cpp"
     configured = "static inline void configured(dim3, unsigned, int, cudaStream_t) {}\n"
-    source.write_text(f"{includes}{configured}void {declared};\n{requires[0] if requires else ''}{launch}")
+    source.write_text(f"{includes}{configured}void {declared};\n{requires}{launch}")
     words = ["g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-isystem", headers[0], source]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
