@@ -320,6 +320,8 @@ def test_the_help_of_commands_fits_80_columns(capsys, monkeypatch, name):
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if not line.startswith("  tla ")) <= 80  # examples stay whole
     assert any(line.startswith(f"  tla {name}") for line in lines)
+    options = next(k for k, line in enumerate(lines) if line in ("positional arguments:", "options:"))
+    assert lines[options - 2].endswith(".")  # what the command does is said to its end
 
 
 def test_hlo_of_a_file_without_shapes_and_of_garbage(capsys, tmp_path):

@@ -202,3 +202,9 @@ def test_what_cannot_be_tried(tmp_path, capsys):
     ):  # fmt: skip
         assert main(["advise", *command]) == 1
         assert says in capsys.readouterr().err
+    pytest.importorskip("jax")
+    script.write_text("def step(x, y):\n    return x + y['a']\none, two = (1.0,), (1.0, 2.0)\n")
+    for arguments, says in (("one", "TypeError: step() missing 1"), ("two", "Error: ")):
+        assert main(["advise", f"{script}:step", "--arguments", arguments]) == 1
+        assert f"step of {script}, called with its arguments: " in (said := capsys.readouterr().err)
+        assert says in said

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import xla
 from ..core.errors import LeafTypeError, RangeError
-from ..core.on_demand import OnDemand
+from ..core.on_demand import OnDemand, jax_module
 from .terminal import Answer
 
 if TYPE_CHECKING:
@@ -37,13 +37,11 @@ def advise_options(sub: argparse.ArgumentParser) -> None:
 
 
 def advise(arguments: argparse.Namespace) -> Answer:
-    """Try changes of a function of JAX: each is compiled for a TPU, which needs none, and what measures better is
-    recommended."""
+    """Try changes of a function of JAX, each compiled by libtpu, without a TPU: what measures better is recommended."""
     path, _, name = arguments.function.rpartition(":")
     if not path or not os.path.isfile(path):
-        raise LeafTypeError(
-            f"{arguments.function}", "a file of Python and a function in it", "write tla advise script.py:step"
-        )
+        what = f"{path} is no file" if path and name else arguments.function
+        raise LeafTypeError(what, "a file of Python and a function in it", "write tla advise script.py:step")
     if arguments.most < 1:
         raise RangeError(f"--most {arguments.most}", "1 or more", "leave it out for 24")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")  # for JAX would look for a TPU, and wait
@@ -56,6 +54,7 @@ def advise(arguments: argparse.Namespace) -> Answer:
             "a tuple of arguments",
             "write arguments = (x, y)",
         )
+    _require_it_takes(function, given, f"{name} of {path}")
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
         "target": found.target,
@@ -63,6 +62,21 @@ def advise(arguments: argparse.Namespace) -> Answer:
         "tried": [{"verdict": trial.verdict, **dataclasses.asdict(trial)} for trial in found.tried],
     }
     return value, lambda _: str(found)
+
+
+def _require_it_takes(function: Any, given: Sequence[Any], where: str) -> None:
+    """RangeError where a function raises as JAX traces it: it is the user's, and so is what it raises."""
+    if not callable(function):
+        return  # try_advice says so
+    try:
+        jax_module("jax").eval_shape(function, *given)
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise RangeError(
+            f"{where}, called with its arguments: {type(error).__name__}: {said:.200}",
+            "a function that JAX traces with them",
+            "call it in the script: jax.eval_shape(step, *arguments)",
+        ) from error
 
 
 def _named(script: Mapping[str, Any], name: str, path: str) -> Any:

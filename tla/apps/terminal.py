@@ -110,12 +110,12 @@ def say(answer: Answer, as_json: bool, whole: bool = True) -> None:
 
 
 def summary(operation: object) -> str:
-    """The first line of a docstring; none under `python -OO`, which drops docstrings.
+    """The first paragraph of a docstring, in one line; none under `python -OO`, which drops docstrings.
 
     >>> summary(summary)
-    'The first line of a docstring; none under `python -OO`, which drops docstrings.'
+    'The first paragraph of a docstring, in one line; none under `python -OO`, which drops docstrings.'
     """
-    return (operation.__doc__ or "").partition("\n")[0]
+    return " ".join((operation.__doc__ or "").partition("\n\n")[0].split())
 
 
 def width() -> int | None:
