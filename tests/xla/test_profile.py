@@ -225,4 +225,6 @@ def test_what_is_no_trace(tmp_path):
         xla.read_profile(TRACE).times("jit_other")
     with pytest.raises(RangeError, match="without a name"):
         xla.Profile({"a": {}, "b": {}}).times(None)
+    with pytest.raises(RangeError, match="a trace without a module"):
+        xla.Profile({}).times("jit_step")
     assert xla.Profile({"a": {}}).times(None) == {}

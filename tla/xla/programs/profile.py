@@ -55,11 +55,13 @@ class Profile(NamedTuple):
         did not run."""
         if module is None and len(self.modules) == 1:
             return next(iter(self.modules.values()))
-        if module is None or module not in self.modules:
-            known = ", ".join(self.modules) or "no module at all"
+        if not self.modules:
             raise RangeError(
-                f"the trace has no module {module or 'without a name'}", known, "give the program of one of these"
+                "a trace without a module", "one in which a program ran", "trace a step: jax.profiler.trace(folder)"
             )
+        if module is None or module not in self.modules:
+            what = f"the trace has no module {module or 'without a name'}"
+            raise RangeError(what, ", ".join(self.modules), "give the program of one of these")
         return self.modules[module]
 
 
