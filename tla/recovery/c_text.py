@@ -369,7 +369,7 @@ class CExpression(Address):
                 self.two_types(at)
         named = [(t.name, value) for t, value in zip(routine.template, values) if t.name and value is not None]
         names, first = (*(n for n, _ in named), *routine.parameters), (value for _, value in named)
-        return Call(Op("call", at), names, (*first, *given), routine.steps, routine.value)  # type: ignore[return-value]
+        return Call(Op("call", at), names, (*first, *given), routine.steps, routine.value)
 
 
 def qualified(name: str, known: dict[str, T], outer: dict[str, T]) -> dict[str, T]:

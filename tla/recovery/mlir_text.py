@@ -449,7 +449,7 @@ class MlirProgram(Address):
             )
         self.operations += routine.operations
         self.count()
-        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, value)  # type: ignore[return-value]
+        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, value)
 
     # -------------------------------------------------------------------------------------------- expressions
 

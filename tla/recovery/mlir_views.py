@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..codegen.proofs.reading import Tree
 from .mlir_text import MlirProgram, Routine as Map
@@ -152,7 +152,9 @@ class MlirViews(MlirProgram):
 
     def constant_of(self, value: Tree) -> int | None:
         """The number that a value is; None where it is not known here."""
-        step = next((tree for name, tree in self.steps if name == value), None) if isinstance(value, str) else value
+        step: Any = (
+            next((tree for name, tree in self.steps if name == value), None) if isinstance(value, str) else value
+        )
         while isinstance(step, tuple) and str(step[0]).startswith("as "):
             step = step[1]
         return step if isinstance(step, int) else None

@@ -437,7 +437,7 @@ class PythonAddress(Address):
             self.fail(f"{len(given)} arguments of {name:.40}", str(len(routine.parameters)), "give it as many", at)
         self.operations += routine.operations
         self.count()
-        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, routine.value)  # type: ignore[return-value]
+        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, routine.value)
 
     # -------------------------------------------------------------------------------------------- expressions
 

@@ -329,5 +329,6 @@ def names_of(tree: Tree | Call) -> Iterator[str]:
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, tuple):
-        for part in tree.arguments if isinstance(tree, Call) else tree[1:]:
+        parts: Sequence[Any] = tree.arguments if isinstance(tree, Call) else tree[1:]
+        for part in parts:
             yield from names_of(part)

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from ...core.reader import Reader
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: An integer, a name, or (operation, operand, ...).
-Tree: TypeAlias = "int | str | tuple[str, ...] | tuple[str, Tree] | tuple[str, Tree, Tree]"
+Tree: TypeAlias = "int | str | tuple[str, Unpack[tuple[Any, ...]]]"
 
 #: The operations of two operands that are no arithmetic: with values that are true or false, or chosen.
 COMPARED = frozenset(("&&", "and", "<", "<=", "==", "divides", "min", "max"))
