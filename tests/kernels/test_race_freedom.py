@@ -11,6 +11,7 @@ from tla.gpu import make_fragment_like
 from tla.kernels import (
     barrier,
     block,
+    cluster_sync,
     copy,
     copy_if,
     fill,
@@ -20,7 +21,6 @@ from tla.kernels import (
     shared,
     tensor,
     thread,
-    warpgroup_arrive,
     when,
 )
 from tla.kernels.proofs.race_freedom import why_not_free
@@ -197,11 +197,12 @@ def test_elements_of_an_argument_that_have_one_place():
     assert "do not lie apart" in reason(ones, flat)
 
 
-def test_products_of_warpgroups_are_not_proved():
-    def asynchronous(a, b):
-        warpgroup_arrive()
+def test_clusters_are_not_proved():
+    @kernel(threads=8, grid=(2,), cluster=(2,))
+    def together(a):
+        cluster_sync()
 
-    assert "an asynchronous instruction" in reason(asynchronous)
+    assert why_not_free(together.program(VECTOR)) == "blocks of a cluster, which load to each other's memory"
 
 
 def test_report_and_text_say_which_it_is():
@@ -210,8 +211,10 @@ def test_report_and_text_say_which_it_is():
         copy_if(inside(a), own(a), own(b))
 
     @kernel(threads=8, grid=lambda a, b: (ceil_div(a.shape[0], 8),))
-    def arrived(a, b):
-        warpgroup_arrive()
+    def turned(a, b):
+        memory = shared(np.float32, parse("_16:_1"))
+        for k in loop(a.shape[0]):
+            fill(local_partition(local_tile(memory, (8,), (k % 2,)), ROWS, thread()), 1)  # no stage: nobody counts it
         copy_if(inside(a), own(a), own(b))
 
     report = copied.check(VECTOR, VECTOR)
@@ -219,11 +222,11 @@ def test_report_and_text_say_which_it_is():
     assert report.holds
     assert str(report).endswith("no race for any sizes, by proof")
     assert "inside of their tensors for all sizes, and no threads to race." in copied.source("c", VECTOR, VECTOR).text
-    report = arrived.check(VECTOR, VECTOR)
+    report = turned.check(VECTOR, VECTOR)
     assert not report.proved
     assert report.holds
     assert "not proved for other sizes: test_race_freedom.py" in str(report)
-    assert "for all sizes; races were looked for at n = " in arrived.source("cuda", VECTOR, VECTOR, arch="sm_90a").text
+    assert "for all sizes; races were looked for at n = " in turned.source("cuda", VECTOR, VECTOR, arch="sm_90a").text
 
 
 def test_a_report_of_given_sizes_proves_nothing_for_others():

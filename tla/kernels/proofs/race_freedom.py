@@ -1,11 +1,13 @@
 """No race for all sizes, proved of a program; or the reason why that is not seen, and races are looked for
 at small sizes.
 
-Shared memory: see shared_memory.
+Shared and tensor memory: see shared_memory.
 
 Arguments that are written: each integer of a coordinate is T * s + r, of a block or a step s, and r of the thread
 alone, 0 <= r < T. So a coordinate tells s and r. If all blocks are among the s, and the r of all accesses tell the
 thread, then an element is of one thread of one block alone, whatever the sizes are.
+
+What TMA stores it stores once: nobody else touches that argument, and steps of a loop store other elements.
 
 What is nothing but added to, atomically, has no race, whoever does.
 
@@ -17,6 +19,9 @@ Source: ours.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...algebra.predicates import is_injective
@@ -28,10 +33,12 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.symint import poly_of, wrap
 from ...tensors.tensor import Tensor
-from ..program.statements import Access, Atomic, Copy, Loop, Program, Statement, accesses
+from ..program.statements import Access, Atomic, Copy, Either, Load, Loop, Program, Statement, accesses, statements_of
 from .bounds import coordinate
 from .samples import small_sizes
-from .shared_memory import SharedMemory, Unknown, of_threads
+from .shared_memory import SharedMemory
+from .touches import Unknown, of_threads
+from .ways import MOST_STEPS
 
 
 def why_not_free(program: Program) -> str | None:
@@ -74,8 +81,10 @@ def _of_argument(name: str, program: Program) -> None:
     if not is_injective(at(program.arguments[name].layout, small_sizes(program))):
         raise Unknown(f"{found[0][0].line}: {name}, whose elements do not lie apart")
     for s, verb, _x in found:
-        if verb == "reads" and isinstance(s, Copy) and s.atom.asynchronous:
+        if verb == "reads" and (isinstance(s, Load) or (isinstance(s, Copy) and s.atom.asynchronous)):
             raise Unknown(f"{s.line}: an asynchronous copy of {name}, which is written")
+        if isinstance(s, Load) and len(found) > 1:
+            raise Unknown(f"{s.line}: {name}, which a store by TMA and others touch")
     units: list[tuple[Any, int]] | None = None
     owners: dict[tuple[int, ...], int] = {}
     for s, _verb, access in found:
@@ -84,12 +93,26 @@ def _of_argument(name: str, program: Program) -> None:
         if own != units:
             raise Unknown(f"{s.line}: parts of {name} that are cut in several ways")
         for rest in rests:
-            for t, key in enumerate(zip(*(r.tolist() for r in np.broadcast_arrays(*rest)))):
+            keys = [*zip(*(r.tolist() for r in np.broadcast_arrays(*rest)))]
+            for t, key in enumerate(keys[:1] if isinstance(s, Load) else keys):
                 if owners.setdefault(key, t) != t:
                     raise Unknown(f"{s.line}: an element of {name} that two threads may touch")
     told = {str(symbol) for symbol, _unit in units or ()}
+    for s in written:
+        loops = _loops_around(s, program.body)
+        if isinstance(s, Load) and loops and (len(loops) > 1 or "a step" not in told):
+            raise Unknown(f"{s.line}: an element of {name} that stores by TMA may write in two steps")
     if any(known(n) != 1 and str(b) not in told for b, n in zip(program.blocks, program.grid)):
         raise Unknown(f"{found[0][0].line}: an element of {name} that two blocks may touch")
+
+
+def _loops_around(s: Statement, body: Sequence[Statement]) -> list[Loop]:
+    """The loops that a statement is in."""
+    for x in body:
+        inside = x.body if isinstance(x, Loop) else (*x.inside, *x.otherwise) if isinstance(x, Either) else ()
+        if any(y is s for y in statements_of(inside)):
+            return [*([x] if isinstance(x, Loop) else ()), *_loops_around(s, inside)]
+    return []
 
 
 def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[Any, int]], list[list[Any]]]:
@@ -99,9 +122,9 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
         raise Unknown(f"{s.line}: an argument that is no tensor of elements")
     units: list[tuple[Any, int]] = []
     rests = []
-    for i in range(int(size(access.places.shape))):
+    for found in _coordinates(access.places, program):
         own, rest = [], []
-        for c in coordinate(access.places, i):
+        for c in found:
             symbol, unit, r = _of_unit(s, c, program)
             if unit and (r.min() < 0 or r.max() >= unit):
                 raise Unknown(f"{s.line}: parts that overlap")
@@ -114,11 +137,23 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
     return units, rests
 
 
+def _coordinates(places: Tensor, program: Program) -> Iterator[tuple[Any, ...]]:
+    """The coordinates of elements, in each step of loops of a known number of steps."""
+    steps = {str(s.step): n for s in program.statements() if isinstance(s, Loop) and (n := known(s.count)) is not None}
+    for i in range(int(size(places.shape))):
+        found = coordinate(places, i)
+        names = {str(n) for c in found if isinstance(c, SymInt) for n in c.symbols} & steps.keys()
+        if math.prod(steps[name] for name in names) > MOST_STEPS:
+            names = set()
+        for values in itertools.product(*(range(steps[name]) for name in names)):
+            yield tuple(at(c, dict(zip(names, values))) for c in found)
+
+
 def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:
     """An integer as T * s + r: (s, T, r for every thread), or ("", 0, r) where it has no s."""
     others = {str(n): n for n in c.symbols if str(n) != "tid"} if isinstance(c, SymInt) else {}
     if not others:
-        return "", 0, of_threads(s, [c], program)
+        return "", 0, of_threads(s.line, [c], program)
     symbol, blocks = next(iter(others)), [*map(str, program.blocks)]
     steps = [str(x.step) for x in program.statements() if isinstance(x, Loop)]
     if len(others) > 1 or symbol not in (*blocks, *steps):
@@ -128,4 +163,4 @@ def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:
     if unit is None or unit < 1 or symbol in {n.name for n in symbols_in(rest)}:
         raise Unknown(f"{s.line}: a coordinate {c}")
     first = add(wrap(rest), 0)
-    return symbol if symbol in blocks else "a step", unit, of_threads(s, [first], program)
+    return symbol if symbol in blocks else "a step", unit, of_threads(s.line, [first], program)
