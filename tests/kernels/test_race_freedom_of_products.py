@@ -10,13 +10,15 @@ import pytest
 
 from tests.kernels.test_tensor_memory import twice_added
 from tla import Int, _, dim, local_tile, make_layout, parse, tile_to_shape
-from tla.gpu import GMMA, atom, make_fragment_like, make_tiled_mma, tma_transaction_bytes
+from tla.gpu import GMMA, UMMA, atom, make_fragment_like, make_tiled_mma, make_tmem_copy, tma_transaction_bytes
 from tla.kernels import (
+    Allocator1Sm,
     arrive_barrier,
     axpby,
     barrier,
     clear,
     copy,
+    fence_view_async_tmem_load,
     gemm,
     kernel,
     loop,
@@ -28,6 +30,8 @@ from tla.kernels import (
     stage,
     tensor,
     thread,
+    tmem,
+    umma_arrive,
     wait_barrier,
     warpgroup_arrive,
     warpgroup_commit_batch,
@@ -189,6 +193,108 @@ def test_a_fault_in_a_pipeline_is_not_proved(fault, what):
     program = pipeline(**given).program(*symbols, rows(64 * given.get("groups", 1), Int[16](), np.float32))
     found = why_not_free(program)
     assert (found is None) if what is None else (found and what in found), found
+
+
+UMMA_MMA = make_tiled_mma(atom("SM100_MMA_F16BF16_SS<half_t,half_t,float,128,32,UMMA::Major::K,UMMA::Major::K>"))
+
+
+def of_tensor_memory(stages, ahead, lag, *, arrives=True, meets="barrier", last=True, frees=True):
+    """A loop whose products add to tensor memory what TMA loads some steps ahead.
+
+    lag      how many products are under way when the next tile is loaded
+    arrives  whether products arrive at an mbarrier
+    meets    how all threads are known to have waited: "barrier", None
+    last     whether all products are waited for behind the loop
+    frees    whether a barrier is before the columns are freed
+    """
+
+    @kernel(threads=128)
+    def summed(A, B, C):
+        t, own, allocator, steps = thread(), UMMA_MMA[0], Allocator1Sm(), A.shape[1] // DEEP
+        columns = allocator.allocate(32)
+        memory = [
+            shared(np.float16, tile_to_shape(UMMA.K_SW32[UMMA_MMA.atom.val_A], (Int[n](), Int[DEEP](), Int[stages]())))
+            for n in (128, 32)
+        ]
+        tma = [make_tma_copy("SM90_TMA_LOAD", x, y[_, _, 0]) for x, y in zip((A, B), memory)]
+        nbytes = tma_transaction_bytes(*(x[_, _, 0] for x in memory))
+        filled, done, all_done = mbarriers(stages), mbarriers(stages), mbarriers(1)
+        a, b = own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1])
+
+        def load(k):
+            for _more in when(k < steps):
+                set_barrier_transaction_bytes(filled[stage(k, stages)], nbytes)
+                for x, y, to in zip(tma, (A, B), memory):
+                    copy(
+                        x.with_(filled[stage(k, stages)]), local_tile(y, x.tiler_mn, (0, k)), to[_, _, stage(k, stages)]
+                    )
+
+        def wait_for(k):
+            wait_barrier(done[stage(k, stages)], phase(k, stages))
+
+        barrier()
+        total = tmem(np.float32, own.make_fragment_C(own.partition_C(SUMS)).layout, columns)
+        for k in range(ahead):
+            load(k)
+        for k in loop(steps):
+            wait_barrier(filled[stage(k, stages)], phase(k, stages))
+            gemm(UMMA_MMA.with_(0 < k), *(x[_, _, _, stage(k, stages)] for x in (a, b)), total)
+            if arrives:
+                umma_arrive(done[stage(k, stages)])
+            if lag:
+                for _one in when(lag - 1 < k):
+                    wait_for(k + 2 * stages - lag)  # of the same phase, and not below 0
+            else:
+                wait_for(k)
+            if meets:
+                barrier()
+            load(k + ahead)
+        if last:
+            umma_arrive(all_done[0])
+            wait_barrier(all_done[0], 0)
+        tiled = make_tmem_copy(atom("SM100_TMEM_LOAD_32dp32b32x"), total, UMMA_MMA.atom.val_C)
+        target = tiled[t].partition_D(own.partition_C(local_tile(C, (Int[128](), Int[32]()), (0, 0))))
+        held = make_fragment_like(target)
+        copy(tiled, tiled[t].partition_S(total), held)
+        fence_view_async_tmem_load()
+        copy(held, target)
+        if frees:
+            barrier()
+        allocator.free(columns)
+
+    return summed
+
+
+SUMS = parse("(_128,_32):(_32,_1)")
+
+
+@pytest.mark.parametrize(
+    ("fault", "proved"),
+    [
+        ({}, True),
+        ({"ahead": 2}, True),
+        ({"ahead": 4}, False),
+        ({"stages": 1, "ahead": 1}, True),
+        ({"meets": None}, False),
+        ({"arrives": False}, False),
+        ({"frees": False}, False),
+        ({"lag": 1}, False),
+        ({"lag": 1, "ahead": 2}, True),
+        ({"lag": 2, "ahead": 1}, True),
+        ({"lag": 2, "ahead": 2}, False),
+        ({"lag": 1, "ahead": 2, "last": False}, False),
+        ({"last": False}, True),
+    ],
+)
+def test_products_of_tensor_memory(fault, proved):
+    made = of_tensor_memory(**{"stages": 3, "ahead": 3, "lag": 0} | fault)
+    why = why_not_free(made.program(rows(128, K), rows(32, K), rows(128, Int[32](), np.float32)))
+    assert (why is None) == proved, why
+    reports = [
+        made.check(*(np.zeros(*x) for x in (((128, n), np.float16), ((32, n), np.float16), ((128, 32), np.float32))))
+        for n in amount([], [DEEP, 2 * DEEP, 7 * DEEP])
+    ]
+    assert amount(True, all(report.holds for report in reports) == proved)
 
 
 @pytest.mark.parametrize("fault", ["", "barrier", "load", "wait"])

@@ -14,10 +14,10 @@ from typing import Any
 
 from ...algebra.make import make_layout
 from ...core.int_tuple import size
-from ...core.ints import known
+from ...core.ints import Int, known
 from ...gpu.instructions.tmem import LANES, PATH_BITS
-from ...tensors.make_tensor import MakeTensor
-from ...tensors.tensor import Tensor
+from ...tensors.guard import whole
+from ...tensors.tensor import Tensor, tensor_of
 from ..program.instructions import is_asynchronous, is_of_tensor_memory
 from ..program.statements import (
     Atomic,
@@ -319,9 +319,9 @@ class Ordering:
         allocation: Any = s.allocation
         if allocation.data is not None:
             paths = make_layout((LANES, allocation.columns), stride=(1 << PATH_BITS, 1))
-            made = MakeTensor(allocation.data, paths, position="TMEM")
-            whole = self._columns.setdefault(id(allocation), made)
-            self._require_free(self._touches.number(s.line, whole, stages, True, by=_FIRST), before)
+            made = tensor_of(None, allocation.data, Int[0](), paths, (Int[0](), Int[0]()), whole(paths.shape))
+            columns = self._columns.setdefault(id(allocation), made)
+            self._require_free(self._touches.number(s.line, columns, stages, True, by=_FIRST), before)
         return before
 
 

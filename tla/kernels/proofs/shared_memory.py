@@ -17,21 +17,21 @@ from ..program.statements import Either, Loop, Program, Statement
 from .before import Before
 from .ordering import Ordering
 from .touches import Unknown
-from .ways import MOST_STEPS, Left, starts, steps_behind, told_apart, ways
+from .ways import MOST_STEPS, Step, Steps, starts, ways
 
 #: The most that may be before a statement, each something else.
 _MOST_BEFORE = 4096
 
 
-class _Steps(NamedTuple):
+class _Now(NamedTuple):
     """The steps that a statement is in.
 
     stages   the values of what loops count, by name
-    left     the steps that are left, by the name of the loop's step
+    loops    the steps, by their names
     """
 
     stages: Mapping[str, int]
-    left: Mapping[str, Left]
+    loops: Mapping[str, Step]
 
 
 class SharedMemory:
@@ -60,43 +60,43 @@ class SharedMemory:
         """Raise Unknown for a race, or none seen."""
         if self._program.cluster:
             raise Unknown("blocks of a cluster, which load to each other's memory")
-        for before in self._behind(self._program.body, {self._ordering.first}, _Steps({}, {})):
+        for before in self._behind(self._program.body, {self._ordering.first}, _Now({}, {})):
             if any(before.stores):
                 raise Unknown("a store by TMA that nobody waits for before the block ends")
 
-    def _behind(self, body: Sequence[Statement], befores: set[Before], steps: _Steps) -> set[Before]:
+    def _behind(self, body: Sequence[Statement], befores: set[Before], now: _Now) -> set[Before]:
         """Go through a body: what may be before a statement behind it."""
         for s in body:
             if isinstance(s, Either):
-                befores = {x for before in befores for x in self._behind_condition(s, before, steps)}
+                befores = {x for before in befores for x in self._behind_condition(s, before, now)}
             elif isinstance(s, Loop):
-                befores = {x for before in befores for x in self._behind_loop(s, before, steps)}
+                befores = {x for before in befores for x in self._behind_loop(s, before, now)}
             else:
-                befores = {self._ordering.behind(s, before, steps.stages) for before in befores}
+                befores = {self._ordering.behind(s, before, now.stages) for before in befores}
             if len(befores) > _MOST_BEFORE:
                 raise Unknown(f"{s.line}: more than {_MOST_BEFORE} ways to a statement")
         return befores
 
-    def _behind_condition(self, s: Either, before: Before, steps: _Steps) -> set[Before]:
+    def _behind_condition(self, s: Either, before: Before, now: _Now) -> set[Before]:
         """Go through what is stated where a condition holds, and where it does not."""
         found = set()
-        for holds, sizes in ways(s.asked, before.sizes, steps.left, steps.stages):
-            found |= self._behind(s.inside if holds else s.otherwise, {before._replace(sizes=sizes)}, steps)
+        for holds, sizes in ways(s.asked, before.sizes, now.loops, now.stages):
+            found |= self._behind(s.inside if holds else s.otherwise, {before._replace(sizes=sizes)}, now)
         return found
 
-    def _behind_loop(self, s: Loop, before: Before, steps: _Steps) -> set[Before]:
+    def _behind_loop(self, s: Loop, before: Before, now: _Now) -> set[Before]:
         """Go through any number of steps of a loop."""
-        most, counted = told_apart(s), {*steps.stages, *steps.left}
-        waiting = [(0, n, before._replace(sizes=sizes)) for n, sizes in starts(s, before.sizes, most, counted)]
-        period, seen, behind = _period(s), set(waiting), set[Before]()
+        steps, counted = Steps(s, _period(s)), {*now.stages, *now.loops}
+        waiting = [(0, n, before._replace(sizes=sizes)) for n, sizes in starts(s, before.sizes, steps.most, counted)]
+        seen, behind = set(waiting), set[Before]()
         while waiting:
-            step, n, now = waiting.pop()
-            if n == 0:
-                behind.add(now)
+            gone, left, found = waiting.pop()
+            if left == 0:
+                behind.add(found)
                 continue
-            inside = _Steps({**steps.stages, **dict(_counted(s, step))}, {**steps.left, str(s.step): Left(s, n, most)})
-            for after in self._behind(s.body, {now}, inside):
-                more = {((step + 1) % period, x, after) for x in steps_behind(n, most)} - seen
+            inside = _Now({**now.stages, **dict(_counted(s, gone))}, {**now.loops, str(s.step): Step(s, gone, left)})
+            for after in self._behind(s.body, {found}, inside):
+                more = {(*step, after) for step in steps.behind(gone, left)} - seen
                 seen |= more
                 waiting += more
             if len(seen) > _MOST_BEFORE:

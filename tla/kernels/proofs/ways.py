@@ -28,12 +28,59 @@ Sizes = frozenset[tuple[str, Bounds]]
 MOST_STEPS = 128
 
 
-class Left(NamedTuple):
-    """The steps of a loop that are left, this one included: `steps`, or where that is `most` so many or more."""
+class Step(NamedTuple):
+    """A step of a loop.
+
+    gone   the steps before it; from some number on those that make no other step of it, see `Steps`
+    left   the steps that are left, this one included; from some number on so many or more
+    """
 
     loop: Loop
-    steps: int
-    most: int
+    gone: int
+    left: int
+
+
+class Steps:
+    """The steps of a loop that are told apart: by how many are gone, and how many are left.
+
+    period   after how many steps what it counts comes round
+    most     from how many steps that are left on it does not matter how many: more than there are, or than any
+             condition in the loop asks for
+    """
+
+    def __init__(self, loop: Loop, period: int) -> None:
+        self.loop, self.most, self._period, settled = loop, 1, period, 0
+        for x in statements_of(loop.body):
+            for c, n in x.asked if isinstance(x, Either) else ():
+                left, gone, still = _beside(add(n, mul(c, -1)), loop)
+                self.most = max(self.most, 1 - (left or 0))
+                settled = max(settled, 1 - gone if gone is not None else 0, still or 0)
+        if (count := known(loop.count)) is not None and count <= MOST_STEPS:
+            self.most = count + 1
+        self._settled = -(-settled // period) * period
+
+    def behind(self, gone: int, left: int) -> set[tuple[int, int]]:
+        """How many steps may be gone, and left, in the next one."""
+        step = gone + 1 if gone < self._settled else self._settled + (gone + 1 - self._settled) % self._period
+        return {(step, n) for n in ((left - 1, left) if left == self.most else (left - 1,))}
+
+
+def _beside(difference: Any, s: Loop) -> tuple[int | None, int | None, int | None]:
+    """How much a difference is more than the steps that are left, than those that are gone, and than the negative of
+    these; None where it is none of that."""
+    of = add(s.count, mul(s.step, -1)), s.step, mul(s.step, -1)
+    left, gone, still = (known(add(difference, mul(x, -1))) for x in of)
+    return left, gone, still
+
+
+def _value(difference: Any, step: Step) -> int | None:
+    """The value of a difference in a step; None of one of something else."""
+    left, gone, still = _beside(difference, step.loop)
+    if left is not None:
+        return left + step.left
+    if gone is not None:
+        return gone + step.gone
+    return None if still is None else still - step.gone
 
 
 class _Sum(NamedTuple):
@@ -75,17 +122,12 @@ def starts(s: Loop, sizes: Sizes, most: int, counted: Collection[str]) -> Iterat
         yield n, rest.within(bounds, sizes)
 
 
-def steps_behind(steps: int, most: int) -> set[int]:
-    """How many steps may be left in the next one."""
-    return {steps - 1, most} if steps == most else {steps - 1}
-
-
 def ways(
-    asked: Sequence[tuple[Any, Any]], sizes: Sizes, loops: Mapping[str, Left], counted: Collection[str]
+    asked: Sequence[tuple[Any, Any]], sizes: Sizes, loops: Mapping[str, Step], counted: Collection[str]
 ) -> Iterator[tuple[bool, Sizes]]:
     """Whether comparisons c < n may all hold, and may not, each with what is then known of sizes.
 
-    loops     the steps that are left of loops, by the name of the step
+    loops     the steps that it is in, by their names
     counted   the names of what loops count
     """
     if not asked:
@@ -100,13 +142,12 @@ def ways(
 
 
 def _ways_of(
-    difference: Any, sizes: Sizes, loops: Mapping[str, Left], counted: Collection[str]
+    difference: Any, sizes: Sizes, loops: Mapping[str, Step], counted: Collection[str]
 ) -> Iterator[tuple[bool, Sizes]]:
     """Whether a difference is 1 or more, or not."""
-    for left in loops.values():
-        more = known(add(difference, mul(_steps(left.loop), -1)))
-        if more is not None:
-            yield left.steps + more >= 1, sizes
+    for step in loops.values():
+        if (n := _value(difference, step)) is not None:
+            yield n >= 1, sizes
             return
     rest, constant = _taken_apart(difference)
     if rest is None:
@@ -120,21 +161,6 @@ def _ways_of(
             yield True, rest.within((least if low is None else max(low, least), high), sizes)
         if low is None or low < least:
             yield False, rest.within((low, least - 1 if high is None else min(high, least - 1)), sizes)
-
-
-def _steps(s: Loop) -> Any:
-    """The steps of a loop that are left, as an expression."""
-    return add(s.count, mul(s.step, -1))
-
-
-def told_apart(s: Loop) -> int:
-    """From how many steps on it does not matter how many are left: more than there are, or than any condition in the
-    loop asks for."""
-    if (count := known(s.count)) is not None and count <= MOST_STEPS:
-        return count + 1
-    asked = [add(n, mul(c, -1)) for x in statements_of(s.body) for c, n in (x.asked if isinstance(x, Either) else ())]
-    more = (known(add(x, mul(_steps(s), -1))) for x in asked)
-    return max(1, *(1 - n for n in more if n is not None), 1)
 
 
 def _names(x: Any) -> set[str]:
