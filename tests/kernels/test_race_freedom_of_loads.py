@@ -33,7 +33,7 @@ from tla.kernels import (
 )
 from tla.kernels.proofs.race_freedom import why_not_free
 
-from night import amount
+from night import amount, some
 
 THREADS, WIDTH = 8, 4
 ROWS = parse("(_8,_1):(_1,_8)")
@@ -136,49 +136,47 @@ PIPELINES = [dict(zip(CHOICES, x)) for x in itertools.product(*CHOICES.values())
 
 def test_pipelines_are_proved_where_no_step_races_and_nowhere_else():
     verdicts = []
-    for given in random.Random(3).sample(PIPELINES, amount(2, 600)):
+    for given in random.Random(3).sample(PIPELINES, amount(1, 600)):
         made = pipeline(**given)
         verdicts.append(holds(made))
         assert (why_not_free(made.program(MATRIX, MATRIX)) is None) == verdicts[-1], given
     assert amount(True, any(verdicts))
-    assert not all(verdicts)
+    assert amount(True, not all(verdicts))
 
 
 RIGHT = {"stages": 3, "ahead": 3, "free": "empty"}
+FAULTS = [
+    ({}, None),
+    ({"free": "barrier"}, None),
+    ({"free": "late"}, None),
+    ({"free": "late", "loads_first": True}, "that nothing before it ends"),
+    ({"stages": 2}, "may go on"),
+    ({"stages": 2, "ahead": 2}, None),
+    ({"ahead": 2}, None),
+    ({"ahead": 2, "free": None}, "may still wait for the phase before"),
+    ({"free": None}, "may still wait for the phase before"),
+    ({"full": None}, "an asynchronous copy may still write"),
+    ({"full": "parity"}, "that nothing before it ends"),
+    ({"set_up": False}, "another thread"),
+    ({"tells": "more"}, "that nothing before it ends"),
+    ({"tells": "none"}, "that nothing before it ends"),
+    ({"loads_first": True}, "may go on"),
+    ({"loads_first": True, "ahead": 2}, None),
+    ({"stages": 1, "ahead": 1}, None),
+    ({"stages": 1, "ahead": 0, "loads_first": True}, None),
+    ({"stages": 1, "ahead": 0, "loads_first": False}, "that nothing before it ends"),
+    ({"conditional": False, "ahead": 2}, None),
+]
 
 
-@pytest.mark.parametrize(
-    ("fault", "what"),
-    [
-        ({}, None),
-        ({"free": "barrier"}, None),
-        ({"free": "late"}, None),
-        ({"free": "late", "loads_first": True}, "that nothing before it ends"),
-        ({"stages": 2}, "may go on"),
-        ({"stages": 2, "ahead": 2}, None),
-        ({"ahead": 2}, None),
-        ({"ahead": 2, "free": None}, "may still wait for the phase before"),
-        ({"free": None}, "may still wait for the phase before"),
-        ({"full": None}, "an asynchronous copy may still write"),
-        ({"full": "parity"}, "that nothing before it ends"),
-        ({"set_up": False}, "another thread"),
-        ({"tells": "more"}, "that nothing before it ends"),
-        ({"tells": "none"}, "that nothing before it ends"),
-        ({"loads_first": True}, "may go on"),
-        ({"loads_first": True, "ahead": 2}, None),
-        ({"stages": 1, "ahead": 1}, None),
-        ({"stages": 1, "ahead": 0, "loads_first": True}, None),
-        ({"stages": 1, "ahead": 0, "loads_first": False}, "that nothing before it ends"),
-        ({"conditional": False, "ahead": 2}, None),
-    ],
-)
+@pytest.mark.parametrize(("fault", "what"), some(FAULTS, 4))
 def test_a_fault_in_a_pipeline_is_not_proved(fault, what):
     made = pipeline(**RIGHT | fault)
     found = why_not_free(made.program(MATRIX, MATRIX))
     assert (found is None) if what is None else (what in found), found
 
 
-@pytest.mark.parametrize("number", range(amount(2, 12)))
+@pytest.mark.parametrize("number", range(amount(1, 12)))
 def test_what_is_proved_holds_as_it_runs(number):
     fault = [{}, {"free": None}, {"full": None}, {"stages": 2}, {"free": "barrier"}, {"set_up": False}, {"tells": "more"},
              {"loads_first": True}, {"loads_first": True, "ahead": 2}, {"full": "parity"}, {"free": "late"},

@@ -40,7 +40,7 @@ from tla.kernels import (
 )
 from tla.kernels.proofs.race_freedom import why_not_free
 
-from night import amount
+from night import amount, some
 
 MMA = make_tiled_mma(atom("SM90_64x16x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::K>"))
 DEEP = 16
@@ -163,30 +163,28 @@ PIPELINES = [dict(zip(CHOICES, x)) for x in itertools.product(*CHOICES.values())
 
 
 def test_pipelines_are_proved_where_no_step_races_and_nowhere_else():
-    for given in random.Random(5).sample(PIPELINES, amount(1, 150)):
+    for given in random.Random(5).sample(PIPELINES, amount(0, 150)):
         holds, why = verdicts(**given)
         assert (why is None) == holds, given
 
 
 RIGHT = {"stages": 3, "ahead": 2, "pending": 1}
+FAULTS = [
+    ({}, None),
+    ({"pending": 0, "ahead": 3}, None),
+    ({"ahead": 3}, "may still wait for the phase before"),
+    ({"waits": False}, "may still wait for the phase before"),
+    ({"commits": False}, "may still wait for the phase before"),
+    ({"arrives": "first"}, None),
+    ({"arrives": None}, "no warpgroup_arrive between"),
+    ({"at_end": False}, "registers that an asynchronous instruction may still touch"),
+    ({"sums": "each"}, "registers that an asynchronous instruction may still touch"),
+    ({"groups": 2, "free": "barrier"}, None),
+    ({"groups": 2}, "may still wait for the phase before"),
+]
 
 
-@pytest.mark.parametrize(
-    ("fault", "what"),
-    [
-        ({}, None),
-        ({"pending": 0, "ahead": 3}, None),
-        ({"ahead": 3}, "may still wait for the phase before"),
-        ({"waits": False}, "may still wait for the phase before"),
-        ({"commits": False}, "may still wait for the phase before"),
-        ({"arrives": "first"}, None),
-        ({"arrives": None}, "no warpgroup_arrive between"),
-        ({"at_end": False}, "registers that an asynchronous instruction may still touch"),
-        ({"sums": "each"}, "registers that an asynchronous instruction may still touch"),
-        ({"groups": 2, "free": "barrier"}, None),
-        ({"groups": 2}, "may still wait for the phase before"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "what"), some(FAULTS, 5))
 def test_a_fault_in_a_pipeline_is_not_proved(fault, what):
     given = RIGHT | fault
     symbols = [rows(64 * given.get("groups", 1), K), rows(16, K)]
@@ -266,26 +264,24 @@ def of_tensor_memory(stages, ahead, lag, *, arrives=True, meets="barrier", last=
 
 
 SUMS = parse("(_128,_32):(_32,_1)")
+OF_TENSOR_MEMORY = [
+    ({}, True),
+    ({"ahead": 2}, True),
+    ({"ahead": 4}, False),
+    ({"stages": 1, "ahead": 1}, True),
+    ({"meets": None}, False),
+    ({"arrives": False}, False),
+    ({"frees": False}, False),
+    ({"lag": 1}, False),
+    ({"lag": 1, "ahead": 2}, True),
+    ({"lag": 2, "ahead": 1}, True),
+    ({"lag": 2, "ahead": 2}, False),
+    ({"lag": 1, "ahead": 2, "last": False}, False),
+    ({"last": False}, True),
+]
 
 
-@pytest.mark.parametrize(
-    ("fault", "proved"),
-    [
-        ({}, True),
-        ({"ahead": 2}, True),
-        ({"ahead": 4}, False),
-        ({"stages": 1, "ahead": 1}, True),
-        ({"meets": None}, False),
-        ({"arrives": False}, False),
-        ({"frees": False}, False),
-        ({"lag": 1}, False),
-        ({"lag": 1, "ahead": 2}, True),
-        ({"lag": 2, "ahead": 1}, True),
-        ({"lag": 2, "ahead": 2}, False),
-        ({"lag": 1, "ahead": 2, "last": False}, False),
-        ({"last": False}, True),
-    ],
-)
+@pytest.mark.parametrize(("fault", "proved"), some(OF_TENSOR_MEMORY, 5))
 def test_products_of_tensor_memory(fault, proved):
     made = of_tensor_memory(**{"stages": 3, "ahead": 3, "lag": 0} | fault)
     why = why_not_free(made.program(rows(128, K), rows(32, K), rows(128, Int[32](), np.float32)))
@@ -297,7 +293,7 @@ def test_products_of_tensor_memory(fault, proved):
     assert amount(True, all(report.holds for report in reports) == proved)
 
 
-@pytest.mark.parametrize("fault", ["", "barrier", "load", "wait"])
+@pytest.mark.parametrize("fault", some(["", "barrier", "load", "wait"], 3))
 def test_sums_in_tensor_memory(fault):
     given = [tensor(np.float16, parse("(_128,_16):(_16,_1)")), tensor(np.float16, parse("(_32,_16):(_16,_1)"))]
     found = why_not_free(twice_added(fault).program(*given, tensor(np.float32, parse("(_128,_32):(_32,_1)"))))
