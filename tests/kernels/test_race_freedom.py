@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from tla import Int, _1, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
+from tla import Int, _1, ceil_div, composition, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
 from tla.gpu import make_fragment_like
 from tla.kernels import (
     barrier,
@@ -18,6 +18,7 @@ from tla.kernels import (
     kernel,
     local_partition,
     loop,
+    registers,
     shared,
     tensor,
     thread,
@@ -253,3 +254,32 @@ def test_sizes_that_one_block_holds_at_most():
 
     vector = tensor(np.float32, make_layout((dim("M", at_least=0, at_most=99),), stride=(_1,)))
     assert why_not_free(copied.program(vector, vector)) is None
+
+
+@pytest.mark.parametrize(("lanes", "fault"), [(1, None), (2, None), (1, "barrier"), (4, "every lane")])
+def test_the_first_lanes_of_warps_write(lanes, fault):
+    """A predicate of a thread's lane says which threads touch an element: of two groups of four the first lane, and the
+    second, which is another element."""
+    warps = parse("(_2,_4):(_4,_1)")
+
+    @kernel(threads=8)
+    def sums(a):
+        def column(x):
+            seen = composition(x, make_layout((Int[2](), Int[lanes]()), stride=(_1, Int[2]()))) if fault is None else x
+            return local_partition(local_tile(seen, (2, lanes), (0, 0)), warps, thread())
+
+        memory, t = shared(np.float32, parse("_8:_1")), thread()
+        held = registers(np.float32, (1, 1))
+        fill(held, 1)
+        inside = elem_less(local_partition(make_identity_tensor((2, lanes)), warps, t), (2, lanes))
+        target = memory if fault is None else composition(memory, parse("(_2,_4):(_1,_0)"))
+        copy_if(inside, held, column(target))
+        if fault != "barrier":
+            barrier()
+        for k in range(2):
+            copy(local_tile(memory, (1,), (k,)), registers(np.float32, 1))
+
+    found = why_not_free(sums.program(VECTOR))
+    assert (found is None) == (fault is None), found
+    if lanes == 1 or fault is None:
+        assert bool(sums.check(np.zeros(8, np.float32)).races) == (fault is not None)

@@ -88,7 +88,9 @@ class Ordering:
             if self._touches.memory(access.tensor) not in ("shared", "tmem"):
                 continue
             adds = writes and isinstance(s, Atomic)
-            number = self._touches.number(s.line, access.tensor, stages, writes, adds=adds)
+            fills = writes and isinstance(s, Copy) and s.atom.fills_zeros  # it writes where the predicate does not hold
+            where = s.where if isinstance(s, Copy) and not fills else None
+            number = self._touches.number(s.line, access.tensor, stages, writes, adds=adds, where=where)
             before = self._touched(number, before)
             if writes and isinstance(s, Copy) and s.atom.asynchronous:
                 before = before._replace(copies=added(before.copies, number))

@@ -11,7 +11,8 @@ What TMA stores it stores once: nobody else touches that argument, and steps of 
 
 What is nothing but added to, atomically, has no race, whoever does.
 
-A predicate may let an access out; that takes no race in. Assumed is that the elements of an argument that is written,
+A predicate that compares a thread's number with a number lets threads out, as those of a warp but the first; another
+one may, and that takes no race in. Assumed is that the elements of an argument that is written,
 and the arguments, lie apart.
 
 Source: ours.
@@ -32,12 +33,13 @@ from ...symbolic import SymInt, at
 from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.symint import poly_of, wrap
+from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor
 from ..program.statements import Access, Atomic, Copy, Either, Load, Loop, Program, Statement, accesses, statements_of
-from .bounds import coordinate
+from .bounds import comparisons, coordinate
 from .samples import small_sizes
 from .shared_memory import SharedMemory
-from .touches import Unknown, of_threads
+from .touches import Unknown, admitted, of_threads
 from .ways import MOST_STEPS
 
 
@@ -92,9 +94,10 @@ def _of_argument(name: str, program: Program) -> None:
         units = own if units is None else units
         if own != units:
             raise Unknown(f"{s.line}: parts of {name} that are cut in several ways")
-        for rest in rests:
+        for rest, chosen in rests:
             keys = [*zip(*(r.tolist() for r in np.broadcast_arrays(*rest)))]
-            for t, key in enumerate(keys[:1] if isinstance(s, Load) else keys):
+            for t in [0] if isinstance(s, Load) else np.flatnonzero(chosen).tolist():
+                key = keys[t]
                 if owners.setdefault(key, t) != t:
                     raise Unknown(f"{s.line}: an element of {name} that two threads may touch")
     told = {str(symbol) for symbol, _unit in units or ()}
@@ -115,14 +118,15 @@ def _loops_around(s: Statement, body: Sequence[Statement]) -> list[Loop]:
     return []
 
 
-def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[Any, int]], list[list[Any]]]:
+def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[Any, int]], list[tuple[Any, Any]]]:
     """The integers of coordinates as T * s + r: each s with its T, the same for all elements; of each element r for
-    every thread."""
+    every thread, and which threads a predicate lets touch it."""
     if access.places is None:
         raise Unknown(f"{s.line}: an argument that is no tensor of elements")
     units: list[tuple[Any, int]] = []
     rests = []
-    for found in _coordinates(access.places, program):
+    where = s.where if isinstance(s, Copy) else None
+    for found, asked in _coordinates(access.places, where, program):
         own, rest = [], []
         for c in found:
             symbol, unit, r = _of_unit(s, c, program)
@@ -133,20 +137,24 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
         if units and own != units:
             raise Unknown(f"{s.line}: elements whose blocks differ")
         units = own
-        rests.append(rest)
+        rests.append((rest, admitted(s.line, asked, program)))
     return units, rests
 
 
-def _coordinates(places: Tensor, program: Program) -> Iterator[tuple[Any, ...]]:
-    """The coordinates of elements, in each step of loops of a known number of steps."""
+def _coordinates(
+    places: Tensor, where: Within | None, program: Program
+) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, Any]]]]:
+    """The coordinates of elements, each with the comparisons of a predicate; in each step of loops of a known number of
+    steps."""
     steps = {str(s.step): n for s in program.statements() if isinstance(s, Loop) and (n := known(s.count)) is not None}
     for i in range(int(size(places.shape))):
-        found = coordinate(places, i)
+        found, asked = coordinate(places, i), [] if where is None else comparisons(where, i)
         names = {str(n) for c in found if isinstance(c, SymInt) for n in c.symbols} & steps.keys()
         if math.prod(steps[name] for name in names) > MOST_STEPS:
             names = set()
         for values in itertools.product(*(range(steps[name]) for name in names)):
-            yield tuple(at(c, dict(zip(names, values))) for c in found)
+            now = dict(zip(names, values))
+            yield tuple(at(c, now) for c in found), [(at(c, now), n) for c, n in asked]
 
 
 def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:

@@ -14,14 +14,17 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...core.int_tuple import leaves
 from ...core.ints import known
 from ...symbolic import SymInt
 from ...symbolic.tree import value
+from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor
 from ..block.allocation import place_of
 from ..block.lines import Line
 from ..program.offsets import Offsets
 from ..program.statements import Program
+from .bounds import comparisons
 
 _OPERATIONS = {
     "+": operator.add,
@@ -58,20 +61,18 @@ class Touch:
     """The elements of a buffer that each thread reads, or writes.
 
     threads  of the block
-    places   an array of (thread, element), of (one, element) where one thread or all of them touch these
-    who      the thread of each row; None of all
+    places   the elements, and `who` the thread of each; None where all threads touch all of them
     adds     whether it adds atomically, which is no race among such touches
     """
 
     def __init__(self, threads: int, buffer: int, places: Any, who: Any, *, writes: bool, adds: bool) -> None:
         np = _numpy()
-        self.buffer, self.writes, self.adds, self._places, self._threads = buffer, writes, adds, places, threads
-        self.key = buffer, writes, adds, None if who is None else len(who), places.tobytes()
-        rows = (
-            np.array([0, threads - 1]) if who is None else who
-        )  # of groups of threads these are in the first and last
-        self._who = np.broadcast_to(rows[:, None], (len(rows), places.shape[1]))
+        self.buffer, self.writes, self.adds, self._threads = buffer, writes, adds, threads
         self._of_all = who is None
+        if who is None:  # of groups of threads these are in the first and in the last
+            places, who = np.tile(places, 2), np.repeat([0, threads - 1], len(places))
+        self._places, self._who = places, who
+        self.key = buffer, writes, adds, self._of_all, places.tobytes(), who.tobytes()
         self._ends: dict[int, tuple[Any, Any]] = {}
 
     def ends(self, first: int) -> tuple[Any, Any]:
@@ -94,9 +95,9 @@ class Touch:
         writes."""
         if self.buffer != later.buffer or not (self.writes or later.writes) or (self.adds and later.adds):
             return False
-        (low, high), places = self.ends(known.first), _numpy().broadcast_to(later._places, later._who.shape)
-        inside = places < len(high)
-        places, group = places[inside], later._who[inside] // known.together
+        low, high = self.ends(known.first)
+        inside = later._places < len(high)
+        places, group = later._places[inside], later._who[inside] // known.together
         others = (low[places] // known.together != group) | (high[places] // known.together != group)
         return bool(((high[places] >= 0) & others).any())
 
@@ -136,20 +137,32 @@ class Touches:
         return self._touches[number].writes
 
     def number(
-        self, line: Line, t: Tensor, stages: Stages, writes: bool, *, by: slice = slice(None), adds: bool = False
+        self,
+        line: Line,
+        t: Tensor,
+        stages: Stages,
+        writes: bool,
+        *,
+        by: slice = slice(None),
+        adds: bool = False,
+        where: Within | None = None,
     ) -> int:
         """The number of the touch of a tensor.
 
-        by   the threads that touch their own elements; with a step of more than 1 all of the block those of each
+        by     the threads that touch their own elements; with a step of more than 1 all of the block those of each
+        where  the predicate of the elements that are touched
         """
         counted = tuple((name, n) for name, n in stages.items() if name in self._names(t))
-        key = id(t), writes, adds, by.stop, by.step, counted
+        key = id(t), id(where), writes, adds, by.stop, by.step, counted
         if key not in self._found:
-            threads = self.program.threads
-            places, who = self._places(line, t, stages, by), _numpy().arange(threads)[by]
-            if by.step is not None:
-                places, who = places.reshape(1, -1), None
-            made = Touch(threads, id(t.data), places, who, writes=writes, adds=adds)
+            threads, np = self.program.threads, _numpy()
+            places, who = self._places(line, t, stages, by), np.arange(threads)[by]
+            chosen = np.ones(places.shape, bool)
+            if where is not None and any(known(n) is not None for n in leaves(where.bounds)):
+                each = [admitted(line, comparisons(where, i), self.program)[by] for i in range(places.shape[1])]
+                chosen = np.stack(each, axis=1)
+            own = None if by.step is not None else np.broadcast_to(who[:, None], places.shape)[chosen]
+            made = Touch(threads, id(t.data), places[chosen], own, writes=writes, adds=adds)
             self._found[key] = self._numbers.setdefault(made.key, len(self._touches))
             self._touches += [made] * (self._found[key] == len(self._touches))
         return self._found[key]
@@ -198,3 +211,12 @@ def of_threads(line: Line, terms: Sequence[Any], program: Program, stages: Stage
             raise Unknown(f"{line}: a place in memory that depends on {x}")
         total = total + (n if n is not None else value(x.form, int, names, _OPERATIONS))
     return total
+
+
+def admitted(line: Line, asked: Sequence[tuple[Any, Any]], program: Program) -> Any:
+    """Whether comparisons may let each thread touch an element: those of a thread's number with a number are known."""
+    chosen = _numpy().ones(program.threads, bool)
+    for c, n in asked:
+        if (most := known(n)) is not None and (known(c) is not None or {str(x) for x in c.symbols} == {"tid"}):
+            chosen &= of_threads(line, [c], program) < most
+    return chosen
