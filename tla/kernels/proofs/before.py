@@ -1,5 +1,5 @@
-"""What may be before a statement of a block, in a proof that no threads race: touches that not all threads know of,
-and instructions under way.
+"""The state before a statement of a block, in a proof that no threads race: touches that not all threads know of, and
+instructions under way.
 
 Each statement is one of all threads, in the same order: so what a thread knows of others is the same for all that have
 come as far, but for who is who. It is noted of each touch. A touch that is made again is known to nobody again: who
@@ -104,7 +104,7 @@ class Phase(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What may be before a statement.
+    """The state before a statement.
 
     touched    touches that not all threads know of, and who does
     copies     those of asynchronous copies under way, by groups; the last is the one that is not ended
@@ -152,7 +152,7 @@ class Before(NamedTuple):
         return threads if known is None else max(1, *known)
 
     def told(self, threads: int | None) -> Told:
-        """What a thread that arrives tells: the first one, which tells what it knows; or all, so many."""
+        """The knowledge that an arrival tells: of the first thread, as far as it knows; or of all, so many."""
         return frozenset((n, threads or max(1, *known)) for n, known in self.touched)
 
     def learn(self, told: Mapping[int, Known], threads: int) -> Before:
@@ -178,7 +178,7 @@ class Before(NamedTuple):
 
 
 def ended(groups: tuple[frozenset[int], ...], pending: int) -> tuple[frozenset[int], tuple[frozenset[int], ...]]:
-    """What is in groups that have ended, all but the newest, and the others."""
+    """Divide groups: the touches of those that have ended, all but the newest, and the others."""
     count = max(0, len(groups) - 1 - pending)
     return frozenset().union(*groups[:count]), groups[count:]
 

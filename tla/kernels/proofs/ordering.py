@@ -1,4 +1,4 @@
-"""What a statement of a block does to what may be before the next one, or the reason why it may race.
+"""Statements of a block as steps from the state before one to that before the next; or the reason why one may race.
 
 Until its thread has waited for an asynchronous copy nobody may touch what it writes, and others not before a barrier
 behind that. A load by TMA is waited for by the phase of its mbarrier, which tells too what those who arrived knew; a
@@ -42,7 +42,7 @@ _FIRST = slice(1)
 
 
 class Ordering:
-    """The statements of a program as steps from what may be before one to what may be before the next."""
+    """The statements of a program, each a step from one state to the next."""
 
     def __init__(self, program: Program) -> None:
         self._program, self._touches = program, Touches(program)
@@ -55,7 +55,7 @@ class Ordering:
         self.first = Before(phases=tuple(Phase(0, 0) for _key in keys))
 
     def behind(self, s: Statement, before: Before, stages: Stages) -> Before:
-        """What may be before the next statement. Raises Unknown for a race, or where that is not seen."""
+        """The state before the next statement. Raises Unknown for a race, or where that is not seen."""
         try:
             return self._behind(s, before, stages)
         except Unordered as reason:
@@ -328,7 +328,7 @@ class Ordering:
 
 
 def _most(told: frozenset[tuple[int, int]]) -> frozenset[tuple[int, int]]:
-    """Of each touch the most that is told."""
+    """The most that is told of each touch."""
     found: dict[int, int] = {}
     for number, first in told:
         found[number] = max(first, found.get(number, 0))

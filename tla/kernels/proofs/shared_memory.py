@@ -116,7 +116,7 @@ def _period(s: Loop) -> int:
 
 
 def _counted(s: Loop, step: int) -> Iterator[tuple[str, int]]:
-    """What a loop counts, in a step: stages, and the phases that change where these begin anew; of a loop of a known
+    """The counters of a loop in a step: stages, and the phases that change where these begin anew; of a loop of a known
     number of steps the step itself."""
     if known(s.count) is not None and _period(s) == known(s.count):
         yield str(s.step), step

@@ -60,14 +60,14 @@ class Steps:
         self._settled = -(-settled // period) * period
 
     def behind(self, gone: int, left: int) -> set[tuple[int, int]]:
-        """How many steps may be gone, and left, in the next one."""
+        """The steps that may be gone, and left, in the next one."""
         step = gone + 1 if gone < self._settled else self._settled + (gone + 1 - self._settled) % self._period
         return {(step, n) for n in ((left - 1, left) if left == self.most else (left - 1,))}
 
 
 def _beside(difference: Any, s: Loop) -> tuple[int | None, int | None, int | None]:
-    """How much a difference is more than the steps that are left, than those that are gone, and than the negative of
-    these; None where it is none of that."""
+    """Subtract from a difference the steps that are left, those that are gone, and the negative of these: three numbers,
+    each None where it is none."""
     of = add(s.count, mul(s.step, -1)), s.step, mul(s.step, -1)
     left, gone, still = (known(add(difference, mul(x, -1))) for x in of)
     return left, gone, still
@@ -90,11 +90,11 @@ class _Sum(NamedTuple):
     negative: bool
 
     def bounds(self, sizes: Sizes) -> Bounds:
-        """What is known of it."""
+        """Its bounds, as far as they are known."""
         return self._turned(dict(sizes).get(self.text, (None, None)))
 
     def within(self, bounds: Bounds, sizes: Sizes) -> Sizes:
-        """What is known of sizes, and that it is within bounds."""
+        """Add that it is within bounds to what is known of sizes."""
         return frozenset({**dict(sizes), self.text: self._turned(bounds)}.items())
 
     def _turned(self, bounds: Bounds) -> Bounds:
@@ -103,7 +103,8 @@ class _Sum(NamedTuple):
 
 
 def starts(s: Loop, sizes: Sizes, most: int, counted: Collection[str]) -> Iterator[tuple[int, Sizes]]:
-    """How many steps a loop may have, up to `most`, which is so many or more; each with what is then known of sizes.
+    """The numbers of steps that a loop may have, up to `most`, which is so many or more; each with what is then known
+    of sizes.
 
     counted   the names of what loops count, their steps among them
     """
