@@ -283,3 +283,49 @@ def test_the_first_lanes_of_warps_write(lanes, fault):
     assert (found is None) == (fault is None), found
     if lanes == 1 or fault is None:
         assert bool(sums.check(np.zeros(8, np.float32)).races) == (fault is not None)
+
+
+def conditional(rng):
+    """A loop that writes and reads shared memory with barriers under conditions of its steps, and of how many there
+    are."""
+    kinds = [
+        lambda k, n, c: k + c < n,
+        lambda k, n, c: k < c,
+        lambda k, n, c: c - 1 < k,
+        lambda k, n, c: n < k + c,
+        lambda k, n, c: n < c + 1,
+        lambda k, n, c: c < n,
+    ]
+    drawn = [(rng.choice(kinds), rng.randrange(4)) for _n in range(4)]
+    before = rng.random() < 0.5
+
+    @kernel(threads=2)
+    def stepped(a):
+        memory, steps, pair = shared(np.float32, parse("_2:_1")), a.shape[0], parse("_2:_1")
+        own, other = (local_partition(memory, pair, x) for x in (thread(), 1 - thread()))
+        ask, c = drawn[3]
+        if before:
+            for _first in when(c < steps):
+                fill(own, 0)
+        for k in loop(steps):
+            for i, do in enumerate((lambda: fill(own, 1), barrier, lambda: copy(other, registers(np.float32, 1)))):
+                ask, c = drawn[i]
+                for _one in when(ask(k, steps, c)):
+                    do()
+            barrier()
+        for _last in when(drawn[3][1] < steps):
+            copy(other, registers(np.float32, 1))
+
+    return stepped
+
+
+def test_conditions_of_steps_are_gone_as_they_hold():
+    rng, proved = random.Random(7), 0
+    given = tensor(np.float32, make_layout((dim("n", at_least=0, at_most=99),), stride=(_1,)))
+    for _number in range(amount(4, 80)):
+        made = conditional(rng)
+        races = any(made.check(np.zeros(n, np.float32)).races for n in range(11))
+        found = why_not_free(made.program(given))
+        assert (found is None) == (not races)
+        proved += found is None
+    assert amount(True, 0 < proved < 80)

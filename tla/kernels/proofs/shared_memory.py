@@ -86,7 +86,7 @@ class SharedMemory:
 
     def _behind_loop(self, s: Loop, before: Before, now: _Now) -> set[Before]:
         """Go through any number of steps of a loop."""
-        steps, counted = Steps(s, _period(s)), {*now.stages, *now.loops}
+        steps, counted = Steps(s, _period(s), self._program.body), {*now.stages, *now.loops}
         waiting = [(0, n, before._replace(sizes=sizes)) for n, sizes in starts(s, before.sizes, steps.most, counted)]
         seen, behind = set(waiting), set[Before]()
         while waiting:

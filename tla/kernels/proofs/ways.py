@@ -17,7 +17,7 @@ from ...core.questions import at_most
 from ...symbolic import SymInt
 from ...symbolic.poly import number
 from ...symbolic.symint import poly_of, wrap
-from ..program.statements import Either, Loop, statements_of
+from ..program.statements import Either, Loop, Statement, statements_of
 
 #: The least that a sum of sizes is, and the most; None where that is not known. Of several sums by their texts.
 Bounds = tuple[int | None, int | None]
@@ -26,6 +26,8 @@ Sizes = frozenset[tuple[str, Bounds]]
 
 #: The most steps of a loop that are gone one by one, or in which what it counts comes round.
 MOST_STEPS = 128
+#: The most steps of a loop by which conditions of how many there are tell these apart; of more they may hold or not.
+_MOST_COUNTED = 16
 
 
 class Step(NamedTuple):
@@ -44,17 +46,21 @@ class Steps:
     """The steps of a loop that are told apart: by how many are gone, and how many are left.
 
     period   after how many steps what it counts comes round
+    body     the statements of the kernel, whose conditions may be of how many steps there are
     most     from how many steps that are left on it does not matter how many: more than there are, or than any
-             condition in the loop asks for
+             condition asks for
     """
 
-    def __init__(self, loop: Loop, period: int) -> None:
-        self.loop, self.most, self._period, settled = loop, 1, period, 0
-        for x in statements_of(loop.body):
+    def __init__(self, loop: Loop, period: int, body: Sequence[Statement]) -> None:
+        self.loop, self._period, borders = loop, period, {True: [1], False: [0]}
+        for x in statements_of(body):
             for c, n in x.asked if isinstance(x, Either) else ():
-                left, gone, still = _beside(add(n, mul(c, -1)), loop)
-                self.most = max(self.most, 1 - (left or 0))
-                settled = max(settled, 1 - gone if gone is not None else 0, still or 0)
+                difference = add(n, mul(c, -1))
+                if (found := _beside(difference, loop)) is not None:
+                    borders[found.of_left].append(found.border)
+                if (found := _multiple(difference, loop.count, of_left=True)) and found.border <= _MOST_COUNTED:
+                    borders[True].append(found.border)
+        self.most, settled = max(borders[True]), max(borders[False])
         if (count := known(loop.count)) is not None and count <= MOST_STEPS:
             self.most = count + 1
         self._settled = -(-settled // period) * period
@@ -65,22 +71,35 @@ class Steps:
         return {(step, n) for n in ((left - 1, left) if left == self.most else (left - 1,))}
 
 
-def _beside(difference: Any, s: Loop) -> tuple[int | None, int | None, int | None]:
-    """Subtract from a difference the steps that are left, those that are gone, and the negative of these: three numbers,
-    each None where it is none."""
-    of = add(s.count, mul(s.step, -1)), s.step, mul(s.step, -1)
-    left, gone, still = (known(add(difference, mul(x, -1))) for x in of)
-    return left, gone, still
+class _Beside(NamedTuple):
+    """A sum of the steps that are left, or of those that are gone, by its sign, and a number more."""
+
+    of_left: bool
+    sign: int
+    more: int
+
+    @property
+    def border(self) -> int:
+        """The number from which on it does not matter how many steps these are: whether it is 1 or more stays."""
+        return 1 - self.more if self.sign > 0 else self.more
+
+    def value(self, step: Step) -> int:
+        """Its value in a step."""
+        return self.more + self.sign * (step.left if self.of_left else step.gone)
 
 
-def _value(difference: Any, step: Step) -> int | None:
-    """The value of a difference in a step; None of one of something else."""
-    left, gone, still = _beside(difference, step.loop)
-    if left is not None:
-        return left + step.left
-    if gone is not None:
-        return gone + step.gone
-    return None if still is None else still - step.gone
+def _beside(difference: Any, s: Loop) -> _Beside | None:
+    """Take a difference apart by the steps of a loop; None of one of something else."""
+    left = _multiple(difference, add(s.count, mul(s.step, -1)), of_left=True)
+    return left or _multiple(difference, s.step, of_left=False)
+
+
+def _multiple(difference: Any, of: Any, *, of_left: bool) -> _Beside | None:
+    """Take a difference apart by one sum."""
+    for sign in (1, -1):
+        if (more := known(add(difference, mul(of, -sign)))) is not None:
+            return _Beside(of_left, sign, more)
+    return None
 
 
 class _Sum(NamedTuple):
@@ -147,8 +166,8 @@ def _ways_of(
 ) -> Iterator[tuple[bool, Sizes]]:
     """Whether a difference is 1 or more, or not."""
     for step in loops.values():
-        if (n := _value(difference, step)) is not None:
-            yield n >= 1, sizes
+        if (found := _beside(difference, step.loop)) is not None:
+            yield found.value(step) >= 1, sizes
             return
     rest, constant = _taken_apart(difference)
     if rest is None:
