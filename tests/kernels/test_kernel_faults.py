@@ -637,7 +637,7 @@ def is_proved(kernel, given, _parameters):
 
 
 #: The examples whose freedom of races is not proved for sizes that are not known.
-ASYNCHRONOUS = "wgmma_sm90", "mma_sm100", "mma_tma_sm100", *CLUSTERS
+ASYNCHRONOUS = CLUSTERS
 
 
 @pytest.mark.parametrize("example", some(arguments(), 3))

@@ -296,6 +296,10 @@ def test_an_access_past_the_end_is_refused():
     unguarded.run(np.zeros(8, np.float32))
 
 
+def parted_by(threads):
+    one(lambda a: local_partition(a, parse(threads), thread())).run(np.zeros((4, 4)))
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "text"),
     [
@@ -314,6 +318,14 @@ def test_an_access_past_the_end_is_refused():
             lambda: one(lambda: local_partition(np.zeros(8), parse("_2:_1"), thread())).run(),
             RangeError,
             "threads 0 to 3 of",
+        ),
+        (lambda: parted_by("(2,2):(8,1)"), RangeError, r"which does not number threads 0 to 3, each once"),
+        (lambda: parted_by("(2,2):(0,1)"), RangeError, r"make_layout\(\(2,2\), LayoutRight\)"),
+        (lambda: one(lambda: block(thread())).run(), RangeError, r"block\(\[0 1 2 3\]\)"),
+        (
+            lambda: one(lambda a: local_tile(a, (2,), (thread(),))).run(np.zeros(8)),
+            TlaError,
+            r"an array of shape \(4,\) where one integer belongs: \[0 1 2 3\](.|\n)*local_partition\(t, layout, thread",
         ),
     ],
 )

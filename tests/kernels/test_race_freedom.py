@@ -6,21 +6,22 @@ import random
 import numpy as np
 import pytest
 
-from tla import Int, _1, ceil_div, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
+from tla import Int, _1, ceil_div, composition, dim, elem_less, local_tile, make_identity_tensor, make_layout, parse
 from tla.gpu import make_fragment_like
 from tla.kernels import (
     barrier,
     block,
+    cluster_sync,
     copy,
     copy_if,
     fill,
     kernel,
     local_partition,
     loop,
+    registers,
     shared,
     tensor,
     thread,
-    warpgroup_arrive,
     when,
 )
 from tla.kernels.proofs.race_freedom import why_not_free
@@ -197,11 +198,12 @@ def test_elements_of_an_argument_that_have_one_place():
     assert "do not lie apart" in reason(ones, flat)
 
 
-def test_products_of_warpgroups_are_not_proved():
-    def asynchronous(a, b):
-        warpgroup_arrive()
+def test_clusters_are_not_proved():
+    @kernel(threads=8, grid=(2,), cluster=(2,))
+    def together(a):
+        cluster_sync()
 
-    assert "an asynchronous instruction" in reason(asynchronous)
+    assert why_not_free(together.program(VECTOR)) == "blocks of a cluster, which load to each other's memory"
 
 
 def test_report_and_text_say_which_it_is():
@@ -210,8 +212,10 @@ def test_report_and_text_say_which_it_is():
         copy_if(inside(a), own(a), own(b))
 
     @kernel(threads=8, grid=lambda a, b: (ceil_div(a.shape[0], 8),))
-    def arrived(a, b):
-        warpgroup_arrive()
+    def turned(a, b):
+        memory = shared(np.float32, parse("_16:_1"))
+        for k in loop(a.shape[0]):
+            fill(local_partition(local_tile(memory, (8,), (k % 2,)), ROWS, thread()), 1)  # no stage: nobody counts it
         copy_if(inside(a), own(a), own(b))
 
     report = copied.check(VECTOR, VECTOR)
@@ -219,11 +223,11 @@ def test_report_and_text_say_which_it_is():
     assert report.holds
     assert str(report).endswith("no race for any sizes, by proof")
     assert "inside of their tensors for all sizes, and no threads to race." in copied.source("c", VECTOR, VECTOR).text
-    report = arrived.check(VECTOR, VECTOR)
+    report = turned.check(VECTOR, VECTOR)
     assert not report.proved
     assert report.holds
     assert "not proved for other sizes: test_race_freedom.py" in str(report)
-    assert "for all sizes; races were looked for at n = " in arrived.source("cuda", VECTOR, VECTOR, arch="sm_90a").text
+    assert "for all sizes; races were looked for at n = " in turned.source("cuda", VECTOR, VECTOR, arch="sm_90a").text
 
 
 def test_a_report_of_given_sizes_proves_nothing_for_others():
@@ -250,3 +254,78 @@ def test_sizes_that_one_block_holds_at_most():
 
     vector = tensor(np.float32, make_layout((dim("M", at_least=0, at_most=99),), stride=(_1,)))
     assert why_not_free(copied.program(vector, vector)) is None
+
+
+@pytest.mark.parametrize(("lanes", "fault"), [(1, None), (2, None), (1, "barrier"), (4, "every lane")])
+def test_the_first_lanes_of_warps_write(lanes, fault):
+    """A predicate of a thread's lane says which threads touch an element: of two groups of four the first lane, and the
+    second, which is another element."""
+    warps = parse("(_2,_4):(_4,_1)")
+
+    @kernel(threads=8)
+    def sums(a):
+        def column(x):
+            seen = composition(x, make_layout((Int[2](), Int[lanes]()), stride=(_1, Int[2]()))) if fault is None else x
+            return local_partition(local_tile(seen, (2, lanes), (0, 0)), warps, thread())
+
+        memory, t = shared(np.float32, parse("_8:_1")), thread()
+        held = registers(np.float32, (1, 1))
+        fill(held, 1)
+        inside = elem_less(local_partition(make_identity_tensor((2, lanes)), warps, t), (2, lanes))
+        target = memory if fault is None else composition(memory, parse("(_2,_4):(_1,_0)"))
+        copy_if(inside, held, column(target))
+        if fault != "barrier":
+            barrier()
+        for k in range(2):
+            copy(local_tile(memory, (1,), (k,)), registers(np.float32, 1))
+
+    found = why_not_free(sums.program(VECTOR))
+    assert (found is None) == (fault is None), found
+    if lanes == 1 or fault is None:
+        assert bool(sums.check(np.zeros(8, np.float32)).races) == (fault is not None)
+
+
+def conditional(rng):
+    """A loop that writes and reads shared memory with barriers under conditions of its steps, and of how many there
+    are."""
+    kinds = [
+        lambda k, n, c: k + c < n,
+        lambda k, n, c: k < c,
+        lambda k, n, c: c - 1 < k,
+        lambda k, n, c: n < k + c,
+        lambda k, n, c: n < c + 1,
+        lambda k, n, c: c < n,
+    ]
+    drawn = [(rng.choice(kinds), rng.randrange(4)) for _n in range(4)]
+    before = rng.random() < 0.5
+
+    @kernel(threads=2)
+    def stepped(a):
+        memory, steps, pair = shared(np.float32, parse("_2:_1")), a.shape[0], parse("_2:_1")
+        own, other = (local_partition(memory, pair, x) for x in (thread(), 1 - thread()))
+        ask, c = drawn[3]
+        if before:
+            for _first in when(c < steps):
+                fill(own, 0)
+        for k in loop(steps):
+            for i, do in enumerate((lambda: fill(own, 1), barrier, lambda: copy(other, registers(np.float32, 1)))):
+                ask, c = drawn[i]
+                for _one in when(ask(k, steps, c)):
+                    do()
+            barrier()
+        for _last in when(drawn[3][1] < steps):
+            copy(other, registers(np.float32, 1))
+
+    return stepped
+
+
+def test_conditions_of_steps_are_gone_as_they_hold():
+    rng, proved = random.Random(7), 0
+    given = tensor(np.float32, make_layout((dim("n", at_least=0, at_most=99),), stride=(_1,)))
+    for _number in range(amount(4, 80)):
+        made = conditional(rng)
+        races = any(made.check(np.zeros(n, np.float32)).races for n in range(11))
+        found = why_not_free(made.program(given))
+        assert (found is None) == (not races)
+        proved += found is None
+    assert amount(True, 0 < proved < 80)

@@ -378,9 +378,18 @@ def leaf(x: object) -> Leaf:
         )
     if isinstance(x, (list, range, set)):
         raise LeafTypeError(f"a {type(x).__name__}", "a tuple, or an integer", "write a tuple: (4, 8)")
+    if shape := getattr(x, "shape", ()) if hasattr(x, "__array_interface__") else ():
+        raise _of_array(x, shape)
     shown = f"{x!r:.60}" if is_no_integer(x) or x is None else "a value"
     expected = "an integer: int, Int[N](), a numpy integer"
     raise LeafTypeError(f"{shown} is of type {type(x).__name__}", expected, "convert it with int() if that is meant")
+
+
+def _of_array(x: Any, shape: tuple[int, ...]) -> LeafTypeError:
+    """The error of an array where one integer belongs: the threads of a kernel, as a rule."""
+    what = f"an array of shape {shape} where one integer belongs: {' '.join(str(x).split()):.60}"
+    fix = "give one of its elements; all threads of a kernel have parts by local_partition(t, layout, thread())"
+    return LeafTypeError(what, "an integer: int, Int[N](), a numpy integer", fix)
 
 
 def taken(x: Leaf) -> Leaf:

@@ -85,13 +85,20 @@ def sliced(guard: Guard, coord: Any) -> Guard:
 
 
 def _holds_all(place: Layout, start: IntTree, valid: tuple[Any, ...]) -> bool:
-    """Whether every value of a layout of coordinates is known to be valid."""
+    """Whether every value of a layout of coordinates is known to be valid.
+
+    An extent that is 0 leaves no value, so each is taken for 1 at least: of a positive step the last value is the
+    largest.
+    """
     if not isinstance(place, Layout):
         return False
     spans: list[tuple[Any, Any]] = [(_0, _0)] * len(valid)
     for s, d in flat_modes(place):
         for term in d.terms if isinstance(d, Basis) else ():
             low, high = spans[term.path[0]]
+            if at_most(_0, term.value) is True:
+                spans[term.path[0]] = (low, add(high, mul(s - _1, term.value)))
+                continue
             step = mul(larger(s - _1, _0), term.value)
             spans[term.path[0]] = (add(low, smaller(step, _0)), add(high, larger(step, _0)))
     return all(

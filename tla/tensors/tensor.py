@@ -426,11 +426,7 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
         fix = "write _ for the whole of a mode, GetTile(t, start, extents) for a part"
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
-    if (
-        t.data is not None
-        and known(index) is None
-        and not (at_most(_0, index) is True and at_most(index + 1, valid) is True)
-    ):
+    if t.data is not None and known(index) is None and not _is_below(c, s, index, valid):
         fix = "give it a value, or facts, or None for no buffer"
         raise Unproven(
             f"index {index} of mode {i} of {t!r}", "one that is known, or proved to be inside, over a buffer", fix
@@ -439,6 +435,16 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
     return index
+
+
+def _is_below(c: CoordLike, s: IntLike, index: Leaf, valid: Leaf) -> bool:
+    """Whether an index is proved to be one of those that are valid: by itself, or each integer of its coordinate of a
+    mode that is all valid."""
+    if at_most(_0, index) is True and at_most(index + 1, valid) is True:
+        return True
+    if not (isinstance(c, tuple) and isinstance(s, tuple) and len(c) == len(s) and equal(valid, product(s))):
+        return False
+    return all(_is_below(x, n, crd2idx(x, n), product(n)) for x, n in zip(c, s))
 
 
 def _within(c: CoordLike, s: IntLike) -> IntTree:

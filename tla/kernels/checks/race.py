@@ -27,6 +27,10 @@ _MISSING = {
     ),
     "tmem": ("no fence_view_async_tmem_load for it between", "fence_view_async_tmem_load()"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
+    "arrival": (
+        "it may not have arrived for the phase before",
+        "wait_barrier(empty[k], phase) between two arrivals",
+    ),
     "cluster": ("no cluster_sync between", "cluster_sync()"),
     "end": ("no wait_barrier for it before the block ends", "wait_barrier(full[k], phase)"),
 }
@@ -38,7 +42,7 @@ class Race(NamedTuple):
 
     who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been
               waited for, "register" and "proxy" where one may not see what threads wrote to registers or shared memory;
-              "phase" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still reads and adds
+              "phase" and "arrival" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still reads and adds
               to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one does not know
               what the other has done, "end" for what comes from another block and is not waited for
     memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"
@@ -93,6 +97,8 @@ class Race(NamedTuple):
             then = f"{self._other} {'writes' if self.writes else 'uses'}"
         if self.who == "phase" and self.before is None:
             first = "a thread of this one reads"
+        if self.who == "arrival":
+            then, first = "a thread arrives at", "another one comes to"
         return f"{self.at}: {then} {_element(self.element, self.memory)}, which {first} at {self.line}: {missing}"
 
     @property

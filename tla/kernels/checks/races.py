@@ -44,7 +44,7 @@ class Phase:
             ended, and that nobody has waited for
     products   the number of the last product of tcgen05 that arrives at the phase that goes on; `done`, at
                phases that have ended
-    waited  the number of the last statement that waited for it
+    waited  the number of the last statement that waited for it, and `arrived` of that by which all threads arrived
     going   what other blocks of the cluster tell by the phase that goes on; `over`, by phases that have ended
     """
 
@@ -56,6 +56,7 @@ class Phase:
         self.come: list[tuple[Races, int]] = []
         self.products = self.done = -1
         self.waited: int | None = None
+        self.arrived: int | None = None
         self.going, self.over = Told(), Told()
 
 
@@ -129,7 +130,8 @@ class Races:
             self._mark(what, access, number)
         for number, access in (given for group in ended for given in group):
             if what == "store":  # the first thread has waited: others go on after a barrier
-                self._ask(self._threads, access.tensor, accessed(access, 1), number, False)
+                ended_at = self._number(self._lines[number])  # what barriers told before does not say that it has
+                self._ask(self._threads, access.tensor, accessed(access, 1), ended_at, False)
                 continue
             if what == "product" and self._clocks is not None:
                 self._clocks.meet(access.together, number)
@@ -193,6 +195,11 @@ class Races:
         told = clocks.arriving(0 if alone else None, number)
         if alone:
             self._ask_all_have_waited(line, barrier, clocks, phase)
+        else:
+            if phase.arrived is not None and not clocks.know(SEVERAL, phase.arrived, SEVERAL):
+                at = self._lines[phase.arrived]
+                self._add(Race("arrival", "mbarriers", int(barrier.at), None, False, at, None, True, line))
+            phase.arrived = number
         phase.told = told if phase.told is None else phase.told.clip(min=told)
 
     def _ask_all_have_waited(self, line: Line, barrier: Mbarrier, clocks: Clocks, phase: Phase) -> None:
@@ -465,21 +472,10 @@ class Races:
         i, did = found
         place = int(places[i])
         before, at = touched.by[did]
-        first, line = int(before[place]), self._lines[int(at[place])]
-        place = _number_of(t, place)
-        self._add(
-            Race(
-                level.who,
-                name_of(t),
-                place,
-                named(first),
-                did != "reads",
-                line,
-                named(int(who[i])),
-                written,
-                self._lines[number],
-            )
-        )
+        first, line = named(int(before[place])), self._lines[int(at[place])]
+        place, after = _number_of(t, place), named(int(who[i]))
+        wrote = did != "reads"
+        self._add(Race(level.who, name_of(t), place, first, wrote, line, after, written, self._lines[number]))
 
     def _ask_written(self, t: Tensor, places: Any, threads: Any, line: Line, written: bool) -> None:
         """Note what a block has written of its shared memory, and the first of a line that it reads before."""

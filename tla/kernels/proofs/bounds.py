@@ -146,12 +146,13 @@ def is_less(c: Any, n: Any) -> bool:
 
 
 def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
-    """Whether 0 <= c < n by proof, or as one of the comparisons says."""
+    """Whether 0 <= c < n by proof, or as one of the comparisons says: of x < bound, c is less than n where
+    c - x <= n - bound."""
     if at_most(_0, c) is not True:
         return False
     if is_less(c, n):
         return True
-    return any(at_most(c, x) is True and at_most(bound, n) is True for x, bound in admitted)
+    return any(at_most(add(c, bound), add(x, n)) is True for x, bound in admitted)
 
 
 def _always_inside(offset: IntLike, count: int, program: Program) -> bool:

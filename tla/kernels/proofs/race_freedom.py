@@ -1,15 +1,18 @@
 """No race for all sizes, proved of a program; or the reason why that is not seen, and races are looked for
 at small sizes.
 
-Shared memory: see shared_memory.
+Shared and tensor memory: see shared_memory.
 
 Arguments that are written: each integer of a coordinate is T * s + r, of a block or a step s, and r of the thread
 alone, 0 <= r < T. So a coordinate tells s and r. If all blocks are among the s, and the r of all accesses tell the
 thread, then an element is of one thread of one block alone, whatever the sizes are.
 
+What TMA stores it stores once: nobody else touches that argument, and steps of a loop store other elements.
+
 What is nothing but added to, atomically, has no race, whoever does.
 
-A predicate may let an access out; that takes no race in. Assumed is that the elements of an argument that is written,
+A predicate that compares a thread's number with a number lets threads out, as those of a warp but the first; another
+one may, and that takes no race in. Assumed is that the elements of an argument that is written,
 and the arguments, lie apart.
 
 Source: ours.
@@ -17,6 +20,9 @@ Source: ours.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...algebra.predicates import is_injective
@@ -27,11 +33,14 @@ from ...symbolic import SymInt, at
 from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.symint import poly_of, wrap
+from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor
-from ..program.statements import Access, Atomic, Copy, Loop, Program, Statement, accesses
-from .bounds import coordinate
+from ..program.statements import Access, Atomic, Copy, Either, Load, Loop, Program, Statement, accesses, statements_of
+from .bounds import comparisons, coordinate
 from .samples import small_sizes
-from .shared_memory import SharedMemory, Unknown, of_threads
+from .shared_memory import SharedMemory
+from .touches import Unknown, admitted, of_threads
+from .ways import MOST_STEPS
 
 
 def why_not_free(program: Program) -> str | None:
@@ -74,8 +83,10 @@ def _of_argument(name: str, program: Program) -> None:
     if not is_injective(at(program.arguments[name].layout, small_sizes(program))):
         raise Unknown(f"{found[0][0].line}: {name}, whose elements do not lie apart")
     for s, verb, _x in found:
-        if verb == "reads" and isinstance(s, Copy) and s.atom.asynchronous:
+        if verb == "reads" and (isinstance(s, Load) or (isinstance(s, Copy) and s.atom.asynchronous)):
             raise Unknown(f"{s.line}: an asynchronous copy of {name}, which is written")
+        if isinstance(s, Load) and len(found) > 1:
+            raise Unknown(f"{s.line}: {name}, which a store by TMA and others touch")
     units: list[tuple[Any, int]] | None = None
     owners: dict[tuple[int, ...], int] = {}
     for s, _verb, access in found:
@@ -83,25 +94,41 @@ def _of_argument(name: str, program: Program) -> None:
         units = own if units is None else units
         if own != units:
             raise Unknown(f"{s.line}: parts of {name} that are cut in several ways")
-        for rest in rests:
-            for t, key in enumerate(zip(*(r.tolist() for r in np.broadcast_arrays(*rest)))):
+        for rest, chosen in rests:
+            keys = [*zip(*(r.tolist() for r in np.broadcast_arrays(*rest)))]
+            for t in [0] if isinstance(s, Load) else np.flatnonzero(chosen).tolist():
+                key = keys[t]
                 if owners.setdefault(key, t) != t:
                     raise Unknown(f"{s.line}: an element of {name} that two threads may touch")
     told = {str(symbol) for symbol, _unit in units or ()}
+    for s in written:
+        loops = _loops_around(s, program.body)
+        if isinstance(s, Load) and loops and (len(loops) > 1 or "a step" not in told):
+            raise Unknown(f"{s.line}: an element of {name} that stores by TMA may write in two steps")
     if any(known(n) != 1 and str(b) not in told for b, n in zip(program.blocks, program.grid)):
         raise Unknown(f"{found[0][0].line}: an element of {name} that two blocks may touch")
 
 
-def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[Any, int]], list[list[Any]]]:
+def _loops_around(s: Statement, body: Sequence[Statement]) -> list[Loop]:
+    """The loops that a statement is in."""
+    for x in body:
+        inside = x.body if isinstance(x, Loop) else (*x.inside, *x.otherwise) if isinstance(x, Either) else ()
+        if any(y is s for y in statements_of(inside)):
+            return [*([x] if isinstance(x, Loop) else ()), *_loops_around(s, inside)]
+    return []
+
+
+def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[Any, int]], list[tuple[Any, Any]]]:
     """The integers of coordinates as T * s + r: each s with its T, the same for all elements; of each element r for
-    every thread."""
+    every thread, and which threads a predicate lets touch it."""
     if access.places is None:
         raise Unknown(f"{s.line}: an argument that is no tensor of elements")
     units: list[tuple[Any, int]] = []
     rests = []
-    for i in range(int(size(access.places.shape))):
+    where = s.where if isinstance(s, Copy) else None
+    for found, asked in _coordinates(access.places, where, program):
         own, rest = [], []
-        for c in coordinate(access.places, i):
+        for c in found:
             symbol, unit, r = _of_unit(s, c, program)
             if unit and (r.min() < 0 or r.max() >= unit):
                 raise Unknown(f"{s.line}: parts that overlap")
@@ -110,15 +137,31 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
         if units and own != units:
             raise Unknown(f"{s.line}: elements whose blocks differ")
         units = own
-        rests.append(rest)
+        rests.append((rest, admitted(s.line, asked, program)))
     return units, rests
+
+
+def _coordinates(
+    places: Tensor, where: Within | None, program: Program
+) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, Any]]]]:
+    """The coordinates of elements, each with the comparisons of a predicate; in each step of loops of a known number of
+    steps."""
+    steps = {str(s.step): n for s in program.statements() if isinstance(s, Loop) and (n := known(s.count)) is not None}
+    for i in range(int(size(places.shape))):
+        found, asked = coordinate(places, i), [] if where is None else comparisons(where, i)
+        names = {str(n) for c in found if isinstance(c, SymInt) for n in c.symbols} & steps.keys()
+        if math.prod(steps[name] for name in names) > MOST_STEPS:
+            names = set()
+        for values in itertools.product(*(range(steps[name]) for name in names)):
+            now = dict(zip(names, values))
+            yield tuple(at(c, now) for c in found), [(at(c, now), n) for c, n in asked]
 
 
 def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:
     """An integer as T * s + r: (s, T, r for every thread), or ("", 0, r) where it has no s."""
     others = {str(n): n for n in c.symbols if str(n) != "tid"} if isinstance(c, SymInt) else {}
     if not others:
-        return "", 0, of_threads(s, [c], program)
+        return "", 0, of_threads(s.line, [c], program)
     symbol, blocks = next(iter(others)), [*map(str, program.blocks)]
     steps = [str(x.step) for x in program.statements() if isinstance(x, Loop)]
     if len(others) > 1 or symbol not in (*blocks, *steps):
@@ -128,4 +171,4 @@ def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:
     if unit is None or unit < 1 or symbol in {n.name for n in symbols_in(rest)}:
         raise Unknown(f"{s.line}: a coordinate {c}")
     first = add(wrap(rest), 0)
-    return symbol if symbol in blocks else "a step", unit, of_threads(s, [first], program)
+    return symbol if symbol in blocks else "a step", unit, of_threads(s.line, [first], program)

@@ -156,7 +156,7 @@ def block(mode: int) -> Leaf:
     Raises RangeError outside a kernel, and for what is no mode of CUDA's grid. Source: CUDA `blockIdx`.
     """
     now = running("block()")
-    if mode not in (0, 1, 2):
+    if not is_int(mode) or mode not in (0, 1, 2):
         raise RangeError(f"block({shown(mode)})", "a mode of the grid: 0, 1 or 2", "write block(0) for blockIdx.x")
     place = now.blocks if isinstance(now, Trace) else now.block
     return place[mode] if mode < len(place) else 0

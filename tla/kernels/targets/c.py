@@ -13,7 +13,7 @@ import math
 from ...codegen.c_languages import C_FAMILY
 from ...codegen.expressions.integer_types import Integer
 from ..block.allocation import PLACES
-from ..program.statements import Program
+from ..program.statements import Program, accesses
 from ..text.names import WORD
 from ..text.source import Form, Parts, Source
 from ..text.statements import Writer
@@ -98,4 +98,6 @@ def _of_block(p: Program, writer: Writer, lanes: Lanes, words: set[str]) -> list
         for k, x in enumerate(p.tmem)
         if x.data is not None
     ]
+    read = {id(x.tensor.data) for s in p.statements() for verb, x in accesses(s) if verb == "reads"}
+    lines += [f"(void){name};" for name, t in (*held, *writer.registers.values()) if id(t.data) not in read]
     return [*lines, *([f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else [])]
