@@ -92,9 +92,8 @@ class Finding(NamedTuple):
 
     kind   "value": an element of a result is not what it should be; "outside": a place outside of a memory or a tensor
            is read or written; "order": two instructions touch the same place in no order, "pipe": in the same pipe
-           without a barrier between; "flag": a flag is set twice, waited for by nothing, or for ever; "call": an
-           instruction that there is none of
-    what   in words;  event   where it shows, or None
+           without a barrier between; "flag": a flag is set twice, waited for by nothing, or for ever
+    what   in words;  event   where it shows, or None;  between   of an order the two events and their place (Touched)
 
     >>> from tla.ascend import Finding
     >>> print(Finding("order", "Mmad may not wait for LoadData2D"))
@@ -106,6 +105,7 @@ class Finding(NamedTuple):
     kind: str
     what: str
     event: Any = None
+    between: Touched | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.what}"
@@ -360,7 +360,7 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
                 )
             return
         kind = "pipe"
-    found.add(Finding(kind, f"{_short(second)} may not wait for {_short(first)}: both touch {memory}", event))
+    found.add(Finding(kind, f"{_short(second)} may not wait for {_short(first)}: both touch {memory}", event, touched))
 
 
 def _short(event: Event) -> str:

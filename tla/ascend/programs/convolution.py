@@ -20,6 +20,7 @@ from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.int_tuple import shown
+from ...core.ints import IntLike
 from ...core.layout import Layout
 from ...core.values import rounded
 from ...tensors.make_tensor import MakeTensor
@@ -32,7 +33,7 @@ from ..transfers import Conv2d, transfer
 from .block import once, placed
 from .check import Report, check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
-from .matmul import both
+from .matmul import both, of_cores
 from .mmad import mmad
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
 from .text import of_programs
@@ -276,8 +277,9 @@ class ConvolutionBlocks:
 
     # ------------------------------------------------------------------------------------------------- uses
 
-    def check(self) -> Report:
-        """Check the programs of all cores: each element of the result is its sum, in every order that the flags allow.
+    def check(self, core: IntLike | None = None) -> Report:
+        """Check the programs of all cores, or of one: each element of the result is its sum, in every order that the
+        flags allow.
 
         Nothing else is touched. Sums are polynomials of the images and the filters; they are compared at two points of
         large random integers, without rounding: a wrong one is taken for right with a probability below one in 10^8.
@@ -286,12 +288,13 @@ class ConvolutionBlocks:
 
         bits = (51 - math.ceil(math.log2(self.channels * math.prod(x.kernel for x in self.windows) + 1))) // 2
         reports, depths = [], self.windows[0].places
+        chosen = of_cores([*zip(self.programs, self.table)], core)
         for seed in range(2):
             rng = np.random.default_rng(seed)
             x, w, bias = (rng.integers(1, 2**bits, n) for n in self._shapes())
             given = (x, w, bias if self.bias else None)
             wanted, tensors = blocked(definition(*given, self.windows)), held(*given)
-            for program, blocks in zip(self.programs, self.table):
+            for program, blocks in chosen:
                 reports.append(check_numbers(program, tensors, {"C": part_of(wanted, blocks, depths)}))
         return functools.reduce(both, reports)
 

@@ -289,7 +289,10 @@ def _index_at(offsets: Any, memories: Memories) -> Places:
 
 
 class Touched(NamedTuple):
-    """Two events that touch the same cells in no order that is known.
+    """Two events that touch the same place in no order that is known, the one that is issued first before the other.
+
+    memory   where, and the first `byte` of it;  in_pipe   whether both are in one pipe
+    written  whether the first writes there;  writes  whether the second does
 
     Source: ours.
     """
@@ -297,8 +300,17 @@ class Touched(NamedTuple):
     first: Event
     second: Event
     memory: str
-    cell: int
+    byte: int
     in_pipe: bool
+    written: bool
+    writes: bool
+
+
+def _touched(first: Event, second: Event, memory: str, byte: int, writes: tuple[bool, bool]) -> Touched:
+    """Two events as they are issued: the later one may have begun before, where nothing orders them."""
+    if first.index > second.index:
+        first, second, writes = second, first, (writes[1], writes[0])
+    return Touched(first, second, memory, byte, first.pipe == second.pipe, *writes)
 
 
 class Ledger:
@@ -312,8 +324,8 @@ class Ledger:
     def touch(self, begun: Begun, reach: Reach) -> list[Touched]:
         """Note what an event touches. Returns what it meets there that is not known to be done, the latest
         of each pipe."""
-        found = [t for places in reach.reads for t in self._met(begun, places, ("write",))]
-        found += [t for places in reach.writes for t in self._met(begun, places, ("write", "read"))]
+        found = [t for places in reach.reads for t in self._met(begun, places, writes=False)]
+        found += [t for places in reach.writes for t in self._met(begun, places, writes=True)]
         self._events[begun.event.pipe, begun.turn] = begun.event
         for kind, side in (("read", reach.reads), ("write", reach.writes)):
             for places in side:
@@ -327,15 +339,15 @@ class Ledger:
             self._last[memory, kind, pipe] = np.zeros(self._memories.sizes[memory], np.int32)
         return self._last[memory, kind, pipe]
 
-    def _met(self, begun: Begun, places: Places, kinds: tuple[str, ...]) -> list[Touched]:
-        cells, pipe, found = places.all().ravel(), begun.event.pipe, []
+    def _met(self, begun: Begun, places: Places, *, writes: bool) -> list[Touched]:
+        """What an event meets at places that it reads, where others have written, or writes, where others have read too."""
+        cells, found = places.all().ravel(), []
         for (memory, kind, other), turns in self._last.items():
-            if memory != places.memory or kind not in kinds or not cells.size:
+            if memory != places.memory or not (writes or kind == "write") or not cells.size:
                 continue
             last = turns[cells]
             at = int(last.argmax())
             if last[at] > begun.done.get(other, 0):
-                found.append(
-                    Touched(self._events[other, int(last[at])], begun.event, memory, int(cells[at]), other == pipe)
-                )
+                first, byte = self._events[other, int(last[at])], int(cells[at]) * self._memories.bits // 8
+                found.append(_touched(first, begun.event, memory, byte, (kind == "write", writes)))
         return found
