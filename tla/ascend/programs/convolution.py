@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...algebra.codomain import cosize
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
@@ -35,7 +36,7 @@ from .check import Report, check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
 from .matmul import both, of_cores
 from .mmad import mmad
-from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
+from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
 from .text import of_programs
 from .values import dtype_of, execute_program
 
@@ -47,10 +48,13 @@ _APART = 1 << 40
 
 
 class Slice(NamedTuple):
-    """A part of the sum: a depth of the window with the depth of the image there, and a block of input channels."""
+    """A part of the sum: a depth of the window with the depth of the image there, and a block of input channels.
+
+    depth   None in the border, where the image is zeros
+    """
 
     tap: int
-    depth: int
+    depth: int | None
     channels: int
 
 
@@ -149,10 +153,11 @@ class ConvolutionBlocks:
         yield from (WaitFlag(*flag) for flag in self._own_flags())
 
     def slices(self, depth: int) -> list[Slice]:
-        """The slices of the sum at a depth of the result."""
+        """The slices of the sum at a depth of the result; where the window lies in the border alone, one of zeros."""
         x = self.windows[0]
         taps = [(tap, depth * x.stride - x.padding + tap * x.dilation) for tap in range(x.kernel)]
-        return [Slice(tap, at, c) for tap, at in taps if 0 <= at < x.size for c in range(-(-self.channels // C0))]
+        inside = [(tap, at) for tap, at in taps if 0 <= at < x.size]
+        return [Slice(tap, at, c) for tap, at in inside for c in range(-(-self.channels // C0))] or [Slice(0, None, 0)]
 
     def _box(self, box: _Box, slices: list[Slice], stage: int) -> Iterator[Any]:
         """One box of the result: its slices, each loaded while the one before it is multiplied, and the way out."""
@@ -168,7 +173,7 @@ class ConvolutionBlocks:
             own, following = (stage + number) % self.stages, (stage + number + 1) % self.stages
             fill = [*self._fill(box, slices[number + 1], following)] if number + 1 < len(slices) else []
             yield from fill if self.stages > 1 else ()
-            yield from self._multiply(box, own, first=number == 0)
+            yield from self._multiply(box, own, slices[number], first=number == 0)
             yield from () if self.stages > 1 else fill
         yield from [SetFlag("M_MTE1", last)] if self.bias else []
         yield from (SetFlag("M_FIX", 0), WaitFlag("M_FIX", 0))
@@ -178,17 +183,21 @@ class ConvolutionBlocks:
     def _fill(self, box: _Box, part: Slice, stage: int) -> Iterator[Any]:
         """The image and the filters of a slice to a stage of L1."""
         filters = self._filters(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
-        for name, moves, flag in (("A", self._image(box, part), stage), ("B", filters, stage + self.stages)):
+        image = [("A", self._image(box, part), stage)] if part.depth is not None else []
+        for name, moves, flag in (*image, ("B", filters, stage + self.stages)):
             instructions = tuple(Move(f"l1{name}{stage}", name, i) for i in moves)
             yield from _moved("MTE1_MTE2", flag, instructions, "MTE2_MTE1", f"{name} to L1")
 
-    def _multiply(self, box: _Box, stage: int, first: bool) -> Iterator[Any]:
+    def _multiply(self, box: _Box, stage: int, part: Slice, first: bool) -> Iterator[Any]:
         """A slice from L1 to L0, and multiplied."""
         tensors = {}
         columns = self._columns(self._reaches(box), box.extents[0] * box.extents[1])
         for name, made, flag in (("A", columns, stage), ("B", self._rows(box.blocks), stage + self.stages)):
             moves, tensors[name] = made
             yield WaitFlag("M_MTE1", flag)
+            if name == "A" and part.depth is None:
+                yield Part("zeros to L0", None, None, (_zeros(f"l0A{stage}", tensors["A"], self.element),))
+                continue
             instructions = tuple(Move(f"l0{name}{stage}", f"l1{name}{stage}", i) for i in moves)
             yield from _moved("MTE2_MTE1", flag, instructions, "MTE1_MTE2", f"{name} to L0")
         yield from (SetFlag("MTE1_M", 0), WaitFlag("MTE1_M", 0))
@@ -369,6 +378,12 @@ class _Box(NamedTuple):
     def blocks(self) -> int:
         """The blocks of channels of the result."""
         return -(-self.extents[2] // C0)
+
+
+def _zeros(name: str, tile: Tensor, element: Element) -> Fill:
+    """The InitConstValue that makes a tile of L0A zeros."""
+    blocks = int(cosize(tile.layout)) * element.bits // (8 * FILLED["L0A"])
+    return Fill(name, 0, element, {"repeatTimes": 1, "blockNum": blocks, "dstGap": 0})
 
 
 def _moved(waits: str, flag: int, moves: tuple[Any, ...], sets: str, what: str) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
 from .mmad import MmadInstruction
-from .statements import Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import FILLED, Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
@@ -209,8 +209,11 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
 
 def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
     t = _tensor(args[0])
-    if t.place != "L1" or args[1].get("initValue"):
-        raise LeafTypeError(f"an InitConstValue at {t.place}", "zeros in L1", "check a part of the log")
+    if t.place not in FILLED or t.address % FILLED[t.place] or args[1].get("initValue"):
+        expected = "zeros in L1, L0A or L0B, from a whole block on: " + ", ".join(
+            f"{n} of {p}" for p, n in FILLED.items()
+        )
+        raise LeafTypeError(f"an InitConstValue at {t.place} {t.address}", expected, "check a part of the log")
     name, at = _place(t, buffers, t.element.bits)
     return Fill(name, at, t.element, {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")})
 

@@ -20,7 +20,7 @@ from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
 from ..transfers.sparse import FRACTAL, STORED
 from .queues import Begun
-from .statements import Fill, Move, Multiply, Program, walk
+from .statements import FILLED, Fill, Move, Multiply, Program, walk
 from .trace import Event
 
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
@@ -140,13 +140,14 @@ def zeros_of(i: TransferInstruction) -> Any:
     return i.dst + (at[..., None] * unit + np.arange(unit)).ravel()
 
 
-def filled(s: Fill) -> Any:
-    """The offsets of the zeros that an InitConstValue writes."""
+def filled(s: Fill, memories: Memories) -> Places:
+    """The zeros that an InitConstValue writes."""
     import numpy as np
 
-    p, c0 = s.parameters, int(s.element.C0)
+    p, block = s.parameters, FILLED[memories.program.buffers[s.dst].position] * 8 // s.element.bits
     repeat = np.arange(p["repeatTimes"])[:, None] * (p["blockNum"] + p["dstGap"])
-    return (s.at + (repeat + np.arange(p["blockNum"]))[..., None] * c0 + np.arange(c0)).ravel()
+    offsets = (s.at + (repeat + np.arange(p["blockNum"]))[..., None] * block + np.arange(block)).ravel()
+    return memories.places(s.dst, offsets, s.element.bits)
 
 
 class Reach(NamedTuple):
@@ -196,7 +197,7 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         beside = scales_of(s, memories) or (() if chosen is None else (chosen,))
         return Reach((a, b, *beside, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
     if isinstance(s, Fill):
-        return Reach((), (memories.places(s.dst, filled(s), s.element.bits),))
+        return Reach((), (filled(s, memories),))
     return Reach((), ())
 
 

@@ -143,7 +143,7 @@ class Origins:
         elif isinstance(event.statement, Multiply):
             self._multiply(event.statement)
         elif isinstance(event.statement, Fill):
-            places = self.memories.places(event.statement.dst, filled(event.statement), event.statement.element.bits)
+            places = filled(event.statement, self.memories)
             self.write(places, np.full(places.cells.shape, ZERO, np.int64))
 
     def _move(self, s: Move, adds: bool) -> None:

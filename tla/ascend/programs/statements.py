@@ -26,6 +26,9 @@ Statement = Union[
     "Move", "Multiply", "Fill", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", "Assign", Loop, When
 ]
 
+#: The blocks of an InitConstValue, by the memory that it fills [bytes].
+FILLED = {"L1": 32, "L0A": 512, "L0B": 512}
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -94,13 +97,13 @@ class Multiply(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """An InitConstValue: zeros into a buffer of L1.
+    """An InitConstValue: zeros into a buffer of L1, L0A or L0B.
 
     dst          the name of the buffer;  at  where they begin in it [elements];  element  the type of its elements
-    parameters   repeatTimes; blockNum and dstGap [32 bytes]: how many are written, and how many are left out
-                 behind them, in each repeat
+    parameters   repeatTimes; blockNum and dstGap [32 bytes, in L0A and L0B 512]: how many are written, and how many are
+                 left out behind them, in each repeat
 
-    Source: AscendC `InitConstValue`; CATLASS `BlockMmadTla` of MmadMx.
+    Source: AscendC `InitConstValue`; CATLASS `BlockMmadTla` of MmadMx, `BlockConv` of three axes.
     """
 
     dst: str

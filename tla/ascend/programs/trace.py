@@ -167,7 +167,7 @@ def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
     if isinstance(statement, Multiply):
         return "M"
     if isinstance(statement, Fill):
-        return "MTE2"  # in L1, as the transfers that it is beside
+        return pipe_of("GM" if buffers[statement.dst].position == "L1" else "L1", buffers[statement.dst].position)
     if isinstance(statement, (SetFlag, WaitFlag)):
         first, second = ends_of(statement.event)
         return first if isinstance(statement, SetFlag) else second

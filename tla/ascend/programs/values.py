@@ -109,8 +109,7 @@ class Values:
         elif isinstance(event.statement, Multiply):
             self._multiply(event.statement)
         elif isinstance(event.statement, Fill):
-            s = event.statement
-            self.write(self.memories.places(s.dst, filled(s), s.element.bits), 0)
+            self.write(filled(event.statement, self.memories), 0)
 
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
