@@ -248,6 +248,41 @@ int main(int argc, char** argv)
 """
 
 
+#: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and slices of
+#: k added (example 09). Their arguments are rows and columns, or elements and slices.
+VECTOR = """
+#define half half_of_stubs
+#include "kernel_operator.h"
+#undef half
+struct half { uint16_t _; half() = default; half(int n) : _(n) {} };
+#include "catlass/catlass.hpp"
+#include "catlass/arch/arch.hpp"
+#include "catlass/layout/layout.hpp"
+#include "catlass/gemm/kernel/padding_matmul.hpp"
+#include "catlass/gemm/kernel/splitk_matmul.hpp"
+using namespace Catlass;
+int main(int argc, char** argv)
+{
+    uint32_t rows = atoi(argv[2]), columns = atoi(argv[3]);
+    tla_log::block_index() = 0; tla_log::block_count() = 1;
+    using ArchTag = Arch::AtlasA2; using Row = layout::RowMajor;
+    Arch::Resource<ArchTag> resource;
+    AscendC::GlobalTensor<half> a, b; AscendC::GlobalTensor<float> w;
+    a.SetGlobalBuffer(reinterpret_cast<half*>(1ull << 40)); b.SetGlobalBuffer(reinterpret_cast<half*>(2ull << 40));
+    w.SetGlobalBuffer(reinterpret_cast<float*>(3ull << 40));
+    if (argv[1] == std::string("PaddingMatrixNZ")) {
+        using Padding = Gemm::Kernel::PaddingMatrixNZ<ArchTag, half, Row, layout::zN, 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in), in);
+    } else if (argv[1] == std::string("PaddingMatrixND")) {
+        using Padding = Gemm::Kernel::PaddingMatrixND<ArchTag, half, Row, 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 256), in);
+    } else {
+        Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 1024> add(resource); add(b, w, rows, columns);
+    }
+}
+"""
+
+
 def source(e):
     """The C++ that is compiled for an example."""
     addresses = " ".join(f"uint8_t* {name} = reinterpret_cast<uint8_t*>({at:#x}ull);" for name, at in ADDRESSES.items())
@@ -267,8 +302,8 @@ def compiler():
     return next((c for c in ("clang++", "clang++-19", "clang++-18", "clang++-17") if shutil.which(c)), None)
 
 
-def built(text, arch, folder, name):
-    """The program that a text compiles to."""
+def built(text, arch, folder, name, core="AIC"):
+    """The program that a text compiles to; core: AIC, or AIV of a vector core."""
     include = Path(os.environ["CATLASS_INCLUDE"])
     number = {"AtlasA2": 2201, "Ascend950": 3510}[arch]
     (folder / f"{name}.cpp").write_text(text)
@@ -278,6 +313,7 @@ def built(text, arch, folder, name):
         "-O0",
         f"-DCATLASS_ARCH={number}",
         f"-D__NPU_ARCH__={number}",
+        f"-DTLA_LOG_CORE=AscendC::{core}",
         "-include",
         str(HERE / "ascendc" / "stand_in.h"),
     ]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..ascend.programs import AnyMatmulBlock, ConvolutionBlocks, MatmulBlock
-from ..ascend.programs.check import Report as BlockReport
 from ..ascend.programs.memory import NOWHERE, offsets_of
+from ..ascend.programs.results import Report as BlockReport
 from ..ascend.programs.statements import Move, Program
 from ..ascend.programs.text import require_language
 from ..ascend.programs.trace import VECTOR_PIPES, Event, events

@@ -23,9 +23,10 @@ from .any_order import MANY, Tiles, prove_order
 from .any_sizes import CORE, CORES, AnyCore, buffers_of, conditions_of
 from .any_text import ascendc
 from .block import Plan
-from .check import FEW_FRACTALS, Report, check_program
+from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
 from .matmul import MatmulBlock, both, executed, tensors_of
+from .results import Report
 from .statements import Buffer, Program
 from .text import catlass_of, require_language
 

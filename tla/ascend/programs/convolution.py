@@ -32,10 +32,11 @@ from ..schedules.convolutions import ConvolutionBlock
 from ..tags import KDC1KHKWN1N0C0, L0C, NDC1HWC0, VectorLayout, nZ, zN, zZ
 from ..transfers import Conv2d, transfer
 from .block import once, placed
-from .check import Report, check_numbers
+from .check import check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
 from .matmul import both, of_cores
 from .mmad import mmad
+from .results import Report
 from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
 from .text import of_programs
 from .values import dtype_of, execute_program

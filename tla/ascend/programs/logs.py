@@ -22,9 +22,11 @@ from ...core.layout import Layout
 from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
+from ..vectors.instruction import OPERATIONS
 from .mmad import MmadInstruction
 from .statements import FILLED, Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of
+from .vector_logs import Operand, computation
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {
@@ -162,6 +164,8 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
     elif name == "InitConstValue":
         yield _fill(args, buffers)
+    elif name in OPERATIONS:
+        yield computation(name, args, lambda x: _operand(x, buffers))
     elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
@@ -189,6 +193,12 @@ def _tensor(argument: Any) -> _Tensor:
             f"the position {position}", f"-1 for global memory, or one of {[*_POSITIONS]}", "log AscendC's TPosition"
         )
     return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
+
+
+def _operand(argument: Any, buffers: Mapping[str, Buffer]) -> Operand:
+    """A tensor of a computation: its memory, where it begins there, and its element type."""
+    t = _tensor(argument)
+    return (*_place(t, buffers, t.element.bits), t.element)
 
 
 def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, int]:

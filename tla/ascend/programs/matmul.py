@@ -21,8 +21,9 @@ from ...core.leaf_arithmetic import ceil_div
 from ...core.values import rounded
 from ..schedules import Block, Schedule
 from .block import Core, Plan
-from .check import Product, Report, check_program
+from .check import check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
+from .results import Product, Report
 from .scales import padded_scales, scales_in_gm
 from .sparse import densified, index_layout
 from .statements import Buffer, Move, Multiply, Program

@@ -19,8 +19,9 @@ from ..transfers.halves import parts_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
 from ..transfers.sparse import FRACTAL, STORED
+from ..vectors.instruction import VectorInstruction
 from .queues import Begun
-from .statements import FILLED, Fill, Move, Multiply, Program, walk
+from .statements import FILLED, Compute, Fill, Move, Multiply, Program, walk
 from .trace import Event
 
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
@@ -106,6 +107,8 @@ def _widths(program: Program) -> Iterable[int]:
     for statement in walk(program.body):
         if isinstance(statement, Move):
             yield statement.instruction.element.bits
+        elif isinstance(statement, Compute):
+            yield from (e.bits for e in statement.instruction.elements)
 
 
 @plain_memo
@@ -198,7 +201,16 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         return Reach((a, b, *beside, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
     if isinstance(s, Fill):
         return Reach((), (filled(s, memories),))
+    if isinstance(s, Compute):
+        sides = [operands_of(s, i, memories) for i in s.instructions]
+        return Reach(tuple(x for _dst, *read in sides for x in read), tuple(dst for dst, *_read in sides))
     return Reach((), ())
+
+
+def operands_of(s: Compute, i: VectorInstruction, memories: Memories) -> list[Places]:
+    """The elements of the result and of the sources of one instruction of a computation: a row for each repeat."""
+    sides = zip(s.operands, i.by_repeats(), i.elements)
+    return [memories.places(name, offsets, e.bits) for name, offsets, e in sides]
 
 
 def starts_anew(s: Multiply) -> bool:

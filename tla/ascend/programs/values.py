@@ -23,13 +23,14 @@ from .memory import (
     index_of,
     mmad_offsets,
     moves_of,
+    operands_of,
     scales_of,
     starts_anew,
     zeros_of,
 )
 from .mmad import MX_BLOCK
 from .sparse import dense
-from .statements import Fill, Move, Multiply, Program
+from .statements import Compute, Fill, Move, Multiply, Program
 from .trace import Event, events
 
 if TYPE_CHECKING:
@@ -110,6 +111,14 @@ class Values:
             self._multiply(event.statement)
         elif isinstance(event.statement, Fill):
             self.write(filled(event.statement, self.memories), 0)
+        elif isinstance(event.statement, Compute):
+            self._compute(event.statement)
+
+    def _compute(self, s: Compute) -> None:
+        for i in s.instructions:
+            dst, *sources = operands_of(s, i, self.memories)
+            made = i.computed([self.read(x) for x in sources], i.scalar or 0.0)
+            self.write(dst, made if self.exact else _as_held(made, dtype_of(i.elements[0])))
 
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
@@ -137,11 +146,7 @@ class Values:
             values = values * float(scale)
         if settings.get("reluEn") == "true":
             values = np.maximum(values, 0)
-        dtype = dtype_of(s.instruction.element)
-        if dtype.kind in "iu":
-            ends = np.iinfo(dtype)
-            return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
-        return np.where(np.isnan(values), values, held("a value out of L0C", np.nan_to_num(values), dtype))
+        return _as_held(values, dtype_of(s.instruction.element))
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -163,6 +168,16 @@ class Values:
         out = np.full(c.cells.shape, np.nan)
         out[:m, :n] = before + left @ right
         self.write(c, out)
+
+
+def _as_held(values: Any, dtype: Any) -> Any:
+    """Numbers as a type holds them, integers rounded and cut off at its ends; NaN stays."""
+    import numpy as np
+
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
+    return np.where(np.isnan(values), values, held("a value", np.nan_to_num(values), dtype))
 
 
 def execute_program(program: Program, tensors: Mapping[str, Any], sizes: Mapping[str, int] = {}) -> Values:
