@@ -28,6 +28,7 @@ from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
+from ..element import dtype_of
 from ..schedules.convolutions import ConvolutionBlock
 from ..tags import KDC1KHKWN1N0C0, L0C, NDC1HWC0, VectorLayout, nZ, zN, zZ
 from ..transfers import Conv2d, transfer
@@ -39,7 +40,7 @@ from .mmad import mmad
 from .results import Report
 from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
 from .text import of_programs
-from .values import dtype_of, execute_program
+from .values import execute_program
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -19,6 +19,7 @@ from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.values import rounded
+from ..element import dtype_of
 from ..schedules import Block, Schedule
 from .block import Core, Plan
 from .check import check_program
@@ -29,7 +30,7 @@ from .sparse import densified, index_layout
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
 from .trace import VECTOR_PIPES, Event, events, require_events
-from .values import dtype_of, execute_program
+from .values import execute_program
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -304,7 +305,7 @@ def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool
 
 
 def of_cores(table: Sequence[R], core: IntLike | None) -> Sequence[R]:
-    """What a table has of every core, or of one; RangeError for a core that there is not."""
+    """The rows of a table for every core, or for one; RangeError for a core that there is not."""
     number = None if core is None else int(leaf(core))
     if number is not None and not 0 <= number < len(table):
         raise RangeError(f"check of core {number}", f"0 to {len(table) - 1}", "leave out core=")

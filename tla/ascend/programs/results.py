@@ -1,4 +1,4 @@
-"""What a check is asked for, and what it answers: the results of a program, and what is found to be wrong.
+"""The results of a program that a check is asked for, and what it finds to be wrong.
 
 Source: ours.
 """

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
 from ...core.values import held, require_numbers
+from ..element import DTYPES, dtype_of
 from .memory import (
     Memories,
     Places,
@@ -35,16 +35,6 @@ from .trace import Event, events
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-#: The numpy types of elements: those that it has. Values of others are kept as float32 has them.
-_DTYPES = {"half": "float16", "float": "float32", "int8": "int8", "uint8": "uint8", "int16": "int16", "int32": "int32"}
-
-
-def dtype_of(element: Element) -> Any:
-    """The numpy type that holds the values of an element type."""
-    import numpy as np
-
-    return np.dtype(_DTYPES.get(element.name, "float32"))
 
 
 class Values:
@@ -75,7 +65,7 @@ class Values:
         values, valid = np.asarray(values), tuple(map(int, require_origin("a tensor", buffer.layout)))
         if values.shape != valid:
             raise RangeError(f"{name} of the shape {values.shape}", f"{valid}", "give the whole tensor")
-        if buffer.element.name in _DTYPES and not self.exact:
+        if buffer.element.name in DTYPES and not self.exact:
             require_numbers(name, values, dtype_of(buffer.element))
         self.write(self.places(name), values)
 
