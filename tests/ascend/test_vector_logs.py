@@ -212,6 +212,8 @@ def test_a_narrower_result_may_lie_where_its_source_does_and_no_other():
         (call("Exp", ub("half", 0), ub("half", 512), 16, 2, {"struct": "UnaryRepeatParams"}), "without dstBlkStride"),
         (call("Exp", ub("half", 2), ub("half", 512), 16), "a multiple of 32 bytes"),
         (call("Add"), "Add of 0 tensors"),
+        (call("Add", *[ub("half", 0)] * 3, 10**12), "Add of 1000000000000 elements"),
+        (call("Add", *[ub("half", 0)] * 3, -5), "Add of -5 elements"),
         (call("Exp", ub("half", 0), ub("half", 512), {"struct": "UnaryRepeatParams"}), "how many elements"),
     ],
 )

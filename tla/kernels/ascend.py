@@ -17,6 +17,7 @@ from ..ascend.programs.results import Report as BlockReport
 from ..ascend.programs.statements import Move, Program
 from ..ascend.programs.text import require_language
 from ..ascend.programs.trace import VECTOR_PIPES, Event, events
+from ..ascend.programs.values import numbers_of
 from ..ascend.transfers.halves import parts_of
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
@@ -96,13 +97,11 @@ class AscendKernel:
 
         Source: ours.
         """
-        import numpy as np
-
         names = self.arguments
         if len(arguments) != len(names):
             what = f"{len(arguments)} arrays of a kernel of ({', '.join(names)})"
             raise RankError(what, f"{len(names)}", "give an array for each, c among them")
-        given = {name: np.asarray(x) for name, x in zip(names, arguments)}
+        given = {name: numbers_of(name, x) for name, x in zip(names, arguments)}
         more: dict[str, Any] = {name: given[name] for name in ("bias",) if name in given}
         if "scale_a" in given:
             more["scales"] = given["scale_a"], given["scale_b"]

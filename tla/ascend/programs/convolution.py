@@ -40,7 +40,7 @@ from .mmad import mmad
 from .results import Report
 from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
 from .text import of_programs
-from .values import execute_program
+from .values import execute_program, numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -328,7 +328,7 @@ class ConvolutionBlocks:
         import numpy as np
 
         for name, array, wanted in zip(("images", "filters", "biases"), (x, w, bias), self._shapes()):
-            given = None if array is None else np.shape(array)
+            given = None if array is None else numbers_of(name, array).shape
             if given != (wanted if name != "biases" or self.bias else None):
                 raise RangeError(
                     f"{name} of the shape {given}",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, TlaError
 from ...core.int_tuple import shown
 from ...core.layout import Layout
 from ..architecture import Architecture, as_architecture
@@ -127,8 +127,22 @@ def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[B
     local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
     local |= {place: Buffer(place, place, types.uint8, local["UB"].layout) for place in VECTOR_PIPES.values()}
     state = _State(arch)
-    body = [s for line in lines if line.strip() for s in _statements(_record(line), state, buffers)]
+    body = [s for line in lines if line.strip() for s in _of_line(line, state, buffers)]
     return Program(arch, {**buffers, **local}, tuple(body))
+
+
+def _of_line(line: str, state: _State, buffers: Mapping[str, Buffer]) -> list[Any]:
+    """The statements of a line; LeafTypeError for one that has other fields and arguments than the stand-in prints."""
+    record = _record(line)
+    try:
+        return [*_statements(record, state, buffers)]
+    except TlaError:
+        raise
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as why:
+        what = f"the line {line!r:.60}, in which {type(why).__name__}: {why}"
+        raise LeafTypeError(
+            what, "the fields and arguments of the call, as the stand-in prints them", "log it with the stand-in"
+        ) from None
 
 
 def _record(line: str) -> dict[str, Any]:
@@ -225,7 +239,9 @@ def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
         )
         raise LeafTypeError(f"an InitConstValue at {t.place} {t.address}", expected, "check a part of the log")
     name, at = _place(t, buffers, t.element.bits)
-    return Fill(name, at, t.element, {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")})
+    fields = {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")}
+    _require_no_less("InitConstValue", fields)
+    return Fill(name, at, t.element, fields)
 
 
 def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> Multiply:
@@ -261,7 +277,17 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
         d = "UB0"
         _require_halves(to.place, parameters)
-    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form), beside)
+    _require_no_less(name, parameters)
+    i = TransferInstruction(name, at, start, parameters, element, form)
+    _ = i.moved  # where a field is missing, this raises
+    return Move(d, s, i, beside)
+
+
+def _require_no_less(name: str, fields: Mapping[str, int]) -> None:
+    """RangeError for a field below 0."""
+    for field, n in fields.items():
+        if n < 0:
+            raise RangeError(f"{name}: {field} = {n}", "0 or more", "log it with the stand-in")
 
 
 def _require_halves(place: str, p: Mapping[str, int]) -> None:

@@ -26,6 +26,8 @@ from .trace import Event
 
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
 BEHIND = 1 << 16
+#: More elements than any memory of a core has: 1 MiB, of 4 bits.
+MOST_ELEMENTS = 1 << 21
 #: An element that an instruction writes as a zero, read from nowhere.
 NOWHERE = -1
 #: The memory beside L0B that LoadDataWithSparse brings the index to: a byte for each four elements.
@@ -111,10 +113,18 @@ def _widths(program: Program) -> Iterable[int]:
             yield from (e.bits for e in statement.instruction.elements)
 
 
+def require_few(name: str, count: int) -> None:
+    """RangeError for an instruction of more elements than any memory of a core has."""
+    if count > MOST_ELEMENTS:
+        raise RangeError(f"{name} of {count} elements", f"at most {MOST_ELEMENTS}", "move smaller tiles")
+
+
 @plain_memo
 def _relative(name: str, fields: tuple[tuple[str, int], ...], element: Element, form: str) -> tuple[Any, Any]:
     """The offsets that an instruction writes and reads, from its places on; NOWHERE for zeros."""
-    return executed(TransferInstruction(name, 0, 0, dict(fields), element, form))
+    i = TransferInstruction(name, 0, 0, dict(fields), element, form)
+    require_few(name, math.prod(int(n) for n in require_origin("an instruction", i.moved.dst)))
+    return executed(i)
 
 
 def offsets_of(i: TransferInstruction) -> tuple[Any, Any]:
@@ -147,6 +157,7 @@ def filled(s: Fill, memories: Memories) -> Places:
     """The zeros that an InitConstValue writes."""
     import numpy as np
 
+    require_few("InitConstValue", s.parameters["repeatTimes"] * s.parameters["blockNum"])
     p, block = s.parameters, FILLED[memories.program.buffers[s.dst].position] * 8 // s.element.bits
     repeat = np.arange(p["repeatTimes"])[:, None] * (p["blockNum"] + p["dstGap"])
     offsets = (s.at + (repeat + np.arange(p["blockNum"]))[..., None] * block + np.arange(block)).ravel()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
-from ...core.values import held, require_numbers
+from ...core.values import format_of, held, require_numbers
 from ..element import DTYPES, dtype_of
 from .memory import (
     Memories,
@@ -37,6 +37,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+def numbers_of(name: str, given: object) -> Any:
+    """An array of numpy; LeafTypeError for what is none of real numbers that all count."""
+    import numpy as np
+
+    try:
+        found = np.asarray(given)
+    except ValueError:
+        raise LeafTypeError(f"{name} of rows of several lengths", "an array of numbers", "give it whole") from None
+    masked, kind = isinstance(given, np.ma.MaskedArray), format_of(found.dtype)
+    if masked or found.dtype == object or kind is None or kind.kind == "complex":
+        what = "a masked array" if masked else f"an array of {found.dtype}"
+        raise LeafTypeError(f"{name}: {what}", "real numbers that all count", "convert it first")
+    return found
+
+
 class Values:
     """The memories of a program, each cell with its number: an element's is in its first cell."""
 
@@ -56,13 +71,12 @@ class Values:
 
     def put(self, name: str, values: npt.NDArray[Any]) -> None:
         """Put numbers into a tensor in global memory."""
-        import numpy as np
 
         buffer = self.memories.program.buffers.get(name)
         if buffer is None or buffer.position != "GM":
             known = ", ".join(b.name for b in self.memories.program.buffers.values() if b.position == "GM")
             raise LeafTypeError(f"values for {name}", f"tensors in global memory: {known}", "leave it out")
-        values, valid = np.asarray(values), tuple(map(int, require_origin("a tensor", buffer.layout)))
+        values, valid = numbers_of(name, values), tuple(map(int, require_origin("a tensor", buffer.layout)))
         if values.shape != valid:
             raise RangeError(f"{name} of the shape {values.shape}", f"{valid}", "give the whole tensor")
         if buffer.element.name in DTYPES and not self.exact:

@@ -23,6 +23,8 @@ _COPY = {
     "dstRepeatSize": "dstRepStride",
     "srcRepeatSize": "srcRepStride",
 }
+#: The most elements of a call: those of 256 KiB.
+MOST_COUNT = 1 << 18
 #: The memory, the element that it begins at, and the element type of an operand.
 Operand = tuple[str, int, Element]
 
@@ -79,7 +81,9 @@ def _of_run(name: str, operands: list[Operand], scalar: float | None, count: int
     most = REPEAT // max(e.bits for e in elements)
     steps = {f"{side}RepStride": most * e.bits // BLOCK for side, e in zip(_sides(len(operands)), elements)}
     blocks = {f"{side}BlkStride": 1 for side in _sides(len(operands))}
-    whole, left = divmod(max(count, 0), most)
+    if not 1 <= count <= MOST_COUNT:
+        raise RangeError(f"{name} of {count} elements", f"1 to {MOST_COUNT}", "compute what is in UB")
+    whole, left = divmod(count, most)
     runs = [(at, min(MOST_REPEATS, whole - at), most) for at in range(0, whole, MOST_REPEATS)]
     for first, repeats, mask in (*runs, *([(whole, 1, left)] if left else [])):
         places = tuple(at + first * most for _place, at, _e in operands)
