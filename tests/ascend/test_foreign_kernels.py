@@ -46,6 +46,15 @@ def test_a_kernel_of_catlass_is_right(name):
     assert {n.kind for n in report.notes} <= {"flag", "pipe"}
 
 
+def test_matrices_of_a_batch_are_tensors_one_behind_another():
+    log = LOGS["45_strided_batched_matmul_tla 3x37x41x77"]
+    results = [Product(f"C{i}", f"A{i}", f"B{i}") for i in range(3)]
+    report = check(log["lines"], tensors_of(log), results, log["arch"])
+    assert report.holds, str(report)
+    wrong = check(log["lines"], tensors_of(log), [*results[:2], Product("C2", "A2", "B1")], log["arch"])
+    assert [f.kind for f in wrong.findings] == ["value"]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_in_catlass_is_found(name):
     report = checked(name)

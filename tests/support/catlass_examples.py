@@ -121,6 +121,15 @@ using Scheduler = Gemm::Block::BlockSchedulerIterateK<Problem, L1, L0>;
 using Kernel = Gemm::Kernel::KernelSparseMatmul<Problem, BlockMmadTla, void, Scheduler>;
 Kernel::Params params; params.problemShape = Problem{m, n, k, 1}; params.schedulerParams = {int64_t(cores)};
 params.mmadParams = {A, B, C, nullptr, W, layoutA, layoutB, layoutC}; Kernel kernel; kernel(params);"""
+#: Matrices one behind another, each of them whole.
+BATCHED = """auto one = tla::Int<1>{};
+auto layoutA = tla::MakeLayout(tla::MakeShape(batch, m, k), tla::MakeStride(int64_t(m) * k, int64_t(k), one));
+auto layoutB = tla::MakeLayout(tla::MakeShape(batch, k, n), tla::MakeStride(int64_t(k) * n, int64_t(n), one));
+auto layoutC = tla::MakeLayout(tla::MakeShape(batch, m, n), tla::MakeStride(int64_t(m) * n, int64_t(n), one));
+using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, EA, LA, EB, LB, EC, LC>;
+using BlockMmad = Gemm::Block::BlockMmadTla<Gemm::MmadPingpongTlaV2<ArchTag, true>, L1, L0, EA, EB, EC, void, TileCopy>;
+using Kernel = Gemm::Kernel::StridedBatchedMatmulTla<BlockMmad, void, Gemm::Block::GemmIdentityBlockSwizzle<3, 0>>;
+"""
 SHAPE = "GemmCoord{m, n, k}"
 ABC, TLA_ABC = f"{SHAPE}, A, B, C", f"{SHAPE}, A, layoutA, B, layoutB, C, layoutC"
 COL, NZ = ("half", "ColumnMajor"), ("half", "zN")
@@ -151,6 +160,8 @@ EXAMPLES = {
                 last=", Gemm::Kernel::StreamkReduceAdd<ArchTag, Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>, float, half, 49152>"), more={"streamk": True}),
         Example("41_sparse_matmul_tla", "AtlasA2", "sparse_matmul_tla", SPARSE, a=("int8", "RowMajor"), b=("int8", "ColumnMajor"), c=("int32", "RowMajor"),
             l1=(128, 256, 128), l0=(128, 256, 64), more={"sparse": True}),
+        Example("45_strided_batched_matmul_tla", "AtlasA2", "strided_batched_matmul_tla",
+            BATCHED + RUN % f"batch, {SHAPE}, A, layoutA, B, layoutB, C, layoutC", more={"batch": 3}),
         Example("43_ascend950_basic_matmul", "Ascend950", "basic_matmul_tla", new(PINGPONG_950, "BasicMatmulTla", TLA_ABC),
             l1=(256, 256, 128), l0=(256, 256, 64)),
         Example("73_ascend950_matmul_full_loadA", "Ascend950", "matmul_full_loadA_tla",
