@@ -25,6 +25,8 @@ _COPY = {
 }
 #: The most elements of a call: those of 256 KiB.
 MOST_COUNT = 1 << 18
+#: The ways in which Cast rounds: AscendC's RoundMode.
+MODES = 8
 #: The memory, the element that it begins at, and the element type of an operand.
 Operand = tuple[str, int, Element]
 
@@ -47,12 +49,14 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand]) -
     if any(place != "UB" for place, *_at in operands) or len(operands) != count or not numbers:
         what = f"{name} of {len(operands)} tensors at {', '.join(place for place, *_at in operands)}"
         raise LeafTypeError(what, f"{count} tensors in UB, and how many elements", "log it with the stand-in")
+    if name == "Cast" and len(numbers) > 1 and 0 <= numbers[0] < MODES:
+        del numbers[0]  # how it rounds, which changes no place
+    if len(numbers) != (1 if fields is None else 2):
+        what = f"{name} of {', '.join(map(str, numbers))} and {'no ' if fields is None else ''}strides"
+        expected = "how many elements, or a mask, a number of repeats, and strides"
+        raise LeafTypeError(what, expected, "log it with the stand-in")
     if fields is None:
         made = tuple(_of_run(name, operands, scalar, int(numbers[-1])))
-    elif len(numbers) < 2:
-        raise LeafTypeError(
-            f"{name} with strides", "a mask and a number of repeats before them", "log it with the stand-in"
-        )
     else:
         made = (_of_repeats(name, operands, scalar, (int(numbers[-2]), int(numbers[-1])), fields),)
     for i in made:
