@@ -7,7 +7,7 @@ import pytest
 from ascend_blocks import EXAMPLES, example, numbers, problem_of
 
 from tla import MakeTensor, dims, parse
-from tla.ascend import Ascend950, ColumnMajor, block, conv_block, densify, fp8_e4m3, half, int8, int32
+from tla.ascend import Ascend950, ColumnMajor, Loop, block, conv_block, densify, fp8_e4m3, half, int8, int32
 from tla.ascend.programs import Move, Multiply, SetFlag, WaitFlag
 from tla.ascend.programs.trace import events
 from tla.core.errors import LeafTypeError, RangeError, RankError
@@ -107,6 +107,20 @@ def test_a_block_of_any_size_is_proved():
     assert report.proved
     assert "no race for any sizes, by proof" in str(report)
     assert report.notes[0].startswith("each transfer and Mmad, for all sizes")
+
+
+def test_a_block_of_any_size_that_is_wrong_says_no_more_than_what_is():
+    made = block(dims("M N K", at_most=2**16), (32, 32, 32), (32, 32, 32))
+    program, conditions = made._written
+    loop = next(s for s in program.body if isinstance(s, Loop))
+    body = tuple(s for s in loop.body if not (isinstance(s, WaitFlag) and s.event == "FIX_M"))
+    wrong = tuple(s._replace(body=body) if s is loop else s for s in program.body)
+    made.__dict__["_written"] = dataclasses.replace(program, body=wrong), conditions
+    report = AscendKernel(made).check()
+    assert not report.holds
+    assert not report.proved
+    assert "no race" not in str(report)
+    assert "SetFlag FIX_M 0 twice" in str(report)
 
 
 def changed(made, is_one, change):

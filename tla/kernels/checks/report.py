@@ -172,7 +172,8 @@ class Report(NamedTuple):
             f"{self.blocks} blocks of {self.threads} threads" if self.threads else f"the pipes of {self.blocks} blocks"
         )
         for_all = self.proved and not self.sizes and not self.threads
-        none: tuple[str, ...] = () if self.races or for_all else (f"no race among {among}, for {self.at}",)
+        silent = self.races or (not self.threads and not self.blocks)  # on Ascend none, of a block of any size
+        none: tuple[str, ...] = () if silent else (f"no race among {among}, for {self.at}",)
         if self.sizes or for_all:
             none += (
                 "no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",
