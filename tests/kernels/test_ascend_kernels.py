@@ -1,4 +1,4 @@
-"""Blocks of Ascend as kernels: run beside numpy, checked with the rows of any kernel, and written out with what a launch needs."""
+"""Blocks of Ascend as kernels: run beside numpy, checked with the rows of any kernel, and written out."""
 
 import dataclasses
 

@@ -259,8 +259,8 @@ int main(int argc, char** argv)
 """
 
 
-#: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and slices of
-#: k added (example 09). Their arguments are rows and columns, or elements and slices.
+#: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and
+#: slices of k added (example 09). Their arguments are rows and columns, or elements and slices.
 VECTOR = """
 #define half half_of_stubs
 #include "kernel_operator.h"

@@ -364,7 +364,7 @@ class Ledger:
         return self._last[memory, kind, pipe]
 
     def _met(self, begun: Begun, places: Places, *, writes: bool) -> list[Touched]:
-        """The events that one meets at places that it reads, where they have written, or writes, where they have read too."""
+        """The events that one meets: at places that it reads those that wrote there, at those that it writes all."""
         cells, found = places.all().ravel(), []
         for (memory, kind, other), turns in self._last.items():
             if memory != places.memory or not (writes or kind == "write") or not cells.size:

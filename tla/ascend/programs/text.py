@@ -177,7 +177,8 @@ def statement_text(s: Any, added: Element) -> str:
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
     if isinstance(s, Fill):
         fields = ", ".join(str(s.parameters[x]) for x in ("repeatTimes", "blockNum", "dstGap"))
-        return f"AscendC::InitConstValue({s.dst}[{s.at}], AscendC::InitConstValueParams<{CPP_NAMES[s.element.name]}>({fields}, 0));"
+        struct = f"AscendC::InitConstValueParams<{CPP_NAMES[s.element.name]}>"
+        return f"AscendC::InitConstValue({s.dst}[{s.at}], {struct}({fields}, 0));"
     if isinstance(s, PipeBarrier):
         return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
     if isinstance(s, SetAtomic):

@@ -117,7 +117,7 @@ def _of_repeats(
 
 
 def _require_in_turn(made: tuple[VectorInstruction, ...]) -> None:
-    """RangeError where a repeat reads what an earlier one of the call has written: no manual says what it reads then."""
+    """RangeError where a repeat reads what an earlier one of the call has written: no manual says what that is."""
     import numpy as np
 
     sides = [[_bytes(rows, e) for rows, e in zip(i.by_repeats(), i.elements)] for i in made]

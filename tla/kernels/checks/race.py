@@ -42,13 +42,13 @@ class Race(NamedTuple):
               waited for, "register" and "proxy" where one may not see what threads wrote to registers or shared memory;
               "phase" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still reads and adds
               to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one does not know
-              what the other has done, "end" for what comes from another block and is not waited for; on Ascend "flag" for
-              two pipes of a core, "pipe" for two instructions of one
+              what the other has done, "end" for what comes from another block and is not waited for; on Ascend "flag"
+              for two pipes of a core, "pipe" for two instructions of one
     memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"; on Ascend "L1" ...
     element   its place in the buffer [elements]; of tensor memory its address, a data path in the upper 16 bits
               and a column; on Ascend the byte of the memory, or of the tensor
-    before    who touched it first, on Ascend the pipe and what it does, and `written` whether that was a write; None where several
-              read it, or a product did
+    before    who touched it first, on Ascend the pipe and what it does, and `written` whether that was a write; None
+              where several read it, or a product did
     line      of that access
     after     who touched it then, None for a product; `writes` whether that is a write
     at        the line of that access
