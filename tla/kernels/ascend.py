@@ -115,8 +115,8 @@ class AscendKernel:
 
         Returns   a Report, as Kernel.check gives: `.races` are pairs of instructions that no flag orders; `.bounds`
                   what is touched outside, flags that are not set and waited for in turn, and elements that are not
-                  their sum; `.conflicts` has the sectors of global memory; `.resources` each memory of a core. A block of any
-                  size is proved for all sizes, as the `.notes` say; its races are told in words, among `.bounds`
+                  their sum; `.conflicts` has the sectors of global memory; `.resources` each memory of a core. A block
+                  of any size is proved for all sizes, as the `.notes` say; its races are told in words, among `.bounds`
 
         >>> from tla.ascend import block
         >>> from tla.kernels import AscendKernel
@@ -268,7 +268,7 @@ def _counted(programs: Iterable[Program]) -> tuple[Counted, ...]:
 
 
 def _in_global(statement: Any, program: Program) -> Iterator[tuple[bool, int, Any]]:
-    """The sides of a move that lie in global memory: whether it writes there, the bits of an element, and the offsets."""
+    """The sides of a move that lie in global memory: whether it writes there, the bits of an element, its offsets."""
     if not isinstance(statement, Move):
         return
     for writes, name in ((False, statement.src), (True, statement.dst)):
