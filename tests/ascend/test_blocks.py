@@ -9,7 +9,7 @@ import pytest
 from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
 from catlass_logs import ELEMENTS, LOGS, tensors_of
 
-from tla import MakeLayout, ascend
+from tla import MakeLayout, ascend, dims
 from tla.ascend import Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, zZ
 from tla.ascend.programs import Multiply, SetFlag
 from tla.ascend.programs.mmad import _require_aligned
@@ -112,6 +112,15 @@ def test_arrays_of_other_sizes_and_values_are_refused():
         made.execute(x, y, np.ones(50))
     with pytest.raises(RangeError, match="no biases for a block with them"):
         make(bias=True).execute(x, y)
+
+
+@pytest.mark.parametrize(
+    "given", [[[1], [1, 2]], np.ones((30, 50)) * 1j, np.ones((30, 50), object), np.ma.ones((30, 50)), [["a"] * 50] * 30]
+)
+def test_what_is_no_array_of_real_numbers_is_refused(given):
+    for made in (block((30, 40, 50), *TILES), block(dims("M N K"), *TILES)):
+        with pytest.raises(LeafTypeError, match="A"):
+            made.execute(given, np.ones((50, 40)))
 
 
 def test_words_of_a_transposed_a_run_at_every_tail_of_k():

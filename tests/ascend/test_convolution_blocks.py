@@ -119,6 +119,30 @@ def test_faults_are_found(name):
     assert not faulty(made, fault).check().holds
 
 
+def in_the_border():
+    """A convolution with depths of its result of which no window touches the image."""
+    return conv_block((1, 20, 1, 5, 6), (17, 2, 2, 3), (3, 6, 32), padding=(2, 1, 1), bias=True)
+
+
+def test_a_window_in_the_border_along_the_depth_alone_is_zeros_of_l0a():
+    made, rng = in_the_border(), np.random.default_rng(0)
+    x, w, bias = rng.integers(-2, 3, (1, 20, 1, 5, 6)), rng.integers(-1, 2, (17, 20, 2, 2, 3)), rng.integers(-3, 4, 17)
+    found = made.execute(x, w, bias).astype(float)
+    np.testing.assert_array_equal(found, convolved(x, w, bias, (1, 1, 1), (1, 1, 1), (2, 1, 1)))
+    assert (np.moveaxis(found[0, :, 0], 0, 2) == bias).all()
+    assert "AscendC::InitConstValue(l0A0[0], AscendC::InitConstValueParams<half>(1, 12, 0, 0));" in made.text()
+    assert made.check().holds
+
+
+@pytest.mark.parametrize("change", [{}, {"blockNum": 11}, {"repeatTimes": 0}])
+def test_zeros_of_l0a_that_are_missing_are_found(change):
+    def fault(flat):
+        at = next(i for i, s in enumerate(flat) if isinstance(s, programs.Fill))
+        flat[at : at + 1] = [flat[at]._replace(parameters={**flat[at].parameters, **change})] if change else []
+
+    assert not faulty(in_the_border(), fault).check().holds
+
+
 @pytest.mark.parametrize(
     ("given", "message", "mended"),
     [
@@ -135,10 +159,11 @@ def test_faults_are_found(name):
             {"images": (1, 16, 1, 60, 80), "tile": (4, 16, 16)},
         ),
         (
-            {"filters": (16, 2, 3, 3), "dilation": (2, 1, 1), "padding": (1, 1, 1)},
+            {"filters": (16, 2, 3, 3), "dilation": (2, 1, 1), "padding": (1, 1, 1), "arch": Ascend950},
             "take less padding",
-            {"filters": (16, 1, 3, 3)},
+            {"filters": (16, 2, 3, 3), "dilation": (2, 1, 1), "padding": (1, 1, 1)},
         ),
+        ({"padding": (1, 0, 0), "arch": Ascend950}, "a padding of at most 0", {"padding": (1, 0, 0)}),
     ],
 )
 def test_what_no_block_can_be_is_refused_and_the_fix_works(given, message, mended):

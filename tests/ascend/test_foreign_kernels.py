@@ -46,6 +46,15 @@ def test_a_kernel_of_catlass_is_right(name):
     assert {n.kind for n in report.notes} <= {"flag", "pipe"}
 
 
+def test_matrices_of_a_batch_are_tensors_one_behind_another():
+    log = LOGS["45_strided_batched_matmul_tla 3x37x41x77"]
+    results = [Product(f"C{i}", f"A{i}", f"B{i}") for i in range(3)]
+    report = check(log["lines"], tensors_of(log), results, log["arch"])
+    assert report.holds, str(report)
+    wrong = check(log["lines"], tensors_of(log), [*results[:2], Product("C2", "A2", "B1")], log["arch"])
+    assert [f.kind for f in wrong.findings] == ["value"]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_in_catlass_is_found(name):
     report = checked(name)
@@ -289,6 +298,23 @@ def test_a_fault_in_a_log_is_found(fault):
 # ---------------------------------------------------------------------------------------------------- text from outside
 
 
+PARAMS = {"struct": "AscendC::DataCopyParams", "blockCount": 1, "blockLen": 1, "srcStride": 0, "dstStride": 0}
+
+
+def copied(fields):
+    """A line of a log: from global memory to L1."""
+    ends = ({"type": "half", "position": p, "address": at} for p, at in ((1, 0), (-1, 4096)))
+    return json.dumps({"call": "DataCopy", "args": [*ends, fields]})
+
+
+def filled(position, address, **fields):
+    """A line of a log: zeros."""
+    params = {"repeatTimes": 1, "blockNum": 1, "dstGap": 0, "initValue": 0, **fields}
+    return json.dumps(
+        {"call": "InitConstValue", "args": [{"type": "half", "position": position, "address": address}, params]}
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -300,12 +326,32 @@ def test_a_fault_in_a_log_is_found(fault):
         ('{"call": "DataCopy", "args": [1, 2]}', "the argument 1"),
         ('{"call": "DataCopy", "args": [{"type": "foo", "position": 1, "address": 0}, {}]}', "the type 'foo'"),
         ('{"call": "DataCopy", "args": [{"type": "half", "position": 99, "address": 0}, {}]}', "the position 99"),
+        ('{"call": "SetFlag"}', "in which KeyError: 'event'"),
+        ('{"call": "SetFlag", "event": 5, "id": 0}', "in which AttributeError"),
+        ('{"call": "SetFlag", "event": "M_FIX", "id": "x"}', "in which ValueError"),
+        ('{"call": "DataCopy"}', "in which KeyError: 'args'"),
+        ('{"call": "DataCopy", "args": null}', "in which TypeError"),
+        ('{"call": "Mmad", "args": []}', "in which"),
+        (copied({"struct": "AscendC::Nd2NzParams", "ndNum": 1}), "in which KeyError: 'srcDValue'"),
+        (copied({**PARAMS, "blockCount": None}), "in which TypeError"),
+        (copied({**PARAMS, "blockCount": -1}), "DataCopy: blockCount = -1"),
+        (filled(2, 32), "an InitConstValue at L0A 32"),
+        (filled(7, 0), "an InitConstValue at L0C 0"),
+        (filled(1, 0, repeatTimes=-1), "InitConstValue: repeatTimes = -1"),
     ],
 )
 def test_what_is_not_known_in_a_log_is_refused(line, message):
-    with pytest.raises(LeafTypeError) as error:
-        check([line], {}, [])
+    with pytest.raises((LeafTypeError, RangeError)) as error:
+        check([line], {"A": (4096, half, MakeLayout[half, RowMajor](4, 4))}, [])
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "line", [copied({**PARAMS, "blockCount": 10**9, "blockLen": 10**9}), filled(1, 0, blockNum=10**12)]
+)
+def test_an_instruction_of_more_than_any_memory_is_found(line):
+    report = check([line], {"A": (4096, half, MakeLayout[half, RowMajor](4, 4))}, [])
+    assert [f.kind for f in report.findings] == ["outside"]
 
 
 def test_tensors_and_results_that_are_none_are_refused():

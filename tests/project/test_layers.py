@@ -19,7 +19,7 @@ PACKAGES = "core algebra symbolic notation tensors linear access gpu ttgir ascen
 ROOMS = {
     "gpu": "instructions descriptors tiled run".split(),
     "xla": "shapes shardings programs mosaic jax advice".split(),
-    "kernels": "block program checks run words proofs tiles text targets kernel".split(),
+    "kernels": "block program checks run words proofs tiles text targets ascend kernel".split(),
 }
 
 #: What may be imported inside a function: a library that is slow to load, or may not be there.

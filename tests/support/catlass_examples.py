@@ -121,6 +121,15 @@ using Scheduler = Gemm::Block::BlockSchedulerIterateK<Problem, L1, L0>;
 using Kernel = Gemm::Kernel::KernelSparseMatmul<Problem, BlockMmadTla, void, Scheduler>;
 Kernel::Params params; params.problemShape = Problem{m, n, k, 1}; params.schedulerParams = {int64_t(cores)};
 params.mmadParams = {A, B, C, nullptr, W, layoutA, layoutB, layoutC}; Kernel kernel; kernel(params);"""
+#: Matrices one behind another, each of them whole.
+BATCHED = """auto one = tla::Int<1>{};
+auto layoutA = tla::MakeLayout(tla::MakeShape(batch, m, k), tla::MakeStride(int64_t(m) * k, int64_t(k), one));
+auto layoutB = tla::MakeLayout(tla::MakeShape(batch, k, n), tla::MakeStride(int64_t(k) * n, int64_t(n), one));
+auto layoutC = tla::MakeLayout(tla::MakeShape(batch, m, n), tla::MakeStride(int64_t(m) * n, int64_t(n), one));
+using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, EA, LA, EB, LB, EC, LC>;
+using BlockMmad = Gemm::Block::BlockMmadTla<Gemm::MmadPingpongTlaV2<ArchTag, true>, L1, L0, EA, EB, EC, void, TileCopy>;
+using Kernel = Gemm::Kernel::StridedBatchedMatmulTla<BlockMmad, void, Gemm::Block::GemmIdentityBlockSwizzle<3, 0>>;
+"""
 SHAPE = "GemmCoord{m, n, k}"
 ABC, TLA_ABC = f"{SHAPE}, A, B, C", f"{SHAPE}, A, layoutA, B, layoutB, C, layoutC"
 COL, NZ = ("half", "ColumnMajor"), ("half", "zN")
@@ -151,6 +160,8 @@ EXAMPLES = {
                 last=", Gemm::Kernel::StreamkReduceAdd<ArchTag, Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>, float, half, 49152>"), more={"streamk": True}),
         Example("41_sparse_matmul_tla", "AtlasA2", "sparse_matmul_tla", SPARSE, a=("int8", "RowMajor"), b=("int8", "ColumnMajor"), c=("int32", "RowMajor"),
             l1=(128, 256, 128), l0=(128, 256, 64), more={"sparse": True}),
+        Example("45_strided_batched_matmul_tla", "AtlasA2", "strided_batched_matmul_tla",
+            BATCHED + RUN % f"batch, {SHAPE}, A, layoutA, B, layoutB, C, layoutC", more={"batch": 3}),
         Example("43_ascend950_basic_matmul", "Ascend950", "basic_matmul_tla", new(PINGPONG_950, "BasicMatmulTla", TLA_ABC),
             l1=(256, 256, 128), l0=(256, 256, 64)),
         Example("73_ascend950_matmul_full_loadA", "Ascend950", "matmul_full_loadA_tla",
@@ -248,6 +259,41 @@ int main(int argc, char** argv)
 """
 
 
+#: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and
+#: slices of k added (example 09). Their arguments are rows and columns, or elements and slices.
+VECTOR = """
+#define half half_of_stubs
+#include "kernel_operator.h"
+#undef half
+struct half { uint16_t _; half() = default; half(int n) : _(n) {} };
+#include "catlass/catlass.hpp"
+#include "catlass/arch/arch.hpp"
+#include "catlass/layout/layout.hpp"
+#include "catlass/gemm/kernel/padding_matmul.hpp"
+#include "catlass/gemm/kernel/splitk_matmul.hpp"
+using namespace Catlass;
+int main(int argc, char** argv)
+{
+    uint32_t rows = atoi(argv[2]), columns = atoi(argv[3]);
+    tla_log::block_index() = 0; tla_log::block_count() = 1;
+    using ArchTag = Arch::AtlasA2; using Row = layout::RowMajor;
+    Arch::Resource<ArchTag> resource;
+    AscendC::GlobalTensor<half> a, b; AscendC::GlobalTensor<float> w;
+    a.SetGlobalBuffer(reinterpret_cast<half*>(1ull << 40)); b.SetGlobalBuffer(reinterpret_cast<half*>(2ull << 40));
+    w.SetGlobalBuffer(reinterpret_cast<float*>(3ull << 40));
+    if (argv[1] == std::string("PaddingMatrixNZ")) {
+        using Padding = Gemm::Kernel::PaddingMatrixNZ<ArchTag, half, Row, layout::zN, 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in), in);
+    } else if (argv[1] == std::string("PaddingMatrixND")) {
+        using Padding = Gemm::Kernel::PaddingMatrixND<ArchTag, half, Row, 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 256), in);
+    } else {
+        Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 1024> add(resource); add(b, w, rows, columns);
+    }
+}
+"""
+
+
 def source(e):
     """The C++ that is compiled for an example."""
     addresses = " ".join(f"uint8_t* {name} = reinterpret_cast<uint8_t*>({at:#x}ull);" for name, at in ADDRESSES.items())
@@ -267,8 +313,8 @@ def compiler():
     return next((c for c in ("clang++", "clang++-19", "clang++-18", "clang++-17") if shutil.which(c)), None)
 
 
-def built(text, arch, folder, name):
-    """The program that a text compiles to."""
+def built(text, arch, folder, name, core="AIC"):
+    """The program that a text compiles to; core: AIC, or AIV of a vector core."""
     include = Path(os.environ["CATLASS_INCLUDE"])
     number = {"AtlasA2": 2201, "Ascend950": 3510}[arch]
     (folder / f"{name}.cpp").write_text(text)
@@ -278,6 +324,7 @@ def built(text, arch, folder, name):
         "-O0",
         f"-DCATLASS_ARCH={number}",
         f"-D__NPU_ARCH__={number}",
+        f"-DTLA_LOG_CORE=AscendC::{core}",
         "-include",
         str(HERE / "ascendc" / "stand_in.h"),
     ]

@@ -25,6 +25,16 @@ CPP_NAMES = {
     **{f"fp4_{kind}": f"float4_{kind}x2_t" for kind in ("e2m1", "e1m2")},
 }
 
+#: The numpy types of elements: those that it has. Values of others are kept as float32 has them.
+DTYPES = {"half": "float16", "float": "float32", "int8": "int8", "uint8": "uint8", "int16": "int16", "int32": "int32"}
+
+
+def dtype_of(element: Element) -> Any:
+    """The numpy type that holds the values of an element type."""
+    import numpy as np
+
+    return np.dtype(DTYPES.get(element.name, "float32"))
+
 
 def element_of(data: Any) -> Element:
     """The element type of a buffer; its width in bits for one that Ascend has no name for."""

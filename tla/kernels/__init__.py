@@ -9,6 +9,7 @@ checks    a launch that is watched: races, costs, the report
 proofs    what holds for all sizes
 tiles     what all threads' statements do to a tile together
 text      the program as text, and targets, a file for each
+ascend    a block of Ascend as a kernel
 
 >>> import numpy as np
 >>> from tla import parse
@@ -22,6 +23,7 @@ text      the program as text, and targets, a file for each
 [0, 1, 2, 3, 4, 5, 6, 7]
 """
 
+from .ascend import AscendKernel
 from .checks.race import Race, Unwritten
 from .checks.report import Counted, Refused, Report, Used
 from .kernel import Kernel, kernel
@@ -58,6 +60,7 @@ from .words.tensor_memory import (
 __all__ = [
     "Allocator1Sm",
     "Allocator2Sm",
+    "AscendKernel",
     "Counted",
     "Kernel",
     "Program",

@@ -77,7 +77,7 @@ template <typename T, typename = void> struct Describe {
     X(unitFlag) X(isChannelSplit) X(dualDstCtl) X(subBlockId) X(reluPre) X(channelSplit) X(nz2ndEn) X(m) X(n) X(k) X(isBias)      \
     X(fmOffset) X(enSsparse) X(kDirectionAlign) X(cmatrixSource) X(cmatrixInitVal) X(disableGemv) X(isSetFMatrix) X(isSetPadding) X(extConfig) X(filterConfig) \
     X(blockNum) X(initValue) X(format) X(isToUB) X(repeatStride) X(repeatTime) X(repeatMode) X(preReluMode)                       \
-    X(dstBlkStride) X(srcBlkStride) X(src0BlkStride) X(src1BlkStride) X(dstRepStride) X(srcRepStride) X(src0RepStride) X(src1RepStride)
+    X(dstRepeatSize) X(srcRepeatSize) X(dstBlkStride) X(srcBlkStride) X(src0BlkStride) X(src1BlkStride) X(dstRepStride) X(srcRepStride) X(src0RepStride) X(src1RepStride)
 TLA_LOG_FIELDS(TLA_LOG_FIELD)
 template <typename T> struct Describe<T, std::enable_if_t<std::is_class_v<T>>> {
     static std::string of(const T& x)
@@ -208,10 +208,10 @@ inline void SetMMLayoutTransform(bool) {}
 inline void SetLoadDataPaddingValue(uint64_t) {}
 template <typename T> inline void SetAtomicAdd() { if (tla_log::enabled()) std::printf("{\"call\": \"SetAtomicAdd\", \"types\": [\"%s\"]}\n", tla_log::type_name<T>().c_str()); }
 inline void SetAtomicNone() { if (tla_log::enabled()) std::printf("{\"call\": \"SetAtomicNone\"}\n"); }
-// What the units for vectors do moves nothing here: any call is taken, and none is logged.
+// Of what the units for vectors do, any other call than the stubs' is taken, and none is logged.
 using TEventID = int32_t;
 struct Anything { template <typename... A> Anything(A&&...) {} };
-struct CopyRepeatParams : Anything { using Anything::Anything; };
+struct CopyRepeatParams { uint16_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8; };
 struct TransDataTo5HDParams : Anything { using Anything::Anything; bool dstHighHalf, srcHighHalf; uint8_t repeatTimes; uint16_t dstRepStride, srcRepStride; };
 template <typename T, typename... A> inline void Duplicate(A&&...) {}
 template <typename... A> inline void Duplicate(A&&...) {}
@@ -247,6 +247,11 @@ template <typename T> GlobalTensor<T> GlobalTensor<T>::operator[](uint64_t offse
 template <typename T, typename U, typename P> inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const P& params)
 {
     ASCENDC_LOG_CALL_T(DataCopy, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, params}));
+}
+template <typename T>
+inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, uint8_t repeats, const CopyRepeatParams& params)
+{
+    ASCENDC_LOG_CALL_T(Copy, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, mask, repeats, params}));
 }
 template <typename T, typename U, typename S, typename P>
 inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& a, const LocalTensor<S>& b, const P& params)

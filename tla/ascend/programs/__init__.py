@@ -1,7 +1,7 @@
 """Programs of one core, checked and executed; blocks of matrix products; what kernels of others have logged."""
 
 from .any_matmul import AnyMatmulBlock
-from .check import Copied, Finding, Product, Report, check
+from .check import check
 from .convolution import ConvolutionBlocks
 from .estimate import Estimate, Rates, Span
 from .make_block import block
@@ -10,13 +10,29 @@ from .matmul import MatmulBlock, Work
 from .mmad import MmadInstruction, mmad
 from .origins import Term
 from .planning import Planned, Tried, plan
+from .results import Computed, Copied, Finding, Product, Report
 from .sparse import densify
-from .statements import Assign, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import (
+    Assign,
+    Buffer,
+    Compute,
+    Fill,
+    Move,
+    Multiply,
+    Part,
+    PipeBarrier,
+    Program,
+    SetAtomic,
+    SetFlag,
+    WaitFlag,
+)
 
 __all__ = [
     "AnyMatmulBlock",
     "Assign",
     "Buffer",
+    "Compute",
+    "Computed",
     "ConvolutionBlocks",
     "Copied",
     "Estimate",

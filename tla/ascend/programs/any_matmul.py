@@ -23,11 +23,13 @@ from .any_order import MANY, Tiles, prove_order
 from .any_sizes import CORE, CORES, AnyCore, buffers_of, conditions_of
 from .any_text import ascendc
 from .block import Plan
-from .check import FEW_FRACTALS, Report, check_program
+from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
 from .matmul import MatmulBlock, both, executed, tensors_of
+from .results import Report
 from .statements import Buffer, Program
 from .text import catlass_of, require_language
+from .values import numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -127,9 +129,7 @@ class AnyMatmulBlock:
 
         Raises RangeError for arrays whose sizes do not go together, and what MatmulBlock.execute raises.
         """
-        import numpy as np
-
-        shapes = np.shape(a), np.shape(b)
+        shapes = numbers_of("A", a).shape, numbers_of("B", b).shape
         if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
             raise RangeError(f"arrays of {shapes[0]} and {shapes[1]}", "(m, k) and (k, n)", "give both matrices whole")
         block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))

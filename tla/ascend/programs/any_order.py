@@ -29,8 +29,9 @@ from ...core.ints import known
 from ...symbolic.conditions import Condition
 from ...symbolic.symint import SymInt, wrap
 from ..transfers.steps import Loop, When, value_at
-from .check import FEW_FRACTALS, Finding
+from .check import FEW_FRACTALS
 from .queues import unit_flag
+from .results import Finding
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, walk
 from .trace import PIPES, Event, ends_of, number, of_body
 

@@ -6,22 +6,21 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import modes_of, size
 from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
-from ...symbolic.conditions import Condition
 from ..architecture import AtlasA2
 from ..element import as_element
-from ..schedules import Block
 from .logs import read_log
 from .memory import Ledger, Memories, Reach, Touched, reach_of
-from .origins import POISON, ZERO, Origins, Sum, Term, joined
+from .origins import POISON, ZERO, Origins, Term, joined
 from .queues import Queues
-from .statements import Buffer, Fill, Move, Multiply, Program
+from .results import Computed, Copied, Finding, Product, Report
+from .statements import Buffer, Compute, Fill, Move, Multiply, Program
 from .trace import Event, events
 from .values import Values
 
@@ -35,137 +34,25 @@ FRACTAL_OF_L0C = 16 * 16 * 32
 #: Below so many fractals a Mmad that is added to asks for a barrier of its pipe before the next.
 FEW_FRACTALS = 10
 
-#: So many findings are told; more are counted.
-MOST_FINDINGS = 20
-
-
-class Product(NamedTuple):
-    """A result: c is a @ b, plus the biases, or plus what c held.
-
-    c, a, b   the names of tensors in global memory;  bias   the name of a vector, or None
-    blocks    the blocks of c that the program makes, with what it adds of k; None: all of c
-    adds      whether it adds them to zeros that c holds before
-    scales    the names of the tensors of scales of a and b, of MX types; None without
-    sparse    the name of the index of a 4:2 sparse b, of which then half of the rows are stored; None of others
-
-    >>> from tla.ascend import Product
-    >>> Product("C", "A", "B").terms(64)
-    (Term(a='A', b='B', begin=0, end=64),)
-
-    Source: ours.
-    """
-
-    c: str
-    a: str
-    b: str
-    bias: str | None = None
-    blocks: tuple[Block, ...] | None = None
-    adds: bool = False
-    scales: tuple[str, str] | None = None
-    sparse: str | None = None
-
-    def terms(self, end: int, begin: int = 0) -> Sum:
-        """The terms of each element of a block."""
-        a, b = (self.a, self.b) if self.scales is None else map("*".join, zip((self.a, self.b), self.scales))
-        b = b if self.sparse is None else f"{b}*{self.sparse}"
-        return joined([Term(a, b, begin, end), *([] if self.bias is None else [Term(self.bias, None)])])
-
-
-class Copied(NamedTuple):
-    """A result: the elements of one tensor are those of another at the same coordinates.
-
-    dst, src   the names of buffers
-
-    >>> from tla.ascend import Copied
-    >>> Copied("tile", "A")
-    Copied(dst='tile', src='A')
-
-    Source: ours.
-    """
-
-    dst: str
-    src: str
-
-
-class Finding(NamedTuple):
-    """A thing that is wrong.
-
-    kind   "value": an element of a result is not what it should be; "outside": a place outside of a memory or a tensor
-           is read or written; "order": two instructions touch the same place in no order, "pipe": in the same pipe
-           without a barrier between; "flag": a flag is set twice, waited for by nothing, or for ever; "call": an
-           instruction that there is none of
-    what   in words;  event   where it shows, or None
-
-    >>> from tla.ascend import Finding
-    >>> print(Finding("order", "Mmad may not wait for LoadData2D"))
-    order: Mmad may not wait for LoadData2D
-
-    Source: ours.
-    """
-
-    kind: str
-    what: str
-    event: Any = None
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.what}"
-
-
-@dataclass(frozen=True)
-class Report:
-    """The findings of a check.
-
-    findings   what is wrong, the first of each kind and place
-    notes      what is right if a pipe finishes what it begins in order, as CATLASS takes for granted and the manual
-               does not promise
-    counts     how much was gone through: events, elements of results
-    proved     of a block of sizes that are names: what is proved, for which sizes; conditions on sizes under
-               which it is
-
-    >>> from tla.ascend import block
-    >>> report = block((20, 20, 20), (32, 32, 32), (32, 32, 32)).check()
-    >>> report.holds, report.counts["elements of results"]
-    (True, 400)
-
-    Source: ours.
-    """
-
-    findings: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
-    counts: Mapping[str, int]
-    proved: tuple[str, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.findings
-
-    def __str__(self) -> str:
-        counted = ", ".join(f"{n} {what}" for what, n in self.counts.items())
-        told = [str(f) for f in self.findings[:MOST_FINDINGS]]
-        more = [f"and {len(self.findings) - MOST_FINDINGS} more"] if len(self.findings) > MOST_FINDINGS else []
-        return "\n".join(
-            [
-                f"{'holds' if self.holds else 'does not hold'}: {counted}",
-                *told,
-                *more,
-                *(f"proved: {what}" for what in self.proved),
-                *(f"where {c}" for c in self.conditions),
-                *(f"note: {n.what}" for n in self.notes),
-            ]
-        )
+#: Numbers that differ by less of themselves are the same: floating point adds and multiplies in another order.
+SAME = 1e-12
+#: The numbers of a tensor are less than this: sums of many, and products of two, are exact.
+MOST_VALUE = 1 << 20
 
 
 def check(
-    log: object, layouts: Mapping[str, Any], results: Sequence[Product | Copied], arch: str | Architecture = AtlasA2
+    log: object,
+    layouts: Mapping[str, Any],
+    results: Sequence[Product | Copied | Computed],
+    arch: str | Architecture = AtlasA2,
 ) -> Report:
     """Check the instructions of a foreign kernel, one core's, by the log that a stand-in for AscendC has written.
 
     log       a path, or lines of JSON: a call, its types and its arguments
     layouts   of each tensor in global memory, by name: (address, element type, layout)
-    results   what the kernel makes: Product of a matrix product, Copied of a tile that is moved; all other
-              tensors stay as they are
+    results   what the kernel makes: Product of a matrix product, Copied of a tile that is moved, Computed of what a
+              vector core makes, compared at two points of random integers with nothing rounded; all other tensors stay
+              as they are
     arch      AtlasA2, AtlasA3, Ascend950, or a name
     Returns   Report: which element is wrong and what is there instead, which bytes outside are touched, which accesses
               are in no order
@@ -198,7 +85,13 @@ def check(
             'write check(lines, {"A": ...}, [Product("C", "A", "B")])',
         )
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
-    return check_program(read_log(lines, arch, [_buffer(name, given) for name, given in layouts.items()]), results)
+    program = read_log(lines, arch, [_buffer(name, given) for name, given in layouts.items()])
+    plain = [r for r in results if not isinstance(r, Computed)]
+    computed = [r for r in results if isinstance(r, Computed)]
+    if plain and computed:
+        what = f"{type(plain[0]).__name__} beside Computed"
+        raise LeafTypeError(what, "Computed of all results", "write Computed('B', np.positive, ('A',)) for a copy")
+    return check_computed(program, computed) if computed else check_program(program, plain)
 
 
 def _buffer(name: str, given: Any) -> Buffer:
@@ -223,7 +116,8 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
     """
     memories = Memories(program)
     origins = Origins(memories)
-    made = {r.c if isinstance(r, Product) else r.dst for r in results}
+    copied = {r.dst for r in results if isinstance(r, Copied)}
+    made = {r.c for r in results if isinstance(r, Product)} | copied
     _require_names(program, results)
     for name, buffer in program.buffers.items():
         if buffer.position == "GM" and name not in made:
@@ -235,15 +129,16 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
     elements = sum(_compare(r, origins, program, found) for r in results)
     for name, buffer in program.buffers.items():
         if buffer.position == "GM":
-            _stays(name, origins, name in made, found)
+            _stays(name, origins, name in made, name in copied, found)
     return Report(tuple(found.all), tuple(notes.all), {"events": count, "elements of results": elements})
 
 
-def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[str, Any]) -> Report:
+def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[str, Any], close: float = 0) -> Report:
     """Check a program on numbers that no operation rounds: what it makes, in every order that its flags allow, and
     where it reaches.
 
     tensors   the numbers of tensors in global memory;  wanted  those of its results
+    close     numbers that differ by so much of themselves are the same
     """
     import numpy as np
 
@@ -252,11 +147,14 @@ def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[
     found, notes, count = _in_order(program, numbers.memories, {}, numbers.run)
     for name, values in wanted.items():
         have = numbers.get(name)
-        if (wrong := (have != values) & ~(np.isnan(have) & np.isnan(values))).any():
+        if (wrong := ~np.isclose(have, values, rtol=close, atol=0, equal_nan=True)).any():
             coord = tuple(int(x[0]) for x in np.nonzero(wrong))
-            what = f"{name}[{', '.join(map(str, coord))}] is not its sum, nor are {int(wrong.sum()) - 1} more elements"
-            found.add(Finding("value", what))
-        numbers.write(numbers.places(name), np.full(have.shape, np.nan))
+            index, there = ", ".join(map(str, coord)), f"{have[coord]:.12g}"
+            there = "what nothing was written to" if there == "nan" else there
+            more = f", and {int(wrong.sum()) - 1} more elements are wrong" if wrong.sum() > 1 else ""
+            found.add(Finding("value", f"{name}[{index}] is {there}, not {values[coord]:.12g}{more}"))
+        for cells in (numbers.held[name], before[name]):  # of a result, whatever it held, and its own padding
+            cells[_own_cells(program.buffers[name], numbers.memories)] = np.nan
     for name, cells in before.items():
         changed = ~((numbers.held[name] == cells) | (np.isnan(numbers.held[name]) & np.isnan(cells)))
         if changed.any():
@@ -268,6 +166,40 @@ def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[
         tuple(notes.all),
         {"events": count, "elements of results": sum(np.size(v) for v in wanted.values())},
     )
+
+
+def check_computed(program: Program, results: Sequence[Computed]) -> Report:
+    """Check a program whose results are functions, at two points of random integers: what the check of numbers says."""
+    import numpy as np
+
+    names = {r.dst for r in results}
+    given = {
+        n: b for n, b in program.buffers.items() if b.position == "GM" and (n not in names or _is_read(n, results))
+    }
+    _require_tensors(program, [x for r in results for x in (r.dst, *r.sources)])
+    sizes = {n: tuple(map(int, require_origin("a tensor", b.layout))) for n, b in given.items()}
+    reports = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        values = {n: np.floor(rng.uniform(1, MOST_VALUE, shape)) for n, shape in sizes.items()}
+        reports.append(check_numbers(program, values, {r.dst: _wanted(r, values, program) for r in results}, SAME))
+    return next((r for r in reports if not r.holds), reports[0])
+
+
+def _is_read(name: str, results: Sequence[Computed]) -> bool:
+    return any(name in r.sources for r in results)
+
+
+def _wanted(r: Computed, values: Mapping[str, Any], program: Program) -> Any:
+    """The values of a result; LeafTypeError for a function that gives others than its tensor has."""
+    import numpy as np
+
+    valid = tuple(map(int, require_origin("a tensor", program.buffers[r.dst].layout)))
+    made = np.asarray(r.function(*(values[x] for x in r.sources)))
+    if made.shape != valid or made.dtype.kind not in "biuf":
+        what = f"the function of {r.dst}, which gives {made.dtype} of the shape {made.shape}"
+        raise LeafTypeError(what, f"numbers of the shape {valid}", "give a function of whole arrays")
+    return made
 
 
 def _in_order(
@@ -314,6 +246,14 @@ def _require_names(program: Program, results: Iterable[Product | Copied]) -> Non
                 )
 
 
+def _require_tensors(program: Program, names: Iterable[str]) -> None:
+    """LeafTypeError for names that are no tensors in global memory."""
+    known = [b.name for b in program.buffers.values() if b.position == "GM"]
+    for name in names:
+        if name not in known:
+            raise LeafTypeError(f"Computed of {name!r:.40}", f"one of {', '.join(known)}", "give its tensor")
+
+
 def _units(event: Event, memories: Memories) -> Any:
     """The fractals of L0C that an instruction with a unit flag works on: it takes each whole."""
     import numpy as np
@@ -340,7 +280,7 @@ def _where(event: Event) -> str:
     """An event, for people."""
     part = f" ({event.part})" if event.part else ""
     s = event.statement
-    return f"{s.instruction if isinstance(s, (Move, Multiply)) else s}{part}"
+    return f"{s.instruction if isinstance(s, (Move, Multiply, Compute)) else s}{part}"
 
 
 def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) -> None:
@@ -360,7 +300,7 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
                 )
             return
         kind = "pipe"
-    found.add(Finding(kind, f"{_short(second)} may not wait for {_short(first)}: both touch {memory}", event))
+    found.add(Finding(kind, f"{_short(second)} may not wait for {_short(first)}: both touch {memory}", event, touched))
 
 
 def _short(event: Event) -> str:
@@ -380,12 +320,12 @@ def _accumulates(first: Event, second: Event) -> bool:
 
 
 def _asks_for_barrier(first: Event, second: Event) -> bool:
-    """Whether the manual asks for a barrier between two events of one pipe: moves to the same place; a small Mmad that
-    is added to."""
+    """Whether the manual asks for a barrier between two events of one pipe: moves to the same place; computations of
+    one; a small Mmad that is added to."""
     if _accumulates(first, second):
         p = first.statement.instruction.parameters
         return bool(p["m"] // 16 * (p["n"] // 16) < FEW_FRACTALS)
-    return first.pipe in ("MTE2", "MTE3")
+    return first.pipe in ("MTE2", "MTE3", "V")
 
 
 # ------------------------------------------------------------------------------------------------------------- results
@@ -446,13 +386,27 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
     return t.first + at * (buffer.element.bits // origins.memories.bits)
 
 
-def _stays(name: str, origins: Origins, made: bool, found: _Findings) -> None:
-    """Require that nothing of a tensor is written but its valid elements, and of one that is no result nothing."""
+def _own_cells(buffer: Buffer, memories: Memories) -> Any:
+    """The cells of all that a tensor's layout has a place for, its padding too."""
+    import numpy as np
+
+    sizes = tuple(int(size(n)) for n in modes_of(buffer.layout.shape))
+    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
+    return memories.places(buffer.name, at, buffer.element.bits).all()
+
+
+def _stays(name: str, origins: Origins, made: bool, padding: bool, found: _Findings) -> None:
+    """Require that nothing of a tensor is written but its valid elements, and of one that is no result nothing.
+
+    padding   whether its padding may be written too
+    """
     import numpy as np
 
     (t,) = (t for t in origins.tensors if t.name == name)
     before = np.full(t.valid.shape, POISON) if made else origins.filled(t)
     wrong = (origins.held[name] != before) & (~t.valid | (not made))
+    if padding:
+        wrong[_own_cells(origins.memories.program.buffers[name], origins.memories)] = False
     if wrong.any():
         at = int(wrong.argmax()) * origins.memories.bits // 8
         what = f"byte {at} of {name}{', which is no element of it,' if made else ''} is written"

@@ -16,27 +16,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...algebra.codomain import cosize
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.int_tuple import shown
+from ...core.ints import IntLike
 from ...core.layout import Layout
 from ...core.values import rounded
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
+from ..element import dtype_of
 from ..schedules.convolutions import ConvolutionBlock
 from ..tags import KDC1KHKWN1N0C0, L0C, NDC1HWC0, VectorLayout, nZ, zN, zZ
 from ..transfers import Conv2d, transfer
 from .block import once, placed
-from .check import Report, check_numbers
+from .check import check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
-from .matmul import both
+from .matmul import both, of_cores
 from .mmad import mmad
-from .statements import Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
+from .results import Report
+from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
 from .text import of_programs
-from .values import dtype_of, execute_program
+from .values import execute_program, numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,10 +50,13 @@ _APART = 1 << 40
 
 
 class Slice(NamedTuple):
-    """A part of the sum: a depth of the window with the depth of the image there, and a block of input channels."""
+    """A part of the sum: a depth of the window with the depth of the image there, and a block of input channels.
+
+    depth   None in the border, where the image is zeros
+    """
 
     tap: int
-    depth: int
+    depth: int | None
     channels: int
 
 
@@ -148,10 +155,11 @@ class ConvolutionBlocks:
         yield from (WaitFlag(*flag) for flag in self._own_flags())
 
     def slices(self, depth: int) -> list[Slice]:
-        """The slices of the sum at a depth of the result."""
+        """The slices of the sum at a depth of the result; where the window lies in the border alone, one of zeros."""
         x = self.windows[0]
         taps = [(tap, depth * x.stride - x.padding + tap * x.dilation) for tap in range(x.kernel)]
-        return [Slice(tap, at, c) for tap, at in taps if 0 <= at < x.size for c in range(-(-self.channels // C0))]
+        inside = [(tap, at) for tap, at in taps if 0 <= at < x.size]
+        return [Slice(tap, at, c) for tap, at in inside for c in range(-(-self.channels // C0))] or [Slice(0, None, 0)]
 
     def _box(self, box: _Box, slices: list[Slice], stage: int) -> Iterator[Any]:
         """One box of the result: its slices, each loaded while the one before it is multiplied, and the way out."""
@@ -167,7 +175,7 @@ class ConvolutionBlocks:
             own, following = (stage + number) % self.stages, (stage + number + 1) % self.stages
             fill = [*self._fill(box, slices[number + 1], following)] if number + 1 < len(slices) else []
             yield from fill if self.stages > 1 else ()
-            yield from self._multiply(box, own, first=number == 0)
+            yield from self._multiply(box, own, slices[number], first=number == 0)
             yield from () if self.stages > 1 else fill
         yield from [SetFlag("M_MTE1", last)] if self.bias else []
         yield from (SetFlag("M_FIX", 0), WaitFlag("M_FIX", 0))
@@ -177,17 +185,21 @@ class ConvolutionBlocks:
     def _fill(self, box: _Box, part: Slice, stage: int) -> Iterator[Any]:
         """The image and the filters of a slice to a stage of L1."""
         filters = self._filters(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
-        for name, moves, flag in (("A", self._image(box, part), stage), ("B", filters, stage + self.stages)):
+        image = [("A", self._image(box, part), stage)] if part.depth is not None else []
+        for name, moves, flag in (*image, ("B", filters, stage + self.stages)):
             instructions = tuple(Move(f"l1{name}{stage}", name, i) for i in moves)
             yield from _moved("MTE1_MTE2", flag, instructions, "MTE2_MTE1", f"{name} to L1")
 
-    def _multiply(self, box: _Box, stage: int, first: bool) -> Iterator[Any]:
+    def _multiply(self, box: _Box, stage: int, part: Slice, first: bool) -> Iterator[Any]:
         """A slice from L1 to L0, and multiplied."""
         tensors = {}
         columns = self._columns(self._reaches(box), box.extents[0] * box.extents[1])
         for name, made, flag in (("A", columns, stage), ("B", self._rows(box.blocks), stage + self.stages)):
             moves, tensors[name] = made
             yield WaitFlag("M_MTE1", flag)
+            if name == "A" and part.depth is None:
+                yield Part("zeros to L0", None, None, (_zeros(f"l0A{stage}", tensors["A"], self.element),))
+                continue
             instructions = tuple(Move(f"l0{name}{stage}", f"l1{name}{stage}", i) for i in moves)
             yield from _moved("MTE2_MTE1", flag, instructions, "MTE1_MTE2", f"{name} to L0")
         yield from (SetFlag("MTE1_M", 0), WaitFlag("MTE1_M", 0))
@@ -276,8 +288,9 @@ class ConvolutionBlocks:
 
     # ------------------------------------------------------------------------------------------------- uses
 
-    def check(self) -> Report:
-        """Check the programs of all cores: each element of the result is its sum, in every order that the flags allow.
+    def check(self, core: IntLike | None = None) -> Report:
+        """Check the programs of all cores, or of one: each element of the result is its sum, in every order that the
+        flags allow.
 
         Nothing else is touched. Sums are polynomials of the images and the filters; they are compared at two points of
         large random integers, without rounding: a wrong one is taken for right with a probability below one in 10^8.
@@ -286,12 +299,13 @@ class ConvolutionBlocks:
 
         bits = (51 - math.ceil(math.log2(self.channels * math.prod(x.kernel for x in self.windows) + 1))) // 2
         reports, depths = [], self.windows[0].places
+        chosen = of_cores([*zip(self.programs, self.table)], core)
         for seed in range(2):
             rng = np.random.default_rng(seed)
             x, w, bias = (rng.integers(1, 2**bits, n) for n in self._shapes())
             given = (x, w, bias if self.bias else None)
             wanted, tensors = blocked(definition(*given, self.windows)), held(*given)
-            for program, blocks in zip(self.programs, self.table):
+            for program, blocks in chosen:
                 reports.append(check_numbers(program, tensors, {"C": part_of(wanted, blocks, depths)}))
         return functools.reduce(both, reports)
 
@@ -314,7 +328,7 @@ class ConvolutionBlocks:
         import numpy as np
 
         for name, array, wanted in zip(("images", "filters", "biases"), (x, w, bias), self._shapes()):
-            given = None if array is None else np.shape(array)
+            given = None if array is None else numbers_of(name, array).shape
             if given != (wanted if name != "biases" or self.bias else None):
                 raise RangeError(
                     f"{name} of the shape {given}",
@@ -366,6 +380,12 @@ class _Box(NamedTuple):
     def blocks(self) -> int:
         """The blocks of channels of the result."""
         return -(-self.extents[2] // C0)
+
+
+def _zeros(name: str, tile: Tensor, element: Element) -> Fill:
+    """The InitConstValue that makes a tile of L0A zeros."""
+    blocks = int(cosize(tile.layout)) * element.bits // (8 * FILLED["L0A"])
+    return Fill(name, 0, element, {"repeatTimes": 1, "blockNum": blocks, "dstGap": 0})
 
 
 def _moved(waits: str, flag: int, moves: tuple[Any, ...], sets: str, what: str) -> Iterator[Any]:

@@ -16,15 +16,17 @@ from typing import Any, NamedTuple
 
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, TlaError
 from ...core.int_tuple import shown
 from ...core.layout import Layout
 from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
+from ..vectors.instruction import OPERATIONS
 from .mmad import MmadInstruction
-from .statements import Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import FILLED, Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of
+from .vector_logs import Operand, computation
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {
@@ -125,8 +127,22 @@ def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[B
     local = {place: Buffer(place, place, types.uint8, Layout(size, 1)) for place, size in arch.sizes.items()}
     local |= {place: Buffer(place, place, types.uint8, local["UB"].layout) for place in VECTOR_PIPES.values()}
     state = _State(arch)
-    body = [s for line in lines if line.strip() for s in _statements(_record(line), state, buffers)]
+    body = [s for line in lines if line.strip() for s in _of_line(line, state, buffers)]
     return Program(arch, {**buffers, **local}, tuple(body))
+
+
+def _of_line(line: str, state: _State, buffers: Mapping[str, Buffer]) -> list[Any]:
+    """The statements of a line; LeafTypeError for one that has other fields and arguments than the stand-in prints."""
+    record = _record(line)
+    try:
+        return [*_statements(record, state, buffers)]
+    except TlaError:
+        raise
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as why:
+        what = f"the line {line!r:.60}, in which {type(why).__name__}: {why}"
+        raise LeafTypeError(
+            what, "the fields and arguments of the call, as the stand-in prints them", "log it with the stand-in"
+        ) from None
 
 
 def _record(line: str) -> dict[str, Any]:
@@ -162,6 +178,8 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
     elif name == "InitConstValue":
         yield _fill(args, buffers)
+    elif name in OPERATIONS:
+        yield computation(name, args, lambda x: _operand(x, buffers))
     elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
@@ -191,6 +209,12 @@ def _tensor(argument: Any) -> _Tensor:
     return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
 
 
+def _operand(argument: Any, buffers: Mapping[str, Buffer]) -> Operand:
+    """A tensor of a computation: its memory, where it begins there, and its element type."""
+    t = _tensor(argument)
+    return (*_place(t, buffers, t.element.bits), t.element)
+
+
 def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, int]:
     """The buffer that a tensor lies in, and where in it [elements of so many bits]."""
     if t.place != "GM":
@@ -209,10 +233,15 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
 
 def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
     t = _tensor(args[0])
-    if t.place != "L1" or args[1].get("initValue"):
-        raise LeafTypeError(f"an InitConstValue at {t.place}", "zeros in L1", "check a part of the log")
+    if t.place not in FILLED or t.address % FILLED[t.place] or args[1].get("initValue"):
+        expected = "zeros in L1, L0A or L0B, from a whole block on: " + ", ".join(
+            f"{n} of {p}" for p, n in FILLED.items()
+        )
+        raise LeafTypeError(f"an InitConstValue at {t.place} {t.address}", expected, "check a part of the log")
     name, at = _place(t, buffers, t.element.bits)
-    return Fill(name, at, t.element, {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")})
+    fields = {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")}
+    _require_no_less("InitConstValue", fields)
+    return Fill(name, at, t.element, fields)
 
 
 def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> Multiply:
@@ -248,7 +277,17 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
         d = "UB0"
         _require_halves(to.place, parameters)
-    return Move(d, s, TransferInstruction(name, at, start, parameters, element, form), beside)
+    _require_no_less(name, parameters)
+    i = TransferInstruction(name, at, start, parameters, element, form)
+    _ = i.moved  # where a field is missing, this raises
+    return Move(d, s, i, beside)
+
+
+def _require_no_less(name: str, fields: Mapping[str, int]) -> None:
+    """RangeError for a field below 0."""
+    for field, n in fields.items():
+        if n < 0:
+            raise RangeError(f"{name}: {field} = {n}", "0 or more", "log it with the stand-in")
 
 
 def _require_halves(place: str, p: Mapping[str, int]) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...core.element import fp8_e8m0, uint8
 from ...core.errors import RangeError
@@ -19,19 +19,23 @@ from ...core.ints import IntLike, leaf
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.values import rounded
+from ..element import dtype_of
 from ..schedules import Block, Schedule
 from .block import Core, Plan
-from .check import Product, Report, check_program
+from .check import check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
+from .results import Product, Report
 from .scales import padded_scales, scales_in_gm
 from .sparse import densified, index_layout
 from .statements import Buffer, Move, Multiply, Program
 from .text import text_of
 from .trace import VECTOR_PIPES, Event, events, require_events
-from .values import dtype_of, execute_program
+from .values import execute_program
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+R = TypeVar("R")
 
 #: How far apart the tensors of a program begin in global memory [bytes].
 _APART = 1 << 40
@@ -107,13 +111,13 @@ class MatmulBlock:
         first that may.
 
         Returns   Report: the findings, with `holds`; notes are what CATLASS takes for granted too
+        Raises    RangeError for a core that there is not
 
         >>> from tla.ascend import block, float32, ColumnMajor
         >>> block((33, 17, 85), (32, 32, 64), (32, 32, 32), a=(float32, ColumnMajor), b=float32, c=float32).check().holds
         True
         """
-        table = [*zip(self.programs, self.schedule.table)]
-        chosen = table if core is None else [table[int(leaf(core))]]
+        chosen = of_cores([*zip(self.programs, self.schedule.table)], core)
         return functools.reduce(both, (check_program(p, [self.result(blocks)]) for p, blocks in chosen))
 
     def result(self, blocks: tuple[Block, ...]) -> Product:
@@ -203,12 +207,14 @@ class MatmulBlock:
         b: npt.NDArray[Any],
         bias: npt.NDArray[Any] | None = None,
         scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
+        before: npt.NDArray[Any] | None = None,
     ) -> Any:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold
         nothing before.
 
         a, b      arrays of (m, k) and (k, n), of a sparse block all of b;  bias  of n, where the block has one
         scales    of a block with scales, those of A and B: arrays of (m, k / 32) and (k / 32, n), rounded up
+        before    what C holds before, of a block that adds slices of k to it; None for zeros
         Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that
                   nothing has written
 
@@ -224,7 +230,7 @@ class MatmulBlock:
         beside = padded_scales(self.problem, self.plan.scales, scales)
         if self.plan.sparse:
             b, beside["index"] = densified(b, (self.problem[2], self.problem[1]))
-        return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside)
+        return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside, before)
 
 
 def _work_of(event: Event, program: Program) -> Work | None:
@@ -265,6 +271,7 @@ def executed(
     b: Any,
     bias: Any,
     beside: Mapping[str, Any] = {},
+    before: Any = None,
 ) -> Any:
     """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what
     MatmulBlock.execute raises."""
@@ -275,8 +282,10 @@ def executed(
         raise RangeError(
             given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so"
         )
+    if before is not None and not block.plan.adds:
+        raise RangeError("before= of a block that writes whole sums", "None", "leave it out")
     held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {}), **beside}
-    result: Any = np.zeros(block.problem[:2]) if block.plan.adds else None
+    result: Any = (np.zeros(block.problem[:2]) if before is None else before) if block.plan.adds else None
     for program, sizes in programs:
         done = execute_program(program, {**held, **({"C": result} if block.plan.adds else {})}, sizes)
         result = _merged(result, done.get("C"), block.plan.adds)
@@ -293,6 +302,14 @@ def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool
     import numpy as np
 
     return after if before is None or adds else np.where(np.isnan(after), before, after)
+
+
+def of_cores(table: Sequence[R], core: IntLike | None) -> Sequence[R]:
+    """The rows of a table for every core, or for one; RangeError for a core that there is not."""
+    number = None if core is None else int(leaf(core))
+    if number is not None and not 0 <= number < len(table):
+        raise RangeError(f"check of core {number}", f"0 to {len(table) - 1}", "leave out core=")
+    return table if number is None else table[number : number + 1]
 
 
 def both(x: Report, y: Report) -> Report:

@@ -19,12 +19,15 @@ from ..transfers.halves import parts_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
 from ..transfers.sparse import FRACTAL, STORED
+from ..vectors.instruction import VectorInstruction
 from .queues import Begun
-from .statements import Fill, Move, Multiply, Program, walk
+from .statements import FILLED, Compute, Fill, Move, Multiply, Program, walk
 from .trace import Event
 
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
 BEHIND = 1 << 16
+#: More elements than any memory of a core has: 1 MiB, of 4 bits.
+MOST_ELEMENTS = 1 << 21
 #: An element that an instruction writes as a zero, read from nowhere.
 NOWHERE = -1
 #: The memory beside L0B that LoadDataWithSparse brings the index to: a byte for each four elements.
@@ -106,12 +109,22 @@ def _widths(program: Program) -> Iterable[int]:
     for statement in walk(program.body):
         if isinstance(statement, Move):
             yield statement.instruction.element.bits
+        elif isinstance(statement, Compute):
+            yield from (e.bits for e in statement.instruction.elements)
+
+
+def require_few(name: str, count: int) -> None:
+    """RangeError for an instruction of more elements than any memory of a core has."""
+    if count > MOST_ELEMENTS:
+        raise RangeError(f"{name} of {count} elements", f"at most {MOST_ELEMENTS}", "move smaller tiles")
 
 
 @plain_memo
 def _relative(name: str, fields: tuple[tuple[str, int], ...], element: Element, form: str) -> tuple[Any, Any]:
     """The offsets that an instruction writes and reads, from its places on; NOWHERE for zeros."""
-    return executed(TransferInstruction(name, 0, 0, dict(fields), element, form))
+    i = TransferInstruction(name, 0, 0, dict(fields), element, form)
+    require_few(name, math.prod(int(n) for n in require_origin("an instruction", i.moved.dst)))
+    return executed(i)
 
 
 def offsets_of(i: TransferInstruction) -> tuple[Any, Any]:
@@ -140,13 +153,15 @@ def zeros_of(i: TransferInstruction) -> Any:
     return i.dst + (at[..., None] * unit + np.arange(unit)).ravel()
 
 
-def filled(s: Fill) -> Any:
-    """The offsets of the zeros that an InitConstValue writes."""
+def filled(s: Fill, memories: Memories) -> Places:
+    """The zeros that an InitConstValue writes."""
     import numpy as np
 
-    p, c0 = s.parameters, int(s.element.C0)
+    require_few("InitConstValue", s.parameters["repeatTimes"] * s.parameters["blockNum"])
+    p, block = s.parameters, FILLED[memories.program.buffers[s.dst].position] * 8 // s.element.bits
     repeat = np.arange(p["repeatTimes"])[:, None] * (p["blockNum"] + p["dstGap"])
-    return (s.at + (repeat + np.arange(p["blockNum"]))[..., None] * c0 + np.arange(c0)).ravel()
+    offsets = (s.at + (repeat + np.arange(p["blockNum"]))[..., None] * block + np.arange(block)).ravel()
+    return memories.places(s.dst, offsets, s.element.bits)
 
 
 class Reach(NamedTuple):
@@ -196,8 +211,17 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         beside = scales_of(s, memories) or (() if chosen is None else (chosen,))
         return Reach((a, b, *beside, *([] if bias is None else [bias]), *([] if starts_anew(s) else [c])), (c,))
     if isinstance(s, Fill):
-        return Reach((), (memories.places(s.dst, filled(s), s.element.bits),))
+        return Reach((), (filled(s, memories),))
+    if isinstance(s, Compute):
+        sides = [operands_of(s, i, memories) for i in s.instructions]
+        return Reach(tuple(x for _dst, *read in sides for x in read), tuple(dst for dst, *_read in sides))
     return Reach((), ())
+
+
+def operands_of(s: Compute, i: VectorInstruction, memories: Memories) -> list[Places]:
+    """The elements of the result and of the sources of one instruction of a computation: a row for each repeat."""
+    sides = zip(s.operands, i.by_repeats(), i.elements)
+    return [memories.places(name, offsets, e.bits) for name, offsets, e in sides]
 
 
 def starts_anew(s: Multiply) -> bool:
@@ -289,7 +313,10 @@ def _index_at(offsets: Any, memories: Memories) -> Places:
 
 
 class Touched(NamedTuple):
-    """Two events that touch the same cells in no order that is known.
+    """Two events that touch the same place in no order that is known, the one that is issued first before the other.
+
+    memory   where, and the first `byte` of it;  in_pipe   whether both are in one pipe
+    written  whether the first writes there;  writes  whether the second does
 
     Source: ours.
     """
@@ -297,8 +324,17 @@ class Touched(NamedTuple):
     first: Event
     second: Event
     memory: str
-    cell: int
+    byte: int
     in_pipe: bool
+    written: bool
+    writes: bool
+
+
+def _touched(first: Event, second: Event, memory: str, byte: int, writes: tuple[bool, bool]) -> Touched:
+    """Two events as they are issued: the later one may have begun before, where nothing orders them."""
+    if first.index > second.index:
+        first, second, writes = second, first, (writes[1], writes[0])
+    return Touched(first, second, memory, byte, first.pipe == second.pipe, *writes)
 
 
 class Ledger:
@@ -312,8 +348,8 @@ class Ledger:
     def touch(self, begun: Begun, reach: Reach) -> list[Touched]:
         """Note what an event touches. Returns what it meets there that is not known to be done, the latest
         of each pipe."""
-        found = [t for places in reach.reads for t in self._met(begun, places, ("write",))]
-        found += [t for places in reach.writes for t in self._met(begun, places, ("write", "read"))]
+        found = [t for places in reach.reads for t in self._met(begun, places, writes=False)]
+        found += [t for places in reach.writes for t in self._met(begun, places, writes=True)]
         self._events[begun.event.pipe, begun.turn] = begun.event
         for kind, side in (("read", reach.reads), ("write", reach.writes)):
             for places in side:
@@ -327,15 +363,15 @@ class Ledger:
             self._last[memory, kind, pipe] = np.zeros(self._memories.sizes[memory], np.int32)
         return self._last[memory, kind, pipe]
 
-    def _met(self, begun: Begun, places: Places, kinds: tuple[str, ...]) -> list[Touched]:
-        cells, pipe, found = places.all().ravel(), begun.event.pipe, []
+    def _met(self, begun: Begun, places: Places, *, writes: bool) -> list[Touched]:
+        """The events that one meets: at places that it reads those that wrote there, at those that it writes all."""
+        cells, found = places.all().ravel(), []
         for (memory, kind, other), turns in self._last.items():
-            if memory != places.memory or kind not in kinds or not cells.size:
+            if memory != places.memory or not (writes or kind == "write") or not cells.size:
                 continue
             last = turns[cells]
             at = int(last.argmax())
             if last[at] > begun.done.get(other, 0):
-                found.append(
-                    Touched(self._events[other, int(last[at])], begun.event, memory, int(cells[at]), other == pipe)
-                )
+                first, byte = self._events[other, int(last[at])], int(cells[at]) * self._memories.bits // 8
+                found.append(_touched(first, begun.event, memory, byte, (kind == "write", writes)))
         return found

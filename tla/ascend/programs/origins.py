@@ -22,12 +22,13 @@ from .memory import (
     index_of,
     mmad_offsets,
     moves_of,
+    operands_of,
     scales_of,
     starts_anew,
     zeros_of,
 )
 from .mmad import MX_BLOCK
-from .statements import Buffer, Fill, Move, Multiply
+from .statements import Buffer, Compute, Fill, Move, Multiply
 from .trace import Event
 
 if TYPE_CHECKING:
@@ -143,8 +144,19 @@ class Origins:
         elif isinstance(event.statement, Multiply):
             self._multiply(event.statement)
         elif isinstance(event.statement, Fill):
-            places = self.memories.places(event.statement.dst, filled(event.statement), event.statement.element.bits)
+            places = filled(event.statement, self.memories)
             self.write(places, np.full(places.cells.shape, ZERO, np.int64))
+        elif isinstance(event.statement, Compute):
+            self._compute(event.statement)
+
+    def _compute(self, s: Compute) -> None:
+        """Copy moves elements; what another instruction makes is no element and no sum."""
+        import numpy as np
+
+        for i in s.instructions:
+            dst, *sources = operands_of(s, i, self.memories)
+            moved = self.read(sources[0]) if i.name == "Copy" else np.full(dst.cells.shape, GARBAGE, np.int64)
+            self.write(dst, moved)
 
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np

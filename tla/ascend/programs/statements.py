@@ -20,11 +20,26 @@ from ...symbolic.conditions import Condition
 from ..architecture import Architecture
 from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
+from ..vectors.instruction import VectorInstruction
 from .mmad import MmadInstruction
 
 Statement = Union[
-    "Move", "Multiply", "Fill", "SetFlag", "WaitFlag", "PipeBarrier", "SetAtomic", "Part", "Assign", Loop, When
+    "Move",
+    "Multiply",
+    "Fill",
+    "Compute",
+    "SetFlag",
+    "WaitFlag",
+    "PipeBarrier",
+    "SetAtomic",
+    "Part",
+    "Assign",
+    Loop,
+    When,
 ]
+
+#: The blocks of an InitConstValue, by the memory that it fills [bytes].
+FILLED = {"L1": 32, "L0A": 512, "L0B": 512}
 
 
 @dataclass(frozen=True)
@@ -94,13 +109,13 @@ class Multiply(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """An InitConstValue: zeros into a buffer of L1.
+    """An InitConstValue: zeros into a buffer of L1, L0A or L0B.
 
     dst          the name of the buffer;  at  where they begin in it [elements];  element  the type of its elements
-    parameters   repeatTimes; blockNum and dstGap [32 bytes]: how many are written, and how many are left out
-                 behind them, in each repeat
+    parameters   repeatTimes; blockNum and dstGap [32 bytes, in L0A and L0B 512]: how many are written, and how many are
+                 left out behind them, in each repeat
 
-    Source: AscendC `InitConstValue`; CATLASS `BlockMmadTla` of MmadMx.
+    Source: AscendC `InitConstValue`; CATLASS `BlockMmadTla` of MmadMx, `BlockConv` of three axes.
     """
 
     dst: str
@@ -110,6 +125,24 @@ class Fill(NamedTuple):
 
     def __str__(self) -> str:
         return f"InitConstValue(dst={self.at}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+
+
+class Compute(NamedTuple):
+    """A computation of the vector unit: a call, as the instructions that it takes one after another.
+
+    operands       the names of the buffers, that of the result first
+    instructions   their places are elements behind the beginning of these
+
+    Source: AscendC's vector computation; CATLASS's epilogues and paddings.
+    """
+
+    operands: tuple[str, ...]
+    instructions: tuple[VectorInstruction, ...]
+
+    @property
+    def instruction(self) -> VectorInstruction:
+        """The first of its instructions, which has the name of all."""
+        return self.instructions[0]
 
 
 class SetFlag(NamedTuple):

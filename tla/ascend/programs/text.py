@@ -21,7 +21,7 @@ from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
 from .block import Plan
 from .dsl import dsl
-from .statements import Buffer, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of, events
 
 #: A position -> AscendC's TPosition.
@@ -175,6 +175,10 @@ def statement_text(s: Any, added: Element) -> str:
         return str(s.instruction.call(s.dst, s.src, s.beside))
     if isinstance(s, Multiply):
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
+    if isinstance(s, Fill):
+        fields = ", ".join(str(s.parameters[x]) for x in ("repeatTimes", "blockNum", "dstGap"))
+        struct = f"AscendC::InitConstValueParams<{CPP_NAMES[s.element.name]}>"
+        return f"AscendC::InitConstValue({s.dst}[{s.at}], {struct}({fields}, 0));"
     if isinstance(s, PipeBarrier):
         return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
     if isinstance(s, SetAtomic):

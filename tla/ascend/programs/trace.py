@@ -18,6 +18,7 @@ from ..transfers.steps import Loop, When
 from .statements import (
     Assign,
     Buffer,
+    Compute,
     Fill,
     Move,
     Multiply,
@@ -166,8 +167,10 @@ def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
         return pipe_of(buffers[statement.src].position, buffers[statement.dst].position)
     if isinstance(statement, Multiply):
         return "M"
+    if isinstance(statement, Compute):
+        return "V"
     if isinstance(statement, Fill):
-        return "MTE2"  # in L1, as the transfers that it is beside
+        return pipe_of("GM" if buffers[statement.dst].position == "L1" else "L1", buffers[statement.dst].position)
     if isinstance(statement, (SetFlag, WaitFlag)):
         first, second = ends_of(statement.event)
         return first if isinstance(statement, SetFlag) else second

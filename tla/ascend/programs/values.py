@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
-from ...core.values import held, require_numbers
+from ...core.values import format_of, held, require_numbers
+from ..element import DTYPES, dtype_of
 from .memory import (
     Memories,
     Places,
@@ -23,27 +23,33 @@ from .memory import (
     index_of,
     mmad_offsets,
     moves_of,
+    operands_of,
     scales_of,
     starts_anew,
     zeros_of,
 )
 from .mmad import MX_BLOCK
 from .sparse import dense
-from .statements import Fill, Move, Multiply, Program
+from .statements import Compute, Fill, Move, Multiply, Program
 from .trace import Event, events
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: The numpy types of elements: those that it has. Values of others are kept as float32 has them.
-_DTYPES = {"half": "float16", "float": "float32", "int8": "int8", "uint8": "uint8", "int16": "int16", "int32": "int32"}
 
-
-def dtype_of(element: Element) -> Any:
-    """The numpy type that holds the values of an element type."""
+def numbers_of(name: str, given: object) -> Any:
+    """An array of numpy; LeafTypeError for what is none of real numbers that all count."""
     import numpy as np
 
-    return np.dtype(_DTYPES.get(element.name, "float32"))
+    try:
+        found = np.asarray(given)
+    except ValueError:
+        raise LeafTypeError(f"{name} of rows of several lengths", "an array of numbers", "give it whole") from None
+    masked, kind = isinstance(given, np.ma.MaskedArray), format_of(found.dtype)
+    if masked or found.dtype == object or kind is None or kind.kind == "complex":
+        what = "a masked array" if masked else f"an array of {found.dtype}"
+        raise LeafTypeError(f"{name}: {what}", "real numbers that all count", "convert it first")
+    return found
 
 
 class Values:
@@ -65,16 +71,15 @@ class Values:
 
     def put(self, name: str, values: npt.NDArray[Any]) -> None:
         """Put numbers into a tensor in global memory."""
-        import numpy as np
 
         buffer = self.memories.program.buffers.get(name)
         if buffer is None or buffer.position != "GM":
             known = ", ".join(b.name for b in self.memories.program.buffers.values() if b.position == "GM")
             raise LeafTypeError(f"values for {name}", f"tensors in global memory: {known}", "leave it out")
-        values, valid = np.asarray(values), tuple(map(int, require_origin("a tensor", buffer.layout)))
+        values, valid = numbers_of(name, values), tuple(map(int, require_origin("a tensor", buffer.layout)))
         if values.shape != valid:
             raise RangeError(f"{name} of the shape {values.shape}", f"{valid}", "give the whole tensor")
-        if buffer.element.name in _DTYPES and not self.exact:
+        if buffer.element.name in DTYPES and not self.exact:
             require_numbers(name, values, dtype_of(buffer.element))
         self.write(self.places(name), values)
 
@@ -109,8 +114,15 @@ class Values:
         elif isinstance(event.statement, Multiply):
             self._multiply(event.statement)
         elif isinstance(event.statement, Fill):
-            s = event.statement
-            self.write(self.memories.places(s.dst, filled(s), s.element.bits), 0)
+            self.write(filled(event.statement, self.memories), 0)
+        elif isinstance(event.statement, Compute):
+            self._compute(event.statement)
+
+    def _compute(self, s: Compute) -> None:
+        for i in s.instructions:
+            dst, *sources = operands_of(s, i, self.memories)
+            made = i.computed([self.read(x) for x in sources], i.scalar or 0.0)
+            self.write(dst, made if self.exact else _as_held(made, dtype_of(i.elements[0])))
 
     def _move(self, s: Move, adds: bool) -> None:
         import numpy as np
@@ -138,11 +150,7 @@ class Values:
             values = values * float(scale)
         if settings.get("reluEn") == "true":
             values = np.maximum(values, 0)
-        dtype = dtype_of(s.instruction.element)
-        if dtype.kind in "iu":
-            ends = np.iinfo(dtype)
-            return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
-        return np.where(np.isnan(values), values, held("a value out of L0C", np.nan_to_num(values), dtype))
+        return _as_held(values, dtype_of(s.instruction.element))
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -164,6 +172,16 @@ class Values:
         out = np.full(c.cells.shape, np.nan)
         out[:m, :n] = before + left @ right
         self.write(c, out)
+
+
+def _as_held(values: Any, dtype: Any) -> Any:
+    """Numbers as a type holds them, integers rounded and cut off at its ends; NaN stays."""
+    import numpy as np
+
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
+    return np.where(np.isnan(values), values, held("a value", np.nan_to_num(values), dtype))
 
 
 def execute_program(program: Program, tensors: Mapping[str, Any], sizes: Mapping[str, int] = {}) -> Values:

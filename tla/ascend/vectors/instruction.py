@@ -192,27 +192,27 @@ class VectorInstruction:
 
         Raises LeafTypeError for another number of arrays.
         """
-        import numpy as np
-
         if len(buffers) != len(self.elements):
             raise LeafTypeError(
                 f"{self.name} of {len(buffers)} arrays",
                 f"{len(self.elements)}: dst, and the sources",
                 "give each operand's",
             )
+        target, *source = self.by_repeats()
+        read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
+        made = self.computed(read, buffers[0].dtype.type(self.scalar or 0))
+        buffers[0][target] = made if self.name in SPECIAL else _stored(made, buffers[0].dtype)
+
+    def computed(self, read: list[Any], scalar: Any) -> Any:
+        """The elements that it makes of those that it reads, as numpy computes them: arrays with a row for each repeat;
+        scalar: its own, in a type of numpy."""
+        import numpy as np
+
         if self.name in SPECIAL:
-            target, *source = self.by_repeats()
-            read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
-            made = result_of(SPECIAL[self.name], read, self.parameters, int(self.elements[-1].C0), self.mode)
-            buffers[0][target] = made
-            return
+            return result_of(SPECIAL[self.name], read, self.parameters, int(self.elements[-1].C0), self.mode)
         operation = OPERATIONS[self.name]
-        to, *begin = self.offsets()
-        values: list[Any] = [buffer[at] for buffer, at in zip(buffers[1:], begin)]
-        if operation.scalar or self.name == "Relu":
-            values.append(buffers[0].dtype.type(self.scalar or 0))
         function: Callable[..., Any] = getattr(np, operation.compute)
-        buffers[0][to] = _stored(function(*values), buffers[0].dtype)
+        return function(*read, *([scalar] if operation.scalar or self.name == "Relu" else []))
 
     def banks(self, *addresses: int, arch: Any = AtlasA2) -> Banks:
         """The cycles that its accesses take of the banks of the unified buffer.

@@ -21,8 +21,7 @@ from ...core.ints import known
 from ...core.values import require_numbers
 from ...tensors.tensor import Tensor
 from ..architecture import AtlasA2, as_architecture, position_of
-from ..element import as_element, element_of
-from ..programs.values import dtype_of
+from ..element import as_element, dtype_of, element_of
 from .forms import SPECIAL
 from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
 from .operands import Operand, offsets_of, operand, require_apart

@@ -32,6 +32,8 @@ _MISSING = {
         "wait_barrier(empty[k], phase) between two arrivals",
     ),
     "cluster": ("no cluster_sync between", "cluster_sync()"),
+    "flag": ("no SetFlag and WaitFlag between", "SetFlag and WaitFlag of an event of the two pipes"),
+    "pipe": ("no PipeBarrier between", "PipeBarrier of the pipe"),
     "end": ("no wait_barrier for it before the block ends", "wait_barrier(full[k], phase)"),
 }
 
@@ -44,11 +46,13 @@ class Race(NamedTuple):
               waited for, "register" and "proxy" where one may not see what threads wrote to registers or shared memory;
               "phase" and "arrival" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still reads and adds
               to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one does not know
-              what the other has done, "end" for what comes from another block and is not waited for
-    memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"
+              what the other has done, "end" for what comes from another block and is not waited for; on Ascend "flag"
+              for two pipes of a core, "pipe" for two instructions of one
+    memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"; on Ascend "L1" ...
     element   its place in the buffer [elements]; of tensor memory its address, a data path in the upper 16 bits
-              and a column
-    before    who touched it first, and `written` whether that was a write; None where several read it, or a product did
+              and a column; on Ascend the byte of the memory, or of the tensor
+    before    who touched it first, on Ascend the pipe and what it does, and `written` whether that was a write; None
+              where several read it, or a product did
     line      of that access
     after     who touched it then, None for a product; `writes` whether that is a write
     at        the line of that access
@@ -65,10 +69,10 @@ class Race(NamedTuple):
     who: str
     memory: str
     element: int
-    before: int | None
+    before: int | str | None
     written: bool
     line: Line
-    after: int | None
+    after: int | str | None
     writes: bool
     at: Line
     block: int | None = None
@@ -99,14 +103,19 @@ class Race(NamedTuple):
             first = "a thread of this one reads"
         if self.who == "arrival":
             then, first = "a thread arrives at", "another one comes to"
-        return f"{self.at}: {then} {_element(self.element, self.memory)}, which {first} at {self.line}: {missing}"
+        element = _element(self.element, self.memory)
+        if isinstance(self.after, str):
+            element = f"byte {self.element} of {self.memory}"
+        return f"{self.at}: {then} {element}, which {first} at {self.line}: {missing}"
 
     @property
     def _other(self) -> str:
         return f"block {self.block} of the cluster"
 
-    def _does(self, number: int | None, writes: bool) -> str:
+    def _does(self, number: int | str | None, writes: bool) -> str:
         verb = "writes" if writes else "reads"
+        if isinstance(number, str):
+            return f"the pipe {number} {verb}"
         if number is None:
             return f"a {'store by TMA' if self.who == 'store' else 'product'} {verb}"
         return f"{'block' if self.who == 'block' else 'thread'} {number} {verb}"

@@ -125,10 +125,11 @@ class Report(NamedTuple):
     unwritten   shared memory that is read before any thread of the block has written it; what is behind the
                 edges may be so
     blocks      the number of blocks
-    threads     of a block
+    threads     of a block; 0 on Ascend, where the pipes of a core are what runs at once
     sizes       the sizes that were chosen for it, of a kernel whose sizes are symbols
     unproved    of such a kernel why it is not proved that no threads race, whatever the sizes are; None where
                 that is proved
+    notes       what is proved besides, and what is taken for granted, in words
 
     >>> from tla.kernels import Report
     >>> print(Report((), (), (), (), (), (), 4, 32))
@@ -147,6 +148,7 @@ class Report(NamedTuple):
     threads: int
     sizes: tuple[tuple[str, int], ...] = ()
     unproved: str | None = "sizes that are given"
+    notes: tuple[str, ...] = ()
 
     @property
     def proved(self) -> bool:
@@ -166,10 +168,13 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         rows = [row.cells for row in self.conflicts]
         widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(max(map(len, rows), default=0))]
-        none: tuple[str, ...] = (
-            () if self.races else (f"no race among {self.blocks} blocks of {self.threads} threads, for {self.at}",)
+        among = (
+            f"{self.blocks} blocks of {self.threads} threads" if self.threads else f"the pipes of {self.blocks} blocks"
         )
-        if self.sizes:
+        for_all = self.proved and not self.sizes and not self.threads
+        silent = self.races or (not self.threads and not self.blocks)  # on Ascend none, of a block of any size
+        none: tuple[str, ...] = () if silent else (f"no race among {among}, for {self.at}",)
+        if self.sizes or for_all:
             none += (
                 "no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",
             )
@@ -181,5 +186,6 @@ class Report(NamedTuple):
             *self.bounds,
             *self.races,
             *none,
+            *self.notes,
         )
         return "\n".join(map(str, found))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...ascend.programs.text import LANGUAGES
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
@@ -23,6 +24,9 @@ TARGETS = {"c": c.write, "cuda": cuda.write, "gluon": gluon.write, "hip": hip.wr
 
 def require_target(target: str, arch: str | None) -> None:
     """LeafTypeError for what is no target, and for an architecture that is not one of its own."""
+    if target in LANGUAGES:  # a dict: of kernels whose body is a block
+        what, fix = f"a kernel of threads in {target}", f"write AscendKernel(ascend.block(...)).source({target!r})"
+        raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", fix)
     if target not in TARGETS:
         raise LeafTypeError(
             f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)"

@@ -26,10 +26,11 @@ class Source(NamedTuple):
     text           the whole source file
     parameters     the names of its function's parameters, in order
     grid           the number of blocks along each mode: integers, or expressions of the sizes
-    block          the number of threads of a block
+    block          the number of threads of a block; 0 on Ascend, whose cores have pipes
     shared_bytes   bytes of shared memory of a block
     conditions     what the sizes must meet; the text has `kernel_main_requires`, which tells whether they do
     cluster        the number of blocks of a cluster along each mode; none without clusters
+    memories       on Ascend the bytes of each memory of a core that its buffers take, by its name
     maps           of each tensor map that the launch makes, of CUDA: its parameter's name, the argument that it is of,
                    and the TensorMap
 
@@ -54,6 +55,7 @@ class Source(NamedTuple):
     conditions: tuple[Condition, ...]
     maps: tuple[tuple[str, str, TensorMap], ...] = ()
     cluster: tuple[int, ...] = ()
+    memories: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
         return self.text

@@ -1,0 +1,156 @@
+"""The results of a program that a check is asked for, and what it finds to be wrong.
+
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...symbolic.conditions import Condition
+from ..schedules import Block
+from .memory import Touched
+from .origins import Sum, Term, joined
+
+#: So many findings are told; more are counted.
+MOST_FINDINGS = 20
+
+
+class Product(NamedTuple):
+    """A result: c is a @ b, plus the biases, or plus what c held.
+
+    c, a, b   the names of tensors in global memory;  bias   the name of a vector, or None
+    blocks    the blocks of c that the program makes, with what it adds of k; None: all of c
+    adds      whether it adds them to zeros that c holds before
+    scales    the names of the tensors of scales of a and b, of MX types; None without
+    sparse    the name of the index of a 4:2 sparse b, of which then half of the rows are stored; None of others
+
+    >>> from tla.ascend import Product
+    >>> Product("C", "A", "B").terms(64)
+    (Term(a='A', b='B', begin=0, end=64),)
+
+    Source: ours.
+    """
+
+    c: str
+    a: str
+    b: str
+    bias: str | None = None
+    blocks: tuple[Block, ...] | None = None
+    adds: bool = False
+    scales: tuple[str, str] | None = None
+    sparse: str | None = None
+
+    def terms(self, end: int, begin: int = 0) -> Sum:
+        """The terms of each element of a block."""
+        a, b = (self.a, self.b) if self.scales is None else map("*".join, zip((self.a, self.b), self.scales))
+        b = b if self.sparse is None else f"{b}*{self.sparse}"
+        return joined([Term(a, b, begin, end), *([] if self.bias is None else [Term(self.bias, None)])])
+
+
+class Copied(NamedTuple):
+    """A result: the elements of one tensor are those of another at the same coordinates; its padding may be anything.
+
+    dst, src   the names of buffers
+
+    >>> from tla.ascend import Copied
+    >>> Copied("tile", "A")
+    Copied(dst='tile', src='A')
+
+    Source: ours.
+    """
+
+    dst: str
+    src: str
+
+
+class Computed(NamedTuple):
+    """A result: a function of other tensors, or of what it held before; its padding may be anything.
+
+    dst       the name of a tensor in global memory
+    function  of numpy arrays, the values of `sources`: gives those of dst, in floating point
+    sources   the names of tensors in global memory
+
+    >>> import numpy as np
+    >>> from tla.ascend import Computed
+    >>> Computed("C", np.add, ("A", "B")).sources
+    ('A', 'B')
+
+    Source: ours.
+    """
+
+    dst: str
+    function: Callable[..., Any]
+    sources: tuple[str, ...]
+
+
+class Finding(NamedTuple):
+    """A thing that is wrong.
+
+    kind   "value": an element of a result is not what it should be; "outside": a place outside of a memory or a tensor
+           is read or written; "order": two instructions touch the same place in no order, "pipe": in the same pipe
+           without a barrier between; "flag": a flag is set twice, waited for by nothing, or for ever
+    what   in words;  event   where it shows, or None;  between   of an order the two events and their place (Touched)
+
+    >>> from tla.ascend import Finding
+    >>> print(Finding("order", "Mmad may not wait for LoadData2D"))
+    order: Mmad may not wait for LoadData2D
+
+    Source: ours.
+    """
+
+    kind: str
+    what: str
+    event: Any = None
+    between: Touched | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings of a check.
+
+    findings   what is wrong, the first of each kind and place
+    notes      what is right if a pipe finishes what it begins in order, as CATLASS takes for granted and the manual
+               does not promise
+    counts     how much was gone through: events, elements of results
+    proved     of a block of sizes that are names: what is proved, for which sizes; conditions on sizes under
+               which it is
+
+    >>> from tla.ascend import block
+    >>> report = block((20, 20, 20), (32, 32, 32), (32, 32, 32)).check()
+    >>> report.holds, report.counts["elements of results"]
+    (True, 400)
+
+    Source: ours.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    counts: Mapping[str, int]
+    proved: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        counted = ", ".join(f"{n} {what}" for what, n in self.counts.items())
+        told = [str(f) for f in self.findings[:MOST_FINDINGS]]
+        more = [f"and {len(self.findings) - MOST_FINDINGS} more"] if len(self.findings) > MOST_FINDINGS else []
+        return "\n".join(
+            [
+                f"{'holds' if self.holds else 'does not hold'}: {counted}",
+                *told,
+                *more,
+                *(f"proved: {what}" for what in self.proved),
+                *(f"where {c}" for c in self.conditions),
+                *(f"note: {n.what}" for n in self.notes),
+            ]
+        )
