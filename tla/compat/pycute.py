@@ -38,12 +38,15 @@ from . import plain_modes
 from .int_tuples import (
     Integer,
     IntTuple,
+    are_extents,
+    are_modes,
     as_many,
     closed,
     flatten,
     has_none,
     is_int,
     is_tuple,
+    nested_alike,
     plain_tuple,
     prefix_product,
     product,
@@ -164,8 +167,13 @@ class Layout(LayoutBase):
     _order = 1  # the first mode is fastest
 
     def __init__(self, _shape: Any, _stride: Any = None) -> None:
+        if are_modes(_shape, _stride):
+            self.shape, self.stride = _shape, _stride
+            return
         self.shape = plain_tuple(_shape)
         self.stride = _compact(self.shape) if _stride is None else plain_tuple(_stride)
+        if not (are_extents(self.shape) if _stride is None else nested_alike(self.shape, self.stride)):
+            self._exact()  # which says why
 
     @classmethod
     def made(cls: type[L], shape: Any, stride: Any) -> L:
