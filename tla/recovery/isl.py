@@ -23,7 +23,7 @@ _WORDS = ("floor", "mod", "and", "or", "exists")
 
 
 #: A map's beginning, behind parameters, with tuples that may have names: `[N] -> { S[i, j] -> A[`.
-_BEGINS = r"\s*(?:\[[^]]*\]\s*->\s*)?\{\s*(?:\[|[A-Za-z_]\w*\s*\[[^]]*\]\s*->\s*\w*\s*\[)"
+_BEGINS = r"\s*(?:\[[^]]*\]\s*->\s*)?\{\s*(?:\[|[A-Za-z_]\w*\s*\[[^]]*\]\s*->\s*(?:\w+\s*)?\[)"
 
 
 def is_isl(text: str) -> bool:
@@ -53,7 +53,9 @@ class _IslReader(Reader):
 
     def map(self) -> IslMap:
         if self.token == "[":
-            self.fail("a map with parameters", "numbers alone", "write numbers for them, without what stands before '{'")
+            self.fail(
+                "a map with parameters", "numbers alone", "write numbers for them, without what stands before '{'"
+            )
         self.expect("{")
         self.of_tuple()
         names = self.listed("[]", self.name, "names", empty=False)
