@@ -195,6 +195,11 @@ def test_what_is_no_layout_is_refused_and_numpys_integers_are_taken(name):
     ):
         with pytest.raises(TlaError, match="expected"):
             module.Layout(*wrong)
+    for wrong in ((2, "a"), (2, None), (2, 2.5), (2, True)):
+        with pytest.raises(TlaError, match="expected"):
+            module.size(wrong)
+        with pytest.raises(TlaError, match="expected"):
+            module.cosize(wrong)
     for operation in (module.logical_divide, module.logical_product, module.zipped_divide, module.zipped_product):
         for wrong in ("x", 2.0, [2], (1, 2, 3), np.array([2])):
             with pytest.raises(TlaError, match="expected"):

@@ -105,7 +105,14 @@ def signum(a: Any) -> int:
 
 
 def product(a: Any) -> Any:
-    return math.prod(map(product, a)) if isinstance(a, tuple) else a
+    """The product of all integers of a tuple; LeafTypeError for what is none.
+
+    >>> product((2, (3, 4)))
+    24
+    """
+    if isinstance(a, tuple):
+        return math.prod(map(product, a))
+    return a if type(a) is int else plain_tuple(a)
 
 
 def tuple_max(a: Any) -> Any:

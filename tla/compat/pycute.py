@@ -32,6 +32,7 @@ from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
 from ..core.ints import as_static
+from ..core.kinds import refuse_kind
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
 from . import plain_modes
@@ -374,7 +375,7 @@ def size(layout: Any) -> Any:
 
 
 def cosize(layout: Any) -> Any:
-    return layout.cosize()
+    return layout.cosize() if is_layout(layout) else refuse_kind("cosize", layout)
 
 
 def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
