@@ -202,9 +202,9 @@ def _orders_by_rows(
 ) -> Iterator[tuple[int, Lines]]:
     """The order of the first side behind the rows of transposed matrices, whose elements are those of neighbouring
     lanes of either side."""
-    vector, low = ROW_BITS // width, HALF_BITS // width
-    if low == 0 or low & low - 1:
+    if width not in (8, HALF_BITS):
         return
+    vector, low = ROW_BITS // width, HALF_BITS // width
     for held, has in zip(sides, (machine.stmatrix, machine.ldmatrix)):
         lanes = _primes(held.thread)[: bits.log2(machine.read.lanes)]
         if not has or any(n != 2 for n, _ in lanes):
