@@ -1,7 +1,7 @@
 """Matrix instructions (ldmatrix, stmatrix) of threads whose digits are any extents, in a memory whose lines are rotated.
 
-What of a warp's threads and values is a row of 16 bytes in memory is read from the places of all of them, so nothing is
-asked of their digits but that warps are whole. What a lane holds of a matrix is in `matrices`.
+The threads and values of a warp that are a row of 16 bytes are found by the places of all of them in memory: their digits
+may be any, if warps are whole. What a lane holds of a matrix is in `matrices`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class MatrixMoves(NamedTuple):
 
     @staticmethod
     def of(numbers: Sequence[Sequence[int]], digits: Sequence[tuple[int, int]], width: int) -> Iterator[MatrixMoves]:
-        """All of them, for elements of `width` bits whose numbers are given for [thread, value].
+        """Find all ways to move elements of `width` bits, whose numbers are given for [thread, value].
 
         digits   the extents and the places of the digits of a value's number, of which all move something
         """

@@ -272,7 +272,7 @@ def _joined(parts: Sequence[tuple[int, int, int]]) -> Parts:
 
 
 class _Accesses(NamedTuple):
-    """How a side moves its values, and the words that it asks for.
+    """The accesses of a side to all its values, and the words that it asks for.
 
     vectors   the values of each access
     words     line and word of it for each of the words that are asked for at once, -1 for none; the number of banks

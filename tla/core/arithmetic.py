@@ -310,8 +310,8 @@ def _by_order(name: str, end: int, k: int) -> Comparison:
 
 
 def _in_one_nesting(a: Any, b: Any) -> tuple[Any, Any]:
-    """What is compared: a basis element, or an integer 0 beside a coordinate, has zeros where only the other has
-    modes."""
+    """Bring what is compared to one nesting: a basis element, or an integer 0 beside a coordinate, has zeros where only
+    the other has modes."""
     coordinates = isinstance(a, (Basis, ArithmeticTuple)) or isinstance(b, (Basis, ArithmeticTuple))
     if coordinates and not (isinstance(a, tuple) and isinstance(b, tuple)):
         return with_zeros(a, b)
