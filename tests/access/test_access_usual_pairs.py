@@ -206,3 +206,28 @@ def test_matrices_are_for_machines_that_have_them(machine, first, second, cycles
         radix(parse(usual(48, 32, 16)[x][0]), ["thread", "value"], {"row": 16, "column": 48}) for x in (first, second)
     )
     assert convert(*sides, 16, machine).cycles == cycles
+
+
+def held(layout):
+    """The element of each thread and value, one at a time."""
+    threads, values = layout.in_sizes["thread"], layout.in_sizes["value"]
+    return np.array([[layout.apply({"thread": t, "value": v})["o"] for v in range(values)] for t in range(threads)])
+
+
+@pytest.mark.parametrize("machine", ["sm_90", "gfx942"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("thread=48:1, value=8:48 -> o=384", "thread=(8,6):(1,64), value=8:8 -> o=384"),
+        ("thread=96:1, value=(2,2):(0,96) -> o=192", "thread=(32,3):(1,64), value=(2,2):(32,0) -> o=192"),
+    ],
+)
+def test_threads_that_are_no_whole_warps(first, second, machine):
+    """48 threads of NVIDIA, 96 of AMD: the last warp has fewer lanes."""
+    sides = radix(first), radix(second)
+    plan = convert(*sides, 16, machine)
+    given, wanted = map(held, sides)
+    assert plan.kind == "shared memory"
+    assert (plan.run(given) == wanted).all()
+    with pytest.raises(ValueError, match="a width that memory has"):
+        convert(*sides, 12, machine)

@@ -206,10 +206,14 @@ def convert_digits(
             "convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out"
         )
     width = max(BYTE_BITS, element_bits)
-    rows = min(
-        (through_rows(first, second, width, machine), *through_lines(first, second, width, machine)),
-        key=lambda way: way.rank,
-    )
+    ways = [*through_rows(first, second, width, machine), *through_lines(first, second, width, machine)]
+    if not ways:
+        raise RangeError(
+            f"convert of {element_bits} bits through memory: no access of whole values",
+            "a width that memory has, and threads in whole warps or in digits of the tile",
+            "cut elements into words first, or give whole warps",
+        )
+    rows = min(ways, key=lambda way: way.rank)
     size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
         raise RangeError(

@@ -105,25 +105,21 @@ def values_of(digits: Digits) -> list[int]:
     return found
 
 
-def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Rows:
-    """The cheapest of the memories whose rows are padded, for layouts of thread and value.
+def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
+    """The cheapest of the memories whose rows are padded, for layouts of thread and value; none where values are no
+    whole accesses, or threads no whole warps.
 
     Raises     RangeError for sums that wrap, or elements that the source does not hold
     """
     sums = [{name: plain_sums(x, name) for name in src.out_sizes} for x in (src, dst)]
     require_held(src, dst)
     best: Rows | None = None
-    for strides, elements in _memories(src.out_sizes, width):
-        found = _costed([_sides(x, strides) for x in sums], elements, width, machine)
+    for strides, count in _memories(src.out_sizes, width):
+        found = _costed([_sides(x, strides) for x in sums], count, width, machine)
         if found is not None and (best is None or found.rank < best.rank):
             best = found
-    if best is None:
-        raise RangeError(
-            "convert through rows: no access of whole values",
-            "a width that memory has",
-            "cut elements into words first",
-        )
-    return best
+    if best is not None:
+        yield best
 
 
 def require_held(src: RadixLayout, dst: RadixLayout) -> None:
