@@ -6,7 +6,7 @@ import math
 import pytest
 
 import tla
-from tla import Int, Layout, LeafTypeError, RankError, compact_order, parse
+from tla import Int, Layout, RankError, compact_order, parse
 
 import oracle
 
@@ -34,8 +34,20 @@ def test_an_order_of_modes_is_first_mode_fastest_inside():
     for shape, order in (((2, 3), (0, 1, 2)), (2, (0,)), ((2, 3), ((0, 1), 2)), ((2, (3, 4)), (0, (1, 2, 3)))):
         with pytest.raises(RankError):
             compact_order(shape, order)
-    with pytest.raises(LeafTypeError, match="coordinates have no order"):
-        compact_order((2, 3), (tla.E[0], 1))
+
+
+def test_an_order_of_coordinates_is_that_of_their_last_axes():
+    """Memory for one value at each coordinate: axis 0 is the fastest; those that are not known come last."""
+    for n in range(1, 4):
+        for axes in itertools.permutations(range(n)):
+            shape, strides = [2, 3, 5][:n], [tla.E[k] for k in axes]
+            found = tla.MakeLayoutLike(tla.static(Layout(tuple(shape), tuple(strides))))
+            assert [*found.stride] == [math.prod(m for m, k in zip(shape, axes) if k < axis) for axis in axes]
+    assert str(tla.MakeLayoutLike(parse("(_4,_3,_2):(_3@0,_1@0,_0)"))) == "(_4,_3,_2):(_3,_1,_0)"
+    assert str(compact_order(parse("(_2,_3)"), (tla.E[1] * 4, tla.E[1]))) == "(_3,_1)"
+    for order in ((tla.E[0], 1), (1, tla.E[0]), (tla.E[0], tla.E[0, 1])):
+        with pytest.raises(RankError, match="same places"):
+            compact_order((2, 3), order)
 
 
 def test_like_another_layout():

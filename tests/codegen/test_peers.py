@@ -427,3 +427,10 @@ def test_what_a_system_cannot_say():
     with pytest.raises(ParseError, match="an origin_shape"):
         parse("S[8:1] + 4", origin_shape=(7,))
     assert parse("Layout((8,), (1,))", origin_shape=(7,)).origin_shape == (7,)
+
+
+@pytest.mark.parametrize("axes", [["a", "a"], ["a1"], ["a b", "c"], [""], [None], [1, 2], "ab", 5, {"a": 1}])
+def test_axes_of_one_name_and_what_are_no_names_are_refused(axes):
+    """Two axes of one name would be one axis, which is another layout."""
+    with pytest.raises(tla.TlaError, match=r"names that differ|a name for each axis|a list of names"):
+        source(parse("(_8,_4):(_4@0,_1@1)"), "axe", axes=axes)

@@ -184,6 +184,22 @@ def test_what_is_no_layout_is_refused_and_numpys_integers_are_taken(name):
     for wrong in ((2.0, 4), "ab", None, (True, 4), np.array([2, 4]), (np.float64(2), 4)):
         with pytest.raises(TlaError, match="expected"):
             module.coalesce(module.Layout(wrong))
+    for wrong in (
+        ((2, 3), (1,)),
+        ((2, 3), (1, (2, 6))),
+        (2, (1,)),
+        ((2, 3), 1),
+        (-3,),
+        ((2, (3, -4)),),
+        ((2, -3), (1, 2)),
+    ):
+        with pytest.raises(TlaError, match="expected"):
+            module.Layout(*wrong)
+    for wrong in ((2, "a"), (2, None), (2, 2.5), (2, True)):
+        with pytest.raises(TlaError, match="expected"):
+            module.size(wrong)
+        with pytest.raises(TlaError, match="expected"):
+            module.cosize(wrong)
     for operation in (module.logical_divide, module.logical_product, module.zipped_divide, module.zipped_product):
         for wrong in ("x", 2.0, [2], (1, 2, 3), np.array([2])):
             with pytest.raises(TlaError, match="expected"):

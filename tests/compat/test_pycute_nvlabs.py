@@ -442,6 +442,17 @@ def test_layouts_and_tuples():
         assert bool(tla.weakly_congruent(one, two)) == does
 
 
+def test_order_of_coordinates():
+    """By their last axes, as indices are: 0 comes before all of them."""
+    shape = (4, (5, 6), 2)
+    coordinates = [tla.ArithmeticTuple(*tla.idx2crd(i, shape)) for i in range(size(shape))]
+    for i, (one, two) in enumerate(itertools.pairwise(coordinates)):
+        assert tla.colex_less(0, two)
+        assert all(tla.colex_less(one, x) and tla.colex_gtr(x, one) for x in coordinates[i + 1 :: 7])
+    paths = [(i,) for i in range(3)] + [*itertools.product(range(3), repeat=2)]
+    assert all(tla.colex_less(0, E[path]) and not tla.colex_less(E[path], 0) for path in paths)
+
+
 def test_coordinates():
     assert (E[0] + E[1]) + (7, 8) == (7, 8) + (E[0] + E[1]) == (8, 9)
     assert 4 * E[0] - E[0] == 3 * E[0]

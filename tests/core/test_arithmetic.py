@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tla
-from tla import Int, RankError, TlaError, dim
+from tla import E, Int, RankError, TlaError, dim
 
 import oracle
 from corpus import small_shapes, static
@@ -52,6 +52,19 @@ def test_orders(name, holds):
         for f in (lex, col, elem):
             with pytest.raises(RankError, match="same places"):
                 f(*wrong)
+
+
+def test_orders_of_coordinates():
+    """Basis elements and integers 0 have zeros where only the other has modes."""
+    for a, b in itertools.product(itertools.product((-1, 0, 2), repeat=3), repeat=2):
+        if sum(map(bool, a)) <= 1 >= sum(map(bool, b)):
+            x, y = (next((n * E[k] for k, n in enumerate(t) if n), 0) for t in (a, b))
+            if x != 0 or y != 0:
+                assert (tla.colex_less(x, y), tla.lex_leq(x, y)) == (a[::-1] < b[::-1], a <= b)
+                assert tla.colex_less(x, tla.ArithmeticTuple(*b)) == (a[::-1] < b[::-1])
+    for wrong in ((E[0], 1), (E[0], E[0, 1]), (tla.ArithmeticTuple(1, 2), 3)):
+        with pytest.raises(RankError, match="same places"):
+            tla.colex_less(*wrong)
 
 
 def test_orders_of_sizes_at_every_size():

@@ -214,3 +214,19 @@ def test_the_last_leaf_of_a_shape():
 def test_refused(f, error):
     with pytest.raises(error):
         f()
+
+
+def test_coordinates_that_layouts_give_are_those_of_a_shape():
+    """Basis elements, sums of them and values of layouts: 0 in the modes that they do not name."""
+    shape, strides = (3, (2, 2)), (tla.E[0], (tla.E[1, 0], tla.E[1, 1]))
+    layout = tla.make_layout(shape, strides)
+    for i, (a, b, c) in enumerate((a, b, c) for c in range(2) for b in range(2) for a in range(3)):
+        for coord in (layout(i), tla.E[0] * a + tla.E[1, 0] * b + tla.E[1, 1] * c):
+            if not isinstance(coord, int):  # the sum of nothing is 0
+                assert crd2idx(coord, shape) == i
+                assert crd2crd(coord, shape, 12) == i
+                assert tuple(idx2crd(coord, shape)) == (a, (b, c))
+    for wrong in (tla.E[2], tla.E[0, 0], tla.E[0] + tla.E[3]):
+        for f in (crd2idx, idx2crd):
+            with pytest.raises(RankError, match="modes that the shape has"):
+                f(wrong, shape)

@@ -605,3 +605,20 @@ def test_one_integer_for_each_mode():
                 assert a(*c) == a(c) == sum(oracle.offset(x, m, d) for x, m, d in zip(c, shape, stride)), (a, c)
             for k in range(-2, oracle.size(shape) + 5):
                 assert a(k) == oracle.offset(k, shape, stride), (a, k)
+
+
+@pytest.mark.parametrize(
+    ("shape", "says"),
+    [
+        (4.0, "4.0 is of type float"),
+        (True, "write 1"),
+        (None, "of type NoneType"),
+        (range(3), "write a tuple"),
+        ({}, "dict"),
+    ],
+)
+def test_what_is_no_shape_is_said_of_it(shape, says):
+    """And not that a layout is missing, which MakeLayout is to make."""
+    with pytest.raises(LeafTypeError, match=says) as caught:
+        tla.make_layout(shape)
+    assert "MakeLayout" not in str(caught.value)

@@ -372,6 +372,8 @@ ERRORS = {
     "radix 0": (lambda: RadixLayout({}, {"o": 0}), "radix of 0"),
     "length": (lambda: RadixLayout({"i": [(4, (1, 1))]}, {"o": 4}), "1 integers, one for each of o"),
     "a name": (lambda: RadixLayout({"a b": []}, {"o": 4}), "letters, digits and underscores"),
+    "named twice": (lambda: radix(parse("(4,8):(8,1)"), ["a", "a"]), "names that differ"),
+    "bits named twice": (lambda: linear(parse("(4,8):(8,1)"), ["a", "a"]), "names that differ"),
     "twice": (lambda: RadixLayout([("i", []), ("i", [])], {"o": 4}), "names that differ"),
     "too large": (lambda: RadixLayout({}, {"o": 2**62, "p": 3}), r"2\^62 in all"),
     "names": (

@@ -128,3 +128,16 @@ def test_a_division_by_0_is_a_parse_error(text):
 def test_no_name_is_known_where_none_is_given():
     with pytest.raises(ParseError, match="one of the symbols: none"):
         parse("(Q+1,2):(1,Q)", symbols=[])
+
+
+def test_texts_of_others_say_what_reads_them():
+    """A map of isl, and strides over bits: the fix reads the text."""
+    for text, fix, read in (
+        ("{ [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }", "write tla.layout_of(text)", tla.layout_of),
+        (" {[i]->[i] : 0<=i<4}", "write tla.layout_of(text)", tla.layout_of),
+        ("(8,8):(F1,F9)", "write tla.linear.from_xor_strides(text)", tla.linear.from_xor_strides),
+    ):
+        with pytest.raises(tla.ParseError) as caught:
+            parse(text)
+        assert caught.value.reason.fix.startswith(fix)
+        read(text)

@@ -102,9 +102,10 @@ def test_reduce_keeps_values():
 
 
 def test_take_takes_a_mode():
-    for x in (parse("(_4,_8):(_1,_4)"), (4, 8)):
-        with pytest.raises(RankError, match=r"write take\[1, 2\] for mode 1"):
-            tla.take[1, 1](x)
+    """A layout of no mode there is none; of a tuple it is (), as in CuTe."""
+    with pytest.raises(RankError, match=r"write take\[1, 2\] for mode 1"):
+        tla.take[1, 1](parse("(_4,_8):(_1,_4)"))
+    assert tla.take[1, 1]((4, 8)) == ()
 
 
 def test_offsets_of_no_coordinates():

@@ -147,12 +147,18 @@ def test_a_map_has_its_box():
         == "(_4,_8):(_8,_1)"
     )
     assert str(layout_of("{ [a] -> [2*a + 5] : a >= 0 and 4 > a }")) == str(parse("Sw<0,0,0> o _5 o _4:_2"))
+    # tuples may have names, which say nothing of numbers
+    assert str(layout_of("{ S[i, j] -> A[8i + j] : 0 <= i < 4 and 0 <= j < 8 }")) == "(_4,_8):(_8,_1)"
+    assert str(layout_of("{ [i] -> mem[2i] : 0 <= i < 4 }")) == "_4:_2"
+    with pytest.raises(TlaError, match="a map with parameters"):
+        layout_of("[N] -> { [i] -> [i] : 0 <= i < N }")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "{ [i] -> [i, i] : 0 <= i < 4 }",
+        "{ S[i, j] -> A[j, i] : 0 <= i < 4 and 0 <= j < 8 }",
         "{ [i] -> [i] : 1 <= i < 4 }",
         "{ [i] -> [i] }",
         "{ [i] -> [i] : 0 <= i < 4 and exists i : i = 2 }",

@@ -20,7 +20,7 @@ from .dialects import HIP, Dialect
 from .exchanges import Exchanges, outer_products, pairs
 from .matrices import Instructions
 from .places import Placed, offsets, owned
-from .steps import BYTE_BITS, WORD_BITS, Load, Move, Shuffle, Spread, Step, Store, Vector
+from .steps import BYTE_BITS, WORD_BITS, Load, Matrices, Move, Shuffle, Spread, Step, Store, Vector
 
 #: The widths of values that a register of C has [bits]; narrower ones are carried as bytes.
 VALUE_BITS = (8, 16, 32, 64, 128)
@@ -228,17 +228,10 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
 
 def _matrices(function: _Function, name: str, found: Instructions, first: bool) -> Iterator[str]:
     """Registers of `src` stored, or of `dst` loaded, by matrices: each thread has the address of a row."""
-    access = function.dialect.matrices
-    if access is None:
-        what = f"{function.dialect.name} of st{found.form.name} and ld{found.form.name}"
-        raise RangeError(
-            what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
-        )
+    mover = [*matrix_mover(function.dialect, name == "src", found.form, function.width)]
     if first:
         yield f"const unsigned {name}_at = {linear_text(found.addresses, 'thread')};"
-        yield from _function_of_one(
-            name == "src", len(found.vectors[0].registers), function.width, access(found.form, name == "src")
-        )
+        yield from mover
     for vector in found.vectors:
         yield (stored if name == "src" else loaded)(vector, _place(f"{name}_at", vector.at, found.addresses, "^"), True)
 
@@ -310,6 +303,20 @@ def vector_mover(dialect: Dialect, store: bool, size: int, width: int, turns: Se
     permutes its words `v`."""
     access = (dialect.store if store else dialect.load)(size * width)
     yield from _function_of_one(store, size, width, [*turns, *access] if store else [*access, *turns])
+
+
+def matrix_mover(dialect: Dialect, store: bool, form: Matrices, width: int) -> Iterator[str]:
+    """The function `store`, or `load`, of one matrix instruction on values of a width [bits].
+
+    Raises     RangeError for a language that has none
+    """
+    if dialect.matrices is None:
+        what = f"{dialect.name} of st{form.name} and ld{form.name}"
+        raise RangeError(
+            what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
+        )
+    size = 1 << len(form.word) + len(form.together)
+    yield from _function_of_one(store, size, width, dialect.matrices(form, store))
 
 
 def _function_of_one(store: bool, size: int, value_bits: int, body: Sequence[str]) -> Iterator[str]:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import RangeError, RankError, TlaError
 from ..linear import LinearLayout, RadixLayout
 from ..linear.arguments import checked
-from .device_text import loaded, require_name, stored, vector_mover
+from .device_text import loaded, require_name, stored
 from .dialects import CUDA, HIP, Dialect
 from .machines import Machine
 from .plan import ConversionPlan
 from .slices import Registers, Slices, ways
 from .steps import BYTE_BITS
 from .through_lines import through_lines
-from .through_rows import AnySide, Rows, through_rows
+from .through_rows import AnySide, Rows, elements, through_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -206,10 +206,14 @@ def convert_digits(
             "convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out"
         )
     width = max(BYTE_BITS, element_bits)
-    rows = min(
-        (through_rows(first, second, width, machine), *through_lines(first, second, width, machine)),
-        key=lambda way: way.rank,
-    )
+    ways = [*through_rows(first, second, width, machine), *through_lines(first, second, width, machine)]
+    if not ways:
+        raise RangeError(
+            f"convert of {element_bits} bits through memory: no access of whole values",
+            "a width that memory has, and threads in whole warps or in digits of the tile",
+            "cut elements into words first, or give whole warps",
+        )
+    rows = min(ways, key=lambda way: way.rank)
     size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
         raise RangeError(
@@ -297,19 +301,10 @@ def _of_threads(layout: RadixLayout) -> RadixLayout:
 def _before(src: RadixLayout, dst: RadixLayout) -> Registers | None:
     """The values of every thread that hold before what it is to hold, one after the other; None where
     there are none."""
-    found: list[int] | None = None
-    for thread in range(src.in_sizes["thread"]):
-        before, after = ([*_values(x, thread)] for x in (src, dst))
-        if found is None:
-            found = [before.index(x) for x in after if x in before]
-        if len(found) != len(after) or [before[v] for v in found] != after:
-            return None
-    return None if found is None else (*found,)
-
-
-def _values(layout: RadixLayout, thread: int) -> Iterator[tuple[int, ...]]:
-    for v in range(layout.in_sizes["value"]):
-        yield tuple(layout.apply({"thread": thread, "value": v}).values())
+    held, wanted = elements(src), elements(dst)
+    first = held[0].tolist()
+    found = [first.index(x) for x in wanted[0].tolist() if x in first]
+    return (*found,) if len(found) == wanted.shape[1] and (held[:, found] == wanted).all() else None
 
 
 def _sizes(layout: RadixLayout) -> tuple[int, ...]:
@@ -354,7 +349,7 @@ def _rows_text(dialect: Dialect, rows: Rows, width: int) -> Iterator[str]:
 
 def _side_text(dialect: Dialect, side: AnySide, width: int, name: str) -> Iterator[str]:
     yield from side.head(name)
-    if side.vector > 1:
-        yield from vector_mover(dialect, name == "src", side.vector, width)
+    mover = [*side.mover(dialect, name, width)]
+    yield from mover
     for place, vector in side.accesses(name):
-        yield (stored if name == "src" else loaded)(vector, place, side.vector > 1)
+        yield (stored if name == "src" else loaded)(vector, place, bool(mover))

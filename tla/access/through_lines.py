@@ -9,16 +9,18 @@ one bank, and so on, until there are no conflicts, or no term helps.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..linear import RadixLayout
-from .counting import access
+from ..linear import RadixLayout, bits
+from .device_text import matrix_mover, vector_mover
+from .dialects import Dialect
 from .machines import Machine
+from .matrices import HALF_BITS, ROW_BITS
+from .matrix_lines import MatrixMoves, row_head
 from .memories import Memory
-from .steps import WORD_BITS, Vector
-from .through_rows import Digits, Rows, as_layout, common_digits, plain_sums, thread_text, values_of
+from .steps import WORD_BITS, Matrices, Vector
+from .through_rows import Digits, Rows, common_digits, plain_sums, thread_text, values_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -89,21 +91,29 @@ class LinesSide(NamedTuple):
     of the values.
 
     vectors   the values of each access, in the order in which they lie, equal ones together
+    form      of matrix instructions; None for vectors of each thread's own
     """
 
     thread: list[Digits]
     values: list[tuple[int, ...]]
     vectors: list[list[list[int]]]
     memory: Lines
-
-    @property
-    def vector(self) -> int:
-        """Elements in an access."""
-        return len(self.vectors[0])
+    form: Matrices | None = None
 
     def head(self, name: str) -> Iterator[str]:
+        if self.form:
+            yield from row_head(name, self.form, self.thread, self.values)
+            return
         for k, digits in enumerate(self.thread):
             yield f"const unsigned {name}_x{k} = {thread_text(digits)};"
+
+    def mover(self, dialect: Dialect, name: str, width: int) -> Iterator[str]:
+        """The function that moves an access; none for single values."""
+        size, store = len(self.vectors[0]), name == "src"
+        if self.form:
+            yield from matrix_mover(dialect, store, self.form, width)
+        elif size > 1:
+            yield from vector_mover(dialect, store, size, width)
 
     def accesses(self, name: str) -> Iterator[tuple[str, Vector]]:
         """The place of each access, as text, and its values."""
@@ -122,12 +132,19 @@ def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machi
     sides = [_Held.of(x) for x in (src, dst)]
     sizes = [*src.out_sizes.values()]
     best: _Found | None = None
-    for first, second in (sides, sides[::-1]):
-        for vector, memory in _orders(first, second, sizes, width, machine):
-            found = _searched(_Found.of(memory, sides, vector, width, machine), best)
-            best = found or best
+    ways = [
+        way
+        for first, second in (sides, sides[::-1])
+        for vector, memory in (
+            *_orders(first, second, sizes, width, machine),
+            *_orders_by_rows(sides, first, sizes, width, machine),
+        )
+        for way in _Found.all_of(memory, sides, vector, width, machine)
+    ]
+    for way in sorted(ways, key=lambda x: (x.least, *x.rank)):
+        best = _searched(way, best) or best
     if best is not None:
-        yield _rows(best, sides, sizes, width, machine)
+        yield _rows(best, sides, sizes)
 
 
 # ------------------------------------------------------------------------------------------------- owners
@@ -178,6 +195,27 @@ def _orders(
             digits = _digits([*mine[:cut], *first.thread, *mine[cut:]], sizes)
             if digits is not None:
                 yield vector, Lines(digits, words * WORD_BITS // width, max(vector, WORD_BITS // width))
+
+
+def _orders_by_rows(
+    sides: Sequence[_Held], first: _Held, sizes: Sequence[int], width: int, machine: Machine
+) -> Iterator[tuple[int, Lines]]:
+    """The order of the first side behind the rows of transposed matrices, whose elements are those of neighbouring
+    lanes of either side."""
+    if width not in (8, HALF_BITS):
+        return
+    vector, low = ROW_BITS // width, HALF_BITS // width
+    for held, has in zip(sides, (machine.stmatrix, machine.ldmatrix)):
+        lanes = _primes(held.thread)[: bits.log2(machine.read.lanes)]
+        if not has or any(n != 2 for n, _ in lanes):
+            continue
+        registers = [digit for digit in _primes(held.value) if digit[0] == 2]
+        for word in itertools.permutations(registers, bits.log2(low)):
+            row = [*word, *lanes[2:]]
+            rest = [*_primes(first.value), *_primes(first.thread)]
+            digits = _digits([*row, *(digit for digit in rest if digit not in row)], sizes)
+            if digits is not None:
+                yield vector, Lines(digits, machine.read.banks * WORD_BITS // width, vector)
 
 
 def _primes(steps: Steps) -> Steps:
@@ -233,44 +271,58 @@ def _joined(parts: Sequence[tuple[int, int, int]]) -> Parts:
 # ------------------------------------------------------------------------------------------------- search
 
 
-class _Found(NamedTuple):
-    """A memory, the accesses of both sides, the words of lanes that go together, and what they cost.
+class _Accesses(NamedTuple):
+    """The accesses of a side to all its values, and the words that it asks for.
 
-    words   of each side: line and word of it for each of these, -1 for none; and the number of banks
+    vectors   the values of each access
+    words     line and word of it for each of the words that are asked for at once, -1 for none; the number of banks
+    form      of matrix instructions; None for vectors of each thread's own
     """
 
+    vectors: list[list[list[int]]]
+    words: tuple[Integers, Integers, int]
+    form: Matrices | None = None
+
+
+class _Found(NamedTuple):
+    """A memory, the accesses of both sides, the words that are a unit of rotation, and what they cost."""
+
     memory: Lines
-    vectors: list[list[list[list[int]]]]
-    words: list[tuple[Integers, Integers, int]]
+    sides: tuple[_Accesses, ...]
     unit: int
     cost: tuple[int, int]
 
     @staticmethod
-    def of(memory: Lines, sides: Sequence[_Held], vector: int, width: int, machine: Machine) -> _Found:
-        numbers = [[[memory.number(at) for at in row] for row in held.coordinates] for held in sides]
-        rows = machine.write, machine.read
-        vectors = [_vectors(of, vector, width, row) for of, row in zip(numbers, rows)]
-        words = [_words(of, v, memory.line, width, row) for of, v, row in zip(numbers, vectors, rows)]
-        found = _Found(memory, vectors, words, memory.unit * width // WORD_BITS, (0, 0))
-        return found.costed(memory)
+    def all_of(memory: Lines, sides: Sequence[_Held], vector: int, width: int, machine: Machine) -> Iterator[_Found]:
+        """The memory with vectors, and with the matrix instructions that either side may have."""
+        choices = [
+            [*_ways(held, memory, vector, width, row, matrices)]
+            for held, row, matrices in zip(sides, (machine.write, machine.read), (machine.stmatrix, machine.ldmatrix))
+        ]
+        for chosen in itertools.product(*choices):
+            yield _Found(memory, chosen, memory.unit * width // WORD_BITS, (0, 0)).costed(memory)
 
     @property
     def rank(self) -> tuple[int, int]:
-        return self.cost[0], sum(map(len, self.vectors))
+        return self.cost[0], sum(len(side.vectors) for side in self.sides)
 
     @property
     def least(self) -> int:
         """Wavefronts that no rotation avoids."""
-        return sum(int((-(-(lines >= 0).sum(1) // banks)).sum()) for lines, _, banks in self.words)
+        return sum(int((-(-(lines >= 0).sum(1) // banks)).sum()) for lines, _, banks in self._words)
 
     @property
     def lines(self) -> int:
-        return 1 + max(int(lines.max()) for lines, _, _ in self.words)
+        return 1 + max(int(lines.max()) for lines, _, _ in self._words)
+
+    @property
+    def _words(self) -> list[tuple[Integers, Integers, int]]:
+        return [side.words for side in self.sides]
 
     def costed(self, memory: Lines) -> _Found:
         """This with the terms of a memory: wavefronts, and pairs of words in one bank."""
         wavefronts = pairs = 0
-        for lines, words, banks in self.words:
+        for lines, words, banks in self._words:
             turn = sum(lines // n * factor for n, factor in memory.terms) * self.unit
             count = _in_banks((words + turn) % banks, lines >= 0, banks)
             wavefronts, pairs = wavefronts + int(count.max(1).sum()), pairs + int((count * count).sum())
@@ -311,6 +363,25 @@ def _with_term(found: _Found) -> Iterator[_Found]:
         yield found.costed(found.memory._replace(terms=(*found.memory.terms, (n, factor))))
 
 
+def _ways(held: _Held, memory: Lines, vector: int, width: int, row: Memory, matrices: bool) -> Iterator[_Accesses]:
+    """Vectors of each thread's own, and matrices where a machine has them and units are whole rows."""
+    numbers = [[memory.number(at) for at in of] for of in held.coordinates]
+    vectors, words = _vectors(numbers, vector, width, row), memory.line * width // WORD_BITS
+    yield _Accesses(vectors, _in_lines(*_asked(numbers, vectors, width, row), words))
+    digits = _places(held.value)
+    if matrices and digits is not None and memory.unit * width % ROW_BITS == 0:
+        for moves in MatrixMoves.of(numbers, digits, width):
+            yield _Accesses(moves.vectors, _in_lines(moves.words(width), row.phases[ROW_BITS][0], words), moves.form)
+
+
+def _places(steps: Steps) -> list[tuple[int, int]] | None:
+    """The prime extents and the places of the digits of a number; None where one of them moves nothing."""
+    if any(n > 1 and not any(step) for n, step in steps):
+        return None
+    places = itertools.accumulate((n for n, _ in steps), lambda a, b: a * b, initial=1)
+    return [(n, place) for n, (place,) in _primes([(n, (place,)) for (n, _), place in zip(steps, places)])]
+
+
 def _vectors(numbers: Sequence[Sequence[int]], most: int, width: int, row: Memory) -> list[list[list[int]]]:
     """The values of each access in the widest vectors, of so many elements or fewer, that are the same values
     in every thread."""
@@ -332,10 +403,10 @@ def _alike(numbers: Sequence[Sequence[int]], vector: int) -> list[list[list[int]
     return [*found.values()]
 
 
-def _words(
-    numbers: Sequence[Sequence[int]], vectors: list[list[list[int]]], line: int, width: int, row: Memory
-) -> tuple[Integers, Integers, int]:
-    """The line and the word in it of each word of each access, by the lanes that go together."""
+def _asked(
+    numbers: Sequence[Sequence[int]], vectors: list[list[list[int]]], width: int, row: Memory
+) -> tuple[Integers, int]:
+    """The words of each access by the lanes that go together, -1 for none; and the number of banks."""
     import numpy as np
 
     size = len(vectors[0]) * width
@@ -349,28 +420,22 @@ def _words(
     table = np.full((len(asked), max(map(len, asked))), -1)
     for k, of in enumerate(asked):
         table[k, : len(of)] = of
-    words = line * width // WORD_BITS
-    return table // words, table % words, banks
+    return table, banks
 
 
-def _rows(best: _Found, sides: Sequence[_Held], sizes: Sequence[int], width: int, machine: Machine) -> Rows:
-    """The way through the memory that was found, counted by access()."""
-    import numpy as np
+def _in_lines(asked: Integers, banks: int, line: int) -> tuple[Integers, Integers, int]:
+    """The line and the word in it of each word, for lines of so many words; and the number of banks."""
+    return asked // line, asked % line, banks
 
-    found, wavefronts = [], 0
-    coordinates = itertools.product(*(range(n) for n in reversed(sizes)))
-    table = np.array([best.memory.place(at[::-1]) for at in coordinates])
-    for held, of, row in zip(sides, best.vectors, (machine.write, machine.read)):
-        found.append(
-            LinesSide([_in_dimension(held.thread, d) for d in range(len(sizes))], held.values, of, best.memory)
+
+def _rows(best: _Found, sides: Sequence[_Held], sizes: Sequence[int]) -> Rows:
+    """The way through the memory that was found."""
+    store, load = (
+        LinesSide(
+            [_in_dimension(held.thread, d) for d in range(len(sizes))], held.values, by.vectors, best.memory, by.form
         )
-        owners = as_layout({"thread": _in_tile(held.thread, sizes), "value": _in_tile(held.value, sizes)})
-        wavefronts += access(owners, table, width, len(of[0]) * width, row).total
-    return Rows(
-        found[0], found[1], 1 + int(table.max()), wavefronts, sum(map(len, best.vectors)), tuple(best.memory.text())
+        for held, by in zip(sides, best.sides)
     )
-
-
-def _in_tile(steps: Steps, sizes: Sequence[int]) -> Digits:
-    """Digits of the element's index in the tile, the first dimension fastest."""
-    return [(n, sum(x * math.prod(sizes[:d]) for d, x in enumerate(step))) for n, step in steps]
+    places = map(best.memory.place, itertools.product(*map(range, sizes)))
+    wavefronts, instructions = best.rank
+    return Rows(store, load, 1 + max(places), wavefronts, instructions, tuple(best.memory.text()))

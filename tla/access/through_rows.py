@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..core.errors import RangeError, TlaError
 from ..core.ints import static
 from ..core.layout import Layout
 from ..linear import RadixLayout
 from .counting import Access, access
+from .device_text import vector_mover
+from .dialects import Dialect
 from .machines import Machine
 from .memories import Memory
 from .steps import WORD_BITS, Vector
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: The digits of an input: extents and strides.
 Digits = list[tuple[int, int]]
@@ -27,10 +32,9 @@ Digits = list[tuple[int, int]]
 class AnySide(Protocol):
     """One side of a way through memory: where each value of each thread lies, and the text of it."""
 
-    @property
-    def vector(self) -> int: ...
-
     def head(self, name: str) -> Iterator[str]: ...
+
+    def mover(self, dialect: Dialect, name: str, width: int) -> Iterator[str]: ...
 
     def accesses(self, name: str) -> Iterator[tuple[str, Vector]]: ...
 
@@ -48,6 +52,11 @@ class Side(NamedTuple):
     def head(self, name: str) -> Iterator[str]:
         """The thread's part of the offset, as text."""
         yield f"const unsigned {name}_at = {thread_text(self.thread)};"
+
+    def mover(self, dialect: Dialect, name: str, width: int) -> Iterator[str]:
+        """The function that moves a vector; none for single values."""
+        if self.vector > 1:
+            yield from vector_mover(dialect, name == "src", self.vector, width)
 
     def accesses(self, name: str) -> Iterator[tuple[str, Vector]]:
         """Each access: where it begins, as text, and the values of each of its places."""
@@ -77,11 +86,11 @@ class Rows(NamedTuple):
         return self.wavefronts, self.instructions, self.elements
 
 
-def thread_text(digits: Digits) -> str:
+def thread_text(digits: Digits, thread: str = "thread") -> str:
     """The sum of digits of the thread's number, as text."""
     terms, place = [], 1
     for k, (n, stride) in enumerate(digits):
-        digit = "thread" if place == 1 else f"thread / {place}u"
+        digit = thread if place == 1 else f"{thread} / {place}u"
         digit += "" if k == len(digits) - 1 else f" % {n}u"
         terms += [digit if stride == 1 else f"{digit} * {stride}u"] if stride else []
         place *= n
@@ -96,32 +105,28 @@ def values_of(digits: Digits) -> list[int]:
     return found
 
 
-def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Rows:
-    """The cheapest of the memories whose rows are padded, for layouts of thread and value.
+def through_rows(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
+    """The cheapest of the memories whose rows are padded, for layouts of thread and value; none where values are no
+    whole accesses, or threads no whole warps.
 
     Raises     RangeError for sums that wrap, or elements that the source does not hold
     """
     sums = [{name: plain_sums(x, name) for name in src.out_sizes} for x in (src, dst)]
     require_held(src, dst)
     best: Rows | None = None
-    for strides, elements in _memories(src.out_sizes, width):
-        found = _costed([_sides(x, strides) for x in sums], elements, width, machine)
+    for strides, count in _memories(src.out_sizes, width):
+        found = _costed([_sides(x, strides) for x in sums], count, width, machine)
         if found is not None and (best is None or found.rank < best.rank):
             best = found
-    if best is None:
-        raise RangeError(
-            "convert through rows: no access of whole values",
-            "a width that memory has",
-            "cut elements into words first",
-        )
-    return best
+    if best is not None:
+        yield best
 
 
 def require_held(src: RadixLayout, dst: RadixLayout) -> None:
     """RangeError where nobody holds an element before that somebody needs."""
-    there, needed = ({*_elements(x)} for x in (src, dst))
-    if missing := sorted(needed - there):
-        at = ", ".join(map(str, missing[0]))
+    missing = {*elements(dst).ravel().tolist()} - {*elements(src).ravel().tolist()}
+    if missing:
+        at = ", ".join(map(str, min(_coordinate(x, src.out_sizes.values()) for x in missing)))
         raise RangeError(
             f"convert: nobody holds element ({at}) before",
             "a source that holds it",
@@ -129,9 +134,23 @@ def require_held(src: RadixLayout, dst: RadixLayout) -> None:
         )
 
 
-def _elements(layout: RadixLayout) -> Iterator[tuple[int, ...]]:
-    for t, v in itertools.product(range(layout.in_sizes["thread"]), range(layout.in_sizes["value"])):
-        yield tuple(layout.apply({"thread": t, "value": v}).values())
+def elements(layout: RadixLayout) -> npt.NDArray[Any]:
+    """The index in the tile, first dimension fastest, of each [thread, value]."""
+    import numpy as np
+
+    thread, value = np.ogrid[: layout.in_sizes["thread"], : layout.in_sizes["value"]]
+    found, place = np.zeros((thread.size, value.size), int), 1
+    for name, coordinate in layout.apply({"thread": thread, "value": value}).items():
+        found, place = found + place * coordinate, place * layout.out_sizes[name]
+    return found
+
+
+def _coordinate(index: int, sizes: Iterable[int]) -> tuple[int, ...]:
+    at = []
+    for size in sizes:
+        index, rest = divmod(index, size)
+        at.append(rest)
+    return (*at,)
 
 
 def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:

@@ -100,12 +100,13 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     >>> print(take[1, 3](parse("(_2,_3,_5):(_1,_2,_6)")))
     (_3,_5):(_2,_6)
 
-    Raises RankError for a range that x does not have, or that is empty. Source: CuTe `take<B, E>`.
+    Raises RankError for a range that x does not have, or for one of no mode of a layout; of a tuple that is ().
+    Source: CuTe `take<B, E>`.
     """
 
     def f(x: object) -> Any:
         part = _range("take", begin, end, x)
-        if (b := part.start) == part.stop:
+        if isinstance(x, AnyLayout) and (b := part.start) == part.stop:
             raise RankError(
                 f"take[{begin}, {end}] of {shown(x)}: no mode",
                 "begin below end",

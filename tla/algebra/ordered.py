@@ -5,12 +5,15 @@ Source: CuTe include/cute/layout.hpp and stride.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..core.errors import LeafTypeError, RankError
+from ..core.arithmetic import colex_less
+from ..core.basis import Basis
+from ..core.errors import RankError
 from ..core.int_tuple import as_int_tuple, leaves, like, shown
-from ..core.ints import Int, IntTree, IntTupleLike, _0, _1, is_int, leaf
+from ..core.ints import Int, IntTree, IntTupleLike, _0, _1, is_static, leaf
 from ..core.layout import Layout, as_layout, with_valid
 from ..core.leaf_arithmetic import mul
 from ..core.strides import Stride
@@ -20,32 +23,43 @@ from .coalesce import filter_zeros
 def compact_order(shape: IntTupleLike, order: IntTupleLike) -> IntTree:
     """The strides of a shape laid out without gaps, the leaf of the smallest order fastest.
 
-    order   weakly congruent to the shape: integers, the smallest first; a mode under one integer is first mode fastest.
-            Dynamic integers come after static ones, from left to right, so that the result does not depend on them
+    order   weakly congruent to the shape: integers, the smallest first, or coordinates, in the order of colex_less; a
+            mode under one of them is first mode fastest. Dynamic ones come after static ones, from left to right, so
+            that the result does not depend on them
 
-    >>> from tla import compact_order, _0, _1, _2, _3, _4
-    >>> print(compact_order((_2, (_3, _4)), (_2, (_1, _0))))
-    (_12,(_4,_1))
+    >>> from tla import E, compact_order, _0, _1, _2, _3, _4
+    >>> print(compact_order((_2, (_3, _4)), (_2, (_1, _0))), compact_order((_2, _3), (E[1], E[0])))
+    (_12,(_4,_1)) (_3,_1)
 
-    Raises RankError where the profiles do not fit. Source: CuTe `compact_order`.
+    Raises RankError where the profiles do not fit. Source: CuTe `compact_order`; of coordinates PyCuTe.
     """
     shape, order = as_int_tuple(shape), as_int_tuple(order)
-    keys = [
-        (not isinstance(o, Int), int(o) if isinstance(o, Int) else 0, k) for k, o in enumerate(_orders(shape, order))
-    ]
     extents, current = list(leaves(shape)), _1
     strides: dict[int, Any] = {}
-    for key in sorted(keys):
-        n = extents[key[2]]
-        strides[key[2]] = _0 if type(n) is Int and n == 1 else leaf(current)
+    for k in _in_order([*_orders(shape, order)]):
+        n = extents[k]
+        strides[k] = _0 if type(n) is Int and n == 1 else leaf(current)
         current = mul(current, n)
     return like(shape, iter([strides[k] for k in range(len(extents))]), Stride)
 
 
+def _in_order(orders: Sequence[Any]) -> list[int]:
+    """The places of the static orders, the least first, then of the others."""
+    coordinates = [o for o in orders if isinstance(o, Basis)]
+    for o in orders if coordinates else ():
+        _before(coordinates[0], o)  # RankError for an integer among coordinates
+    key: Callable[[Any], Any] = functools.cmp_to_key(_before) if coordinates else int
+    known = [k for k, o in enumerate(orders) if is_static(o)]
+    return [*sorted(known, key=lambda k: key(orders[k])), *(k for k, o in enumerate(orders) if not is_static(o))]
+
+
+def _before(a: Any, b: Any) -> int:
+    """Below 0 where a comes before b, above it where b comes before a."""
+    return bool(colex_less(b, a)) - bool(colex_less(a, b))
+
+
 def _orders(shape: IntTupleLike, order: IntTupleLike) -> Iterable[Any]:
     if not isinstance(order, tuple):
-        if not is_int(order):
-            raise LeafTypeError(f"order {shown(order)}", "integers", "give integers: coordinates have no order")
         return [order for _leaf in leaves(shape)]
     if not isinstance(shape, tuple) or len(shape) != len(order):
         raise RankError(
@@ -71,11 +85,14 @@ def MakeOrderedLayout(shape: IntTupleLike, order: IntTupleLike) -> Layout:
 def MakeLayoutLike(layout: Layout) -> Layout:
     """A compact layout of the same shape, with its modes in the order of the layout's static strides; broadcasts stay.
 
-    Modes of dynamic strides come last, from left to right: their order must not depend on what a variable holds.
+    Of a layout of coordinates it is the memory for one value at each, axis 0 the fastest. Modes of dynamic strides come
+    last, from left to right: their order must not depend on what a variable holds.
 
     >>> from tla import MakeLayoutLike, parse
     >>> print(MakeLayoutLike(parse("(_4,_8,_2):(_16,_1,_0)")))
     (_4,_8,_2):(_8,_1,_0)
+    >>> print(MakeLayoutLike(parse("(_4,_8):(_1@1,_1@0)")))
+    (_4,_8):(_8,_1)
 
     Source: CuTe `make_layout_like`.
     """

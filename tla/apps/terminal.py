@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from ..core.errors import Reason, printable
-from ..core.ints import IntLike, is_int, known
+from ..core.ints import IntLike, value_of
 from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import in_units
 
@@ -178,7 +178,7 @@ def holds(text: str) -> bool:
 
 def plain(n: IntLike) -> int | str:
     """An integer or a coordinate as JSON has it: a number, or its text."""
-    value = known(n) if is_int(n) else None
+    value = value_of(n)
     return str(n) if value is None else value
 
 

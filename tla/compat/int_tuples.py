@@ -64,12 +64,55 @@ def plain_tuple(x: Any) -> Any:
     return int(n) if isinstance(n, int) else n
 
 
+def are_modes(shape: Any, stride: Any) -> bool:
+    """Whether these are plain integers, or flat tuples of them, that are the shape and the strides of a layout.
+
+    >>> are_modes((2, 4), (4, 1)), are_modes((2, 3), (1,)), are_modes(-3, 1), are_modes((2, (3, 4)), (1, (2, 6)))
+    (True, False, False, False)
+    """
+    if type(shape) is tuple is type(stride) and len(shape) == len(stride):
+        for n, d in zip(shape, stride):
+            if type(n) is not int or type(d) is not int or n < 0:
+                break
+        else:
+            return True
+        return False
+    return type(shape) is int is type(stride) and shape >= 0
+
+
+def nested_alike(shape: Any, stride: Any) -> bool:
+    """Whether plain tuples are the shape and the strides of a layout: nested alike, no extent below 0.
+
+    >>> nested_alike((2, (3, 4)), (1, (2, 6))), nested_alike((2, 3), (1,)), nested_alike(-3, 1)
+    (True, False, False)
+    """
+    if type(shape) is tuple is type(stride):
+        return len(shape) == len(stride) and all(map(nested_alike, shape, stride))
+    return tuple not in (type(shape), type(stride)) and are_extents(shape)
+
+
+def are_extents(shape: Any) -> bool:
+    """Whether no extent of plain tuples is below 0.
+
+    >>> are_extents((2, (0, 4))), are_extents((2, (-3, 4)))
+    (True, False)
+    """
+    return all(map(are_extents, shape)) if type(shape) is tuple else type(shape) is not int or shape >= 0
+
+
 def signum(a: Any) -> int:
     return bool(a > 0) - bool(a < 0)
 
 
 def product(a: Any) -> Any:
-    return math.prod(map(product, a)) if isinstance(a, tuple) else a
+    """The product of all integers of a tuple; LeafTypeError for what is none.
+
+    >>> product((2, (3, 4)))
+    24
+    """
+    if isinstance(a, tuple):
+        return math.prod(map(product, a))
+    return a if type(a) is int else plain_tuple(a)
 
 
 def tuple_max(a: Any) -> Any:

@@ -32,18 +32,22 @@ from ..core.composed import ComposedLayout as ExactComposed
 from ..core.each_leaf import static
 from ..core.errors import RankError
 from ..core.ints import as_static
+from ..core.kinds import refuse_kind
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
 from . import plain_modes
 from .int_tuples import (
     Integer,
     IntTuple,
+    are_extents,
+    are_modes,
     as_many,
     closed,
     flatten,
     has_none,
     is_int,
     is_tuple,
+    nested_alike,
     plain_tuple,
     prefix_product,
     product,
@@ -164,8 +168,13 @@ class Layout(LayoutBase):
     _order = 1  # the first mode is fastest
 
     def __init__(self, _shape: Any, _stride: Any = None) -> None:
+        if are_modes(_shape, _stride):
+            self.shape, self.stride = _shape, _stride
+            return
         self.shape = plain_tuple(_shape)
         self.stride = _compact(self.shape) if _stride is None else plain_tuple(_stride)
+        if not (are_extents(self.shape) if _stride is None else nested_alike(self.shape, self.stride)):
+            self._exact()  # which says why
 
     @classmethod
     def made(cls: type[L], shape: Any, stride: Any) -> L:
@@ -366,7 +375,7 @@ def size(layout: Any) -> Any:
 
 
 def cosize(layout: Any) -> Any:
-    return layout.cosize()
+    return layout.cosize() if is_layout(layout) else refuse_kind("cosize", layout)
 
 
 def _of_parts(found: plain_modes.Parts | None) -> Layout | None:

@@ -24,7 +24,7 @@ from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
 from . import plain_modes, pycute
-from .int_tuples import IntTuple, plain_tuple
+from .int_tuples import IntTuple, are_extents, are_modes, nested_alike, plain_tuple
 from .pycute import (
     Integer,
     LayoutBase,
@@ -116,9 +116,16 @@ class Layout(pycute.Layout):
 
     _order = -1  # the last mode is fastest
 
+    stride: Any
+
     def __init__(self, _shape: IntTuple, _stride: IntTuple | None = None) -> None:
+        if are_modes(_shape, _stride):
+            self.shape, self.stride = _shape, _stride
+            return
         self.shape = plain_tuple(_shape)
         self.stride = suffix_product(self.shape) if _stride is None else plain_tuple(_stride)
+        if not (are_extents(self.shape) if _stride is None else nested_alike(self.shape, self.stride)):
+            exact(pycute.Layout.made(self.shape, self.stride))  # which says why
 
     def _exact(self) -> Exact:
         return pycute.Layout(*_mirrored(self.shape, self.stride))._exact()

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from . import leaf_arithmetic
 from .arrays import computed
+from .basis import ArithmeticTuple, Basis, with_zeros
 from .coord import as_coord
 from .errors import DivisibilityError, RangeError, RankError
 from .int_tuple import IntTuple, as_int_tuple, leaves, product, shown
@@ -305,7 +306,16 @@ def _comparison(asks: str, example: str, holds: Comparison) -> Comparison:
 
 def _by_order(name: str, end: int, k: int) -> Comparison:
     """The order of tuples, the mode at an end deciding first. k: 0 for before, 1 for not behind."""
-    return lambda a, b: _order(name, as_int_tuple(a), as_int_tuple(b), end)[k]
+    return lambda a, b: _order(name, *_in_one_nesting(a, b), end)[k]
+
+
+def _in_one_nesting(a: Any, b: Any) -> tuple[Any, Any]:
+    """Bring what is compared to one nesting: a basis element, or an integer 0 beside a coordinate, has zeros where only
+    the other has modes."""
+    coordinates = isinstance(a, (Basis, ArithmeticTuple)) or isinstance(b, (Basis, ArithmeticTuple))
+    if coordinates and not (isinstance(a, tuple) and isinstance(b, tuple)):
+        return with_zeros(a, b)
+    return as_int_tuple(a), as_int_tuple(b)
 
 
 def _at_most(x: IntLike, y: IntLike) -> bool | None:

@@ -366,11 +366,31 @@ def in_shape(x: object, shape: IntTupleLike) -> Any:
     return _coordinate(in_shape(c, s) for c, s in zip_longest(coord, shape, fillvalue=_0))
 
 
+def with_zeros(a: object, b: object) -> tuple[Any, Any]:
+    """Two coordinates, each 0 in the modes that only the other one has.
+
+    >>> print(*with_zeros(E[0], 2 * E[1, 1]))
+    (_1,(_0,_0)) (_0,(_0,2))
+    """
+    a, b = as_coordinate(a), as_coordinate(b)
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        a, b = (() if not isinstance(x, tuple) and is_zero(x) else x for x in (a, b))
+    if not (isinstance(a, tuple) and isinstance(b, tuple)):
+        return a, b
+    pairs = [with_zeros(*pair) for pair in zip_longest(a, b, fillvalue=_0)]
+    return _coordinate(x for x, _ in pairs), _coordinate(y for _, y in pairs)
+
+
+def is_zero(x: object) -> bool:
+    """Whether an integer is the zero of every module: a static one, or one that sum() begins with."""
+    return is_constant(0, x) or (type(x) is int and x == 0)
+
+
 def _sum(a: object, b: object) -> IntTree:
     """The sum of two coordinates, mode by mode. A zero that sum() begins with, or a static one, is that
     of every module."""
     for x, other in ((a, b), (b, a)):
-        if is_int(x) and not isinstance(other, int) and (is_constant(0, x) or (type(x) is int and x == 0)):
+        if is_int(x) and not isinstance(other, int) and is_zero(x):
             return other
     return _sum_of_modes(as_coordinate(a), as_coordinate(b))
 

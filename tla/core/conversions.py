@@ -57,8 +57,8 @@ def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleL
     >>> crd2idx((1, 5), (4, 6)), crd2idx((1, (1, 2)), (4, (2, 3))), crd2idx((1, 5), (4, 6), (6, 1))
     (21, 21, 11)
     >>> from tla import parse
-    >>> crd2idx(38, parse("(_64,_64):(_64,_1)"))
-    2432
+    >>> crd2idx(38, parse("(_64,_64):(_64,_1)")), crd2idx(parse("_12:_1@1")(3), (4, 6))
+    (2432, 12)
 
     Raises RankError where the coordinate does not fit the shape.
 
@@ -69,7 +69,7 @@ def crd2idx(coord: CoordLike, shape: IntTupleLike | AnyLayout, stride: IntTupleL
     given = as_int_tuple(shape)
     if stride is not None:
         return crd2offset(coord, given, stride)
-    coord = as_coord(coord)
+    coord = as_coord(in_shape(coord, given))
     if not isinstance(coord, tuple):
         return coord
     pairs = tuple(_matched(coord, given))
@@ -100,7 +100,8 @@ def idx2crd(index: CoordLike, shape: IntTupleLike, stride: IntTupleLike | None =
 
     Source: CuTe `idx2crd`.
     """
-    shape, index = as_int_tuple(shape), as_coord(index)
+    shape = as_int_tuple(shape)
+    index = as_coord(in_shape(index, shape))
     if stride is None:
         return _split(index, shape)
     stride = as_int_tuple(stride)
@@ -122,7 +123,8 @@ def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) 
 
     Source: CuTe `crd2crd`.
     """
-    return _crd2crd(as_coord(coord), as_int_tuple(src_shape), as_int_tuple(dst_shape))
+    src = as_int_tuple(src_shape)
+    return _crd2crd(as_coord(in_shape(coord, src)), src, as_int_tuple(dst_shape))
 
 
 def _crd2crd(coord: IntTree, src: IntTree, dst: IntTree) -> IntTree:

@@ -71,8 +71,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
             [shape, *(x for x in (stride, origin_shape) if x is not LayoutLeft and x is not None), *more]
         )
     if not isinstance(shape, tuple) and not is_int(shape):
-        if isinstance(shape, list):
-            leaf(shape)  # which says how to write it
+        if type(shape).__module__ in ("builtins", "numpy") and not isinstance(shape, str):
+            leaf(shape)  # which says what a shape is of
         if stride is not LayoutLeft or origin_shape is not None or more:
             raise LeafTypeError(
                 f"MakeLayout of a {type(shape).__name__} and more",

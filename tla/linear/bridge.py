@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..core.composed import ComposedLayout
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, shown
-from ..core.ints import Int, IntLike, Leaf, is_int, known
+from ..core.ints import Int, IntLike, Leaf, is_int, known, value_of
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.swizzle import Swizzle, make_swizzle
@@ -25,7 +25,7 @@ from .arguments import checked
 from .linear_layout import LinearLayout
 from .radix import RadixLayout
 from .radix_bridge import as_layout, as_linear, of_modes, swizzles
-from .value import MAX_BITS
+from .value import MAX_BITS, checked_names
 
 _0 = Int[0]()
 #: So many input bits are evaluated one by one where nothing shorter proves that a composed layout is linear.
@@ -96,6 +96,7 @@ def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | Non
     """The name and the number of bits of each input, dim0, dim1, ... by default: an input for each mode, or
     one for all."""
     names = [f"dim{k}" for k in range(len(counts))] if in_dims is None else list(in_dims)
+    checked_names("input", names, where)
     counts = [sum(counts)] if len(names) == 1 else counts
     if len(names) != len(counts):
         expected = f"{len(counts)}, one for each mode, or 1"
@@ -129,7 +130,7 @@ def _proved(layout: Any) -> Affine | None:
 
 
 def _known(layout: AnyLayout, x: Leaf) -> int:
-    n = known(x) if is_int(x) else None
+    n = value_of(x)
     if n is None:
         raise Unproven(f"linear({shown(layout)}): {shown(x)}", "known integers", "give its symbols values first")
     return n
@@ -200,7 +201,7 @@ def _bit_images(layout: Layout, reached: int) -> list[int] | None:
     images: list[int] = []
     flat = [*zip(leaves(layout.shape), leaves(layout.stride))]
     for i, (extent, stride) in enumerate(flat):
-        n, d = known(extent), known(stride) if is_int(stride) else None
+        n, d = known(extent), value_of(stride)
         last = i == len(flat) - 1
         if n is None or d is None or d < 0 or not (last or bits.is_power_of_two(n)):
             return None

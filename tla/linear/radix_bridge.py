@@ -11,7 +11,7 @@ from ..core.basis import BasisSum, ScaledBasis
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, RankError, Unproven
 from ..core.int_tuple import leaves, modes_of, product, shown
-from ..core.ints import Int, is_int, known, static
+from ..core.ints import Int, is_int, known, static, value_of
 from ..core.kinds import AnyLayout, layout_fix
 from ..core.layout import Layout
 from ..core.reader import Reader
@@ -21,7 +21,7 @@ from .arguments import checked
 from .digits import Vector, radices_of
 from .linear_layout import LinearLayout
 from .radix import Radices, RadixLayout
-from .value import MAX_BITS
+from .value import MAX_BITS, checked_names
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -79,6 +79,7 @@ def _named(found: RadixLayout, layout: AnyLayout, in_dims: Sequence[str] | None)
     """The layout of one input with an input for each mode, or for all."""
     sizes = [_known(layout, product(mode)) for mode in modes_of(layout.shape)]
     names = [f"dim{k}" for k in range(len(sizes))] if in_dims is None else list(in_dims)
+    checked_names("input", names, f"radix of {shown(layout)}")
     if len(names) == 1:
         sizes = [math.prod(sizes)]
     if len(names) != len(sizes):
@@ -89,7 +90,7 @@ def _named(found: RadixLayout, layout: AnyLayout, in_dims: Sequence[str] | None)
 
 
 def _known(layout: AnyLayout, x: object) -> int:
-    n = known(x) if is_int(x) else None
+    n = value_of(x)
     if n is None:
         raise Unproven(f"radix of {shown(layout)}: {shown(x)}", "known integers", "give its symbols values first")
     if n < 0:

@@ -1,6 +1,6 @@
 """Maps of isl, read: the index expression in Python's words, and the box that is its domain.
 
-    map    = "{" "[" names "]" "->" "[" sum "]" ":" conditions "}"
+    map    = "{" [ name ] "[" names "]" "->" [ name ] "[" sum "]" ":" conditions "}"
     conditions = condition { "and" condition }
     condition  = sum compare sum { compare sum } | "exists" names ":" conditions | "exists" "(" names ":" conditions ")"
     names  = name [ "=" sum ] { "," name [ "=" sum ] }
@@ -22,8 +22,12 @@ _COMPARED = ("<=", "<", ">=", ">", "=")
 _WORDS = ("floor", "mod", "and", "or", "exists")
 
 
+#: A map's beginning, behind parameters, with tuples that may have names: `[N] -> { S[i, j] -> A[`.
+_BEGINS = r"\s*(?:\[[^]]*\]\s*->\s*)?\{\s*(?:\[|[A-Za-z_]\w*\s*\[[^]]*\]\s*->\s*(?:\w+\s*)?\[)"
+
+
 def is_isl(text: str) -> bool:
-    return bool(compiled(r"\s*\{\s*\[").match(text))
+    return bool(compiled(_BEGINS).match(text))
 
 
 def read_isl(text: str) -> IslMap:
@@ -42,13 +46,24 @@ class _IslReader(Reader):
     tokens = r"[0-9]+|[A-Za-z_]\w*|->|<=|>=|[][{}():,+*/<>=-]"
     noun, example = "a map of isl", "write { [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }"
 
+    def of_tuple(self) -> None:
+        """Leave out the name of a tuple, which says nothing of its numbers."""
+        if self.token[:1].isalpha() or self.token[:1] == "_":
+            self.advance()
+
     def map(self) -> IslMap:
+        if self.token == "[":
+            self.fail(
+                "a map with parameters", "numbers alone", "write numbers for them, without what stands before '{'"
+            )
         self.expect("{")
+        self.of_tuple()
         names = self.listed("[]", self.name, "names", empty=False)
         if len({*names}) < len(names):
             self.fail("a name that is given twice", "a name for each coordinate")
         self.relation = Relation(tuple(names), lambda what, expected, fix: self.fail(what, expected, fix, 0))
         self.expect("->", "and the value")
+        self.of_tuple()
         self.new_names = True
         values = self.listed("[]", self.sum, "one value", empty=False)
         self.new_names = False

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from ...algebra.codomain import coshape
 from ...core.basis import Basis, E, ScaledBasis
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
-from ...core.errors import LeafTypeError, RankError
+from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import leaves, modes_of, shown
 from ...core.ints import Int, IntLike, IntTupleLike, Leaf, known
 from ...core.kinds import AnyLayout
@@ -116,6 +116,7 @@ def _int_tuple(x: IntTupleLike) -> str:
 def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
     """A layout as TVM's Axe writes it: `S[(8,4):(4@a0,1@a1)]`, mode k of coordinates the axis axes[k], a<k> where there
     is none; offsets without a name. replicas: the last mode is what counts the places of an element."""
+    _require_names(axes)
     if isinstance(x, ComposedLayout) and isinstance(x.inner, Layout):
         text = axe(x.inner, axes, replicas)
         starts = x.offset if isinstance(x.offset, tuple) else (x.offset,)
@@ -166,7 +167,20 @@ def _axis(d: Leaf, axes: Sequence[str]) -> str:
 
 
 def _name(axis: int, axes: Sequence[str]) -> str:
-    return axes[axis] if axis < len(axes) else f"a{axis}"
+    name = axes[axis] if axis < len(axes) else f"a{axis}"
+    if name in axes[:axis]:
+        raise RangeError(f"axis {axis} as source of Axe: {name} is another one", "a name for each axis", "name it too")
+    return name
+
+
+def _require_names(axes: object) -> None:
+    """Refuse what are no names of axes, or one name twice, which would be one axis."""
+    if not isinstance(axes, (list, tuple)) or not all(
+        isinstance(a, str) and a.isascii() and a.isidentifier() for a in axes
+    ):
+        raise LeafTypeError(f"axes={axes!r:.60} as source of Axe", "a list of names", 'write axes=["laneid", "m"]')
+    if len({*axes}) < len(axes):
+        raise RangeError(f"axes={axes!r:.60} as source of Axe", "names that differ", "rename one of them")
 
 
 # --------------------------------------------------------------------------------------------- views of an arange

@@ -1,0 +1,233 @@
+"""Usual layouts of tiles of 48, 80, 96 and 192 columns, whose threads count an odd digit: rows, columns, blocks and an
+MMA's accumulator, for warps of NVIDIA and AMD. Every pair beside the padded tile's, whose threads are more."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+from tla import parse
+from tla.access import access, convert
+from tla.access.machines import MACHINES as MACHINE_ROWS
+from tla.linear import radix
+
+import nvrtc
+import oracle
+import ptx
+from conversions import TYPES
+from night import NIGHT
+
+ROWS = 32
+MACHINES = {"sm_90": 32, "gfx942": 64}
+NAMES = ("row", "column", "blocked", "mma")
+
+
+def up(n):
+    return 1 << (n - 1).bit_length()
+
+
+def odd_factor(columns):
+    return columns // (columns & -columns)
+
+
+def text_of(thread, value):
+    """Digits of the thread's and of the value's number, (extent, step in the tile, rows fastest), as shape and
+    stride."""
+    shape, stride = ([tuple(digit[k] for digit in of) for of in (thread, value)] for k in (0, 1))
+    return f"({shape[0]},{shape[1]}):({stride[0]},{stride[1]})".replace(" ", "")
+
+
+def blocks(rows, columns, across, down, wide, deep, along_rows):
+    """across x down threads of wide x deep values each, repeated as a whole; threads go along rows first, or down."""
+    thread = [(across, rows * wide), (down, deep)]
+    value = [
+        (wide, rows),
+        (deep, 1),
+        (columns // across // wide, rows * across * wide),
+        (rows // down // deep, down * deep),
+    ]
+    return text_of(thread if along_rows else thread[::-1], value)
+
+
+def accumulator(rows, columns, lanes, warps):
+    """Of m16n8 on NVIDIA, two neighbours and two 8 rows further; of 16x16 on AMD, four rows: warps along the columns."""
+    if lanes == 32:
+        thread, value, wide = [(4, 2 * rows), (8, 1), (warps, 8 * rows)], [(2, rows), (2, 8)], 8
+    else:
+        thread, value, wide = [(16, rows), (4, 4), (warps, 16 * rows)], [(4, 1)], 16
+    return text_of(thread, [*value, (columns // wide // warps, wide * warps * rows), (rows // 16, 16)])
+
+
+def first_that_divides(rows, columns, threads, odd, along, sizes):
+    """How many threads go across and down for the first of these sizes of a thread's values."""
+    for wide, deep in sizes:
+        for across in (
+            (columns // wide,)
+            if along == "row"
+            else (threads // (rows // deep),)
+            if along == "column"
+            else (4 * odd, 8 * odd)
+        ):
+            down = threads // across
+            if across % odd == threads % across == columns % (across * wide) == rows % (down * deep) == 0:
+                return across, down, wide, deep
+    return None
+
+
+def usual(columns, lanes, rows=ROWS):
+    """name -> the layout, and that of the padded tile, as texts; by as many warps as the odd factor."""
+    odd = odd_factor(columns)
+    threads, padded = lanes * odd, columns // odd * up(odd)
+    vectors = {"row": [(8, 1), (4, 1)], "column": [(1, 8), (1, 4)], "blocked": [(2, 2), (4, 4)]}
+    found = {}
+    for name, sizes in vectors.items():
+        if cut := first_that_divides(rows, columns, threads, odd, name, sizes):
+            across, *rest = cut
+            along_rows = name != "column"
+            found[name] = tuple(
+                blocks(rows, n, a, *rest, along_rows) for n, a in ((columns, across), (padded, across // odd * up(odd)))
+            )
+    if columns % (odd * (8 if lanes == 32 else 16)) == 0:
+        found["mma"] = tuple(accumulator(rows, n, lanes, warps) for n, warps in ((columns, odd), (padded, up(odd))))
+    return found
+
+
+PAIRS = [
+    (columns, machine, *pair)
+    for columns, machine in itertools.product((48, 80, 96, 192), MACHINES)
+    for pair in itertools.permutations(usual(columns, MACHINES[machine]), 2)
+]
+BY_DAY = [(48, "sm_90", "column", "mma"), (96, "gfx942", "mma", "column"), (48, "gfx942", "row", "mma")]
+
+
+@functools.cache
+def image(text):
+    """The index of the element of each thread and value, by the definition of shape and stride."""
+    shape, stride = (eval(part) for part in text.split(":"))
+    axes = [np.array(oracle.offsets(n, d)) for n, d in zip(shape, stride)]
+    return axes[0][:, None] + axes[1]
+
+
+def wavefronts(plan, given, texts, machine):
+    """The wavefronts of vectors of threads' own, counted by access() for the places that the plan says."""
+    places = np.empty(given.size, int)
+    places[given] = plan.rows.store.offsets()
+    row = MACHINE_ROWS[machine]
+    sides = zip((plan.rows.store, plan.rows.load), texts, (row.write, row.read))
+    sizes = [len(next(side.accesses("src"))[1].registers) * plan.element_bits for side, *_ in sides]
+    return sum(
+        access(parse(text), places, plan.element_bits, size, memory).total
+        for size, text, memory in zip(sizes, texts, (row.write, row.read))
+    )
+
+
+def plans(columns, machine, first, second, width, rows=ROWS):
+    """The plan, the padded tile's, and what threads hold before and after."""
+    layouts = usual(columns, MACHINES[machine], rows)
+    texts, wide = zip(layouts[first], layouts[second])
+    sides = (radix(parse(text), ["thread", "value"], {"row": rows, "column": columns}) for text in texts)
+    return convert(*sides, width, machine), convert(*map(parse, wide), width, machine), *map(image, texts)
+
+
+def test_the_pairs_are_all():
+    assert len(PAIRS) == 4 * len(MACHINES) * 12
+    for columns, lanes in itertools.product((48, 80, 96, 192), MACHINES.values()):
+        for texts in usual(columns, lanes).values():
+            assert sorted(image(texts[0]).ravel()) == [*range(ROWS * columns)]
+            assert image(texts[0]).shape[0] == lanes * odd_factor(columns)
+
+
+@pytest.mark.parametrize(("columns", "machine", "first", "second"), PAIRS if NIGHT else BY_DAY)
+def test_no_pair_is_dearer_than_the_padded_tile(columns, machine, first, second):
+    for width in (8, 16, 32) if NIGHT and columns < 192 else (16,):
+        plan, other, given, wanted = plans(columns, machine, first, second, width)
+        assert (plan.run(given) == wanted).all()
+        assert plan.cycles <= other.cycles, (plan, other)
+        assert plan.bytes <= other.bytes or not other.bytes
+        if plan.rows and not any(getattr(side, "form", None) for side in (plan.rows.store, plan.rows.load)):
+            texts = [usual(columns, MACHINES[machine])[name][0] for name in (first, second)]
+            assert plan.wavefronts == wavefronts(plan, given, texts, machine)
+
+
+def kernel(plan, given, wanted, count):
+    kind = TYPES[plan.element_bits]
+    return f"""{plan.cuda("f")}
+extern "C" __global__ void kernel_main(const {kind}* a, {kind}* b) {{
+  __shared__ __align__(16) {kind} smem[{plan.bytes * 8 // plan.element_bits}];
+  {kind} src[{given}], dst[{wanted}];
+  #pragma unroll
+  for (int r = 0; r < {given}; ++r) src[r] = a[r * {count} + threadIdx.x];
+  f(src, dst, smem);
+  #pragma unroll
+  for (int r = 0; r < {wanted}; ++r) b[r * {count} + threadIdx.x] = dst[r];
+}}
+"""
+
+
+#: Of 16 rows: matrices that load and store, of 16 and 8 bits, and rows of neighbouring lanes' elements.
+MATRICES = [
+    (48, "row", "column", 16, "LDSM"),
+    (48, "column", "row", 16, "STSM"),
+    (48, "mma", "column", 16, "STSM"),
+    (96, "column", "mma", 8, "LDSM"),
+    (192, "column", "row", 8, "STSM"),
+]
+
+
+@pytest.mark.parametrize(("columns", "first", "second", "width", "op"), MATRICES if NIGHT else MATRICES[1:2])
+def test_the_machine_code_of_matrices(columns, first, second, width, op, tmp_path):
+    """It moves what the definition says, in the wavefronts and instructions that the plan states."""
+    plan, other, given, wanted = plans(columns, "sm_90", first, second, width, rows=16)
+    assert plan.cycles < other.cycles
+    with pytest.raises(ValueError, match="a plan of vectors"):
+        plan.hip()
+    given, wanted = (np.ascontiguousarray(x.T).astype(f"u{width // 8}") for x in (given, wanted))
+    text, cubin = nvrtc.compiled(kernel(plan, len(given), len(wanted), given.shape[1]))
+    block = ptx.Block(given.shape[1], given, wanted.nbytes)
+    assert block.run(text).tobytes() == wanted.tobytes()
+    assert block.wavefronts == plan.wavefronts
+    found = nvrtc.opcodes(cubin, tmp_path)
+    moves = sum(n for name, n in found.items() if name.split(".")[0] in ("LDS", "STS", "LDSM", "STSM"))
+    assert moves == plan.instructions
+    assert any(name.startswith(op) for name in found)
+    assert not any(name.startswith(("LDL", "STL")) for name in found)
+
+
+@pytest.mark.parametrize(
+    ("machine", "first", "second", "cycles"),
+    [("sm_70", "row", "column", 36), ("sm_80", "row", "column", 24), ("sm_80", "column", "row", 36)][
+        : 3 if NIGHT else 1
+    ],
+)
+def test_matrices_are_for_machines_that_have_them(machine, first, second, cycles):
+    """ldmatrix from sm_75 on, stmatrix from sm_90."""
+    sides = (
+        radix(parse(usual(48, 32, 16)[x][0]), ["thread", "value"], {"row": 16, "column": 48}) for x in (first, second)
+    )
+    assert convert(*sides, 16, machine).cycles == cycles
+
+
+def held(layout):
+    """The element of each thread and value, one at a time."""
+    threads, values = layout.in_sizes["thread"], layout.in_sizes["value"]
+    return np.array([[layout.apply({"thread": t, "value": v})["o"] for v in range(values)] for t in range(threads)])
+
+
+@pytest.mark.parametrize("machine", ["sm_90", "gfx942"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("thread=48:1, value=8:48 -> o=384", "thread=(8,6):(1,64), value=8:8 -> o=384"),
+        ("thread=96:1, value=(2,2):(0,96) -> o=192", "thread=(32,3):(1,64), value=(2,2):(32,0) -> o=192"),
+    ],
+)
+def test_threads_that_are_no_whole_warps(first, second, machine):
+    """48 threads of NVIDIA, 96 of AMD: the last warp has fewer lanes."""
+    sides = radix(first), radix(second)
+    plan = convert(*sides, 16, machine)
+    given, wanted = map(held, sides)
+    assert plan.kind == "shared memory"
+    assert (plan.run(given) == wanted).all()
+    with pytest.raises(ValueError, match="a width that memory has"):
+        convert(*sides, 12, machine)
