@@ -132,6 +132,8 @@ def test_coordinates_are_names():
         ("i*8 @x\n+ j", {"language": "python"}, 4, "unexpected '@'"),
         ("f = lambda i, j: i*8 @ j", {"language": "python", "coords": None}, 21, "unexpected '@'"),
         ("smem[i*8 + j] + 1", {}, 0, "an index that depends on data"),
+        ("smem[i++ * 8 + j]", {}, 6, "a side effect: ++"),
+        ("i*8 + (j--)", {}, 8, "a side effect: --"),
         ("smem[i*8 + j] ? 1 : 0", {}, 0, "an index that depends on data"),
         ("i[:, None]*8 + i[None, :] + j", {"language": "triton"}, 16, "i along two axes: [:,None] and [None,:]"),
         ("int f(int i, int j) { float x = i/2; return x*2 + j; }", {"coords": None}, 22, "x, which is a float"),

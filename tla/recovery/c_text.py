@@ -222,6 +222,8 @@ class CExpression(Address):
             return self.call(name, at)
         if self.token == "[":
             return self.element(name, at)
+        if self.token in ("++", "--"):
+            self.side_effect()
         if name in self.arrays:
             return 0
         return 1 if name == "true" else 0 if name == "false" else self.scope.get(name) or self.free(name, at)
