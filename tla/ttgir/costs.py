@@ -120,7 +120,8 @@ def _require_own(program: Program, sizes: Mapping[str, int], target: str | None)
     for name in sizes:
         if not has_size(program, name):
             known = ", ".join(a.name[1:] for a in program.arguments if not a.type.startswith("!"))
-            raise RangeError(f"the size {name:.40}", f"of the kernel: {known or 'it has none'}", "give one of these")
+            fix = "give one of these" if known else "leave it out"
+            raise RangeError(f"the size {name:.40}", f"of the kernel: {known or 'it has none'}", fix)
 
 
 class Costs:
