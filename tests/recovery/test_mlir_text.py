@@ -144,6 +144,7 @@ def test_maps_of_several_results_are_coordinates():
         ("func.func @f(%i: i32) -> i32 {\n  %i = arith.addi %i, %i : i32", 33, "%i has two values"),
         ("func.func @f(%i: i32, %i: i32) -> i32 {", 10, "two parameters of one name"),
         ("func.func @f(%i: i32) {\n  return\n}", 10, "@f, which returns nothing"),
+        ("func.func @f(%i: i32) -> i32 {\n  return : i32\n}", 40, "the name of a value"),
         ("func.func @f(%i: f32) -> i32 {\n  return %i : i32\n}", 40, "%i[...]: an index that depends on data"),
         ("%0 = arith.addi %i, %j : i32\n%1 = arith.addi %0, %j : i64", 45, "%0 as i64, which is i32"),
         ("%0 = arith.addi %i : i32", 5, "1 operands"),

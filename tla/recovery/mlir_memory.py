@@ -270,7 +270,7 @@ class MlirText(MlirViews):
                     "let it return the index",
                     at,
                 )
-            return tuple(self.typed(names, results))
+            return tuple(self.typed(names or self.names_here(), results))
         if names:
             self.expect(":", "and the types")
             while self.any_type() and self.take(","):

@@ -503,7 +503,7 @@ class PythonAddress(Address):
         if last != "arange":
             return super().call(name, at)
         given = self.listed("()", self.expression)
-        if len(given) > 2 or given[:-1] not in ([], [0]):
+        if len(given) not in (1, 2) or given[:-1] not in ([], [0]):
             self.fail(
                 f"{name}: {len(given)} arguments",
                 "an arange from 0",
