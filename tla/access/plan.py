@@ -222,10 +222,10 @@ class ConversionPlan:
         Triton 3.9 compiles it to the plan's instructions, of a plan for a machine by its name; shared memory has the
         layout that was chosen here.
 
-        Raises     RangeError for warps of other than 32 or 64 lanes, rounds, padded memory, and what Triton does by other instructions: shuffles that
-                   exchange two bits or more, or of registers that the destination has not; bytes transposed by
-                   matrices; vectors in an order of each lane's own. And for registers that change several bits, on
-                   which it aborts
+        Raises     RangeError for warps of other than 32 or 64 lanes, rounds, padded memory, and what Triton does by
+                   other instructions: shuffles that exchange two bits or more, or of registers that the destination
+                   has not; bytes transposed by matrices; vectors in an order of each lane's own. And for registers
+                   that change several bits, on which it aborts
 
         >>> from tla.access import convert
         >>> lanes = [(4,), (8,), (16,), (32,), (64,)]
