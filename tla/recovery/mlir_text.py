@@ -47,6 +47,8 @@ _MODULES, _FUNCTIONS, _RETURNS = (
     ("func.func", "gpu.func"),
     ("return", "func.return", "gpu.return"),
 )
+#: An operation with more values than this is refused.
+_MOST_VALUES = 64
 _APPLIED = {"affine.apply": "", "affine.min": "min", "affine.max": "max"}
 
 
@@ -266,9 +268,7 @@ class MlirProgram(Address):
     def operation_here(self) -> Tree:
         """`%0 = arith.addi %i, %j : i32`: what the value is called."""
         name, at = self.value_name()
-        names = (
-            [f"{name}#{k}" for k in range(int(self.next()))] if self.take(":") and self.token.isdecimal() else [name]
-        )
+        names = [f"{name}#{k}" for k in range(self.count_of_values())] if self.take(":") else [name]
         self.expect("=", "and an operation")
         if name in self.scope or names[0] in self.scope:
             self.fail(f"%{name:.40} has two values", "each name once", "give it another name", at)
@@ -276,6 +276,13 @@ class MlirProgram(Address):
             return self.delinearized(names)
         value, kind = self.computed()
         return self.step(name, value, kind)
+
+    def count_of_values(self) -> int:
+        """The number behind the colon of `%0:3`."""
+        at, count = self.at, self.integer("the number of values", 1)
+        if count > _MOST_VALUES:
+            self.fail(f"{count} values", f"{_MOST_VALUES} at most", "give the digits that it needs", at)
+        return count
 
     def delinearized(self, names: list[str]) -> Tree:
         """`%0:2 = affine.delinearize_index %i into (4, 16) : index, index`: what the first value is called."""

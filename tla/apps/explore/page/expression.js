@@ -17,7 +17,7 @@ function expressed() {
   const extents = shape && (shape.includes(",") ? `, (${shape})` : `, ${shape}`);
   const more = [["language", at("expression-language").value], ["coords", coords], ["values", values]].filter(([, said]) => said);
   at("expression").close();
-  take(`layout_of(${text}${extents}${more.map(([name, said]) => `, ${name}=${quoted(said) ?? '""'}`).join("")})`, {});
+  take(`layout_of(${text}${extents}${more.map(([name, said]) => `, ${name}=${quoted(said) ?? `"${said}"`}`).join("")})`, {});
 }
 
 chosen(at("expression-language"), LANGUAGES);
