@@ -160,9 +160,13 @@ def test_what_triton_would_do_otherwise():
         exchanged.gluon()
     assert "smem.load" in convert(rows, columns, 32, "sm_90", "memory").gluon()
     less = (
-        LinearLayout({"register": [(4,)], "lane": [(1,), (2,)]}, {"dim0": 8}),
-        LinearLayout({"register": [], "lane": [(2,), (1,)]}, {"dim0": 8}),
+        LinearLayout({"register": [(32,)], "lane": [(1,), (2,), (4,), (8,), (16,)]}, {"dim0": 64}),
+        LinearLayout({"register": [], "lane": [(2,), (1,), (4,), (8,), (16,)]}, {"dim0": 64}),
     )
+    narrow = LinearLayout({"register": [(16,)], "lane": [(1,), (2,), (4,), (8,)]}, {"dim0": 32})
+    with pytest.raises(TlaError, match=r"warps of 16 lanes(.|\n)*32, or 64 on CDNA(.|\n)*resize_in_dim\('lane', 32\)"):
+        convert(narrow, narrow, 32).gluon()
+    assert "convert_layout" in convert(*[narrow.resize_in_dim("lane", 32)] * 2, 32).gluon()
     with pytest.raises(TlaError, match=r"shuffles of 2 registers to 1: Triton shuffles all"):
         convert(*less, 32, through="shuffle").gluon()
     sums = (

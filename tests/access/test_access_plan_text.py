@@ -175,8 +175,13 @@ def test_run_thread_by_thread(tmp_path, language):
 
 def test_gluon():
     """The layouts that the text names are the plan's; test_access_gluon.py compiles such texts."""
-    kinds = Counter()
-    for plan in plans()[:-1]:
+    kinds, rng = Counter(), random.Random(7)
+    lanes = [
+        LinearLayout({"register": [], "lane": [(n,) for n in order], "warp": []}, {"dim0": 32})
+        for order in ((1, 2, 4, 8, 16), (4, 2, 1, 8, 16))
+    ]
+    others = (convert(*usual(rng), 32) for _ in range(24))
+    for plan in [*plans()[:-1], *others, convert(*lanes), convert(lanes[1], lanes[1])]:
         try:
             text = plan.gluon("f")
         except TlaError:

@@ -571,6 +571,19 @@ def test_read_and_the_fixes_of_what_it_refuses(capsys):
         assert (code, err) == (0, "")
         assert json.loads(out)["layout"].startswith("(_8,_8):")
     assert "write --values ld=72" in run(capsys, "read", "i*ld + j", "--shape", "8,8", "--values", "ld")[2]
+    assert "--values 'p->ld=64'" in run(capsys, "read", "i*p->ld + j", "--shape", "8,8", "--coords", "i,j")[2]
+    assert "an integer of 1 or more" in run(capsys, "read", "i*8 + j", "--shape", "8,8", "--bits", "0")[2]
+    assert "as in --shape 64,64" in run(capsys, "read", "i*8 + j")[2]
+
+
+def test_read_takes_sizes_that_are_not_known_and_shapes_that_loops_say(capsys):
+    for argv, layout in (
+        (("i*N + j", "--shape", "M,N"), "(M,N):(N,_1)"),
+        (("i*ld + j*n", "--shape", "8*M,8", "--coords", "i,j", "--values", "ld=-72", "n=K"), "(8*M,_8):(_-72,K)"),
+        (("for (int r = 0; r < 64; r += 4) s[r*8] = 0;",), "_16:_32"),
+    ):
+        assert json.loads(run(capsys, "read", *argv, "--json")[1])["layout"] == layout
+        assert layout in run(capsys, "read", *argv)[1]
 
 
 def test_read_says_the_box_inside_of_bounds(capsys):

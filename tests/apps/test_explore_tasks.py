@@ -193,10 +193,10 @@ def test_m_the_address_that_a_kernel_computes(page):
     if "site" in page.name:
         pytest.skip("needs numpy, which Python in a browser has not")
     button(page, "Read code").click()
-    page.at("expression-text").send_keys("const int c = col / 8;\nsmem[row * ld + c * 8 + col % 8]")
+    page.at("expression-text").send_keys("const int c = col / 8;\nsmem[row * p->ld + c * 8 + col % 8]")
     page.at("expression-shape").send_keys("64,64")
     page.at("expression-coords").send_keys("row,col")
-    page.at("expression-values").send_keys("ld = 64")
+    page.at("expression-values").send_keys("p->ld = 64")
     button(page, "Draw its layout").click()
     page.settle()
     assert not page.at("expression").is_displayed()

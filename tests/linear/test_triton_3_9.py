@@ -387,3 +387,21 @@ def test_thread_values_there_and_back():
 def test_threads_that_are_no_warps(f, says):
     with pytest.raises(TlaError, match=says):
         f()
+
+
+MFMA = "#ttg.amd_mfma<{version = 3, warpsPerCTA = [4, 1], instrShape = [32, 32, 8], isTransposed = true}>"
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: AMDMFMALayout(3, [32, 32, 8], True, [4]), "rank 1\n.*at least 2"),
+        (lambda: AMDMFMALayout(3, [32, 32, 8], True, []), "rank 0\n.*at least 2"),
+        (lambda: from_text(MFMA.replace("[4, 1]", "[4, ]")), "rank 1"),
+        (lambda: NVMMADistributedLayout([3, 0], [4, 1], [16, 0, 16]).linear([64, 64]), "of 16 by 0"),
+        (lambda: NVMMADistributedLayout([2, 0], [4, 1], [0, 8]).linear([64, 64]), "of 0 by 8"),
+    ],
+)
+def test_accumulators_of_no_instruction(make, says):
+    with pytest.raises(TlaError, match=says):
+        make()

@@ -3,6 +3,7 @@
 import re
 import time
 
+import numpy as np
 import pytest
 
 import tla
@@ -26,6 +27,8 @@ from night import some
         ("floor(i/4 + j/4)", "sympy", None),
         ("floor(i/4)*64 + Mod(i, 4) + 4*j", "sympy", "((_4,_2),_8):((_1,_64),_4)"),
         ("i * 8 + j  // a remark\n", "c", "(_8,_8):(_8,_1)"),
+        ('i * 8 + j;  // a "remark"', "c", "(_8,_8):(_8,_1)"),
+        ("// of rows\nint r = i * 8;\nr + j; // a quotient: i//8", "c", "(_8,_8):(_8,_1)"),
         ("ceiling(i/8)*0 + j", "sympy", "(_8,_8):(_0,_1)"),
         ("cdiv(8 * i, 4) + 16 * j", "triton", "(_8,_8):(_2,_16)"),
     ],
@@ -110,7 +113,8 @@ def test_coordinates_are_names():
         ("i**j + j", {"language": "python"}, 1, "a power of two values"),
         ("i < j < 3", {}, 6, "one comparison"),
         ("i*8 + 1.5", {}, 7, "unexpected '.'"),
-        ("i*8 + j//8", {}, 8, "unexpected '/'"),
+        ("i*8 + j//8", {}, 7, "say language='python'"),
+        ("i*8 + j // a remark", {}, 8, "leave the remark out"),
         ("[x for x in i]", {"language": "python"}, 0, "unexpected '['"),
         ("__import__(j)", {"language": "python"}, 0, "a call of __import__"),
         ("i + 99999999999999999999", {}, 4, "does not fit in 64 bits"),
@@ -128,6 +132,8 @@ def test_coordinates_are_names():
         ("i*8 @x\n+ j", {"language": "python"}, 4, "unexpected '@'"),
         ("f = lambda i, j: i*8 @ j", {"language": "python", "coords": None}, 21, "unexpected '@'"),
         ("smem[i*8 + j] + 1", {}, 0, "an index that depends on data"),
+        ("smem[i++ * 8 + j]", {}, 6, "a side effect: ++"),
+        ("i*8 + (j--)", {}, 8, "a side effect: --"),
         ("smem[i*8 + j] ? 1 : 0", {}, 0, "an index that depends on data"),
         ("i[:, None]*8 + i[None, :] + j", {"language": "triton"}, 16, "i along two axes: [:,None] and [None,:]"),
         ("int f(int i, int j) { float x = i/2; return x*2 + j; }", {"coords": None}, 22, "x, which is a float"),
@@ -145,17 +151,57 @@ def test_what_is_refused_with_its_place(text, options, at, said):
     ("text", "options", "said"),
     [
         ("a*8 + b", {}, "write coords='a,b'"),
-        ("i*ld + j", {"coords": "i,j"}, "give it a value: values={'ld': 64}"),
+        ("i*ld + j", {"coords": "i,j"}, "give it a value: values='ld=64'"),
+        ("i*ld + j", {}, "write coords='i,j', in the order of the extents, and give the others values: values='ld=64'"),
+        ("i*8 + j", {"shape": 8}, "the names i, j for 1 extent\n"),
+        ("i*8 + j", {"coords": "i,"}, "names, one for each extent"),
+        ("i*8 + j", {"shape": ("-3", 8)}, "shape: -3 is not positive"),
+        ("i*8 + j", {"shape": ("M - M", 8)}, "shape: 0 is not positive"),
         ("i*8 + j", {"language": "fortran"}, "one of c, cpp"),
         ("i*8 + j", {"integer": "int7"}, "int32 or int64"),
         ("i*8 + j", {"coords": "i,j,k"}, "for 2 extents"),
-        ("i*8 + j", {"shape": None}, "write layout_of(f, shape=(64, 64))"),
+        ("i*8 + j", {"shape": None}, "give them, as in shape=(64, 64)"),
         ("i*8 + j", {"shape": (1 << 13, 1 << 13)}, "give a smaller shape"),
     ],
 )
 def test_options_that_are_refused(text, options, said):
     with pytest.raises(TlaError, match=re.escape(said)):
         layout_of(text, **{"shape": (8, 8), **options})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "ld",
+        "=8",
+        "ld=8, =3",
+        "'ld'=8",
+        [("ld", 8)],
+        8,
+        {3: 8},
+        {"ld": 1.5},
+        {"ld": True},
+        {"ld": None},
+        {"ld": 1 << 80},
+    ],
+)
+def test_values_that_are_none(values):
+    with pytest.raises(LeafTypeError, match="write values='ld=72'"):
+        layout_of("i*ld + j", shape=(8, 8), coords="i,j", values=values)
+
+
+def test_values_are_a_dict_or_a_text():
+    for text, values, wanted in (
+        ("i*ld + j", "ld=-72", "(_8,_8):(_-72,_1)"),
+        ("i*p->ld + j*s[0]", " p->ld = 72, s[0]=2 ", "(_8,_8):(_72,_2)"),
+        ("i*ld + j", "ld = 8*K", "(_8,_8):(8*K,_1)"),
+        ("i*ld + j", {"ld": np.int64(72)}, "(_8,_8):(_72,_1)"),
+        ("i*8 + j", "", "(_8,_8):(_8,_1)"),
+    ):
+        assert str(layout_of(text, shape=(8, 8), coords="i,j", values=values)) == wanted
+    assert "agree at all" in str(tla.recover("i*ld + j", "i*9 + j", shape=(8, 8), coords="i,j", values="ld=9"))
+    with pytest.raises(LeafTypeError, match="numbers: offsets are compared"):
+        tla.recover("i*ld + j", "i*9 + j", shape=(8, 8), coords="i,j", values="ld=M")
 
 
 def test_the_fixes_work():
@@ -213,6 +259,7 @@ LONG += [
     "&(" * 400_000,
     "lambda i: (" * 90_000,
     "lambda i: " + "i, " * 300_000 + "i",
+    "x = i\n" * 170_000 + "x",
     "1'" * 500_000,
     "a::" * 300_000,
     "lane() + " * 100_000 + "i",

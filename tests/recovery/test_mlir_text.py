@@ -144,6 +144,7 @@ def test_maps_of_several_results_are_coordinates():
         ("func.func @f(%i: i32) -> i32 {\n  %i = arith.addi %i, %i : i32", 33, "%i has two values"),
         ("func.func @f(%i: i32, %i: i32) -> i32 {", 10, "two parameters of one name"),
         ("func.func @f(%i: i32) {\n  return\n}", 10, "@f, which returns nothing"),
+        ("func.func @f(%i: i32) -> i32 {\n  return : i32\n}", 40, "the name of a value"),
         ("func.func @f(%i: f32) -> i32 {\n  return %i : i32\n}", 40, "%i[...]: an index that depends on data"),
         ("%0 = arith.addi %i, %j : i32\n%1 = arith.addi %0, %j : i64", 45, "%0 as i64, which is i32"),
         ("%0 = arith.addi %i : i32", 5, "1 operands"),
@@ -164,6 +165,14 @@ def test_maps_of_several_results_are_coordinates():
             "which int32 does not hold",
         ),
         ("%c = arith.constant 0 : i32\n%0 = arith.remui %i, %c : i32", 33, "a division by a value that may be 0"),
+        ("%0:2 = affine.delinearize_index %i into (4, 4, 4) : index, index", 7, "3 extents of 2 indices"),
+        ("%0:2 = arith.addi %i, %i : index", 7, "unexpected 'arith.addi'"),
+        ("%0:999999999 = affine.delinearize_index %i into (4) : index", 3, "64 at most"),
+        (f"%0:{'9' * 5000} = affine.delinearize_index %i into (4) : index", 3, "does not fit in 64 bits"),
+        ("%0:0 = affine.delinearize_index %i into (4) : index", 3, "1 or more"),
+        ("%0: = affine.delinearize_index %i into (4) : index", 4, "the number of values"),
+        ("%0:2 = affine.delinearize_index %i into (0) : index, index", 7, "a division by a value that may be 0"),
+        ("%0 = affine.linearize_index [] by () : index", 29, "the name of a value"),
     ],
 )
 def test_what_is_refused_with_its_place(text, at, said):
@@ -171,6 +180,39 @@ def test_what_is_refused_with_its_place(text, at, said):
         layout_of(text, shape=256, language="mlir", coords="i")
     assert said in str(info.value)
     assert info.value.position == at
+
+
+DIGITS = """
+func.func @f(%t: index, %k: index) -> index {{
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %0:3 = affine.delinearize_index %t into ({}%c4, %c16) : index, index, index
+  %1 = affine.linearize_index {}[%0#0, %0#2, %0#1, %k] by ({}%c16, %c4, 8) : index
+  return %1 : index
+}}"""
+
+
+def test_indices_are_cut_into_digits_and_put_together():
+    for whole, disjoint, outer in (("", "", ""), ("%c4, ", "disjoint ", "4, ")):
+        text = DIGITS.format(whole, disjoint, outer)
+        assert str(layout_of(text, shape=(256, 8), language="mlir")) == "((_16,_4,_4),_8):((_32,_8,_512),_1)"
+
+
+@pytest.mark.skipif(not shutil.which("mlir-opt-19"), reason="needs mlir-opt of LLVM 19")
+def test_digits_are_those_of_mlir_opt():
+    head, _, tail = DIGITS.format("%c4, ", "", "").partition("  %1")
+    text = (
+        head + "  %1 = affine.apply affine_map<(a, b, c, k) -> (a * 512 + b * 8 + c * 32 + k)>(%0#0, %0#1, %0#2, %k)\n"
+    )
+    run = subprocess.run(
+        ["mlir-opt-19", "--affine-expand-index-ops"],
+        input=text + tail.partition("\n")[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "delinearize" not in run.stdout
+    assert str(layout_of(run.stdout, shape=(256, 8), language="mlir")) == "((_16,_4,_4),_8):((_32,_8,_512),_1)"
 
 
 @pytest.mark.skipif(not shutil.which("mlir-opt-19"), reason="needs mlir-opt of LLVM 19")

@@ -200,6 +200,7 @@ def test_piecewise_of_sympy():
         ("f = lambda i, i: i", "python", "two parameters of one name"),
         ("def f(i): return f(i)", "python", "a call of f"),
         ("i * 2\nx = 3", "python", "expected  the end of the text"),
+        ("tl.arange()", "triton", "tl.arange: 0 arguments"),
         ("tl.arange(4, 8)", "triton", "an arange from 0"),
         ("tl.arange(0, 32)", "triton", "32 values of arange0 for an extent of 8"),
         ("Piecewise((i, i < 4))", "sympy", "a function that ends without a value"),

@@ -180,7 +180,9 @@ PATH = DATA / "ttgir" / "attention_f16_gfx942.ttgir.gz"
 
 def test_the_tables_fit_80_columns(capsys):
     for name in [*TEXTS][:: amount(4, 1)]:
-        code, out, err = run(capsys, DATA / "ttgir" / f"{name}.ttgir.gz", "--size", "K=4096", "N=4096", "T=4096")
+        sizes = [f"{a.name[1:]}=4096" for a in program_of(TEXTS[name]).arguments if a.name in ("%K", "%N", "%T")]
+        options = ["--size", *sizes] if sizes else []
+        code, out, err = run(capsys, DATA / "ttgir" / f"{name}.ttgir.gz", *options)
         assert (code, err) == (0, "")
         assert all(len(line) <= 80 for line in out.splitlines()), name
 
@@ -198,6 +200,16 @@ def test_json_says_the_same(capsys):
     assert compared["same"] > 5
 
 
+def test_sizes_of_0_and_of_one_program_alone(capsys):
+    value = json.loads(run(capsys, DATA / "ttgir" / "matmul_f16_sm80.ttgir.gz", "--json", "--size", "K=0")[1])
+    assert {row["times"] for row in value["rows"]} == {0, 1}
+    other = DATA / "ttgir" / "softmax_odd_sm80.ttgir.gz"
+    compared = json.loads(
+        run(capsys, DATA / "ttgir" / "matmul_f16_sm80.ttgir.gz", other, "--json", "--size", "K=64")[1]
+    )
+    assert compared["totals"][0] == {"unit": "sectors", "before": 1280, "after": 160}
+
+
 def test_what_the_shell_refuses(capsys, tmp_path):
     broken = tmp_path / "broken.ttgir"
     broken.write_text(TEXTS["transpose_f16_sm80"][:3000])
@@ -210,6 +222,9 @@ def test_what_the_shell_refuses(capsys, tmp_path):
         ((hlo,), "no operation of TTGIR"),
         ((tmp_path / "none",), "No such file"),
         ((PATH, "--size", "T"), "write --size K=4096"),
+        ((PATH, "--size", "M=3"), "of the kernel: "),
+        ((PATH, PATH, "--size", "M=3"), "the size M"),
+        ((PATH, "--target", "cuda:90"), "leave --target out"),
         ((PATH, PATH, "--advise"), "one program"),
     ):
         code, out, err = run(capsys, *words)

@@ -76,7 +76,8 @@ def convert(
                    Or RadixLayouts of register, lane and warp, or of thread and value. Blocks of linear layouts have to
                    be the same on both sides: each converts what it holds
     element_bits   of an element [bits], or an element type: narrow ones are shuffled as words of 32 bits, where both
-                   layouts have them together; by default what src or dst say, else 32
+                   layouts have them together, and those of less than a byte take a byte; by default what src or dst
+                   say, else 32
     memory         what there is: a machine by its name, as "sm_90" or "gfx942", or a row of the table of memories, or
                    its name, or a pair of these for writes and reads; best_swizzle chooses the layout. By default the
                    machine of a usual access that is named, else NVIDIA_SHARED

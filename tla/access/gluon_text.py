@@ -13,6 +13,8 @@ from .device_text import require_name
 from .rounds import exchanged_bits, permutes_bits, shared_changes
 from .steps import BYTE_BITS, Load, Move, Shuffle, Step, Store
 
+#: The lanes of a warp that Triton compiles for.
+WAVES = (32, 64)
 #: Triton 3.9 shuffles what exchanges fewer bits between registers and lanes; the rest of what stays in warps goes
 #: through memory there.
 MOST_SHUFFLED = 2
@@ -56,6 +58,9 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
 
 def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> None:
     """Refuse what Triton 3.9 compiles to other instructions, or does not compile."""
+    if (lanes := src.get_in_dim_size("lane")) not in WAVES:
+        fix = "split or add lanes: layout.reshape_ins(...), or layout.resize_in_dim('lane', 32)"
+        raise RangeError(f"gluon of warps of {lanes} lanes", "32, or 64 on CDNA", fix)
     for owners in (src, dst):
         for name, alike in (
             ("register", lambda v: sum(n.bit_count() for n in v)),

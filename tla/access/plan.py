@@ -222,18 +222,19 @@ class ConversionPlan:
         Triton 3.9 compiles it to the plan's instructions, of a plan for a machine by its name; shared memory has the
         layout that was chosen here.
 
-        Raises     RangeError for rounds, padded memory, and what Triton does by other instructions: shuffles that
-                   exchange two bits or more, or of registers that the destination has not; bytes transposed by
-                   matrices; vectors in an order of each lane's own. And for registers that change several bits, on
-                   which it aborts
+        Raises     RangeError for warps of other than 32 or 64 lanes, rounds, padded memory, and what Triton does by
+                   other instructions: shuffles that exchange two bits or more, or of registers that the destination
+                   has not; bytes transposed by matrices; vectors in an order of each lane's own. And for registers
+                   that change several bits, on which it aborts
 
         >>> from tla.access import convert
-        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": []}, {"dim0": 4})
-        >>> b = LinearLayout({"register": [(2,), (1,)], "lane": []}, {"dim0": 4})
+        >>> lanes = [(4,), (8,), (16,), (32,), (64,)]
+        >>> a = LinearLayout({"register": [(1,), (2,)], "lane": lanes}, {"dim0": 128})
+        >>> b = LinearLayout({"register": [(2,), (1,)], "lane": lanes}, {"dim0": 128})
         >>> print(convert(a, b).gluon())
         @gluon.jit
         def convert(x):
-            layout: gl.constexpr = gl.DistributedLinearLayout([[2], [1]], [], [], [], [4])
+            layout: gl.constexpr = gl.DistributedLinearLayout([[2], [1]], [[4], [8], [16], [32], [64]], [], [], [128])
             return gl.convert_layout(x, layout)
         """
         return gluon_function(name, self.steps, self.src, self.dst, self.element_bits)

@@ -6,12 +6,11 @@ import argparse
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from ..core.arrays import int64_of
 from ..core.element import Width
-from ..core.errors import LeafTypeError, RangeError
+from ..core.errors import RangeError
 from ..core.int_tuple import rank
 from ..core.on_demand import OnDemand
-from ..notation.width import ASSUMED
+from ..notation.width import ASSUMED, element_width
 from .expressions import read_coord
 from .layouts import as_text
 from .terminal import Answer, wrapped
@@ -27,16 +26,18 @@ else:
 #: Accesses that are counted where none is named; that of one coordinate first.
 _USUAL = ("a row", "a column", "cp.async.16", "ldmatrix.x4")
 _disagreement = OnDemand("tla.recovery.disagreement")
-_recovery, _languages, _counting = (
-    OnDemand("tla.recovery.door"),
-    OnDemand("tla.recovery.languages"),
-    OnDemand("tla.access.counting"),
-)
+_recovery, _languages = OnDemand("tla.recovery.door"), OnDemand("tla.recovery.languages")
+_sizes, _values = OnDemand("tla.recovery.unknown_sizes"), OnDemand("tla.recovery.values")
+_counting = OnDemand("tla.access.counting")
 
 
 def read_options(read: argparse.ArgumentParser) -> None:
     """The options of `tla read`."""
-    read.add_argument("--shape", metavar="EXTENTS", required=True, help="the extents of the coordinates, such as 64,64")
+    read.add_argument(
+        "--shape",
+        metavar="EXTENTS",
+        help="the extents of the coordinates, such as 64,64, or M,N of sizes that are not known; loops say theirs",
+    )
     read.add_argument(
         "--coords", metavar="NAMES", help="the names of the coordinates, such as row,col; by default i,j or as they say"
     )
@@ -55,15 +56,16 @@ def read_options(read: argparse.ArgumentParser) -> None:
 def read(arguments: argparse.Namespace) -> Answer:
     """The layout of an index expression of C, CUDA, Python, Triton, ...: parsed, computed at all coordinates, drawn,
     and its conflicts."""
-    extents = read_coord(arguments.shape)
-    shape = tuple(extents) if isinstance(extents, tuple) else extents
-    how = (shape, arguments.coords, arguments.language, arguments.integer, dict(map(_value, arguments.values)))
+    bits = element_width(bits=arguments.bits, default=ASSUMED)
+    shape = None if arguments.shape is None else _extents(arguments.shape)
+    values = _values.values_of(",".join(arguments.values))
+    is_known = not _sizes.has_names(*(shape if isinstance(shape, tuple) else (shape,)), *values.values())
+    how = (shape, arguments.coords, arguments.language, arguments.integer, values)
     if arguments.reader is not None:
         return _compared(_disagreement.recover(arguments.expression, arguments.reader, *how))
     layout = _recovery.layout_of(arguments.expression, *how)
-    bits = arguments.bits or ASSUMED
     one = arguments.access and _counting.access(arguments.access, layout, bits)
-    found = {arguments.access: one} if one else _usual(layout, bits)
+    found = {arguments.access: one} if one else _usual(layout, bits) if is_known else {}
     value: dict[str, Any] = {
         "layout": str(layout),
         "origin_shape": str(layout.origin_shape),
@@ -75,8 +77,10 @@ def read(arguments: argparse.Namespace) -> Answer:
     said = (
         str(one).splitlines()
         if one
-        else _conflicts(found, f"{bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
+        else _conflicts(found, f"{arguments.bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
     )
+    if not is_known:  # there is no grid to draw
+        return value, lambda _: str(layout)
     return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])
 
 
@@ -108,9 +112,8 @@ def _conflicts(found: dict[str, Access], elements: str) -> list[str]:
     return [head, *(f"  {name:{width}}  {str(x).splitlines()[0]}" for name, x in found.items())]
 
 
-def _value(text: str) -> tuple[str, int]:
-    """The name and the integer of NAME=N."""
-    name, _, n = text.partition("=")
-    if not (name and n.isascii() and n.isdecimal() and (value := int64_of(n)) is not None):
-        raise LeafTypeError(f"--values {text}", "NAME=N, an integer of 64 bits", "write --values ld=72")
-    return name, value
+def _extents(text: str) -> Any:
+    """The extents that an option says: integers; or names and expressions too, of sizes that are not known."""
+    if not any(c.isalpha() for c in text):
+        return tuple(found) if isinstance(found := read_coord(text), tuple) else found
+    return tuple(n.strip() for n in text.strip().removeprefix("(").removesuffix(")").split(","))

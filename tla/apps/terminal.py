@@ -18,10 +18,11 @@ from ..xla.shapes.curve import in_units
 
 if TYPE_CHECKING:
     import json
+    import shlex
     import shutil
     import textwrap
 else:  # a table that fits, and no JSON, needs none of them
-    json, shutil, textwrap = OnDemand("json"), OnDemand("shutil"), OnDemand("textwrap")
+    json, shlex, shutil, textwrap = OnDemand("json"), OnDemand("shlex"), OnDemand("shutil"), OnDemand("textwrap")
 
 #: What the help says of a layout, and of who holds the elements of a tile.
 LAYOUT = (
@@ -56,10 +57,10 @@ _NAMES = (
     "coords",
     "language",
     "values",
+    "shape",
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _NAMES}
-_GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\{{[^{{}}]*\}}|\w+)"
-_QUOTES, _COLON = "'(){}", "':"
+_GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)"
 #: Fixes that name what only Python has, and what they are in a shell.
 IN_SHELL = {
     "give who writes, or who reads": "add --write OWNERS, or --read OWNERS",
@@ -78,8 +79,14 @@ def in_shell_words(reason: Reason) -> Reason:
     give one in each mode, as in --tile 4,8
     """
     fix = IN_SHELL.get(reason.fix, reason.fix)
-    fix = re.sub(_GIVEN, lambda m: f"{_OPTIONS[m[1]]} {m[2].strip(_QUOTES).replace(' ', '').replace(_COLON, '=')}", fix)
+    fix = re.sub(_GIVEN, lambda m: f"{_OPTIONS[m[1]]} {shlex.quote(_plain(m[2]))}", fix)
     return reason._replace(fix=re.sub(_LEFT_OUT, lambda m: f"leave {_OPTIONS[m[1]]} out", fix))
+
+
+def _plain(value: str) -> str:
+    """A value of Python as a shell has it: without brackets around it, quotes and blanks."""
+    inside = value[1:-1] if value[0] in "'(" else value
+    return re.sub("[ '\"]", "", inside)
 
 
 def open_missing_streams() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..ttgir.advice import Advice
     from ..ttgir.costs import Cost, Costs
 
-_ttgir = OnDemand("tla.ttgir")
+_ttgir, _loops = OnDemand("tla.ttgir"), OnDemand("tla.ttgir.loops")
 _SIZE = re.compile(r"%?([A-Za-z_][A-Za-z0-9_]*)=([0-9]{1,18})")
 #: A table of costs: the unit, its title, and the name of its column.
 _TABLES = {
@@ -45,19 +45,26 @@ def ttgir(arguments: argparse.Namespace) -> Answer:
     wavefronts and sectors."""
     if arguments.advise and arguments.other is not None:
         raise LeafTypeError("--advise of two programs", "one program", f"write tla ttgir {arguments.file} --advise")
-    found = read(arguments.file, arguments)
-    if arguments.other is not None:
-        return _compared(found, read(arguments.other, arguments)), _compared_text
+    found, *others = read([path for path in (arguments.file, arguments.other) if path is not None], arguments)
+    if others:
+        return _compared(found, *others), _compared_text
     if arguments.advise:
         return [_advice(a) for a in _ttgir.advise(found)], _advice_text
     return value_of(found), text_of
 
 
-def read(path: str, arguments: argparse.Namespace) -> Any:
-    """The costs of the program in a file."""
-    with terminal.opened(path) as file:
-        program = _ttgir.read_program(file)
-    return _ttgir.costs(program, sizes_of(arguments.size), arguments.target)
+def read(paths: Sequence[str], arguments: argparse.Namespace) -> list[Any]:
+    """The costs of the programs in files. Of two, a size may be of one alone: it is a constant of the other."""
+    programs = []
+    for path in paths:
+        with terminal.opened(path) as file:
+            programs.append(_ttgir.read_program(file))
+    sizes, has = sizes_of(arguments.size), _loops.has_size
+    constants = [{n for n in sizes if not has(p, n) and any(has(q, n) for q in programs)} for p in programs]
+    return [
+        _ttgir.costs(p, {n: x for n, x in sizes.items() if n not in known}, arguments.target)
+        for p, known in zip(programs, constants)
+    ]
 
 
 def sizes_of(given: Sequence[str]) -> dict[str, int]:

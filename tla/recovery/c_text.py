@@ -99,6 +99,9 @@ class CExpression(Address):
             self.side_effect()
         if token == "not":
             self.unexpected("an operand", "write ! for not")
+        if token == "/" and self.text[at - 1 : at] == "/":
+            fix = "write / for a quotient, or leave the remark out; where // rounds down, say language='python'"
+            self.fail("//, which begins a remark in C's family", "an operand", fix, at - 1)
         if token in ("&", "*") and first:
             return self.address()
         if token == "(" and (found := _CAST.match(self.text, at)) and found[1] not in {*self.scope, *self.seen}:
@@ -219,6 +222,8 @@ class CExpression(Address):
             return self.call(name, at)
         if self.token == "[":
             return self.element(name, at)
+        if self.token in ("++", "--"):
+            self.side_effect()
         if name in self.arrays:
             return 0
         return 1 if name == "true" else 0 if name == "false" else self.scope.get(name) or self.free(name, at)

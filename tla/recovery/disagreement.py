@@ -87,7 +87,7 @@ def recover(
     coords: str | Sequence[str] | None = None,
     language: str = "c",
     integer: str | None = None,
-    values: Mapping[str, int] | None = None,
+    values: str | Mapping[str, int] | None = None,
 ) -> Disagreement:
     """The first coordinates that a writer and a reader have at two places, and what would mend either.
 

@@ -10,6 +10,7 @@ from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import is_int, is_sympy
 from ..core.kinds import AnyLayout
+from ..core.questions import require_positive
 from ..linear import LinearLayout, RadixLayout
 from ..linear.bridge import layout_of as layout_of_linear
 from ..tensors.offsets import offsets
@@ -25,6 +26,7 @@ from .texts import coordinates_of, read
 from .unknown_bounds import box_of, within
 from .unknown_functions import offset_of_function
 from .unknown_sizes import coordinates, has_names, layout_of_offset, offset_of_text, sizes_of
+from .values import values_of
 
 if TYPE_CHECKING:
     from ..core.composed import ComposedLayout
@@ -43,7 +45,7 @@ def layout_of(
     coords: str | Sequence[str] | None = None,
     language: str = "c",
     integer: str | None = None,
-    values: Mapping[str, Size] | None = None,
+    values: str | Mapping[str, Size] | None = None,
 ) -> Layout | ComposedLayout:
     """The simplest layout with given offsets: shape and strides, swizzled or not, or what is linear over bits.
 
@@ -62,7 +64,7 @@ def layout_of(
              first five and in triton, and round down in the others. The text is parsed, never evaluated
     integer  the integers that a text computes in: int32 or int64; int32 for C's family, triton, tvm, jax and pallas.
              What does not fit is refused
-    values   the values of other names in a text, such as {"ld": 72}, or their sizes that are not known
+    values   the values of other names in a text: "ld=72, p->n=4" or {"ld": 72}; or sizes that are not known
     Returns  a Layout, coalesced mode by mode; with an offset or swizzles a ComposedLayout. It is compared with every
              offset; of sizes that are names its normal form is that of the expression, so that they are equal for all
              of them. Where a text or a function is -1 outside of a box from 0 on, the box is the layout's origin_shape
@@ -93,11 +95,12 @@ def layout_of(
     are the simplest.
     """
     x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
+    known = values_of(values or {})
     if (own := _own_layout(x, shape)) is not None:
         return own
-    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *(values or {}).values()):
-        return _layout_of_sizes(x, shape, coords, language, integer, values or {})
-    table = _table(x, shape, coords, language, integer, values or {})
+    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *known.values()):
+        return _layout_of_sizes(x, shape, coords, language, integer, known)
+    table = _table(x, shape, coords, language, integer, known)
     try:
         return layout_of_table(table)
     except RangeError:
@@ -112,12 +115,15 @@ def offsets_of(
     coords: str | Sequence[str] | None,
     language: str,
     integer: str | None,
-    values: Mapping[str, Any] | None,
+    values: str | Mapping[str, Any] | None,
 ) -> Table:
     """The offsets of what layout_of takes, whether they have a layout or not; of sizes that are numbers."""
     x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
+    known = values_of(values or {})
+    if has_names(*known.values()):
+        raise LeafTypeError(f"values={shown(known)}", "numbers: offsets are compared", "write values='ld=72'")
     own: Any = x if isinstance(x, AnyLayout) else _own_layout(x, shape)
-    return as_table(offsets(own)) if own is not None else _table(x, shape, coords, language, integer, values or {})
+    return as_table(offsets(own)) if own is not None else _table(x, shape, coords, language, integer, known)
 
 
 def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, values: Mapping[str, Any]) -> Table:
@@ -177,6 +183,8 @@ def _layout_of_sizes(
     if shape is None:
         raise _without_shape(x)
     extents, known = sizes_of(shape if isinstance(shape, tuple) else (shape,), values)
+    for n in extents:
+        require_positive("shape", n)
     if not isinstance(x, str):
         indices = coordinates(tuple(f"i{k}" for k in range(len(extents))), extents, known)
         offset, bounds = offset_of_function(x, indices)
@@ -196,14 +204,16 @@ def _names(coords: object) -> Sequence[str] | None:
         return None
     given = coords.split(",") if isinstance(coords, str) else coords
     names = [str(n).strip() if is_sympy(n) else n for n in given] if isinstance(given, (list, tuple)) else []
-    if not all(isinstance(n, str) for n in names) or not isinstance(given, (list, tuple)):
+    if not all(isinstance(n, str) and n.strip() for n in names) or not isinstance(given, (list, tuple)):
         raise LeafTypeError(f"coords={shown(coords)}", "names, one for each extent", "write coords='row,col'")
     return [n.strip() for n in names]
 
 
 def _without_shape(x: object) -> RankError:
     return RankError(
-        f"{type(x).__name__} without a shape", "the extents of its coordinates", "write layout_of(f, shape=(64, 64))"
+        f"a {'text' if isinstance(x, str) else type(x).__name__} without a shape",
+        "the extents of its coordinates",
+        "give them, as in shape=(64, 64)",
     )
 
 

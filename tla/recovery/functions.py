@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
+from ..core.ints import is_int
 from .tables import as_table
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
     grid = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True)
     given = [g.copy() for g in grid]
     try:
-        found = f(*given)
-    except Exception:  # it takes no arrays: an `if` of one, math.floor, a table of its own
+        with np.errstate(divide="raise"):
+            found = f(*given)
+    except Exception:  # it takes no arrays: an `if` of one, math.floor, a table of its own; or it divides by 0
         return _one_by_one(f, shape)
     if any(not np.array_equal(g, h) for g, h in zip(given, grid)):
         raise LeafTypeError(
@@ -45,7 +47,21 @@ def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
             f"one for each of {shape}",
             "return one integer",
         )
-    return as_table(np.broadcast_to(values, shape))
+    table = as_table(np.broadcast_to(values, shape))
+    _require_same_of_integers(f, table)
+    return table
+
+
+def _require_same_of_integers(f: Callable[..., Any], table: Table) -> None:
+    """Require that f of the last coordinate is what it is of Python's integers: arrays wrap where these do not."""
+    last = tuple(n - 1 for n in table.shape)
+    try:
+        value = f(*last)
+    except Exception:  # it takes arrays alone
+        return
+    if is_int(value) and int(value) != int(table[last]):
+        what = f"{name_of(f)} at {shown(last)}: {int(table[last])} of arrays, {int(value)} of integers"
+        raise LeafTypeError(what, "one value", "keep what it computes on the way within 64 bits")
 
 
 def _one_by_one(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:

@@ -9,9 +9,11 @@ from typing import NamedTuple, NoReturn
 
 from ..core.errors import ParseError
 
-#: What changes no value, and is made blank: comments, attributes, and lines for other parts of the compiler.
+#: What changes no value, and is made blank: comments, attributes, and lines for other parts of the compiler. What is in
+#: the last line behind an expression may be a quotient of Python, and is refused later.
 _BLANK = re.compile(
-    r"//[^\n]*(?=\n)|/\*(?:[^*]|\*(?!/))*\*/|^[ \t]*#[ \t]*(?:include|pragma|line)\b[^\n]*|\bextern[ \t]*\"C\""
+    r"//[^\n]*(?=\n)|(?<=[;}\n])[ \t]*//[^\n]*\Z|/\*(?:[^*]|\*(?!/))*\*/"
+    r"|^[ \t]*#[ \t]*(?:include|pragma|line)\b[^\n]*|\bextern[ \t]*\"C\""
     r"|\b__launch_bounds__[ \t]*\([^()]*\)|\b__attribute__[ \t]*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)"
     r"|\b(?:alignas|__align__)[ \t]*\([^()]*\)",
     re.MULTILINE,

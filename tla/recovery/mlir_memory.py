@@ -80,6 +80,9 @@ class MlirText(MlirViews):
     def operation_here(self) -> Tree | None:  # type: ignore[override]
         """`%0 = ...`, of integers, of memrefs, or of what is read there; a view is no value."""
         mark, (name, at) = self.at, self.value_name()
+        if self.token == ":":
+            self.go_to(mark)
+            return super().operation_here()
         self.expect("=", "and an operation")
         begin, word = self.at, self.token
         if found := _OPAQUE.match(self.text, self.at):
@@ -267,7 +270,7 @@ class MlirText(MlirViews):
                     "let it return the index",
                     at,
                 )
-            return tuple(self.typed(names, results))
+            return tuple(self.typed(names or self.names_here(), results))
         if names:
             self.expect(":", "and the types")
             while self.any_type() and self.take(","):

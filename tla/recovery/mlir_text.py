@@ -47,6 +47,8 @@ _MODULES, _FUNCTIONS, _RETURNS = (
     ("func.func", "gpu.func"),
     ("return", "func.return", "gpu.return"),
 )
+#: An operation with more values than this is refused.
+_MOST_VALUES = 64
 _APPLIED = {"affine.apply": "", "affine.min": "min", "affine.max": "max"}
 
 
@@ -81,7 +83,7 @@ class MlirProgram(Address):
     routines   maps by #name, functions by @name
     """
 
-    tokens = rf"->|[%@#][\w.$-]+|{NAME}|{NUMBER}|[-+*(){{}}\[\]<>,:=?]"
+    tokens = rf"->|%[\w.$-]+#[0-9]+|[%@#][\w.$-]+|{NAME}|{NUMBER}|[-+*(){{}}\[\]<>,:=?]"
     blank = r"(?:[ \t\r\n\f\v]|//[^\n]*(?:\n|\Z))*"
     noun, example = "a text of MLIR", "write affine_map<(i, j) -> (i * 64 + j)>, or a function of arith"
 
@@ -266,11 +268,60 @@ class MlirProgram(Address):
     def operation_here(self) -> Tree:
         """`%0 = arith.addi %i, %j : i32`: what the value is called."""
         name, at = self.value_name()
+        names = [f"{name}#{k}" for k in range(self.count_of_values())] if self.take(":") else [name]
         self.expect("=", "and an operation")
-        if name in self.scope:
+        if name in self.scope or names[0] in self.scope:
             self.fail(f"%{name:.40} has two values", "each name once", "give it another name", at)
+        if self.token == "affine.delinearize_index" or len(names) > 1:
+            return self.delinearized(names)
         value, kind = self.computed()
         return self.step(name, value, kind)
+
+    def count_of_values(self) -> int:
+        """The number behind the colon of `%0:3`."""
+        at, count = self.at, self.integer("the number of values", 1)
+        if count > _MOST_VALUES:
+            self.fail(f"{count} values", f"{_MOST_VALUES} at most", "give the digits that it needs", at)
+        return count
+
+    def delinearized(self, names: list[str]) -> Tree:
+        """`%0:2 = affine.delinearize_index %i into (4, 16) : index, index`: what the first value is called."""
+        at = self.at
+        self.expect("affine.delinearize_index", "of which there are several values")
+        operand = self.value_name()
+        self.expect("into")
+        basis = self.basis(len(names), at)
+        self.expect(":", "and the types")
+        self.several("", self.type)
+        value: Tree = self.known(*operand, "index")
+        for name, extent in reversed([*zip(names[1:], basis)]):
+            self.step(name, self.tree(Op("%", at), value, extent), "index")
+            value = self.tree(Op("//", at), value, extent)
+        return self.step(names[0], value, "index")
+
+    def linearized(self, at: int) -> tuple[Tree, str]:
+        """`affine.linearize_index disjoint [%a, %b] by (4, 16) : index`."""
+        self.take("disjoint")
+        names = self.listed("[]", self.value_name, empty=False)
+        self.expect("by")
+        basis = self.basis(len(names), at)
+        kind = self.type_behind()
+        first, *others = [self.known(*n, kind) for n in names]
+        value: Tree = first
+        for extent, other in zip(basis, others):
+            value = self.tree(Op("+", at), self.tree(Op("*", at), value, extent), other)
+        return value, kind
+
+    def basis(self, count: int, at: int) -> list[Tree]:
+        """The extents of so many indices in parentheses, but of the first, which may be there."""
+
+        def extent() -> Tree:
+            return self.number() if self.token[:1].isdigit() else self.known(*self.value_name(), "index")
+
+        found = self.listed("()", extent)
+        if not 0 <= count - len(found) <= 1:
+            self.fail(f"{len(found)} extents of {count} indices", "one for each", "give it as many", at)
+        return found[len(found) - count + 1 :]
 
     def step(self, name: str, value: Tree | Call, kind: str) -> str:
         """Give a name a value of a type: what the value is called."""
@@ -335,6 +386,8 @@ class MlirProgram(Address):
         name += "i" if dialect == "index" and f"{name}i" in {**_SIGNED, **_UNSIGNED} else ""
         if word in _APPLIED:
             return self.applied(_APPLIED[word], at), "index"
+        if word == "affine.linearize_index":
+            return self.linearized(at)
         if word in ("func.call", "call"):
             return self.called(at)
         if dialect in ("arith", "index") and name == "constant":

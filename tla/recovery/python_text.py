@@ -342,7 +342,8 @@ class PythonAddress(Address):
             self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
 
     def step(self, name: str, value: Tree) -> str:
-        """Give a name of the text a value: what the value is called."""
+        """Give a name of the text a value, which is an operation: what the value is called."""
+        self.count()
         if self.guard:
             self.scope[name] = called = self.kept_step(name, value)
             return called
@@ -502,7 +503,7 @@ class PythonAddress(Address):
         if last != "arange":
             return super().call(name, at)
         given = self.listed("()", self.expression)
-        if len(given) > 2 or given[:-1] not in ([], [0]):
+        if len(given) not in (1, 2) or given[:-1] not in ([], [0]):
             self.fail(
                 f"{name}: {len(given)} arguments",
                 "an arange from 0",

@@ -46,6 +46,19 @@ def read(text: str, language: str) -> Code:
     return _GRAMMARS[LANGUAGES[language].grammar](text, language).code()
 
 
+def _extents(count: int) -> str:
+    return f"{count} extent{'s' * (count > 1)}"
+
+
+def _unordered(found: tuple[str, ...], count: int) -> RangeError:
+    """The error for names of a text of which it is not known which are the coordinates, or in what order."""
+    usual = next((o[:count] for o in _ORDERS if len(o) >= count and {*o[:count]} <= {*found}), found[:count])
+    others = [n for n in found if n not in usual]
+    fix = f"write coords={','.join(usual)[:200]!r}, in the order of the extents"
+    fix += f", and give the others values: values='{others[0]:.40}=64'" if others else ""
+    return RangeError(f"the names {', '.join(found)[:200]} for {_extents(count)}", "the coordinates in order", fix)
+
+
 def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the coordinates, in order: those that are given, the parameters, or those in the text if
     these have an order."""
@@ -63,21 +76,20 @@ def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: 
             else names
         )
         if len(names) != count and found:
-            fix = f"write coords={','.join(found)[:200]!r}, in the order of the extents"
-            raise RangeError(f"the names {', '.join(found)[:200]} for {count} extents", "the coordinates in order", fix)
+            raise _unordered(found, count)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
     if len(names) != count:
         raise RangeError(
-            f"the coordinates {', '.join(names)[:200]} for {count} extents",
+            f"the coordinates {', '.join(names)[:200]} for {_extents(count)}",
             "an extent for each",
-            f"give shape= {len(names)} extents",
+            f"give {_extents(len(names))}, or name as many coordinates as there are extents",
         )
     if twice := [n for n in names if names.count(n) > 1 or n in values]:
         what = f"the coordinate {twice[0]:.40} with two meanings"
         raise RangeError(what, "each name once, as a coordinate or a value", "give one of them another name")
     for name in found:
         if name not in names:
-            fix = f"give it a value: values={{{name[:40]!r}: 64}}"
+            fix = f"give it a value: values='{name[:40]}=64'"
             what, expected = f"{name[:40]}, which has no range", f"coordinates: {', '.join(names)[:200]}"
             raise ParseError(code.text, code.names[name], what, expected, fix)
     return names

@@ -25,7 +25,7 @@ from .addresses import Addresses, pointee_bits
 from .alignment import Alignment, extents, vector_of
 from .conversions import conversion
 from .cute_bulk import bulk
-from .loops import Loops, Size
+from .loops import Loops, Size, has_size
 from .machines import Machine, machine
 from .program import Op, Program
 from .shared import Moved, moved
@@ -93,7 +93,8 @@ def costs(program: Program, sizes: Mapping[str, int] | None = None, target: str 
 
     sizes      values of the kernel's arguments, and of loops whose count is not known: name -> value
     target     the machine, such as cuda:90 or hip:gfx942, where the program does not say it
-    Raises     RangeError for a machine whose shared memory is not known
+    Raises     RangeError for a machine whose shared memory is not known, or another than the program says, and for
+               sizes that the program has not
 
     >>> from tla.ttgir import program_of
     >>> text = '''
@@ -112,6 +113,17 @@ def costs(program: Program, sizes: Mapping[str, int] | None = None, target: str 
     return Costs(program, sizes, target)
 
 
+def _require_own(program: Program, sizes: Mapping[str, int], target: str | None) -> None:
+    """Require that the sizes that are given are the program's, and that the target is no other than its own."""
+    if target and program.target not in ("", target):
+        raise RangeError(f"a program of {program.target} for {target}", program.target, "leave target out")
+    for name in sizes:
+        if not has_size(program, name):
+            known = ", ".join(a.name[1:] for a in program.arguments if not a.type.startswith("!"))
+            fix = "give one of these" if known else "leave it out"
+            raise RangeError(f"the size {name:.40}", f"of the kernel: {known or 'it has none'}", fix)
+
+
 class Costs:
     """The costs of a program's operations.
 
@@ -125,6 +137,7 @@ class Costs:
     """
 
     def __init__(self, program: Program, sizes: Mapping[str, int] | None = None, target: str | None = None) -> None:
+        _require_own(program, sizes or {}, target)
         self.program, self.machine = program, machine(program.target or target or "")
         self.loops = Loops(program, sizes)
         self.addresses = Addresses(program, sizes)

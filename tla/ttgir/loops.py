@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ..algebra.divide import ceil_div
+from ..core.cache import compiled
 from ..core.errors import TlaError
 from ..core.ints import known
 from ..symbolic import SymInt, dim
@@ -83,7 +84,7 @@ class Loops:
         return self._named(name, 1) if trips is None else trips
 
     def _named(self, name: str, divisor: int) -> Size:
-        return self.sizes.get(name) or dim(name, multiple_of=divisor, at_least=1)
+        return self.sizes[name] if name in self.sizes else dim(name, multiple_of=divisor, at_least=1)
 
     def _counted(self, loop: Op) -> Size | None:
         """The trip count of a loop from, to and by integers that are known; None where it is not known to be
@@ -129,6 +130,17 @@ class Loops:
         if op.name in _QUOTIENTS and _at_least(a, 0) and _at_least(b, 1):  # there rounding down and towards 0 are one
             return _QUOTIENTS[op.name](a, b)
         return None
+
+
+def has_size(program: Program, name: str) -> bool:
+    """Whether a program has a size of this name: an argument, a loop whose count is not known, or the program's place.
+
+    >>> from tla.ttgir.text import program_of
+    >>> [has_size(program_of("tt.func @f(%N: i32)"), name) for name in ("N", "program_id_x", "loop4", "M")]
+    [True, True, True, False]
+    """
+    of_arguments = (argument.name[1:].replace("@", "_line") for argument in program.arguments)
+    return name in of_arguments or bool(compiled("loop[0-9]+|(program_id|num_programs)_[xyz]").fullmatch(name))
 
 
 def constant(op: Op) -> int | None:

@@ -98,5 +98,5 @@ def machine(target: str) -> Machine:
     raise RangeError(
         f"the target {target or 'that the module does not name'!r:.60}",
         f"one like {known}",
-        "compile for one of these, or give --target cuda:80, in Python target='cuda:80'",
+        "compile for one of these, or say target='cuda:80'",
     )

@@ -79,6 +79,7 @@ _ARRAY = re.compile(r"[A-Za-z0-9]+\[([^][{}]*)\](?:\{[^{}]*\})?")
 _DIGITS = re.compile(r"[0-9]+")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _STATEMENT = re.compile(r"[^;\n]*")
+_QUOTE = re.compile("[\"']")
 _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
@@ -254,7 +255,7 @@ class _Reader(NotationReader):
             value = self.part_from(self.at, lambda: tla.parse(text))
             self.go_to(self.at + len(text))
             return Term(_limited(value), f"parse({text!r})")
-        if not is_foreign(text):
+        if not is_foreign(_QUOTE.split(text)[0]):  # of an index expression in quotes nothing is looked at
             return None
         sizes = dict[int, Term]()
 
@@ -402,7 +403,8 @@ class _Reader(NotationReader):
         """An XLA shape. Its dimensions may be names."""
         start, name = self.at, self.ahead()[0]
         if name.lower() not in BITS:
-            self.unknown("what stands before '['", [*OPERATIONS, *BITS], "an element type of XLA, or an operation")
+            expected = f'an element type of XLA, an operation, or an address as layout_of("{name:.40}[...]", (64, 64))'
+            self.unknown("what stands before '['", [*BITS, *(n for n in OPERATIONS if n[0].isupper())], expected)
         found = _ARRAY.match(self.text, start)
         text, dimensions = (found[0], found[1]) if found else (self.text[start:], "")  # which is refused below
         used = {name: self.symbols[name] for name in _NAME.findall(dimensions) if name not in _FUNCTIONS}

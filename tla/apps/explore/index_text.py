@@ -9,6 +9,8 @@ import tla
 
 from ...core.errors import RangeError
 from ...core.int_tuple import IntTuple, shown
+from ...core.ints import is_int
+from ...recovery.values import values_of
 from .operations import Term
 
 #: A text in quotes: what it holds is left as it is.
@@ -17,7 +19,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def layout_term(terms: tuple[Term, ...], options: Mapping[str, Term], names: Mapping[str, Term]) -> Term:
-    """The term of layout_of with these arguments. names: those of a text; of them an expression has its values.
+    """The term of layout_of with these arguments. names: those of a text; of them an expression has its values, beside
+    those that its own argument says.
 
     >>> layout_term((Term("i*ld + j", "'i*ld + j'"), Term((8, 8), "(8, 8)")), {}, {"ld": Term(72, "72")}).python
     "layout_of('i*ld + j', (8, 8), values={'ld': 72})"
@@ -25,8 +28,14 @@ def layout_term(terms: tuple[Term, ...], options: Mapping[str, Term], names: Map
     first, *others = terms
     given, keywords = first.value, {**options}
     if isinstance(given, str):
-        known = {n: int(names[n].value) for n in _NAME.findall(given) if n in names and isinstance(names[n].value, int)}
-        keywords |= {"values": Term(known, repr(known))} if known else {}
+        known = {n: names[n].value for n in _NAME.findall(given) if n in names and is_int(names[n].value)}
+        python = {n: str(int(x)) if isinstance(x, int) else n for n, x in known.items()}
+        said = values_of(options["values"].value) if "values" in options else {}
+        if unknown := next((f"{n} = {x}" for n, x in said.items() if not is_int(x)), ""):
+            raise RangeError(f"values={unknown!r}", "integers", f"write {unknown}; in front of layout_of")
+        python |= {n: repr(x) for n, x in said.items()}
+        shown_values = f"{{{', '.join(f'{n!r}: {x}' for n, x in python.items())}}}"
+        keywords |= {"values": Term({**known, **said}, shown_values)} if python else {}
     elif isinstance(given, IntTuple):
         given, terms = [*given], (Term(None, repr([*given])), *others)
     else:

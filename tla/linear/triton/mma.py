@@ -102,7 +102,7 @@ def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int]) ->
     what = f"an instruction of {rows} by {columns}, {k_width} elements together"
     tiles.require(
         where,
-        rows % 8 == 0 and columns % (4 * k_width) == 0,
+        rows % 8 == columns % (4 * k_width) == 0 < min(rows, columns),
         what,
         f"multiples of 8 and of {4 * k_width}",
         "use [16, 8]",
@@ -152,6 +152,7 @@ class AMDMFMALayout(Parameters):
             "use [32, 32, 8]",
         )
         rank = len(self._powers("warps_per_cta"))
+        tiles.require(self.name, rank >= 2, f"rank {rank}", "at least 2", "give the warps along both dimensions")
         self._set(element_bitwidth=one_of(f"{self.name}: element_bitwidth", self.element_bitwidth or 32, (32, 64)))
         self._set(tiles_per_warp=self.tiles_per_warp or (1,) * rank)
         self._powers("tiles_per_warp", rank)

@@ -13,16 +13,19 @@ function expressed() {
   const text = quoted(at("expression-text").value.trim()), coords = at("expression-coords").value.trim();
   at("expression-text").setCustomValidity(text ? "" : "leave one kind of quotes out of it");
   if (!at("expressed").reportValidity()) return;
-  const values = at("expression-values").value.split(",").filter(value => value.trim()).map(value => `${value.trim()}; `).join("");
-  const names = coords ? `, coords=${quoted(coords)}` : "";
-  const shape = at("expression-shape").value.trim(), extents = shape.includes(",") ? `(${shape})` : shape;
+  const values = at("expression-values").value.trim(), shape = at("expression-shape").value.trim();
+  const extents = shape && (shape.includes(",") ? `, (${shape})` : `, ${shape}`);
+  const more = [["language", at("expression-language").value], ["coords", coords], ["values", values]].filter(([, said]) => said);
   at("expression").close();
-  take(`${values}layout_of(${text}, ${extents}, language="${at("expression-language").value}"${names})`, {});
+  take(`layout_of(${text}${extents}${more.map(([name, said]) => `, ${name}=${quoted(said) ?? `"${said}"`}`).join("")})`, {});
 }
 
 chosen(at("expression-language"), LANGUAGES);
 at("expression-language").value = "cuda";
-at("open-expression").addEventListener("click", () => at("expression").showModal());
+at("open-expression").addEventListener("click", () => {
+  if (at("error").textContent && !at("expression-text").value) at("expression-text").value = at("text").value;  // an address, typed as it is
+  at("expression").showModal();
+});
 at("close-expression").addEventListener("click", () => at("expression").close());
 at("expression-text").addEventListener("input", () => at("expression-text").setCustomValidity(""));
 at("expressed").addEventListener("submit", event => { event.preventDefault(); expressed(); });
