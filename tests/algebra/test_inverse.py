@@ -240,7 +240,6 @@ def test_max_alignment():
         lambda: tla.cosize(parse("(0):(_0)")),
         lambda: tla.cosize(parse("(0,_4):(_0,_1)")),
         lambda: tla.get_hier_coord(parse("(4,4):(1@0,1@1)"), 5),
-        lambda: tla.MakeLayoutLike(parse("(4,4):(1@0,1@1)")),
         lambda: tla.compact_order((4, 4), (tla.E[0], 1)),
         lambda: tla.ArithmeticTuple(1, 2) * [2],
         lambda: tla.E[0] * {},

@@ -1,6 +1,7 @@
 """tla.compat.pycute: by definition, beside pycute where it is installed, and by CUTLASS's own tests where TLA_CUTLASS
 is its checkout."""
 
+import dataclasses
 import importlib
 import importlib.util
 import itertools
@@ -10,6 +11,7 @@ import re
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,20 @@ def some(rng):
 
 
 CASES = [(some(rng), some(rng)) for rng in [random.Random(7)] for _ in range(amount(150, 3000))]
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen(ours.Layout):
+    """A layout as torch's DeviceMesh makes it of this class."""
+
+    shape: Any
+    stride: Any
+
+
+def test_a_class_of_layouts_may_be_frozen():
+    a = Frozen((4, 2), (2, 1))
+    assert (a[0].shape, a[0].stride, a.size(), a(3)) == (4, 2, 8, 6)
+    assert [a(i) for i in range(8)] == [ours.Layout((4, 2), (2, 1))(i) for i in range(8)]
 
 
 def test_operations_by_definition():

@@ -180,7 +180,7 @@ class Layout(LayoutBase):
     def made(cls: type[L], shape: Any, stride: Any) -> L:
         """The layout of a shape and strides that are known to be plain integers."""
         layout = cls.__new__(cls)
-        layout.shape, layout.stride = shape, stride
+        vars(layout).update(shape=shape, stride=stride)  # of a class that is frozen too, as torch's is
         return layout
 
     def __eq__(self, other: object) -> bool:

@@ -9,7 +9,6 @@ that no size changes.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -121,8 +120,8 @@ class Touches:
         self._symbols: dict[int, set[str]] = {}
         self._shared = {id(x.data) for x in program.shared}
         self._tmem = {id(x.data) for x in program.tmem if x.data is not None}
-        self.meet = functools.cache(self._meet)
-        self.overlap = functools.cache(self._overlap)
+        self._meet: dict[tuple[int, int, Known], bool] = {}
+        self._overlap: dict[tuple[int, int], bool] = {}
 
     def memory(self, t: Tensor) -> str:
         """The memory of a tensor: "shared", "tmem", "argument" or "registers"."""
@@ -193,11 +192,18 @@ class Touches:
             places[:, pairs[::2]] = start[:, None] + np.array(pairs[1::2])
         return place_of(places) if self.memory(t) == "tmem" else places
 
-    def _meet(self, a: int, b: int, known: Known) -> bool:
-        return self._touches[a].meets(self._touches[b], known)
+    def meet(self, a: int, b: int, known: Known) -> bool:
+        """Whether a thread touches by b what another has touched by a, of which it does not know; one of both writes."""
+        key = a, b, known
+        if key not in self._meet:
+            self._meet[key] = self._touches[a].meets(self._touches[b], known)
+        return self._meet[key]
 
-    def _overlap(self, a: int, b: int) -> bool:
-        return self._touches[a].overlaps(self._touches[b])
+    def overlap(self, a: int, b: int) -> bool:
+        """Whether two touches are of one element, whoever touches it."""
+        if (a, b) not in self._overlap:
+            self._overlap[a, b] = self._touches[a].overlaps(self._touches[b])
+        return self._overlap[a, b]
 
 
 def of_threads(line: Line, terms: Sequence[Any], program: Program, stages: Stages | None = None) -> Any:
