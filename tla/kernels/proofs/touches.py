@@ -193,7 +193,7 @@ class Touches:
         return place_of(places) if self.memory(t) == "tmem" else places
 
     def meet(self, a: int, b: int, known: Known) -> bool:
-        """Whether a thread touches by b what another has touched by a, of which it does not know; one of both writes."""
+        """Whether a thread touches by b what another touched by a, of which it does not know; one of both writes."""
         key = a, b, known
         if key not in self._meet:
             self._meet[key] = self._touches[a].meets(self._touches[b], known)
