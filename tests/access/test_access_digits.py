@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from tla import TlaError, parse
+from tla import RangeError, TlaError, parse
 from tla.access import convert
 from tla.linear import LinearLayout, RadixLayout, radix
 
@@ -453,6 +453,12 @@ def test_refusals(name):
     texts, options, message = ERRORS[name]
     with pytest.raises(TlaError, match=message):
         convert(*map(radix, texts), **options)
+
+
+def test_gluon_says_that_it_has_no_such_layouts():
+    plan = convert(radix("register=(2,3):(3,1) -> column=6"), radix("register=(3,2):(1,3) -> column=6"))
+    with pytest.raises(RangeError, match="powers of two, as Triton's are"):
+        plan.gluon()
 
 
 def test_hip_compiles(tmp_path):

@@ -140,6 +140,14 @@ class RadixPlan:
         """
         return self._text(HIP, name)
 
+    def gluon(self, name: str = "convert") -> str:
+        """Refuse, by RangeError: Gluon's layouts are of extents that are powers of two, and these are not."""
+        raise RangeError(
+            f"Gluon of a conversion of {self.src} to {self.dst}",
+            "layouts of extents that are powers of two, as Triton's are",
+            "write cuda() or hip(); or convert the tile padded to powers of two, as linear layouts",
+        )
+
     def _text(self, dialect: Dialect, name: str) -> str:
         require_name(dialect.name, name)
         if self.rows is not None:
