@@ -1,7 +1,7 @@
-"""Matrix instructions (ldmatrix, stmatrix) of threads whose digits are any extents, in a memory whose lines are rotated.
+"""Matrix instructions (ldmatrix, stmatrix) of threads whose digits are any extents, in a memory of rotated lines.
 
-The threads and values of a warp that are a row of 16 bytes are found by the places of all of them in memory: their digits
-may be any, if warps are whole. What a lane holds of a matrix is in `matrices`.
+The threads and values of a warp that are a row of 16 bytes are found by the places of all of them in memory: their
+digits may be any, if warps are whole. What a lane holds of a matrix is in `matrices`.
 """
 
 from __future__ import annotations

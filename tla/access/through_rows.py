@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..core.conversions import idx2crd
 from ..core.errors import RangeError, TlaError
 from ..core.ints import static
 from ..core.layout import Layout
@@ -126,7 +127,7 @@ def require_held(src: RadixLayout, dst: RadixLayout) -> None:
     """RangeError where nobody holds an element before that somebody needs."""
     missing = {*elements(dst).ravel().tolist()} - {*elements(src).ravel().tolist()}
     if missing:
-        at = ", ".join(map(str, min(_coordinate(x, src.out_sizes.values()) for x in missing)))
+        at = ", ".join(map(str, min(idx2crd(x, (*src.out_sizes.values(),)) for x in missing)))
         raise RangeError(
             f"convert: nobody holds element ({at}) before",
             "a source that holds it",
@@ -143,14 +144,6 @@ def elements(layout: RadixLayout) -> npt.NDArray[Any]:
     for name, coordinate in layout.apply({"thread": thread, "value": value}).items():
         found, place = found + place * coordinate, place * layout.out_sizes[name]
     return found
-
-
-def _coordinate(index: int, sizes: Iterable[int]) -> tuple[int, ...]:
-    at = []
-    for size in sizes:
-        index, rest = divmod(index, size)
-        at.append(rest)
-    return (*at,)
 
 
 def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:

@@ -95,8 +95,8 @@ compiled = plain_memo(re.compile)
 
 
 def known_by(kind: type, parts: Callable[[Any], tuple[Any, ...]]) -> None:
-    """Make memos know values of a kind by their parts: two of the same parts are one. Those without parts, (), are known
-    by identity."""
+    """Make memos know values of a kind by their parts: two of the same parts are one. Those without parts, (), are
+    known by identity."""
     _PARTS[kind] = parts
 
 

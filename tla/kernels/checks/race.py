@@ -44,10 +44,10 @@ class Race(NamedTuple):
 
     who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been
               waited for, "register" and "proxy" where one may not see what threads wrote to registers or shared memory;
-              "phase" and "arrival" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still reads and adds
-              to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one does not know
-              what the other has done, "end" for what comes from another block and is not waited for; on Ascend "flag"
-              for two pipes of a core, "pipe" for two instructions of one
+              "phase" and "arrival" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still
+              reads and adds to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one
+              does not know what the other has done, "end" for what comes from another block and is not waited for; on
+              Ascend "flag" for two pipes of a core, "pipe" for two instructions of one
     memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"; on Ascend "L1" ...
     element   its place in the buffer [elements]; of tensor memory its address, a data path in the upper 16 bits
               and a column; on Ascend the byte of the memory, or of the tensor

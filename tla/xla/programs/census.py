@@ -15,6 +15,7 @@ from pathlib import Path
 from ...core.errors import LeafTypeError, RangeError, TlaError
 from .dumps import programs_in
 from .memory import memory
+from .text_file import is_text
 
 #: The largest peaks that a census keeps.
 KEPT = 20
@@ -81,7 +82,7 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
         raise LeafTypeError(
             f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')"
         )
-    if "\n" in os.fsdecode(source):
+    if is_text(source):
         raise LeafTypeError(
             "a census of the text of a module", "the path of a file or a folder", "ask memory(io.StringIO(text))"
         )

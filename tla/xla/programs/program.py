@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple, TypeAlias
 from ...core.errors import LeafTypeError, ParseError
 from . import text_file
 from .instruction import Instruction, parse_instruction, printed_instruction
-from .text_file import OnError, text_lines
+from .text_file import OnError, is_text, text_lines
 
 #: Instructions inside of each other, deeper than this, are no part of those around them.
 MAX_DEPTH = 64
@@ -102,7 +102,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
 def read_lines(source: Source, on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
     """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables
     of source lines."""
-    if isinstance(source, str) and "\n" in source:
+    if is_text(source):
         raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: io.StringIO(text)")
     if isinstance(source, (str, os.PathLike)):
         return _of_path(source, on_error, around)

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ...core.errors import RangeError
+from .text_file import is_text
 
 _GIB, _MIB, _KIB = 2**30, 2**20, 2**10
 
@@ -98,7 +99,7 @@ def target_beside(path: object) -> str | None:
     path   of a file that --xla_dump_to wrote, or an open file
     """
     path = getattr(path, "name", path)
-    if not isinstance(path, str | os.PathLike) or "\n" in os.fsdecode(path):  # a text: who reads it refuses it
+    if not isinstance(path, str | os.PathLike) or is_text(path):  # who reads a text refuses it
         return None
     beside = Path(re.sub(r"\.(?:before|after)_[^.]*(?:\.\w+)*$", "", os.fspath(path)) + ".target_arguments.txt")
     if not beside.is_file() or beside.stat().st_size > _MIB:

@@ -49,6 +49,11 @@ _MLIR = re.compile(
 _BYTECODE = b"ML\xefR"
 
 
+def is_text(source: object) -> bool:
+    """Whether a source is the text of a program, where its path or a file belongs."""
+    return isinstance(source, str) and "\n" in source
+
+
 def report(on_error: OnError | None, error: ParseError, number: int) -> None:
     text, position, what, expected, fix = error.args
     numbered = ParseError(text, position, f"line {number}: {what}", expected, fix)
