@@ -1,10 +1,14 @@
 """Emitted text, compiled and called: C by gcc, C++ by g++, and kernels of CUDA and OpenCL as C++,
 thread after thread."""
 
+import atexit
 import ctypes
+import functools
 import hashlib
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,41 +40,42 @@ static long get_global_size(int) { return threads_; }
 #define restrict __restrict
 """
 
+TOOLS = {"c": ("gcc", ["-std=c11", "-Dstatic=", "-Dinline="]), "c++": ("g++", ["-std=c++17"])}
+WARNINGS = "-O1", "-Wall", "-Wextra", "-Werror"
+
 
 def require(tool):
     if shutil.which(tool) is None:
         pytest.skip(f"needs {tool}")
 
 
-def build(folder, text, *flags, language="c"):
-    """The shared library of a text of C or C++, whose functions are made visible."""
-    tool = {"c": "gcc", "c++": "g++"}[language]
+def build(folder, text, *flags, language="c", headers=""):
+    """The shared library of a text of C or C++, whose functions are made visible. headers: C++ that many texts begin
+    with, compiled once by each process."""
+    tool, standard = TOOLS[language]
     require(tool)
     name = hashlib.sha256(text.encode()).hexdigest()[:16]
     source, library = folder / f"{name}.{'c' if language == 'c' else 'cc'}", folder / f"{name}.so"
     source.write_text(text)
-    standard = ["-std=c11", "-Dstatic=", "-Dinline="] if language == "c" else ["-std=c++17"]
-    done = subprocess.run(
-        [
-            tool,
-            *standard,
-            "-O1",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-            *flags,
-            str(source),
-            "-o",
-            str(library),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[:4000]
+    words = [*standard, *WARNINGS, "-shared", "-fPIC", *flags]
+    _compiled(tool, *words, *(["-include", precompiled(headers, *words)] if headers else []), source, "-o", library)
     return ctypes.CDLL(str(library))
+
+
+@functools.cache
+def precompiled(headers, *words):
+    """The file to include by the same words, beside which its precompiled form is."""
+    folder = tempfile.mkdtemp(prefix="tla-headers-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = Path(folder, "all.h")
+    file.write_text(headers)
+    _compiled("g++", *words, "-x", "c++-header", file, "-o", f"{file}.gch")
+    return file
+
+
+def _compiled(*command):
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
 
 
 def pointer(array):

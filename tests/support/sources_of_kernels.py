@@ -11,17 +11,27 @@ from tla.kernels.targets import source_of
 import compiled
 from places import EXAMPLES
 
-#: CUDA's words for a C++ compiler. Threads of a block, and the blocks of a cluster, run at once and wait for each
-#: other; other blocks run one after the other, so that shared memory is a static array, of clusters one of each block.
-ON_CPU = """
+#: What the parts below include: to read it takes longer than to compile a kernel.
+HEADERS = """
 #include <atomic>
+#include <barrier>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
-#include <barrier>
+"""
+#: CUDA's words for a C++ compiler. Threads of a block, and the blocks of a cluster, run at once and wait for each
+#: other; other blocks run one after the other, so that shared memory is a static array, of clusters one of each block.
+ON_CPU = """
 #define __CUDACC_RTC__
 #define __grid_constant__
 #define __global__
@@ -56,8 +66,6 @@ template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
 #: Elements of 16 bits, and the instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each
 #: other; a copy is under way until its thread waits for it.
 WARPS = """
-#include <cstring>
-#include <memory>
 struct __half {
     uint16_t bits;
     __half() = default;
@@ -190,13 +198,6 @@ WGMMA(wgmma_mma_async_sync_aligned_m64n64k16_f16_f16_f16_1_1_1_1, true)
 #: what the launch gives to the driver's function; of a box that is loaded an element past the end of the
 #: tensor is zero.
 LOADS = """
-#include <chrono>
-#include <condition_variable>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <map>
-#include <mutex>
 struct Encoded { const char *address; long long shape[5], strides[5]; int box[5], rank, bytes, swizzle; };
 struct CUtensorMap { Encoded *of; };
 enum CUresult { CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE }; typedef unsigned long long cuuint64_t; typedef unsigned int cuuint32_t;
@@ -482,7 +483,8 @@ def cuda_function(folder, source, parameters, grid):
     warps += MATRIX_DESCRIPTOR + TENSOR_MEMORY if "tcgen05" in source.text else ""
     warps += (CLUSTERS + ARRIVALS * ("tcgen05" in source.text)) if source.cluster else ""
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
-    library = compiled.build(folder, ON_CPU + warps + _on_cpu(source) + launch, *flags, language="c++")
+    text = ON_CPU + warps + _on_cpu(source) + launch
+    library = compiled.build(folder, text, *flags, language="c++", headers=HEADERS)
 
     def call(*arguments):
         g0, g1 = grid(*arguments)
