@@ -12,12 +12,10 @@ import tla
 
 from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
-from ...core.kinds import AnyLayout
 from ...linear import LinearLayout
 from ...viz.kernels import KINDS
-from ...xla import lower
 from .grammar import read
-from .operations import Program, drawn
+from .operations import Program, drawn, layout_of
 from .question import Question
 
 _SYSTEMS = {
@@ -85,7 +83,7 @@ def _of_layouts(found: tuple[Any, ...]) -> Iterator[tuple[str, Callable[[], str]
     the next one."""
     if not found:
         return
-    layouts = [x if isinstance(x, AnyLayout) else lower(x) for x in found[:2]]
+    layouts = [layout_of(x) for x in found[:2]]
     for name, system in _SYSTEMS.items():
         yield name, partial(source, layouts[0], system)
     for name, target in _TARGETS.items():

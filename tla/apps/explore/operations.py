@@ -200,6 +200,11 @@ def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[
     return bound.args, bound.kwargs
 
 
+def layout_of(x: Any) -> Any:
+    """The layout of an XLA array; any other is its own."""
+    return xla.lower(x) if isinstance(x, xla.ArrayShape) else x
+
+
 def drawn(value: object) -> tuple[Any, ...]:
     """The layouts of a value: it, those of a tuple, or where a relayout goes from and to.
 
