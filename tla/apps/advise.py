@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import xla
 from ..core.errors import LeafTypeError, RangeError
 from ..core.on_demand import OnDemand, jax_module
-from .terminal import Answer
+from .terminal import Answer, option
 
 if TYPE_CHECKING:
     import dataclasses
@@ -21,19 +21,9 @@ else:  # the overview of all commands needs none of them
 
 def advise_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    sub.add_argument(
-        "--arguments",
-        metavar="NAME",
-        default="arguments",
-        help="its arguments there: a tuple, or a function that gives one",
-    )
-    sub.add_argument(
-        "--topology",
-        metavar="T",
-        default="v5e:2x2",
-        help="what it is compiled for, as libtpu names it: v5e:2x2, v6e:4x4",
-    )
-    sub.add_argument("--most", metavar="N", type=int, default=24, help="try the first N changes; 24 by default")
+    option(sub, "--arguments NAME", "its arguments there: a tuple, or a function that gives one", default="arguments")
+    option(sub, "--topology T", "what it is compiled for, as libtpu names it: v5e:2x2, v6e:4x4", default="v5e:2x2")
+    option(sub, "--most N", "try the first N changes; 24 by default", type=int, default=24)
 
 
 def advise(arguments: argparse.Namespace) -> Answer:

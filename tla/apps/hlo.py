@@ -16,7 +16,7 @@ from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
 from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import as_svg, as_text, in_units
 from . import terminal
-from .terminal import Answer
+from .terminal import Answer, option
 
 _module, _program, _vocabulary = (
     OnDemand("tla.xla.programs.module"),
@@ -32,54 +32,27 @@ _SORTS = ("waste", "bytes", "count", "seconds")
 
 def hlo_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    sub.add_argument(
-        "others",
-        metavar="FILE",
-        nargs="*",
-        help="more files of the same program, of which the one that has its memory is read",
-    )
-    sub.add_argument(
-        "--by",
-        choices=_WAYS,
-        help="what to add up over the program. peak: what is held when memory is fullest; without: a summary",
-    )
-    sub.add_argument(
-        "--advise", action="store_true", help="what would make the peak smaller: other orders, shapes, element types"
-    )
-    sub.add_argument(
-        "--interiors",
-        action="store_true",
-        help="count what the text has, the inside of fusions and other names included",
-    )
-    sub.add_argument("--top", metavar="N", type=int, help="list the first N")
-    sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
+    others = "more files of the same program, of which the one that has its memory is read"
+    option(sub, "others FILE", others, nargs="*")
+    ways = "what to add up over the program. peak: what is held when memory is fullest; without: a summary"
+    sub.add_argument("--by", choices=_WAYS, help=ways)
+    option(sub, "--advise", "what would make the peak smaller: other orders, shapes, element types")
+    option(sub, "--interiors", "count what the text has, the inside of fusions and other names included")
+    option(sub, "--top N", "list the first N", type=int)
+    option(sub, "--min SIZE", "list what takes SIZE at least, such as 4096 or 1.5GiB", default="0")
     sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
-    sub.add_argument(
-        "--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM"
+    option(sub, "--space S", "only this memory space: its number n in S(n), or its name, such as VMEM")
+    option(sub, "--target T", "the generation that it was compiled for, such as v5e, where no file beside it says it")
+    option(
+        sub, "--against B", "what differs from another compile of the program, B: peaks, buffers, moves, collectives"
     )
-    sub.add_argument(
-        "--target",
-        metavar="T",
-        help="the generation that it was compiled for, such as v5e, where no file beside it says it",
+    option(
+        sub,
+        "--fail-if-peak-grows P",
+        "with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
     )
-    sub.add_argument(
-        "--against",
-        metavar="B",
-        help="what differs from another compile of the program, B: peaks, buffers, moves, collectives",
-    )
-    sub.add_argument(
-        "--fail-if-peak-grows",
-        metavar="P",
-        help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
-    )
-    sub.add_argument(
-        "--profile",
-        metavar="TRACE",
-        help="with --by relayout: the time of each move in a trace, FILE.xplane.pb or its folder",
-    )
-    sub.add_argument(
-        "-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg"
-    )
+    option(sub, "--profile TRACE", "with --by relayout: the time of each move in a trace, FILE.xplane.pb or its folder")
+    option(sub, "-o FILE", "write the report to FILE.html; with --by peak, the curve to FILE.svg", dest="output")
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:

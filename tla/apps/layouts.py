@@ -14,7 +14,7 @@ from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..xla.shapes.grammar import named_shape
 from . import terminal
-from .terminal import LAYOUT, Answer, plain
+from .terminal import LAYOUT, Answer, option, plain
 
 if TYPE_CHECKING:
     from .. import viz
@@ -35,27 +35,16 @@ MAX_LISTED = 2**20
 
 def draw_options(draw: argparse.ArgumentParser) -> None:
     """The options of `tla draw`."""
-    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
-    draw.add_argument(
-        "-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png"
-    )
+    option(draw, "layouts LAYOUT", LAYOUT, nargs="+")
+    option(draw, "-o FILE", "write it to FILE, which ends in .svg, .html, .tex, .txt or .png", dest="output")
     rules = ", ".join(_colouring.RULES)
-    draw.add_argument(
-        "--color-by", metavar="RULE", help=f"what colours mean: auto, {rules}; with --threads thread or value"
+    option(draw, "--color-by RULE", f"what colours mean: auto, {rules}; with --threads thread or value")
+    option(draw, "--tile TILE", "the extents of a tile of the first layout, such as 4,8")
+    option(
+        draw, "--bits N", "bits of an element, for --color-by bank, if the layout does not say them; else 32", type=int
     )
-    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
-    draw.add_argument(
-        "--bits",
-        metavar="N",
-        type=int,
-        help="bits of an element, for --color-by bank, if the layout does not say them; else 32",
-    )
-    draw.add_argument(
-        "--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds"
-    )
-    draw.add_argument(
-        "--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each"
-    )
+    option(draw, "--thread N", "of an atom, a tiled MMA or a tiled copy: show what this thread holds", type=int)
+    option(draw, "--threads", "LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 
 
 def lower(arguments: argparse.Namespace) -> Answer:

@@ -13,7 +13,7 @@ from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
 from .expressions import read_coord
 from .layouts import as_text
-from .terminal import Answer, wrapped
+from .terminal import Answer, option, wrapped
 
 if TYPE_CHECKING:
     from .. import viz
@@ -33,24 +33,18 @@ _counting = OnDemand("tla.access.counting")
 
 def read_options(read: argparse.ArgumentParser) -> None:
     """The options of `tla read`."""
-    read.add_argument(
-        "--shape",
-        metavar="EXTENTS",
-        help="the extents of the coordinates, such as 64,64, or M,N of sizes that are not known; loops say theirs",
+    option(
+        read,
+        "--shape EXTENTS",
+        "the extents of the coordinates, such as 64,64, or M,N of sizes that are not known; loops say theirs",
     )
-    read.add_argument(
-        "--coords", metavar="NAMES", help="the names of the coordinates, such as row,col; by default i,j or as they say"
-    )
-    read.add_argument(
-        "--language", metavar="NAME", default="c", help=f"one of {', '.join(_languages.LANGUAGES)}; c by default"
-    )
-    read.add_argument("--integer", metavar="TYPE", help="int32 or int64; by default as the language has it")
-    read.add_argument(
-        "--values", metavar="NAME=N", nargs="+", default=[], help="the values of other names, such as ld=72"
-    )
-    read.add_argument("--reader", metavar="EXPRESSION", help="say where this one disagrees, and what would mend either")
-    read.add_argument("--access", metavar="NAME", help="count this access alone, by its name, such as ldmatrix")
-    read.add_argument("--bits", metavar="N", type=int, help="bits of an element, for the accesses; else 32")
+    option(read, "--coords NAMES", "the names of the coordinates, such as row,col; by default i,j or as they say")
+    option(read, "--language NAME", f"one of {', '.join(_languages.LANGUAGES)}; c by default", default="c")
+    option(read, "--integer TYPE", "int32 or int64; by default as the language has it")
+    option(read, "--values NAME=N", "the values of other names, such as ld=72", nargs="+", default=[])
+    option(read, "--reader EXPRESSION", "say where this one disagrees, and what would mend either")
+    option(read, "--access NAME", "count this access alone, by its name, such as ldmatrix")
+    option(read, "--bits N", "bits of an element, for the accesses; else 32", type=int)
 
 
 def read(arguments: argparse.Namespace) -> Answer:

@@ -17,6 +17,7 @@ from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import in_units
 
 if TYPE_CHECKING:
+    import argparse
     import json
     import shlex
     import shutil
@@ -87,6 +88,16 @@ def _plain(value: str) -> str:
     """A value of Python as a shell has it: without brackets around it, quotes and blanks."""
     inside = value[1:-1] if value[0] in "'(" else value
     return re.sub("[ '\"]", "", inside)
+
+
+def option(sub: argparse.ArgumentParser, said: str, text: str, **more: Any) -> None:
+    """Add an option or an argument to a command, as its help writes it: "--top N" has a value, "--strip" is a switch.
+
+    text   what the help says of it;  more  what argparse takes besides
+    """
+    name, _, value = said.partition(" ")
+    form: dict[str, Any] = {"metavar": value} if value else {"action": "store_true"}
+    sub.add_argument(name, help=text, **form, **more)
 
 
 def open_missing_streams() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import LeafTypeError
 from ..core.on_demand import OnDemand
 from . import terminal
-from .terminal import Answer
+from .terminal import Answer, option
 
 if TYPE_CHECKING:
     from ..ttgir.advice import Advice
@@ -31,13 +31,9 @@ _TABLES = {
 def ttgir_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument("other", metavar="B", nargs="?", help="another compile of the kernel, to compare with")
-    sub.add_argument(
-        "--size", metavar="NAME=N", nargs="+", default=[], help="values of the kernel's arguments, such as K=4096"
-    )
-    sub.add_argument(
-        "--target", metavar="T", help="the machine, such as cuda:90 or hip:gfx942, where the program does not say it"
-    )
-    sub.add_argument("--advise", action="store_true", help="other layouts that make it cheaper, each with its gain")
+    option(sub, "--size NAME=N", "values of the kernel's arguments, such as K=4096", nargs="+", default=[])
+    option(sub, "--target T", "the machine, such as cuda:90 or hip:gfx942, where the program does not say it")
+    option(sub, "--advise", "other layouts that make it cheaper, each with its gain")
 
 
 def ttgir(arguments: argparse.Namespace) -> Answer:
