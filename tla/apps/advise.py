@@ -39,11 +39,8 @@ def advise(arguments: argparse.Namespace) -> Answer:
     function, given = _named(script, name, path), _named(script, arguments.arguments, path)
     given = given() if callable(given) else given
     if not isinstance(given, (tuple, list)):
-        raise LeafTypeError(
-            f"{arguments.arguments} of {path} is a {type(given).__name__}",
-            "a tuple of arguments",
-            "write arguments = (x, y)",
-        )
+        what = f"{arguments.arguments} of {path} is a {type(given).__name__}"
+        raise LeafTypeError(what, "a tuple of arguments", "write arguments = (x, y)")
     _require_it_takes(function, given, f"{name} of {path}")
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
@@ -62,19 +59,14 @@ def _require_it_takes(function: Any, given: Sequence[Any], where: str) -> None:
         jax_module("jax").eval_shape(function, *given)
     except Exception as error:
         said = (str(error).splitlines() or [""])[0]
-        raise RangeError(
-            f"{where}, called with its arguments: {type(error).__name__}: {said:.200}",
-            "a function that JAX traces with them",
-            "call it in the script: jax.eval_shape(step, *arguments)",
-        ) from error
+        what = f"{where}, called with its arguments: {type(error).__name__}: {said:.200}"
+        fix = "call it in the script: jax.eval_shape(step, *arguments)"
+        raise RangeError(what, "a function that JAX traces with them", fix) from error
 
 
 def _named(script: Mapping[str, Any], name: str, path: str) -> Any:
     if name not in script:
-        fix = (
-            "write arguments = (...) in it: arrays, or jax.ShapeDtypeStruct"
-            if name == "arguments"
-            else "name what the script has"
-        )
+        arrays = "write arguments = (...) in it: arrays, or jax.ShapeDtypeStruct"
+        fix = arrays if name == "arguments" else "name what the script has"
         raise LeafTypeError(f"{path} has no {name}", "a name of the script", fix)
     return script[name]

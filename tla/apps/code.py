@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import LeafTypeError, Unproven
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
-from .expressions import layout_of, layouts_in, only, read
+from .expressions import layout_of, only, read
 from .terminal import Answer, option
 
 if TYPE_CHECKING:
@@ -70,11 +70,8 @@ def prove(arguments: argparse.Namespace) -> Answer:
     found = codegen.prove(layout_of(subject), arguments.target, arguments.coords)
     if found.proved is not True:
         at = f" at {', '.join(f'{n} = {v}' for n, v in found.witness.items())}" if found.witness else ""
-        raise Unproven(
-            f"{found.text}{found.how}{at}",
-            "a text that is the layout",
-            "compare it with `tla offset` there" if at else "give sizes as numbers",
-        )
+        fix = "compare it with `tla offset` there" if at else "give sizes as numbers"
+        raise Unproven(f"{found.text}{found.how}{at}", "a text that is the layout", fix)
     return {"target": arguments.target, "proved": True, "how": found.how, "text": found.text}, _proved
 
 
@@ -114,7 +111,7 @@ def _with_symbols(text: str, sizes: dict[str, symbolic.SymInt]) -> Any:
         raise Unproven(
             f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64"
         )
-    return only(text, layouts_in(text, program))
+    return only(text, program)
 
 
 def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str, int]:

@@ -129,9 +129,8 @@ def _space_line(peak: xla.Peak) -> str:
 
 def _row(b: xla.Buffer, origin: str, number: int, held: bool, advice: xla.Advice | None) -> str:
     source = " ".join(filter(None, (origin, *(map(str, b.source[:1])))))
-    could = (
-        "" if advice is None else f"{advice.alternative.kind}: {advice.alternative.what}; {advice.alternative.shape}"
-    )
+    other = None if advice is None else advice.alternative
+    could = "" if other is None else f"{other.kind}: {other.what}; {other.shape}"
     texts = ("yes" if held else "", b.name, b.kind, b.shape or "pointers of a tuple", source, could)
     numbers = f'<td class="n">{b.bytes:,}<td class="n">{b.waste:,} ({b.waste / b.bytes if b.bytes else 0:.0%})'
     return f'<tr id="b{number}">{numbers}{"".join(f"<td>{_text(x)}" for x in texts)}</tr>'
@@ -153,11 +152,8 @@ def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dic
     ]
 
     def box(start: int, end: int, base: float, bytes_: float) -> str:
-        y = _HEIGHT - _TOP - (base + bytes_) * high
-        return (
-            f"M{_LEFT + start * wide:.2f} "
-            f"{y:.2f}h{(end - start) * wide:.2f}v{bytes_ * high:.2f}h-{(end - start) * wide:.2f}z"
-        )
+        x, y, across = _LEFT + start * wide, _HEIGHT - _TOP - (base + bytes_) * high, (end - start) * wide
+        return f"M{x:.2f} {y:.2f}h{across:.2f}v{bytes_ * high:.2f}h-{across:.2f}z"
 
     for k, band in enumerate(bands):
         shape = "".join(box(*part) for part in band.parts)
@@ -167,11 +163,8 @@ def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dic
         b = band.buffer
         size = f"{b.bytes:,} bytes, {b.waste:,} of them padding"
         said = f"{b.name}: {size}; {b.kind}; {b.shape or 'pointers of a tuple'}; steps {b.first} to {b.last}"
-        lost = (
-            "".join(box(start, end, base + b.bytes - b.waste, b.waste) for start, end, base, _bytes in band.parts)
-            if b.waste
-            else ""
-        )
+        parts = band.parts if b.waste else []
+        lost = "".join(box(start, end, base + b.bytes - b.waste, b.waste) for start, end, base, _bytes in parts)
         fill = f"hsl({k * 47 % 360} 55% {68 + k % 3 * 6}%)"
         over = f'<path fill="url(#pad)" d="{lost}"/>' if lost else ""
         path = f'<path fill="{fill}" stroke="#fff" stroke-width=".4" d="{shape}"/>'

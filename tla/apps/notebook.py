@@ -76,10 +76,8 @@ def _latex(x: object) -> str:
 
 def _scene(x: Any) -> Scene | None:
     try:
-        both = isinstance(x, _compare.Relayout)
-        scene: Scene = _viz.draw(
-            *((x.source, x.destination) if both else (x,)), color_by="offset" if both else "auto", limit=LIMIT
-        )
+        layouts = (x.source, x.destination) if isinstance(x, _compare.Relayout) else (x,)
+        scene: Scene = _viz.draw(*layouts, color_by="offset" if len(layouts) > 1 else "auto", limit=LIMIT)
     except TlaError:
         return None
     return scene

@@ -31,18 +31,11 @@ def explore(arguments: argparse.Namespace) -> Answer | None:
     or SIGTERM."""
     if arguments.site is not None:
         names = _site.build(Path(arguments.site), Path(arguments.pyodide))
-        found = {"folder": arguments.site, "files": names}
-        return (
-            found,
-            lambda value: (
-                f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
-            ),
-        )
-    _server.serve(
-        arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json)
-    )
+        wrote = f"wrote {len(names)} files to {arguments.site}; any web server serves them, without tla"
+        return {"folder": arguments.site, "files": names}, lambda _: wrote
+
+    def tell(url: str) -> None:
+        terminal.say(({"url": url}, lambda _: f"{url}\nCtrl-C ends it"), arguments.json)
+
+    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, tell)
     return None
-
-
-def _print_url(url: str, as_json: bool) -> None:
-    terminal.say(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), as_json)

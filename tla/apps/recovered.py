@@ -60,19 +60,14 @@ def read(arguments: argparse.Namespace) -> Answer:
     layout = _recovery.layout_of(arguments.expression, *how)
     one = arguments.access and _counting.access(arguments.access, layout, bits)
     found = {arguments.access: one} if one else _usual(layout, bits) if is_known else {}
-    value: dict[str, Any] = {
-        "layout": str(layout),
-        "origin_shape": str(layout.origin_shape),
-    }  # what is inside of bounds
+    # origin_shape is what is inside of bounds
+    value: dict[str, Any] = {"layout": str(layout), "origin_shape": str(layout.origin_shape)}
     value |= {"wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
     value["accesses"] = [
         {"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()
     ]
-    said = (
-        str(one).splitlines()
-        if one
-        else _conflicts(found, f"{arguments.bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
-    )
+    elements = f"{arguments.bits} bits" if arguments.bits else f"{bits}; --bits 16 says others"
+    said = str(one).splitlines() if one else _conflicts(found, elements)
     if not is_known:  # there is no grid to draw
         return value, lambda _: str(layout)
     return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])
@@ -97,10 +92,8 @@ def _usual(layout: AnyLayout, bits: int | Width) -> dict[str, Access]:
 def _conflicts(found: dict[str, Access], elements: str) -> list[str]:
     """The conflicts of usual accesses, a line each."""
     if not found:
-        return [
-            "none of the usual accesses takes it: name one by --access, or count a (thread, value) layout with tla "
-            "access"
-        ]
+        fix = "name one by --access, or count a (thread, value) layout with tla access"
+        return [f"none of the usual accesses takes it: {fix}"]
     head = f"usual accesses of shared memory, elements of {elements}:"
     width = max(map(len, found))
     return [head, *(f"  {name:{width}}  {str(x).splitlines()[0]}" for name, x in found.items())]

@@ -18,13 +18,14 @@ from ...notation.width import element_width
 from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
 from ...xla import ArrayShape, byte_size, lower, waste
+from ..expressions import layout_of
 from .accesses import counted, mended
 from .code import code
 from .compare import compared
 from .figures import drawings, inputs, kernel, rule_of, rules
 from .files import file
 from .grammar import read
-from .operations import Call, Program, Term, drawn, layout_of
+from .operations import Call, Program, Term, drawn
 from .question import VIEWS, Question
 from .steps import steps, text_of
 from .tilings import subjects

@@ -14,8 +14,9 @@ from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
 from ...linear import LinearLayout
 from ...viz.kernels import KINDS
+from ..expressions import layout_of
 from .grammar import read
-from .operations import Program, drawn, layout_of
+from .operations import Program, drawn
 from .question import Question
 
 _SYSTEMS = {

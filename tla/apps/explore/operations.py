@@ -80,9 +80,8 @@ CANONICAL = re.compile(r"Layout_((?:K|MN)_(?:INTER|SW32|SW64|SW128|SW128_32B))_A
 def constants() -> dict[str, Any]:
     """Element types, tags and the orders of strides by name: each stands for itself."""
     found: dict[str, Any] = {name: x for name, x in vars(element).items() if isinstance(x, element.Element)}
-    found |= {
-        name: x for name in ascend.__all__ if isinstance(x := getattr(ascend, name), (ascend.Element, ascend.Tag))
-    }
+    named = ((name, getattr(ascend, name)) for name in ascend.__all__)
+    found |= {name: x for name, x in named if isinstance(x, (ascend.Element, ascend.Tag))}
     return found | {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 
@@ -117,9 +116,8 @@ def family(name: str) -> tuple[Any, str]:
 
 def is_free(name: str) -> bool:
     """Whether a text may give a value to a name: it is none of the language's."""
-    return not (
-        name in constants() or name in ("o", "Sw", "CS", "print") or hasattr(tla, name) or keyword.iskeyword(name)
-    )
+    of_language = name in constants() or name in ("o", "Sw", "CS", "print")
+    return not (of_language or hasattr(tla, name) or keyword.iskeyword(name))
 
 
 class Term(NamedTuple):
@@ -200,9 +198,9 @@ def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[
     return bound.args, bound.kwargs
 
 
-def layout_of(x: Any) -> Any:
-    """The layout of an XLA array; any other is its own."""
-    return xla.lower(x) if isinstance(x, xla.ArrayShape) else x
+def given_python(arguments: tuple[Term, ...], options: Mapping[str, Term]) -> str:
+    """The Python of a call's arguments."""
+    return ", ".join([*(x.python for x in arguments), *(f"{key}={x.python}" for key, x in options.items())])
 
 
 def drawn(value: object) -> tuple[Any, ...]:

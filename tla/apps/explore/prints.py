@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from ...linear import mosaic, triton
 else:
     inspect = OnDemand("inspect")
-    gpu, xla, mosaic, triton = (
-        OnDemand("tla.gpu"),
-        OnDemand("tla.xla"),
-        OnDemand("tla.linear.mosaic"),
-        OnDemand("tla.linear.triton"),
-    )
+    gpu, xla = OnDemand("tla.gpu"), OnDemand("tla.xla")
+    mosaic, triton = OnDemand("tla.linear.mosaic"), OnDemand("tla.linear.triton")
 
 #: Gluon's classes.
 GLUON = """AMDMFMALayout AMDWMMALayout BlockedLayout DistributedLinearLayout DotOperandLayout NVMMADistributedLayout
@@ -140,12 +136,11 @@ class _Gluon(Reader):
             self.unexpected(f"one of {', '.join(GLUON)}")
         kind = getattr(triton, self.next())
         given = self.listed("()", self.argument)
+        signature, named = inspect.signature(kind), {name: x for name, x in given if name}
         try:
-            bound = inspect.signature(kind).bind(
-                *(x for name, x in given if not name), **{name: x for name, x in given if name}
-            )
+            bound = signature.bind(*(x for name, x in given if not name), **named)
         except TypeError as error:
-            usage = str(inspect.signature(kind)).replace("'", "").partition(" ->")[0]
+            usage = str(signature).replace("'", "").partition(" ->")[0]
             raise RankError(f"{kind.__name__}: {error}", f"{kind.__name__}{usage}", "give these arguments") from None
         return kind(*bound.args, **bound.kwargs)
 

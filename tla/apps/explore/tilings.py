@@ -72,12 +72,8 @@ def _logical(kind: str, result: Any, a: IntLike, b: IntLike) -> _Found:
 
 def _zipped(kind: str, result: Any, a: IntLike, b: object) -> _Found:
     """Mode 0 is the tile, and each index of the others another tile."""
-    tile = modes_of(result.shape)[0]
-    return (
-        (_size(tile), *(1,) * (len(modes_of(result.shape)) - 1)),
-        (),
-        _sizes(tile) if isinstance(b, tuple) else (_size(tile),),
-    )
+    tile, *others = modes_of(result.shape)
+    return (_size(tile), *(1 for _n in others)), (), _sizes(tile) if isinstance(b, tuple) else (_size(tile),)
 
 
 def _flat(kind: str, result: Any, a: Any, b: Any) -> _Found:
