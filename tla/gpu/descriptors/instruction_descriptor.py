@@ -61,11 +61,8 @@ class InstructionDescriptor:
     def __getitem__(self, field: str) -> int:
         found = dict(self.fields)
         if not isinstance(field, str) or field not in found:
-            raise RangeError(
-                f"the field {shown(field)} of an instruction descriptor",
-                f"one of {', '.join(found)}",
-                "name one of these",
-            )
+            what = f"the field {shown(field)} of an instruction descriptor"
+            raise RangeError(what, f"one of {', '.join(found)}", "name one of these")
         return found[field]
 
     @property
@@ -97,11 +94,8 @@ def instruction_descriptor(
     """
     kind = atom.kind if isinstance(atom, MMAAtom) else ""
     if kind not in FORMATS:
-        raise LeafTypeError(
-            f"instruction_descriptor of {shown(atom)}",
-            "an atom of tcgen05.mma",
-            "take SM100_MMA_F16BF16_SS[...] and its kin",
-        )
+        fix = "take SM100_MMA_F16BF16_SS[...] and its kin"
+        raise LeafTypeError(f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", fix)
     own = atom.arithmetic
     negate_a, negate_b = _choice("a_negate", a_negate, own.negate_A), _choice("b_negate", b_negate, own.negate_B)
     saturates = _choice("saturate", saturate, own.saturate)

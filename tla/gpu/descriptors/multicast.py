@@ -104,9 +104,8 @@ def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int
     Source: CUTLASS's tutorials, `sizeof(make_tensor_like(tAsA)) + sizeof(make_tensor_like(tBsB))`.
     """
     if not tiles:
-        raise LeafTypeError(
-            "tma_transaction_bytes of nothing", "tiles of shared memory", "write tma_transaction_bytes(tAsA, tBsB)"
-        )
+        fix = "write tma_transaction_bytes(tAsA, tBsB)"
+        raise LeafTypeError("tma_transaction_bytes of nothing", "tiles of shared memory", fix)
     bits = 0
     for x in tiles:
         tile = MakeTensor(None, x) if isinstance(x, AnyLayout) else as_tensor("tma_transaction_bytes", x)

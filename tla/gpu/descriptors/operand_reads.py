@@ -87,11 +87,9 @@ def operand_reads(
     """
     family = next((f for f in _LOADS if isinstance(atom, MMAAtom) and atom.arch.startswith(f)), None)
     if family is None or not isinstance(operand, str) or operand not in ("A", "B"):
-        what, fix = (
-            f"operand_reads of {shown(operand)} of {shown(atom)}",
-            'operand_reads(atom("v_mfma_..."), "A", smem)',
-        )
-        raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", f"write {fix}")
+        what = f"operand_reads of {shown(operand)} of {shown(atom)}"
+        fix = 'write operand_reads(atom("v_mfma_..."), "A", smem)'
+        raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", fix)
     row, name = _LOADS[family]
     if memory is None and (row is None or (atom.arch.startswith("rdna") and atom.wave == 64)):  # of which none is
         what = f"operand_reads of {atom.name}: no memory of {atom.arch} in waves of {atom.wave} is known"

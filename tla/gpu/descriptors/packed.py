@@ -57,7 +57,6 @@ def packing_of(element: Element, unpacked: bool) -> Packing | None:
     if found is None and unpacked:
         raise LeafTypeError(f"a tensor map of {element}, unpacked", "elements of 4 or 6 bits", "leave unpacked out")
     if found is None and element.bits == 6:
-        raise LeafTypeError(
-            f"a tensor map of {element}, packed in shared memory", "16 values in 16 bytes", "write unpacked=True"
-        )
+        what = f"a tensor map of {element}, packed in shared memory"
+        raise LeafTypeError(what, "16 values in 16 bytes", "write unpacked=True")
     return found

@@ -79,9 +79,8 @@ class Vectors(NamedTuple):
         return None
 
     def _apart(self, why: str) -> Reason:
-        return Reason(
-            f"{self.bits // 8} bytes along mode {self.mode} of {shown(self.layout)} {why}", self.expected, self.fix
-        )
+        what = f"{self.bits // 8} bytes along mode {self.mode} of {shown(self.layout)} {why}"
+        return Reason(what, self.expected, self.fix)
 
     def no_units(self, why: str) -> Reason:
         """The reason why vectors begin at no multiple of their size."""

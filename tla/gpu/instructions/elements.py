@@ -9,6 +9,7 @@ Source: CuTe include/cute/numeric/numeric_types.hpp; the PTX manual, fundamental
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...core import element as types
@@ -57,12 +58,8 @@ CODES = {code: x for x, _names, code, *_others in _ROWS if code}
 NUMPY = {x.name: name for x, _names, _code, name, _mlir in _ROWS if name}
 MLIR = {name: x for x, *_others, names in _ROWS for name in names.split()}
 _CPP_OF = {x: name for name, x in reversed(CPP.items())}
-_PTX = {
-    **{x: code.lower() for code, x in CODES.items()},
-    types.uint1: "b1",
-    types.fp8_e8m0: "ue8m0",
-    types.fp8_ue4m3: "ue4m3",
-}
+_PTX = {x: code.lower() for code, x in CODES.items()}
+_PTX |= {types.uint1: "b1", types.fp8_e8m0: "ue8m0", types.fp8_ue4m3: "ue4m3"}
 
 
 def as_element(x: Any) -> Element:
@@ -75,9 +72,8 @@ def as_element(x: Any) -> Element:
         return types.int32
     found = CPP.get(x.replace("cutlass::", "").replace("cute::", "")) if isinstance(x, str) else None
     if found is None:
-        raise LeafTypeError(
-            f"{shown(x)} for an element type", "a type of tla.gpu, or its name in C++", "write half, or 'half_t'"
-        )
+        expected = "a type of tla.gpu, or its name in C++"
+        raise LeafTypeError(f"{shown(x)} for an element type", expected, "write half, or 'half_t'")
     return found
 
 
@@ -106,16 +102,22 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
     element = as_element(given)
     held = 8 * dtype.itemsize if dtype is not None else max(8, element.bits)
     if held != max(8, element.bits):
+        what = f"{call.partition('(')[0]} of {element} over a buffer of {dtype}"
         fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
-        raise LeafTypeError(
-            f"{call.partition('(')[0]} of {element} over a buffer of {dtype}", f"elements of {held} bits", fix
-        )
+        raise LeafTypeError(what, f"elements of {held} bits", fix)
     return element
 
 
 def tensor_core_type(element: Element) -> Element:
     """The type that tensor cores take elements as: of the 32 bits of a float they read tf32's."""
     return types.tf32 if element is types.float else element
+
+
+def require_one_of(what: str, x: object, allowed: Iterable[str], fix: str) -> None:
+    """Require one of some names; LeafTypeError, which has them all, for anything else."""
+    names = [*allowed]
+    if not isinstance(x, str) or x not in names:
+        raise LeafTypeError(f"{what} {shown(x)}", f"one of {', '.join(names)}", fix)
 
 
 def require_number(what: str, x: object) -> int:
