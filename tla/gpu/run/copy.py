@@ -99,9 +99,8 @@ def _operands(where: str, given: tuple[Any, ...], names: str) -> tuple[Any, ...]
     """The operands of a copy, the tiled copy first or left out; RankError for more or fewer."""
     least = names.count(",") + 1
     if len(given) not in (least, least + 1):
-        raise RankError(
-            f"{where} of {len(given)} operands", f"tiled_copy, {names}, or {names}", f"write {where}({names})"
-        )
+        what = f"{where} of {len(given)} operands"
+        raise RankError(what, f"tiled_copy, {names}, or {names}", f"write {where}({names})")
     return given
 
 

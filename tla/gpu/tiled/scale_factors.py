@@ -31,7 +31,7 @@ from ...core.layout import Layout
 from ...core.questions import at_most
 from ...core.strides import Shape, Stride, compact_col_major
 from ..instructions.atom import tv
-from ..instructions.elements import require_number
+from ..instructions.elements import require_number, require_one_of
 
 
 class _Block(NamedTuple):
@@ -59,19 +59,12 @@ _BLOCKS = MappingProxyType(
 )
 
 
-def _block(vector: object, arch: object) -> _Block:
-    if not isinstance(arch, str) or arch not in _BLOCKS:
-        raise LeafTypeError(
-            f"scales of {shown(arch)}",
-            f"one of {', '.join(_BLOCKS)}",
-            "use one of these; for Ascend write tla.MakeMxScaleLayout",
-        )
+def _block(vector: object, arch: str) -> _Block:
+    require_one_of("scales of", arch, _BLOCKS, "use one of these; for Ascend write tla.MakeMxScaleLayout")
     block = _BLOCKS[arch]
     if not is_int(vector) or isinstance(vector, bool) or vector not in block.vectors:
-        what = f"scales of {shown(vector)} elements on {arch}"
-        raise LeafTypeError(
-            what, f"one of {', '.join(map(str, block.vectors))}", "use 16 of NVFP4, 32 of MX, 1 to count scales"
-        )
+        what, expected = f"scales of {shown(vector)} elements on {arch}", ", ".join(map(str, block.vectors))
+        raise LeafTypeError(what, f"one of {expected}", "use 16 of NVFP4, 32 of MX, 1 to count scales")
     return block
 
 

@@ -36,19 +36,14 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
     layout = x if isinstance(x, Layout) else MakeLayout(x) if isinstance(x, tuple) or is_int(x) else None
     if layout is None:
         raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
+    what = f"{where} with the threads {layout}"
     if not layout.is_static:
-        raise LeafTypeError(
-            f"{where} with the threads {layout}", "static integers: it is a type in C++", "write static(...) around it"
-        )
+        raise LeafTypeError(what, "static integers: it is a type in C++", "write static(...) around it")
     if size(layout) == 0:
-        raise RangeError(
-            f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread"
-        )
+        raise RangeError(what, "extents of 1 or more", "write 1 for a mode of one thread")
     layout = layout if isinstance(layout.shape, tuple) else join([layout])
     if len(layout.shape) > r:
-        raise RankError(
-            f"{where} with the threads {layout}", f"at most {r} modes", f"drop the last {len(layout.shape) - r}"
-        )
+        raise RankError(what, f"at most {r} modes", f"drop the last {len(layout.shape) - r}")
     filled: Layout = append[r](layout, ONE)
     return filled
 
@@ -71,11 +66,8 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     limit = cosize(threads)
     if _past(t, limit):
         given = t if is_int(t) else f"{t.min()} to {t.max()}"
-        raise RangeError(
-            f"thread {given} of {where}",
-            f"0 <= thread < {int(limit)}",
-            f"take it modulo {int(limit)}, or tile over more threads",
-        )
+        fix = f"take it modulo {int(limit)}, or tile over more threads"
+        raise RangeError(f"thread {given} of {where}", f"0 <= thread < {int(limit)}", fix)
     if is_int(t) and known(t) is None:
 
         def thread() -> str:
@@ -108,9 +100,8 @@ def by_thread(threads: Layout) -> Layout:
 def rank_of(x: Any) -> int:
     """The number of modes that a layout or a tensor has at the top. LeafTypeError for what is neither."""
     if not hasattr(x, "shape"):
-        raise LeafTypeError(
-            f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)"
-        )
+        what = f"a partition of a {type(x).__name__}"
+        raise LeafTypeError(what, "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
 
@@ -118,7 +109,6 @@ def rank_of(x: Any) -> int:
 def require_kind(where: str, x: Any, kind: type, named: str) -> Any:
     """x, if it is of a kind, which has this name; else LeafTypeError."""
     if not isinstance(x, kind):
-        raise LeafTypeError(
-            f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)"
-        )
+        maker = named.replace("a ", "make_").replace(" ", "_").lower()
+        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {maker}(...)")
     return x

@@ -81,9 +81,8 @@ class TiledMMA(Displayed):
         if not isinstance(accumulate, (bool, np.bool_, Condition)):
             raise LeafTypeError(f"with_({shown(accumulate)})", "True, False or a comparison", "write mma.with_(0 < k)")
         if self.atom.memory("C") != "TMEM":
-            raise LeafTypeError(
-                f"with_ of {self.atom.name}, which always adds", "an instruction of tcgen05.mma", "clear C before"
-            )
+            what = f"with_ of {self.atom.name}, which always adds"
+            raise LeafTypeError(what, "an instruction of tcgen05.mma", "clear C before")
         known_ = accumulate.holds if isinstance(accumulate, Condition) else bool(accumulate)
         return replace(self, accumulate_=accumulate if known_ is None else known_)
 
@@ -154,9 +153,8 @@ class TiledMMA(Displayed):
         least = 2 + (self.atom.blocks > 1)
         if rank_of(t) < least:
             what = f"operand {operand} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
-            raise RankError(
-                what, f"{'two' if least == 2 else 'three'} modes at least", "group its modes, or append one"
-            )
+            expected = f"{'two' if least == 2 else 'three'} modes at least"
+            raise RankError(what, expected, "group its modes, or append one")
         i, j = MODES[operand]
         tiles = self.permutation_mnk
         return cut(lambda layout: self._thrfrg(operand, layout), t, (tiles[i], tiles[j]))
@@ -243,19 +241,11 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = Non
     if not is_injective(threads):
         what = f"make_tiled_mma with the threads {threads}: two atoms of the tile have the same"
         raise InjectivityError(what, "threads of its own for each atom", "use a compact layout, (2,2):(2,1)")
-    given = (
-        _static(tuple(permutations))
-        if isinstance(permutations, (tuple, list))
-        else ()
-        if permutations is None
-        else None
-    )
-    if given is None or len(given) > 3:
-        raise RankError(
-            f"make_tiled_mma with the permutations {shown(permutations)}",
-            "at most three: of M, N, K",
-            "write (32, 32, 16)",
-        )
+    given = () if permutations is None else permutations
+    if not isinstance(given, (tuple, list)) or len(given) > 3:
+        what = f"make_tiled_mma with the permutations {shown(permutations)}"
+        raise RankError(what, "at most three: of M, N, K", "write (32, 32, 16)")
+    given = _static(tuple(given))
     mma = TiledMMA(atom, threads, tuple(_ if p is None else p for p in (*given, *[_] * (3 - len(given)))))
     require_layouts(replace(mma, permutations=(_, _, _)))
     for i in range(3):
@@ -284,16 +274,12 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
     if is_int(p) and (known(p) or 0) < 1:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
-        raise InjectivityError(
-            where,
-            f"each of 0 to {size(p) - 1} once",
-            "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)",
-        )
+        fix = "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)"
+        raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", fix)
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
     if not divides(covered, size(p)):
-        raise DivisibilityError(
-            where, f"a multiple of the {covered} that the atoms cover", f"take {covered}, or fewer threads along {name}"
-        )
+        fix = f"take {covered}, or fewer threads along {name}"
+        raise DivisibilityError(where, f"a multiple of the {covered} that the atoms cover", fix)
 
 
 @dataclass(frozen=True, repr=False)

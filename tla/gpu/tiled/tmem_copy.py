@@ -15,7 +15,7 @@ from ...core.int_tuple import shown, size
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...tensors.tensor import Tensor
-from ..instructions.atom import CopyAtom, tv
+from ..instructions.atom import CopyAtom, beside, tv
 from ..instructions.elements import as_element
 from ..instructions.names import Copy_Atom
 from ..instructions.tmem import PATH_BITS
@@ -34,9 +34,7 @@ def tmem_values(atom: CopyAtom, element: Element) -> Layout:
     and CuTe's `ValID`.
     """
     if atom.cells is None:
-        raise LeafTypeError(
-            f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu"
-        )
+        raise _of_no_tensor_memory(atom)
     if atom.cells.packed and element.bits != 16:
         raise LeafTypeError(f"{atom.name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
     if 128 % element.bits:
@@ -44,6 +42,10 @@ def tmem_values(atom: CopyAtom, element: Element) -> Layout:
     path, column = (1 << PATH_BITS) * 32 // element.bits, 2 if atom.cells.packed else 1
     modes = [(n, paths * path) if paths else (n // element.bits, column) for n, paths in atom.cells.modes]
     return coalesce(tv(*zip(*modes)))
+
+
+def _of_no_tensor_memory(atom: CopyAtom, wanted: str = "tensor memory, as SM100_TMEM_LOAD_32dp32b4x") -> LeafTypeError:
+    return LeafTypeError(f"the copy {atom.name}", f"one of {wanted}", "take its atom from tla.gpu")
 
 
 def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledCopy:
@@ -66,9 +68,7 @@ def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledC
     path = (1 << PATH_BITS) * 32 // element.bits
     threads = tv((32, _WARPS), (0, 32 * path))
     if not {atom.reads.memory, atom.writes.memory} <= {"TMEM", "registers"}:
-        raise LeafTypeError(
-            f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu"
-        )
+        raise _of_no_tensor_memory(atom)
     return _cotiled(atom, threads, tmem_values(atom, element), tmem)
 
 
@@ -89,9 +89,7 @@ def make_utccp_copy(atom: Any, tmem: AnyLayout, element: Any = None) -> TiledCop
     """
     atom, element = _with_type("make_utccp_copy", "SM100_UTCCP_4x32dp128bit_1cta", atom, element)
     if (atom.reads.memory, atom.writes.memory) != ("smem", "TMEM"):
-        raise LeafTypeError(
-            f"the copy {atom.name}", "one of tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta", "take its atom from tla.gpu"
-        )
+        raise _of_no_tensor_memory(atom, "tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta")
     return _cotiled(atom, tv(int(size(atom.thr_id)), 0), tmem_values(atom, element), tmem)
 
 
@@ -108,4 +106,4 @@ def _with_type(where: str, example: str, atom: object, element: object) -> tuple
 def _cotiled(atom: CopyAtom, threads: Layout, values: Layout, tmem: Any) -> TiledCopy:
     """The copy of a tensor of tensor memory by threads and values that have addresses in it."""
     layout = tmem.layout if isinstance(tmem, Tensor) else tmem
-    return make_cotiled_copy(atom, Layout((threads.shape, values.shape), (threads.stride, values.stride)), layout)
+    return make_cotiled_copy(atom, beside(threads, values), layout)
