@@ -57,9 +57,8 @@ class Guard(NamedTuple):
         """The same by places, of a view of a shape: those of a box are its own coordinates."""
         if self.place is not None:
             return self
-        return Guard(
-            *self[:2], unchecked_layout(shape, coordinates(shape)), ArithmeticTuple(*(_0 for _m in modes_of(shape)))
-        )
+        start = ArithmeticTuple(*(_0 for _m in modes_of(shape)))
+        return Guard(self.valid, self.room, unchecked_layout(shape, coordinates(shape)), start)
 
 
 def whole(shape: IntTupleLike) -> Guard:

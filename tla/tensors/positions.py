@@ -61,9 +61,8 @@ def as_memory(position: str | None, alignment: IntLike | None) -> Memory:
     power of two."""
     n = known(alignment) if is_int(alignment) else None
     if alignment is not None and n is None:
-        raise LeafTypeError(
-            f"MakeTensor with the alignment {shown(alignment)}", "a number of bytes", "write alignment=16"
-        )
+        what = f"MakeTensor with the alignment {shown(alignment)}"
+        raise LeafTypeError(what, "a number of bytes", "write alignment=16")
     if n is not None and (n < 1 or n & (n - 1)):
         raise RangeError(f"MakeTensor with the alignment {n}", "a power of two [bytes]", "write alignment=16")
     return Memory(require_position(position), None if n is None else int(n))
