@@ -211,9 +211,8 @@ def _grid(grid: Grid, alike: Sequence[Grid]) -> Block:
 def _paint_headers(canvas: Canvas, grid: Grid, box: Box, width: float, head: float) -> None:
     for k, label in enumerate(grid.columns.labels if head else ()):
         for n, line in enumerate(label):
-            canvas.labels.append(
-                Label(box.x + (k + 0.5) * width, box.y - head + (n + 1) * LABEL * 1.3 - 3, line, LABEL, "middle", FAINT)
-            )
+            x, y = box.x + (k + 0.5) * width, box.y - head + (n + 1) * LABEL * 1.3 - 3
+            canvas.labels.append(Label(x, y, line, LABEL, "middle", FAINT))
 
 
 def _paint_names(canvas: Canvas, grid: Grid, x: float, y: float, height: float, widths: Sequence[float]) -> None:
@@ -239,9 +238,8 @@ def _paint_row(canvas: Canvas, row: Sequence[Cell], first: Box, raised: float) -
             canvas.labels.append(Label(x + (k + 1) * width - 3, y + MARK + 0.5, cell.mark, MARK, "end", ink(cell.fill)))
         if k + 1 == len(row) or row[k + 1].fill != cell.fill:
             if cell.fill:
-                canvas.fills.setdefault(cell.fill, []).append(
-                    Box(x + start * width, y, (k + 1 - start) * width, height)
-                )
+                box = Box(x + start * width, y, (k + 1 - start) * width, height)
+                canvas.fills.setdefault(cell.fill, []).append(box)
             start = k + 1
 
 

@@ -109,10 +109,8 @@ def _seen(figure: Figure) -> str:
         return f"{figure.title}: no elements"
     count = f" in each of {len(figure.grids)} grids" if len(figure.grids) > 1 else ""
     size = f"{len(grid.cells)} by {len(grid.cells[0])} cells{count}"
-    return (
-        f"{figure.title}: {size}; first row {_begin(grid.cells[0])}; first column "
-        f"{_begin([row[0] for row in grid.cells])}"
-    )
+    row, column = _begin(grid.cells[0]), _begin([row[0] for row in grid.cells])
+    return f"{figure.title}: {size}; first row {row}; first column {column}"
 
 
 def _begin(cells: Sequence[Cell]) -> str:
