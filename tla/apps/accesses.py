@@ -64,8 +64,7 @@ def access(arguments: argparse.Namespace) -> Answer:
 
 
 def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Layout, found: accesses.Access) -> str:
-    """The command that finds a layout without this conflict, which is written along the rows; "" where there is none
-    for its extents."""
+    """The command that finds a layout without this conflict, written along the rows; "" where its extents have none."""
     tile = _places.extents_of(place)
     if any(n & (n - 1) for n in tile):
         return ""

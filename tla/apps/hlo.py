@@ -130,8 +130,7 @@ def _reader(path: str) -> Opened:
 
 
 def _summary(opened: Opened, arguments: argparse.Namespace) -> Answer | None:
-    """The summary of a program; None for a text that has no schedule, or is cut: its parts are added up, or it
-    is said why not."""
+    """The summary of a program; None for a text without a schedule, or one that is cut, which other reports take."""
     try:
         with opened() as file:
             memory = _memory(file, arguments)
@@ -407,8 +406,7 @@ def _measured(m: xla.Move, measured: Mapping[str, xla.Time]) -> dict[str, Any]:
 
 
 def _pace(v: dict[str, Any]) -> list[str]:
-    """Microseconds of a run of a move, a prefetch from its start to its end, and what it read and wrote
-    in that time."""
+    """Microseconds of a run of a move, of a prefetch from start to end, and the GB/s that it read and wrote."""
     seconds = v["in_flight" if v["overlapped"] else "seconds"]
     if not seconds:
         return ["?", "?"]

@@ -1,5 +1,4 @@
-"""A program's use of memory as one page of HTML, to send, with its buffers stacked over the schedule; and as
-a few lines."""
+"""A program's use of memory as one page of HTML, its buffers stacked over the schedule; and as a few lines."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class Band(NamedTuple):
 
 
 def stacked(memory: xla.Memory, space: int, most: int = DRAWN) -> list[Band]:
-    """The buffers of a space, the largest by themselves, stacked over the schedule: at each step their heights
-    add up to the curve.
+    """The buffers of a space stacked over the schedule, the largest by themselves; their heights add up to the curve.
 
     >>> import io
     >>> text = "HloModule m, is_scheduled=true\\nENTRY e {\\n  p = f32[256]{0} parameter(0)\\n  ROOT n = f32[256]{0} negate(p)\\n}"
@@ -76,8 +74,7 @@ def _grow(parts: list[tuple[int, int, int, int]], part: tuple[int, int, int, int
 def as_html(
     memory: xla.Memory, space: int, title: str, parts: Sequence[tuple[str, Sequence[Sequence[str]]]] = ()
 ) -> str:
-    """The report of a memory space as a page that loads nothing and runs nothing: hover over a buffer for its name,
-    click for its row.
+    """The report of a memory space as a page that loads and runs nothing: hover over a buffer for its name.
 
     title    of the page
     parts    what the page says besides: titles, each with the rows of a table, the first its head
@@ -137,8 +134,7 @@ def _row(b: xla.Buffer, origin: str, number: int, held: bool, advice: xla.Advice
 
 
 def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dict[int, int]) -> str:
-    """The stack as SVG: steps from left to right, bytes upwards; the peak marked, and the chip's size where
-    it is near."""
+    """The stack as SVG: steps to the right, bytes upwards; the peak marked, and the chip's size where it is near."""
     steps, peak = len(memory.curves[space]) or 1, memory.peak[space]
     top, limit = peak.bytes or 1, peak.capacity
     if limit is not None and limit < 2 * top:
@@ -195,8 +191,7 @@ def _marks(peak: xla.Peak, top: int, steps: int) -> Iterator[str]:
 
 
 def summary(memory: xla.Memory) -> dict[str, Any]:
-    """The needs of a program in a few numbers: the peak of each space, the five largest buffers of the first, what
-    makes it smaller."""
+    """The needs of a program in a few numbers: each space's peak, the five largest buffers of the first, advice."""
     space = min(memory.peak, default=0)
     spaces = [
         {"space": p.space, "name": p.name, "bytes": p.bytes, "waste_bytes": p.waste, "capacity": p.capacity}

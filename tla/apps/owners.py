@@ -1,5 +1,4 @@
-"""Who accesses a layout, from a text: the name of an instruction or of a usual access, an atom, a tiled copy, or a
-layout of owners."""
+"""Who accesses a layout, from a text: the name of an instruction or access, an atom, a tiled copy, or a layout."""
 
 from __future__ import annotations
 
@@ -95,8 +94,7 @@ def _of_registers(text: str, value: Any) -> LeafTypeError:
 
 
 def memory(text: str, tile: tuple[int, ...] | None) -> tuple[Any, Width | None]:
-    """The layout of memory that a text says, of Triton's shared memory too; and the width of an element, where
-    the text says it."""
+    """The layout of memory that a text says, of Triton's shared memory too; and the width of an element, or None."""
     if text.lstrip().startswith("#"):
         if tile is None:
             raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")

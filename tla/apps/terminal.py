@@ -122,14 +122,12 @@ def summary(operation: object) -> str:
 
 
 def width() -> int | None:
-    """The number of characters that a line of standard output holds; None where it is no terminal: then lines are as
-    long as they need."""
+    """The number of characters that a line of standard output holds; None for any number, as it is no terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def colours() -> int:
-    """The number of colours that standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or
-    TERM is dumb.
+    """The number of colours of standard output: 0 if it is no terminal, NO_COLOR forbids them, or TERM is dumb.
 
     Source: https://no-color.org; terminfo.
     """

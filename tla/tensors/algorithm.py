@@ -177,8 +177,7 @@ def reduce(source: object, target: object, modes: object, operation: object = No
 
 
 def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, ...], list[list[int]]]:
-    """The tensor with the modes of paths (i, j) opened into their own, the axes there of all paths, and those
-    of each mode."""
+    """The tensor with the modes of paths (i, j) opened, the axes there of all paths, and those of each mode."""
     paths = [tuple(map(leaf, m)) if isinstance(m, tuple) else (leaf(m),) for m in modes]
     shape, n = modes_of(source.shape), len(source.coord)
     counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]

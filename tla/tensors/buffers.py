@@ -34,8 +34,7 @@ def storage(buffer: object) -> Any:
 
 
 def strided_storage(array: object) -> tuple[Any, int, tuple[int, ...]]:
-    """The memory from the first to the last element of a numpy array, flat; where its index 0 lies there, and its
-    strides [elements].
+    """The memory of a numpy array from its first to last element, flat; where index 0 lies, and strides [elements].
 
     Raises LeafTypeError for anything else, RangeError where steps are no whole elements, as in one field of records
     """
@@ -86,8 +85,7 @@ def _shared(np: Any, buffer: object) -> Any:
 
 
 def _narrow_of_jax(np: Any, x: Any) -> Any:
-    """An array of JAX in the memory of this machine whose elements DLPack has no name for: bfloat16, float8,
-    int4. It is read-only.
+    """A read-only view of an array of JAX in this machine whose elements DLPack cannot name: bfloat16, float8, int4.
 
     JAX never writes to an array, so that it makes no difference whether numpy shares it or has a copy.
     """
@@ -112,8 +110,7 @@ ALLOCATION = 1024
 
 
 def begin_of(data: npt.NDArray[Any]) -> int:
-    """The bytes from the start of an allocation to that of an array, which may be a view: their
-    remainder by ALLOCATION.
+    """The bytes from the start of an allocation to that of an array, maybe a view; their remainder by ALLOCATION.
 
     Of memory that is not numpy's, and whose owner does not say where it begins, the address tells: torch and JAX
     allocate at multiples of 64 bytes.

@@ -79,8 +79,7 @@ make_tensor = _MakeTensorOf()
 
 
 def make_identity_tensor(shape: IntTupleLike) -> Tensor:
-    """The tensor of the coordinates of a shape: its element c is c. Cut as a tensor of data is, it says
-    where each element is.
+    """The tensor of the coordinates of a shape: its element c is c. Cut as data is, it says where each element is.
 
     It has no end: a tile past the shape keeps its full extents, and `elem_less(t[c], shape)` is the predicate.
 

@@ -103,8 +103,7 @@ def _require_known(layout: AnyLayout, numbers: object) -> None:
 
 @on(ComposedLayout, offsets)
 def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[Any]:
-    """A swizzle of a layout in the narrowest type that is proved; other compositions by one call with an array
-    for each mode."""
+    """A swizzle of a layout in the narrowest proved type; other compositions by one call with an array a mode."""
     import numpy as np
 
     extents = _extents(layout, limit)

@@ -31,8 +31,7 @@ def require_position(x: Any) -> str | None:
 
 
 class Memory(NamedTuple):
-    """The place of a tensor's buffer: the name of its memory, and the bytes that its start is a multiple of; None where
-    it is not said."""
+    """The place of a tensor's buffer: its memory's name, and how its start is aligned [bytes]; None if not said."""
 
     position: str | None = None
     alignment: int | None = None
@@ -57,8 +56,7 @@ NOWHERE = Memory()
 
 
 def as_memory(position: str | None, alignment: IntLike | None) -> Memory:
-    """A checked position and alignment. Raises LeafTypeError for other kinds, RangeError for what is no
-    power of two."""
+    """A checked position and alignment; LeafTypeError for other kinds, RangeError for no power of two."""
     n = known(alignment) if is_int(alignment) else None
     if alignment is not None and n is None:
         what = f"MakeTensor with the alignment {shown(alignment)}"

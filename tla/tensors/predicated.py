@@ -77,8 +77,7 @@ def _admitted(t: Tensor, chosen: object) -> npt.NDArray[Any]:
 
 
 class Within(NamedTuple):
-    """The predicate that coordinates are inside of bounds, where either has symbols: what elem_less gives of a tensor
-    of coordinates.
+    """The predicate that coordinates are inside of bounds, where either has symbols, as elem_less gives it.
 
     coordinates   the tensor of coordinates
     bounds        what each integer of a coordinate is to be less than
@@ -128,8 +127,7 @@ def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
 
 
 def _by_thread(start: Any, rank: int) -> tuple[Any, tuple[int, ...]]:
-    """A start whose integers are arrays, of the part of an array of threads, with the threads in front of
-    `rank` axes; how many."""
+    """The start of a part of an array of threads, the threads in front of `rank` axes; and how many these are."""
     if isinstance(start, tuple):
         found = [_by_thread(x, rank) for x in start]
         return ArithmeticTuple(*(x for x, _count in found)), max((count for _x, count in found), default=())

@@ -158,8 +158,7 @@ class Tensor(Value, Displayed):
             raise AttributeError(f"a Tensor has no attribute {name!r}{instead}")
 
     def over(self, operation: Callable[..., Any], *more: object, **options: object) -> Tensor:
-        """This tensor with operation(layout, ...) for its layout: what it does to the coordinates, over
-        the same elements."""
+        """This tensor with operation(layout, ...) for its layout, over the same elements."""
         layout, offset = from_zero(operation.__name__, self)
         view = operation(_unpadded(layout), *more, **options)
         part = not is_operation(operation, composition)  # which may take an element twice
@@ -239,8 +238,7 @@ class Tensor(Value, Displayed):
         return self.numpy()
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The valid elements by DLPack, for torch.from_dlpack, jax.numpy.from_dlpack and their kin: what numpy() gives,
-        not copied."""
+        """The valid elements by DLPack, for torch.from_dlpack and its kin: what numpy() gives, not copied."""
         array = self.numpy()
         try:
             return array.__dlpack__(**options)
@@ -348,8 +346,7 @@ def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
 
 
 def keeps_apart(t: Tensor) -> bool:
-    """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds
-    what is valid."""
+    """Whether the layout of t, or of what t is a part of, is known to be injective over all that is valid."""
     if t._injective is None:
         empty = t._guard.place is None and 0 in t.origin_shape
         known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
@@ -394,8 +391,7 @@ def _has_open(c: CoordLike) -> bool:
 
 
 def _at(t: Tensor, i: int, c: CoordLike) -> IntTree:
-    """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t
-    starts at 0."""
+    """The coordinate c of mode i of t, checked, as one of its layout; a nested one stays so if t starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
 
@@ -439,8 +435,7 @@ def _within(c: CoordLike, s: IntLike) -> IntTree:
 
 
 def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
-    """The modes that `at` leaves open; what it fixes goes into the offset. What stays of a mode starts where
-    the mode does."""
+    """The modes that `at` leaves open, each from its own start on; what it fixes goes into the offset."""
     fixed: list[Any] = []
     kept: list[tuple[Any, Any, Any]] = []  # of each mode that stays its start, what is the layout's own, what is valid
     for i, c in enumerate(at):
@@ -462,8 +457,7 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
 
 
 def _in_padding(t: Tensor, i: int, c: CoordLike) -> bool:
-    """Whether a coordinate of a mode is known to be one of its shape, and none of the valid ones. A start of its own
-    has no padding."""
+    """Whether a coordinate is known to be of a mode's shape and not valid. A mode with a start has no padding."""
     s = modes_of(t.shape)[i]
     if isinstance(c, slice) or equal(t.coord[i], 0) is not True:
         return False
@@ -484,16 +478,14 @@ def _sliced_guarded(t: Tensor, at: tuple[Any, ...]) -> Tensor:
 
 
 def guarded_tensor(t: Tensor, offset: object, layout: AnyLayout, guard: Guard | None, part: bool = True) -> Tensor:
-    """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where
-    it makes one."""
+    """A view of t from 0 on, whose valid part a guard says, as a box if it is one; without a guard all is valid."""
     shape = innermost(layout).shape
     guard = guards.boxed(guard, shape) if guard else guards.whole(shape)
     return tensor_of(t if part else None, t.data, offset, layout, (_0,) * len(modes_of(shape)), guard, t.memory)
 
 
 def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
-    """RangeError for the coordinate of an element that is known not to be valid, Unproven where it is not known
-    over a buffer."""
+    """Require a coordinate of a valid element: RangeError, or Unproven if that is unknown over a buffer."""
     if t._guard.place is None:
         return
     coord = at if isinstance(t.shape, tuple) else at[0]

@@ -60,8 +60,7 @@ class Elements(Protocol):
 
 
 class Place(NamedTuple):
-    """The place of elements by digits: the offset of index 0, the index in each mode that they begin at, the
-    digits of each."""
+    """The place of elements by digits: the offset of index 0, each mode's first index, and its digits."""
 
     begin: int
     starts: tuple[int, ...]
@@ -243,8 +242,7 @@ def _in_order(counts: tuple[int, ...]) -> Place:
 def _copied(
     counts: tuple[int, ...], target: npt.NDArray[Any] | Packed, to: Place, source: npt.NDArray[Any] | Packed, of: Place
 ) -> bool:
-    """Whether the elements have been moved by strided copies: if not, none has. Those of less than a byte
-    have no address."""
+    """Whether the elements have been moved by strided copies: all or none. Those below a byte have no address."""
     if isinstance(target, Packed) or isinstance(source, Packed):
         return False
     plan = _plan(counts, (to.starts, of.starts), (to.modes, of.modes), target.dtype == source.dtype)

@@ -37,8 +37,7 @@ from .tensor import Tensor, from_zero, gives_places, require_box, require_data, 
 
 
 def GetTile(t: Tensor, coord: IntTree, tile: IntTupleLike) -> Tensor:
-    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped
-    at the tail.
+    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped.
 
     coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested
               like the shape
@@ -86,8 +85,7 @@ def TileView(t: Tensor, tile_coord: object, tile: IntTupleLike) -> Tensor:
 
 
 def domain_offset(coord: CoordLike, x: object) -> Any:
-    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it,
-    and the offset there.
+    """The tensor from a coordinate of a tensor on: its element c is x[coord + c]. Of a layout it, and the offset there.
 
     Its shape stays; what is valid ends where x ends.
 
@@ -290,8 +288,7 @@ def _projected(proj: Any, x: object) -> Any:
 
 
 def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -> Tensor:
-    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: that of the rest if `inner`, else that
-    of the tile.
+    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: the rest's if `inner`, else the tile's.
 
     A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
     """
@@ -327,8 +324,7 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
 
 
 def _cut(mode: Layout, tile: IntLike) -> Layout:
-    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may reach past the end: what is valid
-    is known apart."""
+    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may overhang: what is valid is known apart."""
     if _may_overhang(mode, tile):
         n = mode.shape
         return Layout(Shape(tile, ceil_div(n, tile)), Stride(mode.stride, mul(mode.stride, tile)))

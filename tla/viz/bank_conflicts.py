@@ -10,8 +10,7 @@ from .scene import Cell, Figure
 
 
 def marked(figure: Figure, subject: Subject, drawn: object, owners: object, color_by: object) -> Figure:
-    """The figure of a layout of memory, or of a tensor in it, with what the worst instruction of these
-    owners collides in."""
+    """The figure of a layout of memory, or of a tensor in it, with what collides in its owners' worst instruction."""
     if color_by not in ("bank", "ub_bank"):
         raise RangeError(
             f"owners with color_by {color_by!r:.40}", "color_by='bank'", "write color_by='bank', or leave owners out"

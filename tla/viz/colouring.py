@@ -79,8 +79,7 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
 
 
 def auto(views: Sequence[View]) -> str:
-    """The rule that shows most: banks of what is swizzled, tiles where a layout has several, else the
-    order of offsets."""
+    """The rule that shows most: banks of what is swizzled, tiles if a layout has several, else the order of offsets."""
     swizzled = (v for v in views if isinstance(getattr(v.subject.layout, "outer", None), Swizzle))
     if any(v.has_numbers for v in swizzled):
         return "bank"

@@ -174,8 +174,7 @@ def _one_each(titles: str | Sequence[str], subjects: Sequence[Any]) -> Sequence[
 
 
 def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:
-    """The blocks that the first layout, which has none, has in one beside it: in its divide, or where it
-    is moved to."""
+    """The blocks of a layout without its own, from one beside it: its divide, or where it is moved to."""
     first = views[0]
     whole = tuple(max(n, 1) for n in first.extents)
     tiled = (v for v in views if v.extents == first.extents and v.tiling.extents != whole)

@@ -178,8 +178,7 @@ class View:
 
     @property
     def tiling(self) -> Tiling:
-        """The tiles of the subject, or else the blocks of its shape: all levels but the outermost; a mode of
-        one level is whole."""
+        """The tiles of the subject, or the blocks of its shape: all levels but the outermost; a flat mode is whole."""
         shapes = zip(modes_of(self.subject.layout.shape), self.extents)
         return self.subject.tiling or Tiling(tuple((steps(s) or (max(n, 1),))[-1] for s, n in shapes))
 
@@ -259,8 +258,7 @@ def _pattern(coordinate: object) -> str:
 
 
 def steps(shape: IntTupleLike) -> tuple[int, ...]:
-    """The number of elements of a mode in a block of each level but the outermost, the innermost first; one
-    element is no block.
+    """The elements of a mode in a block of each level but the outermost, the innermost first; one is no block.
 
     >>> from tla import parse
     >>> steps(parse("(4,(2,1),3)")), steps(8)

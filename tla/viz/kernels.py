@@ -1,5 +1,4 @@
-"""Atoms, tiled MMAs, tiled copies and linear layouts drawn: which thread holds each element of A, B and C, of source
-and destination.
+"""Atoms, tiled MMAs, tiled copies and linear layouts drawn: which thread holds each element.
 
 Source: CuTe include/cute/util/print_latex.hpp, print_latex of a TiledMMA and of a TiledCopy.
 """

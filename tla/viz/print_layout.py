@@ -78,8 +78,7 @@ _FORMS = {
 
 
 def print_tensor(t: npt.NDArray[Any] | Tensor, print_type: bool = True) -> None:
-    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then its elements, a row for each index
-    of mode 0.
+    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then a row of elements for each index of mode 0.
 
     t            a tensor, or a numpy array; of no buffer its elements are offsets, or coordinates. One that is not
                  valid is a `.`

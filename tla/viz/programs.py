@@ -98,8 +98,7 @@ _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]
 
 
 def _in_order(body: Sequence[Statement], loops: tuple[str, ...], values: dict[str, int]) -> Iterator[_InLoops]:
-    """Each statement with the loops and conditions around it, the innermost first, and the values of their symbols in
-    the first step."""
+    """Each statement with what is around it, the innermost first, and its loops' symbols in the first step."""
     for s in body:
         if isinstance(s, Loop):
             counted = ((s.step, 0), *((c.symbol, c.first) for c in s.counters))
@@ -145,8 +144,7 @@ def _tile(program: Program, name: str, access: Access, values: dict[str, Any]) -
 def _of_threads(
     program: Program, name: str, elements: list[tuple[Any, ...]], values: dict[str, Any]
 ) -> npt.NDArray[Any]:
-    """The integers of each element of each thread, by (thread, element, integer); of one thread where all
-    have the same."""
+    """The integers of each thread's elements, by (thread, element, integer); of one thread if all have the same."""
     import numpy as np
 
     if not elements:

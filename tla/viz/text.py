@@ -107,8 +107,7 @@ def _printed(line: str) -> int:
 
 
 def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, terminal: _Terminal) -> Iterator[str]:
-    """The lines of a grid, of its parts one after the other if it is wider than `width`; cells as wide as
-    those of `alike`."""
+    """The lines of a grid, in parts if it is wider than `width`; cells as wide as those of `alike`."""
     highest = max((*grid.rows.borders[1:], *grid.columns.borders[1:]), default=0)
     cell = max(len(_in_line(c, terminal)) for g in alike for row in g.cells for c in row)
     cell = max(cell, *(len(line) for g in alike for label in g.columns.labels for line in label), 1)
@@ -136,8 +135,7 @@ def _first_row(grid: Grid, alike: Sequence[Grid]) -> int:
 
 
 def _weight(level: int, highest: int) -> int | None:
-    """0 to 2, dashed to heavy: the highest level of three is heavy, that of one light; None where there
-    is no border."""
+    """0 to 2, dashed to heavy: the highest level of three is heavy, that of one light; None for no border."""
     return max(0, 2 - max(highest, 2) + level) if level else None
 
 
@@ -192,8 +190,7 @@ def _in_line(cell: Cell, terminal: _Terminal) -> str:
 
 
 def _painted(text: str, fill: str | None, colors: int) -> str:
-    """The text on its colour: of 256 in the cube of 6 x 6 x 6 colours that xterm has, of fewer the nearest of
-    its first ones."""
+    """The text on its colour: of 256 in xterm's cube of 6 x 6 x 6 colours, of fewer the nearest of its first ones."""
     if fill is None or colors < 8:
         return text
     if colors < 256:
@@ -218,8 +215,7 @@ def _tints() -> dict[str, int]:
 
 @plain_memo
 def _nearest(fill: str, count: int) -> int:
-    """The number of the first `count` colours that a fill is nearest to: by hue, for a terminal's colours are stronger
-    than fills."""
+    """The number of the first `count` colours that is nearest to a fill, by hue: terminals have stronger ones."""
     hues = {k: _hsv("#" + text) for k, text in enumerate(_FIRST[:count]) if text != "-"}
     hue, saturation, _value = _hsv(fill)
     if count == 16 and fill in _tints():

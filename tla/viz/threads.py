@@ -1,5 +1,4 @@
-"""Tiles drawn by who holds each element: thread-value layouts here, atoms and tiled copies in kernels.py, programs in
-programs.py."""
+"""Tiles drawn by who holds each element: thread-value layouts here, atoms in kernels.py, programs in programs.py."""
 
 from __future__ import annotations
 
@@ -93,8 +92,7 @@ class Held(NamedTuple):
 
 
 def row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, columns: int) -> list[list[int]]:
-    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go
-    along the rows."""
+    """Indices that go down columns, each the sum of its thread's and its value's, as ones that go along rows."""
     return [[(h + w) % rows * columns + (h + w) // rows for w in values] for h in held_by]
 
 

@@ -29,8 +29,7 @@ WRITTEN = "cp.async.16"
 
 
 def counted(question: Question, subject: Subject) -> dict[str, Any]:
-    """The count of an access of a layout, for the page: what it says, and the offsets that collide in
-    its worst instruction.
+    """The count of an access of a layout, for the page, and the offsets that collide in its worst instruction.
 
     "element" is the width that was taken: that of the text, of the access, of the question, or 32
 
@@ -125,8 +124,7 @@ def _formula(layout: AnyLayout) -> str:
 
 
 def _bits(layout: AnyLayout, element_bits: int) -> list[dict[str, Any]]:
-    """The bits of an offset, the highest first: which word and bank they choose, and which other bit a
-    swizzle xors into each."""
+    """The bits of an offset, the highest first: what each chooses, and which other bit a swizzle xors into it."""
     if not isinstance(layout, ComposedLayout) or not isinstance(swizzle := layout.outer, Swizzle):
         return []
     count = max(int(size(layout)) - 1, 1).bit_length()

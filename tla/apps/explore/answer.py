@@ -139,8 +139,7 @@ def _drawn(question: Question, program: Program, known: tuple[Subject, ...]) -> 
 
 
 def mend(question: Question) -> dict[str, Any]:
-    """A layout with fewer conflicts for an access, beside the one that is drawn: what is said of it, and both drawn by
-    their banks."""
+    """A layout with fewer conflicts for an access: what is said of it, and both layouts drawn by their banks."""
     known = subjects(read(question.text))
     if not known:
         raise RangeError("a better layout of what is no layout", "a layout", "write (64,64):(64,1)")

@@ -1,5 +1,4 @@
-"""The code of a value for the page: the Python of its text, its layout in other systems, its index in
-every target language."""
+"""The code of a value for the page: its text in Python, its layout in other systems, its index in every target."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ def python(program: Program) -> str:
 
 
 def _of_layouts(found: tuple[Any, ...]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The languages of layouts, each with what makes its text: the first layout, its offsets, the copy to
-    the next one."""
+    """The languages of layouts, each with what makes its text: of the first layout, its offsets, the copy to a next."""
     if not found:
         return
     layouts = [layout_of(x) for x in found[:2]]

@@ -1,5 +1,4 @@
-"""Two layouts compared: where their offsets differ, coordinate by coordinate, or index by index where
-their extents differ."""
+"""Two layouts compared: where their offsets differ, by coordinate, or by index if their extents differ."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from .figures import by_index
 
 
 def compared(views: Sequence[View]) -> dict[str, Any] | None:
-    """The verdict on two layouts, and for each a character for each index: 1 where they differ. None where their values
-    are not known.
+    """The verdict on two layouts, and a character for each index: 1 where they differ. None if values are unknown.
 
     >>> from tla import parse
     >>> from tla.viz.draw import prepare

@@ -1,5 +1,4 @@
-"""Expressions as C++ and the CuTe DSL spell them, respelled in the grammar of this package: character by character, so
-that places stay."""
+"""Expressions of C++ and the CuTe DSL, respelled in the grammar of this package; each character keeps its place."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ _OPENED: dict[tuple[str, str], tuple[str, str]] = {
 
 
 def respelled(text: str) -> str:
-    """A text of the same length, in which each statement is one of this grammar, where C++'s spelling is all
-    that it lacks.
+    """A text of the same length, whose statements are of this grammar where only C++'s spelling kept them from it.
 
     >>> respelled("composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{})")
     'composition(     Sw<3,3,3>  , Layout(     (_8,_64),      (_64,_1))  )'

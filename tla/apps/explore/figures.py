@@ -40,8 +40,7 @@ _PADDING = "0"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a figure among others: cells of one index in figures of one domain belong together, and of one
-    offset in one memory.
+    """The place of a figure among others: equal indices of one domain, and equal offsets of one memory, go together.
 
     name     what the page calls it: the name that the text gave it, else the letter of the argument, or "" for
              what was asked for
@@ -55,8 +54,7 @@ class Place:
 
 
 def inputs(program: Program) -> list[tuple[Any, Place]]:
-    """The layouts that the value of a program was made of, each with its place beside the value, whose place
-    is ("", "r", "m").
+    """The layouts that a program's value was made of, each with its place beside the value's, ("", "r", "m").
 
     >>> from .grammar import read
     >>> [(str(x), p.domain, p.memory) for x, p in inputs(read("composition((6,2):(8,2), (4,3):(3,1))"))]
@@ -124,8 +122,7 @@ def drawings(
 
 
 def collision(seen: View) -> dict[str, Any] | None:
-    """Two indices of a layout whose offset is the same, and that offset; None where none of those that
-    are drawn are."""
+    """Two indices of a layout that share an offset, and that offset; None if none of those drawn do."""
     if not seen.has_numbers or not seen.is_whole or len({*seen.values}) == len(seen.values):
         return None
     offsets, indices = by_index(seen.values, seen.shape), range(len(seen.values))
@@ -259,8 +256,7 @@ def palette_of(paints: Iterable[Paint]) -> dict[Paint, str]:
 
 
 def packed(values: Sequence[Any]) -> str | list[str]:
-    """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at
-    once; else texts.
+    """The contents of cells: offsets of 32 bits as base64, little-endian, which the page reads at once; else texts.
 
     >>> packed([0, 1]), packed([0, 2**31])
     ('AAAAAAEAAAA=', ['0', '2147483648'])

@@ -1,5 +1,4 @@
-"""Expressions of layouts, read and worked out. The text is data: names are looked up in fixed tables, and
-nothing is evaluated.
+"""Expressions of layouts, read and worked out. The text is data: names come from fixed tables, nothing is evaluated.
 
     text       = statement { (";" | end of line) statement }
     statement  = [ name ( "=" | ":" ) ] item { "," item } | "#" name "=" attribute of Triton item = value | print
@@ -85,8 +84,7 @@ _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
 class Misread(TlaError, ValueError):
-    """The reason that a text has no value, and the place in it: the offset of the statement or call that is wrong, or
-    of the character."""
+    """The reason that a text has no value, and the offset of the statement, call or character that is wrong."""
 
     def __init__(self, error: TlaError, position: int) -> None:
         super().__init__(*error.reason)
@@ -119,8 +117,7 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
 
 
 def _unclosed(text: str) -> ParseError | None:
-    """The fault in the brackets of a text: it goes before all else that is, for nothing behind one that is missing
-    reads right."""
+    """The fault in a text's brackets. It is told before any other: nothing behind a missing bracket reads right."""
     opened: list[int] = []
     for at, c in enumerate(text):
         if c in _CLOSING:
@@ -272,8 +269,7 @@ class _Reader(NotationReader):
         return Term(value, repr(value))
 
     def chain(self) -> Any:
-        """Parts with `o` between: with an offset between two a ComposedLayout, else a composition; the
-        last two first."""
+        """Parts with `o` between, the last two first: a ComposedLayout with an offset between, else a composition."""
         starts, parts = [self.at], [self.part(None)]
         if not self.at_o():
             return parts[0]
@@ -300,8 +296,7 @@ class _Reader(NotationReader):
         return self.token == "o" and self.ahead()[1] != "="
 
     def composed(self, outer: Term, inner: Term, text: str) -> Term:
-        """composition(outer, inner), as one of the calls; (0,4) o coordinates is a tensor of them, as the
-        DSL prints one."""
+        """composition(outer, inner), as a call; (0,4) o coordinates is a tensor of these, as the DSL has it."""
         if isinstance(outer.value, IntTuple) and isinstance(inner.value, AnyLayout):
             printed = f"ArithTuple{outer.value} o {inner.value}"
             return Term(tla.parse(printed), f"parse('{printed}')")
@@ -444,8 +439,7 @@ class _Reader(NotationReader):
         return self.calls[-1].result
 
     def read_back(self, start: int) -> Term:
-        """layout_of("i*ld + j", (64, 64), language="cuda"), where names of integers are values; or of a
-        table of offsets."""
+        """layout_of("i*ld + j", (64, 64), language="cuda"), names of integers are values; or of a table of offsets."""
         place = self.after
         given = self.listed("()", self.text_argument)
         self.began = start
@@ -513,8 +507,7 @@ def _limited(value: object) -> Any:
 
 
 def _python(value: object) -> str:
-    """The Python of a value. RangeError where its symbols have factors that 64 bits do not hold:
-    parse refuses these."""
+    """The Python of a value. RangeError if its symbols have factors past 64 bits, which parse refuses."""
     text = str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
     if any(int(digits) > INT64_MAX for digits in _DIGITS.findall(text)):
         raise RangeError(f"{shown(value)}", "integers that 64 bits hold", "use smaller ones")

@@ -101,8 +101,7 @@ def module_of(name: str) -> str:
 
 
 def family(name: str) -> tuple[Any, str]:
-    """An atom or a layout of shared memory that has parameters in brackets, and its Python; None where nothing
-    has this name.
+    """An atom or a layout of shared memory with parameters in brackets, and its Python; None for an unknown name.
 
     >>> family("UniversalCopy")[1], family("Layout_K_SW128_Atom")[1], family("composition")[0]
     ('gpu.UniversalCopy', 'gpu.GMMA.K_SW128', None)

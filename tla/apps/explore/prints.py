@@ -1,5 +1,4 @@
-"""Statements that other systems print or write: Triton's types, Gluon's classes, Mosaic's layouts, CuTe's
-tiled MMAs and copies.
+"""Statements of other systems: Triton's types, Gluon's classes, Mosaic's layouts, CuTe's tiled MMAs and copies.
 
     statement = Triton's type or attribute | Gluon's class "(" arguments ")" | Mosaic GPU's attribute, class or name
               | "memref<" ... ">" of Mosaic | CuTe's print of a TiledMMA, a TiledCopy or an atom, in several lines
@@ -50,8 +49,7 @@ _ATOM = re.compile(
 
 
 def length(text: str) -> int:
-    """The number of characters, from the start of a text, that are a statement of another system; 0 where
-    it begins with none.
+    """The number of characters of the statement of another system that a text begins with; 0 for none.
 
     >>> length("BlockedLayout([1], [32], [1], [0]); 4:1"), length("4:1")
     (34, 0)
@@ -121,8 +119,7 @@ def _without_modules(text: str) -> str:
 
 
 class _Gluon(Reader):
-    """A layout of Gluon's as Python writes it: a class and its arguments; these are integers, booleans, None,
-    lists and layouts."""
+    """A layout of Gluon's as Python writes it: a class of integers, booleans, None, lists and layouts."""
 
     tokens = r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_]*|[][(),=.]"
     noun, example = "a layout of Gluon's", "write BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])"

@@ -1,5 +1,4 @@
-"""The server of the page: on loopback only, for its own page only. It reads the files of the page once,
-and evaluates nothing."""
+"""The server of the page, on loopback and for its own page only. It reads the page's files once, evaluates nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The page as a folder of files for any web server: the same page, whose answers Python in the
-browser makes (Pyodide)."""
+"""The page as a folder of files for any web server: Python in the browser makes the answers (Pyodide)."""
 
 from __future__ import annotations
 

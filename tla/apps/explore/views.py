@@ -74,8 +74,7 @@ def _tile(text: str, subject: Subject) -> tuple[int, int]:
 
 
 def memory(question: Question, subject: Subject) -> dict[str, Any]:
-    """The figure of memory in its physical order: a row is a line of all banks, a column an element in it; each
-    has who lies there.
+    """The figure of memory in its physical order: a row is a line of all banks, a column an element in it.
 
     >>> from tla import parse
     >>> from tla.viz.drawable import as_subject

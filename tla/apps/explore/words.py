@@ -1,5 +1,4 @@
-"""The words of the page's language, for its completion and its reference: operations with their signatures, atoms,
-tags, element types.
+"""The words of the page's language, for completion and reference: operations, atoms, tags, element types.
 
 The page finds a word by what it is called and by what it says: `m16n8k16` finds the instructions of that tile.
 """

@@ -1,5 +1,4 @@
-"""Processes that make the answers of the page: what takes too long is ended with its process, whatever loop
-it is in."""
+"""Processes that make the answers of the page: an answer that takes too long is ended with its process."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ _READY = b"ready\n"
 
 
 def work() -> None:
-    """Answer the questions on standard input, a line of JSON each, until there are no more; what is wrong is shown, and
-    the next asked."""
+    """Answer the questions on standard input, a line of JSON each. A refusal is an answer too."""
     sys.stdout.buffer.write(_READY)
     sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:

@@ -1,5 +1,4 @@
-"""Intel's 2D block loads, stores and prefetches: which shapes there are, of which memory, and which lane
-has which element.
+"""Intel's 2D block loads, stores and prefetches: their shapes, their memory, and which lane has which element.
 
 Source: cl_intel_subgroup_2d_block_io 1.1 and SPV_INTEL_2d_block_io: valid dimensions, restrictions, and who gets what.
 """
@@ -92,8 +91,7 @@ class Block2D:
 
     @property
     def TV(self) -> Layout:
-        """(lane, value) -> index in the tile (rows, columns * count) in memory, the rows first; values in the
-        destination's order.
+        """(lane, value) -> index in the tile (rows, columns * count), rows first; values in the destination's order.
 
         RangeError for a prefetch, which has no destination, and where the extension leaves the order, or
         some lanes, undefined.

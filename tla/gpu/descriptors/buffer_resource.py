@@ -1,5 +1,4 @@
-"""AMD's buffer resources: the 128 bits by which buffer loads and stores find a record, swizzled or not, derived
-from a layout.
+"""AMD's buffer resources, derived from a layout: the 128 bits by which buffer loads and stores find a record.
 
 A buffer is an array of records. Swizzled, each group of `index_stride` records is stored by elements of 4 bytes: the
 first element of every record of the group, then their second ones. So lanes that go through records read what
@@ -111,8 +110,7 @@ class BufferResource:
         return w[0], w[1], w[2], w[3]
 
     def addresses(self, index: CoordLike, offset: CoordLike) -> Offset:
-        """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy
-        arrays of them.
+        """The addresses [bytes] of bytes `offset` of records `index`, by the ISA's rule; integers or numpy arrays.
 
         Source: the ISA manual of CDNA 3, "Buffer addressing".
         """
@@ -220,8 +218,7 @@ def _extents(layout: Any) -> tuple[int, int]:
 
 
 def _buffers(given: npt.NDArray[Any], records: int, count: int, size: int) -> Iterator[tuple[int, int, Layout]]:
-    """The buffers whose records are as far apart as the given ones: records of a group, 0 for no swizzle; stride
-    [elements]; layout."""
+    """The buffers with the given distance of records: those of a group, 0 for no swizzle; stride [elements]; layout."""
     stride = int(given[1, 0]) - int(given[0, 0]) if records > 1 else count
     yield 0, stride, Layout((records, count), (stride, static(1)))
     each = ELEMENT_BYTES // size

@@ -162,8 +162,7 @@ def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = No
 
 
 class Swizzled(NamedTuple):
-    """A layout of shared memory taken apart: the mode of its swizzle, the offset before it, the layout inside
-    [elements]."""
+    """A layout of shared memory taken apart: its swizzle's mode, the offset before it, the layout inside [elements]."""
 
     mode: Mode
     offset: Any
@@ -171,8 +170,7 @@ class Swizzled(NamedTuple):
 
 
 def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
-    """The swizzle mode, offset and inner layout of shared memory, a tensor or its layout; DivisibilityError if it has
-    another swizzle.
+    """The swizzle mode, offset and inner layout of shared memory or its tensor; DivisibilityError for another swizzle.
 
     where   what a message begins with
     """
@@ -221,8 +219,7 @@ MOST = 1 << 21
 
 
 def canonical(layout: Any, element: Any) -> Canonical | Reason:
-    """The canonical layout of shared memory that a layout is: the atom that is repeated to its shape, and
-    in which order.
+    """The canonical layout of shared memory that a layout is: which atom is repeated to its shape, in which order.
 
     layout    a layout or tensor (MN, K) or (MN, K, stages) with known extents and strides, swizzled or not
     element   the element type
@@ -273,8 +270,7 @@ def _candidates(shape: tuple[int, ...], element: Element) -> Iterator[tuple[Cano
 def nearest(
     given: npt.NDArray[Any], candidates: Iterable[tuple[C, Any]]
 ) -> tuple[C, Any, tuple[int, ...] | None] | None:
-    """The candidate whose values agree with the given ones at the most coordinates, the first without a
-    difference if there is one.
+    """The candidate whose values agree with the given ones at the most coordinates; the first of those that are equal.
 
     Returns   the candidate, its values, the first coordinate that differs, the first mode fastest; None
               for no candidates

@@ -67,8 +67,7 @@ class Contract(NamedTuple):
 
 
 def contracts(layout: object, element: object) -> list[Contract]:
-    """Every instruction that reads or writes memory in a form of its own, and whether it could take a layout (MN,
-    K) of it.
+    """Every instruction with a form of memory of its own, and whether it could take a layout (MN, K).
 
     layout    of one stage: a layout or tensor of two modes, static
     element   the element type
@@ -181,8 +180,7 @@ def _transposed_rows(layout: object, element: Element) -> Any:
 
 
 def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Any:
-    """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple
-    of 16 bytes."""
+    """The layout of 16-byte units, if 16 bytes along a mode, or along any, lie together, at multiples of 16 bytes."""
     inner = taken_apart("", layout, element).inner
     reason = Reason("a layout of no modes", "two, (MN, K)", "give a stage")
     for i in range(rank(inner)) if mode is None else (mode,):

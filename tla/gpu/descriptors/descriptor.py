@@ -1,5 +1,4 @@
-"""Descriptors of shared memory: the 64 bits by which wgmma and tcgen05.mma find an operand's tile, and what
-they read by them.
+"""Descriptors of shared memory: the 64 bits by which wgmma and tcgen05.mma find a tile, and what they read.
 
 Source: the PTX manual, "Matrix descriptor format" of wgmma and of tcgen05; CuTe include/cute/arch/mma_sm90_desc.hpp,
 mma_sm100_desc.hpp.
@@ -137,8 +136,7 @@ class Descriptor:
     __index__ = __int__
 
     def advanced(self, units: int) -> Descriptor:
-        """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a
-        kernel adds it."""
+        """The descriptor of a tile `units` of 16 bytes further on: the next step along K, as a kernel adds it."""
         start = self.start_address + require_number("the step of a descriptor", units)
         if not 0 <= start < 1 << 14:
             fix = "advance by less than 256 KiB in all"

@@ -1,5 +1,4 @@
-"""TMA of convolutions: pixels of an activation tensor as rows of a matrix, filter taps and channels as
-its columns (im2col).
+"""TMA of convolutions (im2col): pixels of activations are rows of a matrix, filter taps and channels its columns.
 
 The output pixels (q, p, z, n) are the rows; the column (c, s, r, t) of a row is the channel c of the input pixel
 (q * stride - padding + s * dilation, ...). A tap is one offset for all pixels of a copy, so that a copy has one tap.
@@ -76,8 +75,7 @@ class Im2colCopy:
     _boxes: tuple[tuple[int, int, int], ...]
 
     def boxes(self, m: int, k: Any) -> list[Im2colBox]:
-        """The instructions that fill a tile: rows m * tile[0] on, and of the tap the channels from (k's
-        first) * tile[1] on.
+        """The instructions that fill a tile: rows from m * tile[0] on, of a tap channels from (k's first) * tile[1] on.
 
         k   (channel tile, s, (r, (t))), or its number, the channel tile the fastest
         Raises RangeError past the rows or columns; LeafTypeError for sizes that are not known
@@ -119,8 +117,7 @@ def make_im2col_copy(
     element: Any = None,
     l2_promotion: str = "128B",
 ) -> Im2colCopy:
-    """The TMA load of a convolution's activations as a matrix: rows are output pixels, columns channels of
-    a filter tap.
+    """The TMA load of a convolution's activations as a matrix of output pixels by channels of filter taps.
 
     gmem           the activations ((w, (h, (d,)) n), c), a tensor or its layout, contiguous along c
     smem           the layout of one tile (pixels, channels) in shared memory, static, swizzled or not

@@ -39,8 +39,7 @@ LANES, MOST = 64, 1 << 20
 
 
 class _Machine(NamedTuple):
-    """The widths of its loads [bits], the widest first, how they are called, the bytes of LDS, and the row that writes
-    are counted by."""
+    """The loads by their width [bits], the widest first, the bytes of LDS, and the memory that counts writes."""
 
     names: MappingProxyType[int, str]
     size: int
@@ -106,8 +105,7 @@ def loads_to_lds(
     threads: object = None,
     base: int = 0,
 ) -> LoadsToLds:
-    """The loads that fill a layout of LDS from global memory, without registers; refused with the first lane that would
-    write elsewhere.
+    """The loads that fill a layout of LDS from global memory without registers, or the first lane to write elsewhere.
 
     smem      the layout or tensor of the tile in LDS, static, swizzled or not
     element   the element type, where the tensor has no buffer

@@ -1,5 +1,4 @@
-"""Descriptors of tiles of shared memory, derived from their layout: LBO and SBO, or the first stride that is not
-canonical; of operands.
+"""Descriptors of tiles and operands, derived from their layout: LBO and SBO, or the first stride not canonical.
 
 In units of 16 bytes, T elements, a tile that a descriptor can say has one of these layouts, W being 1, 2, 4 or 8 units:
 
@@ -175,8 +174,7 @@ def _two_modes(where: str, inner: Layout) -> Layout:
 
 
 def _require_extents(tile: _Tile) -> None:
-    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, 48 of SM103, and MN whole
-    core matrices."""
+    """Require K of one instruction (32 bytes; 16 or 64 if A is sparse; 48 of SM103) and whole core matrices of MN."""
     where, inner, bits = tile.where, tile.inner, tile.element.bits
     k_size = int(size(inner[1])) * bits
     if k_size not in {UNIT_BITS * n for n in tile.generation.units} or (tile.major is Major.K and k_size == UNIT_BITS):
@@ -234,8 +232,7 @@ def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityEr
 
 
 def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layout:
-    """The steps of descriptors over an operand's partition (MMA, MMA_M, MMA_K, ...), in 16 bytes: what a
-    kernel adds for each MMA.
+    """The steps of descriptors over a partition (MMA, MMA_M, MMA_K, ...) [16 bytes]: what a kernel adds for each MMA.
 
     element   the element type; of a tensor with a buffer, that of its dtype
     Raises    RankError, LeafTypeError; DivisibilityError for steps of no whole 16 bytes; of symbols that is proved, or
@@ -330,14 +327,12 @@ def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> Tiles:
 
 
 def _stored_element(atom: MMAAtom, side: str) -> Element:
-    """The type of an operand's elements as they lie in shared memory: those below a byte of kinds that mix
-    widths have one each."""
+    """The type of an operand's elements in shared memory: narrow ones of kinds that mix widths have a byte each."""
     return uint8 if atom.kind.endswith("f8f6f4") else atom.element(side)
 
 
 def _stored(part: Layout) -> Layout:
-    """The layout of what is stored of a sparse A's partition: without the modes of stride 0 that elements of
-    the whole share."""
+    """The layout of what is stored of a sparse A: its partition without modes of stride 0, which elements share."""
     tile, rest = (part[0], [*part][1:]) if rank(part) > 1 else (part, [])
     tile = tile[0] if rank(tile) == 1 else tile
     kept = [Layout(n, d) for n, d in flat_modes(tile[1]) if not is_constant(0, d)]

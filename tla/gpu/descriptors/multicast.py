@@ -33,8 +33,7 @@ class _ByModes(Bracketed[Callable[[Layout, Any], int]]):
 
 @_ByModes
 def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
-    """`create_tma_multicast_mask[2](ctas, coord)`: the CTAs that have all of a CTA's coordinate but for modes,
-    a bit each.
+    """`create_tma_multicast_mask[2](ctas, coord)`: the CTAs that share a CTA's coordinate but for modes, a bit each.
 
     ctas     (V, M, N, K) -> CTA in the cluster, or any layout of at most 16 CTAs
     coord    the coordinate of this CTA, known integers; without brackets the modes that CTAs differ in are `_`

@@ -1,5 +1,4 @@
-"""Operands of matrix instructions read from shared memory by plain loads, lane by lane: which load, and what
-its banks do.
+"""Operands of matrix instructions, read from shared memory lane by lane: by which load, and what its banks do.
 
 AMD's MFMA and WMMA have no ldmatrix: each lane loads its own values from LDS, by ds_read of up to 128 bits. What goes
 together is a row of tla.access.memories.
@@ -61,8 +60,7 @@ class OperandReads(NamedTuple):
 def operand_reads(
     atom: Any, operand: str, smem: object, *, memory: Any = None, width: int | None = None
 ) -> OperandReads:
-    """The plain loads that read an MMA's A or B from a layout of shared memory: as wide as can be, and
-    their bank conflicts.
+    """The widest plain loads that read an MMA's A or B from a layout of shared memory, and their bank conflicts.
 
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps
     operand   "A" or "B"; smem a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks

@@ -1,5 +1,4 @@
-"""Elements of 4 and 6 bits in tensor maps: how many lie together in a tensor and in shared memory, and what
-the driver asks of them.
+"""Elements of 4 and 6 bits in tensor maps: how many lie together, and what the driver asks of them.
 
 Source: the CUDA driver API, cuTensorMapEncodeTiled (cuda.h 13.0), CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B, _16U4_ALIGN16B,
 _16U6_ALIGN16B.

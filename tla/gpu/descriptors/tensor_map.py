@@ -119,8 +119,7 @@ class _Map:
 
     @property
     def since(self) -> str:
-        """The first architecture that takes the map: packed elements, and atoms of 32 and 64 bytes, are known to sm_100
-        and later ones.
+        """The first architecture that takes the map: sm_100 for packed elements, and for atoms of 32 and 64 bytes.
 
         Source: ptxas 13 takes them in tensormap.replace for sm_100a, sm_103a, sm_110a, sm_120a and sm_121a, and refuses
         them for sm_90a.
@@ -239,8 +238,7 @@ class _Map:
 
 
 def _holds(question: Literal["<=", "divides"], a: Any, b: Any, what: str, expected: str, fix: str) -> None:
-    """A condition of the driver: RangeError where it fails; where it is not known Unproven, or recorded by
-    assuming()."""
+    """Require a condition of the driver: RangeError if it fails, Unproven if it is unknown, outside assuming()."""
     if not require(question, a, b, lambda: f"a tensor map of {what}"):
         raise RangeError(f"a tensor map: {what}", expected, fix)
 
@@ -291,8 +289,7 @@ class TensorMap(_Map):
         return tuple(-(-n // step) for n, step in zip(self.box, steps))
 
     def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of
-        the hardware, in numpy.
+        """The offsets at which the hardware writes and reads a box that begins at a TMA coordinate, in numpy.
 
         at       the TMA coordinate of its first element; base where it lies in shared memory [bytes]. Of elements of 4
                  and 6 bits the contiguous mode of the arrays goes over whole bytes: 2 values, or 16 that are unpacked
@@ -378,8 +375,7 @@ class Im2colMap(_Map):
         return (*((n + high - low - 1) // step + 1 for n, low, high, step in sizes), self.shape[-1])
 
     def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a column is written and read, by the rules of the hardware, in numpy:
-        arrays (pixels, channels).
+        """The offsets at which the hardware writes and reads a column, in numpy: arrays (pixels, channels).
 
         at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box. Of elements
                        of 4 and 6 bits the channels of the arrays go over whole bytes, as in TensorMap.offsets

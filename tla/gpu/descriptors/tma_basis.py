@@ -60,8 +60,7 @@ def _unwrapped(mode: tuple[Any, ...]) -> IntTree:
 
 
 def runs_of(vectors: Layout, smem: Layout) -> list[tuple[Any, ScaledBasis]]:
-    """The modes, from the first of shared memory on, in which it goes along a mode of the tensor with step
-    1: extent and mode."""
+    """The first modes of shared memory that go along a mode of the tensor with step 1: extent and mode."""
     layout = coalesce(composition(vectors, right_inverse(smem)))
     found = []
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):
@@ -79,8 +78,7 @@ def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
 
 
 def map_of(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: int, l2_promotion: str) -> TensorMap:
-    """The tensor map of a basis: extents and strides of the global tensor, and the box that one CTA of
-    a cluster copies."""
+    """The tensor map of a basis: extents and strides of the global tensor, and the box of one CTA of a cluster."""
     shape, strides = zip(*(_extent_and_step(gmem, [*leaves(m)]) for m in modes_of(basis.stride)))
     in_bytes = (_first_bytes(strides[0], element), *(bytes_of("make_tma_copy", d, element) for d in strides[1:]))
     box, swizzle = tuple(_shared([int(n) for n in product_each(basis.shape)], cluster)), swizzle_name(mode)
@@ -111,8 +109,7 @@ def bytes_of(where: str, step: Any, element: Element) -> Any:
 
 
 def _extent_and_step(gmem: Layout, mode: list[ScaledBasis]) -> tuple[Any, Any]:
-    """Extent and step of a TMA mode [elements]; of several modes of the tensor, those of all offsets
-    that they reach."""
+    """Extent and step of a TMA mode [elements]; of several modes of the tensor, those of all offsets they reach."""
     sizes = [(_plain(get[e.path](gmem.shape)), _plain(get[e.path](gmem.stride))) for e in mode]
     if len(sizes) == 1:
         return sizes[0]

@@ -131,8 +131,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def _mfma_operand(m: int, k: int, blocks: int = 1, most: int = 32) -> Layout:
-    """A or B, which lie alike: lanes go down the rows, then over the blocks, then along K by runs of values,
-    of `most` at most."""
+    """A or B, which lie alike: lanes go down rows, over blocks, then along K by runs of `most` values at most."""
     over = 64 // m // blocks
     values = k // over
     run = min(values, most)
@@ -183,8 +182,7 @@ def _matrix(name: str, r: Row) -> MMAAtom:
 
 
 def _f8f6f4(_name: str, m: int, k: int, scaled: bool, cbsz: Element, blgp: Element) -> MMAAtom:
-    """An MFMA of any two narrow floats: of 8 bits each half of K lies over all lanes, of fewer bits a lane has 32
-    neighbours."""
+    """An MFMA of any two narrow floats: of 8 bits half of K lies over all lanes, of fewer a lane has 32 neighbours."""
     kind = "v_mfma_scale" if scaled else "v_mfma"
     codes = [f"{name}:{_NARROW.index(t)}" for name, t in (("cbsz", cbsz), ("blgp", blgp)) if t is not _NARROW[0]]
     text = " ".join([f"{kind}_f32_{m}x{m}x{k}_f8f6f4", *codes])
@@ -201,8 +199,7 @@ _INTEGERS = {8: (uint8, int8), 4: (uint4, int4b)}
 
 
 def _wmma_of_integers(_name: str, r: Row, sign_A: bool, sign_B: bool, clamp: bool) -> MMAAtom:
-    """A WMMA of integers. Modifiers say what its name does not: neg_lo that A or B has a sign, clamp that sums
-    stop at the ends."""
+    """A WMMA of integers. Modifiers say the rest: neg_lo that A or B has a sign, clamp that sums stop at the ends."""
     signs = [f"neg_lo:[{int(sign_A)},{int(sign_B)},0]"] * (sign_A or sign_B)
     text = " ".join([r.name, *signs, *["clamp"] * clamp])
     a, b = (_INTEGERS[r.a.bits][sign] for sign in (sign_A, sign_B))

@@ -73,8 +73,7 @@ def side_by_side(modes: Modes, one_tuple: bool = False) -> tuple[IntTree, IntTre
 
 
 def tv_of(threads: Modes, values: Modes, one_tuple: bool = False) -> Layout:
-    """(thread, value) -> index, of the modes of both, those of extent 1 left out. one_tuple: of values,
-    as side_by_side has it."""
+    """(thread, value) -> index, of the modes of both without those of extent 1. one_tuple: as in side_by_side."""
     (s, d), (t, e) = side_by_side(threads), side_by_side(values, one_tuple)
     return tv((s, t), (d, e))
 

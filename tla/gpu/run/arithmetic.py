@@ -77,8 +77,7 @@ def _parts(atom: MMAAtom, left: Any, right: Any) -> tuple[Any, Any]:
 def _integers(
     atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: Any
 ) -> Any:
-    """D of integers: the exact sum, and then clamped, wrapped, or refused where D is wider than the atom's own and does
-    not hold it."""
+    """D of integers: the exact sum, clamped or wrapped; refused where D is wider than the atom's and overflows."""
     import numpy as np
 
     bound = _largest(left) * _largest(right) * left.shape[-1] * 2 + _largest(total)

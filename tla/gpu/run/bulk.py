@@ -150,8 +150,7 @@ def _same_strides(a: Layout, b: Layout) -> bool:
 
 
 def run_bulk(step: BulkStep, *targets: Tensor) -> None:
-    """Execute the load or the store of a tile on numpy: what is past the end of the global tensor is zero, or
-    is not written.
+    """Execute the load or the store of a tile on numpy: past the global tensor's end are zeros, or nothing is written.
 
     targets   of a load to several blocks the tiles that are written, which lie as the step's target; none for that one
 

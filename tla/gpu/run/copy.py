@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 def copy(*operands: Any) -> None:
-    """Copy what all threads read to where they write, by the layouts of a copy's atom:
-    `copy(tiled_copy, source, target)`.
+    """Copy what all threads read to where they write, by a copy's atom: `copy(tiled_copy, source, target)`.
 
     tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread
                  copies by itself, in the order of one index and in accesses as wide as static layouts allow, as CuTe's
@@ -81,8 +80,7 @@ def copy_if(*operands: Any) -> None:
 
 
 def copy_of(*operands: Any) -> CopyStep:
-    """The copy that `copy(...)` of these operands executes. Raises what copy_facts raises, RankError for
-    more operands or fewer."""
+    """The copy that `copy(...)` of these operands executes. Raises what copy_facts does, RankError for other counts."""
     *given, source, target = _operands("copy", operands, "source, target")
     source, target = _with_data("copy", source), _with_data("copy", target)
     return copy_facts(given[0] if given else plain_copy(source, target), source, target)
@@ -138,8 +136,7 @@ def run_copy(step: CopyStep) -> None:
 
 
 def _in_extents(values: npt.NDArray[Any], extents: tuple[int, ...]) -> Any:
-    """Values of each thread, (thread, modes ...), in as many modes of other extents, by their index: the first mode is
-    the fastest."""
+    """The values of each thread, (thread, modes ...), in modes of other extents: by index, the first mode fastest."""
     if values.shape[1:] == extents:
         return values
     backward = values.transpose(0, *range(values.ndim - 1, 0, -1)).reshape(values.shape[0], *reversed(extents))

@@ -125,8 +125,7 @@ def copy_facts(
 
 
 def plain_copy(source: Tensor, target: Tensor, *, predicated: bool = False) -> CopyAtom:
-    """The atom of CuTe's `copy(src, dst)`, which takes static layouts to begin at 16 bytes; of
-    `copy_if(pred, src, dst)` by elements."""
+    """The atom of CuTe's `copy(src, dst)`, to which static layouts begin at 16 bytes; of `copy_if` by elements."""
     element = element_of("copy", source, None)
     bits = element.bits if predicated else 128 if is_static(source.layout) and is_static(target.layout) else 8
     made: CopyAtom = Copy_Atom[entry("AutoVectorizingCopyWithAssumedAlignment")[bits], element]
@@ -182,8 +181,7 @@ def _require_memory(where: str, t: Tensor, side: CopySide, verb: str) -> None:
 
 
 def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[Side, Side]:
-    """Source and target with the values of an instruction in front, as CuTe takes them from the first mode: (values,
-    repetitions ...)."""
+    """Source and target as (values of an instruction, repetitions ...): CuTe takes these from the first mode."""
     tensors, wanted = (source, target), [int(size(layout[1])) for layout in (atom.val_src, atom.val_dst)]
     modes, element = [first_mode(t) for t in tensors], _element(atom)
     repeated: list[list[Any]] = [[], []]
@@ -212,8 +210,7 @@ def _behind_first(layout: Layout) -> Sequence[Mode]:
 
 
 def _require_one_shape(where: str, source: Tensor, target: Tensor, sides: list[Side]) -> None:
-    """Require as many repetitions of source and target, in as many modes; and of an array of threads whole
-    instructions."""
+    """Require as many repetitions of source and target, in as many modes; of arrays of threads whole instructions."""
     counts = [math.prod(n for n, _d in side.vectors.others) for side in sides]
     ranks = [len(product_each(innermost(t.layout).shape)) for t in (source, target)]
     if ranks[0] != ranks[1] or not require("==", counts[0], counts[1], lambda: where):
@@ -244,8 +241,7 @@ def _raised(where: str, reason: Reason | None) -> None:
 
 
 def _require_own_places(where: str, source: Side, target: Side) -> None:
-    """Require a place for each access, as CuTe asserts: static modes of the target that have stride 0
-    are copied once."""
+    """Require a place for each access, as CuTe asserts: static modes of stride 0 of the target are copied once."""
     rest = [beside(*(Layout(n, d) for n, d in side.vectors.others)) for side in (source, target)]
     shared = any(is_constant(0, d) for _n, d in target.vectors.others)
     if not shared or not all(is_static(layout.shape) for layout in rest):
@@ -261,8 +257,7 @@ def _require_own_places(where: str, source: Side, target: Side) -> None:
 
 
 def _require_wide(where: str, atom: CopyAtom, source: Tensor, target: Tensor, truth: Truth | None) -> None:
-    """Require what CuTe's vectorizing copies do: elements in the order of their index, in accesses as wide as static
-    layouts allow."""
+    """Require what CuTe's vectorizing copies do: elements by their index, accesses as wide as static layouts allow."""
     element, most = _element(atom), atom.most_bits or 0
     sizes = [size(t.shape) for t in (source, target)]
     if not require("==", sizes[0], sizes[1], lambda: where):

@@ -99,8 +99,7 @@ def mma_facts(*operands: Any) -> MmaStep:
 
 
 def _tiled(given: object, *operands: Any) -> TiledMMA:
-    """The tiled MMA of a call: an atom of one thread is each thread's own, and so is a multiply-add of the types where
-    none is given."""
+    """The tiled MMA of a call: an atom of one thread is each thread's own; without one, a multiply-add is."""
     if isinstance(given, TiledMMA):
         return given
     if given is None:
@@ -122,8 +121,7 @@ def _parts(atom: MMAAtom, side: str, given: Any) -> dict[str, Any]:
 
 
 def _is_of_one_value(mma: TiledMMA, tensors: Mapping[str, Tensor]) -> bool:
-    """Whether operands leave out the mode of the atom's values, of which a thread has one; RankError for those
-    of no product."""
+    """Whether operands leave out the mode of a thread's values, of which there is one; RankError for no product."""
     extents = [extents_of(tensors[name]) for name in "ABC"]
     ranks = tuple(len(e) - (mma.atom.blocks > 1 and e[3:] == (1,)) for e in extents)
     found = ranks in ONE_VALUE and all(size(mma.atom.operand(side)) == size(mma.atom.thr_id) for side in "ABC")
@@ -178,8 +176,7 @@ def values_of_thread(atom: MMAAtom, name: str) -> int:
 
 
 def _require_memory(atom: MMAAtom, name: str, t: Tensor) -> None:
-    """Require an operand where the instruction has it: registers, of A and B shared memory that is copied to them too;
-    as it has it."""
+    """Require an operand in the instruction's memory and form; for registers A and B may be in shared memory too."""
     wanted, given = atom.memory(name), memory_of(t)
     allowed = ("registers", "smem") if wanted == "registers" and name in ("A", "B", "E", "SFA", "SFB") else (wanted,)
     if given is not None and given not in allowed:

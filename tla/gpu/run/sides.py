@@ -40,8 +40,7 @@ def first_mode(t: Tensor) -> Layout:
 
 
 def threads_of(t: Tensor) -> int | None:
-    """The number of threads of an array of them that a tensor is of; None of a single one, or of a symbol
-    that stands for all."""
+    """The number of threads that a tensor is of; None for a single one, or a symbol that stands for all."""
     return max(
         (int(start.size) for start in (t.offset, *offsets_inside(t.layout)) if hasattr(start, "dtype")), default=None
     )
@@ -123,8 +122,7 @@ class Side(NamedTuple):
 
     @property
     def _moves_inside(self) -> bool:
-        """Whether a swizzle is one that changes the order of an access's elements, if only of longer extents:
-        CuTe asks its type."""
+        """Whether a swizzle may change the order of an access's elements, of longer extents too: CuTe asks its type."""
         swizzle = getattr(self.tensor.layout, "outer", None)
         return swizzle is not None and bool(swizzle.changes & (self.vectors.elements - 1))
 
@@ -137,8 +135,7 @@ class Side(NamedTuple):
         return starts_at_0 and isinstance(inner, Layout) and (outer is None or isinstance(outer, Swizzle))
 
     def _starts(self, remainder: int) -> list[Any]:
-        """The offsets that each have to be a multiple of an access, in elements: before a swizzle, and with the
-        buffer's address."""
+        """The offsets that have to be multiples of an access [elements]: before a swizzle, and in the buffer."""
         element = self.vectors.element.bits
         return [*offsets_inside(self.tensor.layout), self.tensor.offset + remainder * 8 // element]
 
@@ -193,8 +190,7 @@ class Side(NamedTuple):
 
 
 def are_moved_as_they_lie(a: Side, b: Side) -> bool:
-    """Whether the accesses of two sides have their elements in one order, whichever it is: then each comes
-    where it belongs."""
+    """Whether accesses of two sides have their elements in one order, whichever: then each comes where it belongs."""
     cuts = [first_values(side.vectors.values, side.vectors.elements) for side in (a, b)]
     if None in cuts or not (a._is_plain and b._is_plain) or a.vectors.elements != b.vectors.elements:
         return False

@@ -61,8 +61,7 @@ def _several_values(where: str, side: Side, grouped: npt.NDArray[Any], executed:
 
 
 def truth_of(where: str, predicate: npt.NDArray[Any] | Tensor, tensors: tuple[Tensor, Tensor]) -> Truth:
-    """A predicate with the axes of source and target. Raises LeafTypeError for what is none, RankError
-    for other extents."""
+    """A predicate with the axes of source and target; LeafTypeError for no predicate, RankError for other extents."""
     return Truth(*(_mask(where, predicate, t) for t in tensors))
 
 

@@ -92,8 +92,7 @@ def _remembered(key: tuple[Any, ...], made: Callable[[], Any]) -> Any:
 
 
 def _at(layout: Layout | ComposedLayout, grid: list[Any], extents: tuple[int, ...]) -> Any:
-    """The values of a layout at a grid of coordinates, an axis for the threads in front: of coordinates a
-    tuple of arrays."""
+    """The values of a layout at a grid, an axis for the threads in front: of coordinates a tuple of arrays."""
     import numpy as np
 
     if isinstance(layout, ComposedLayout):
@@ -180,8 +179,7 @@ def read(where: str, t: Tensor, mask: Any) -> Any:
 
 
 def _not_valid(what: str, past: Any, shape: tuple[int, ...]) -> RangeError:
-    """The error of elements past the end, with the first of them: its thread, where there are several, and its
-    coordinate."""
+    """The error of elements past the end, with the first: its thread, if there are several, and its coordinate."""
     import numpy as np
 
     past = np.broadcast_to(past, np.broadcast_shapes(past.shape, shape))

@@ -69,8 +69,7 @@ _UNSAID = Element("unsaid", 1)
 
 
 def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
-    """Read the print of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom, or a thread's view of one, by CuTe's
-    C++ or its DSL.
+    """Read the print, by CuTe's C++ or DSL, of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom or a thread's view.
 
     Raises     ParseError with the line for what is none, LeafTypeError for a copy atom of the DSL whose
                registers are not known

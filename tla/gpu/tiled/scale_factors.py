@@ -1,5 +1,4 @@
-"""Scale factors of block-scaled matrices (MX, NVFP4): where each element's scale lies, from and to a plain
-matrix of scales.
+"""Scale factors of block-scaled matrices (MX, NVFP4): where each lies, from and to a plain matrix of scales.
 
 Scales of a matrix are stored in blocks, one byte each, the blocks along K first:
 
@@ -112,8 +111,7 @@ def scale_factor_layout(rows: object, k: object, vector: int, arch: str = "sm100
 
 
 def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> Layout:
-    """The scales of a (rows, k) operand as a plain row-major matrix of rows by scales, those of whole blocks:
-    (row, k) -> byte.
+    """The scales of a (rows, k) operand as a row-major matrix of rows by scales, of whole blocks: (row, k) -> byte.
 
     Its modes are those of `scale_factor_layout`, padding included. With vector 1, k counting scales, `copy` goes from
     one to the other.
@@ -142,8 +140,7 @@ def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> L
 
 
 def require_scale_strides(layout: Layout, vector: int, arch: str = "sm100") -> None:
-    """Require that a layout of scales has the blocks of a machine; DivisibilityError names the first extent
-    or stride that differs.
+    """Require the blocks of a machine of a layout of scales; DivisibilityError names the first mode that differs.
 
     >>> from tla import parse
     >>> from tla.gpu import require_scale_strides, scale_factor_layout

@@ -32,8 +32,7 @@ def group_of(atom: MMAAtom) -> int:
 
 
 def compress(atom: MMAAtom, a: npt.NDArray[Any]) -> tuple[Tensor, Tensor]:
-    """A for a sparse instruction: its kept elements, and their metadata, as tensors over the coordinates (M,K)
-    of the whole.
+    """A for a sparse instruction: its kept elements and their metadata, as tensors over the whole's coordinates (M,K).
 
     atom   a sparse matrix instruction: it says how many elements of which groups may be kept
     a      numpy array (M,K): zeros but for the elements that are kept, one number an element

@@ -49,8 +49,7 @@ def as_threads(where: str, x: Any, r: int) -> Layout:
 
 
 def as_thread(t: Any) -> Any:
-    """A thread's index, an array of them, or a symbol, as it is; of a numpy integer the plain one. LeafTypeError for
-    anything else."""
+    """A thread's index, an array of them or a symbol, a numpy integer as a plain one; LeafTypeError for others."""
     array = hasattr(t, "dtype") and hasattr(t, "shape")
     if (array and getattr(t.dtype, "kind", "") not in ("i", "u")) or (not array and not is_int(t)):
         fix = "write mma[0], or mma[numpy.arange(128)]"
@@ -90,8 +89,7 @@ def _past(t: Any, limit: IntLike) -> bool:
 
 
 def by_thread(threads: Layout) -> Layout:
-    """thread -> its coordinate in a layout of threads, as one integer: the inverse, and copies where
-    threads have none."""
+    """thread -> its coordinate in a layout of threads, as one integer: the inverse; copies for threads without one."""
     n = size(threads)
     identity = join([Layout(n, _1), ONE])
     return composition(identity, right_inverse(join([threads, complement(threads)])))

@@ -137,8 +137,7 @@ class TiledCopy(Displayed):
         return coalesce(zipped, (_1, (_1, _1)))
 
     def retile(self, t: AnyLayout | Tensor) -> Any:
-        """Registers that were partitioned in another way, (V,M,N,...), as this copy's values:
-        ((AtomV,AtomX),RestM,RestN,...).
+        """Registers of another partition, (V,M,N,...), as this copy's values: ((AtomV,AtomX),RestM,RestN,...).
 
         The first mode's elements are taken for the first values of this copy's threads.
         """
@@ -202,13 +201,11 @@ class ThrCopy:
         return f"{as_cute_prints('ThrCopy', {'ThrIdx': self.thread}, 8)}\n{self.copy}"
 
     def partition_S(self, t: AnyLayout | Tensor) -> Tensor:
-        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over
-        the same elements."""
+        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...), over its elements."""
         return self._partition("src", t)
 
     def partition_D(self, t: AnyLayout | Tensor) -> Tensor:
-        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...): a tensor over
-        the same elements."""
+        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...), over its elements."""
         return self._partition("dst", t)
 
     def _partition(self, side: str, t: AnyLayout | Tensor) -> Tensor:
@@ -399,8 +396,7 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
 
 
 def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCopy:
-    """A copy of what (thread, value) -> index of a tile of extents `whole` reaches: the tiler picks that out
-    of each mode."""
+    """A copy of what (thread, value) -> index of a tile of extents `whole` reaches, picked out by the tiler."""
     strides = [tuple(_1 if i == j else _0 for j in range(len(whole))) for i in range(len(whole))]
     tiler = tuple(keep_steps(composition(Layout(whole, s), tv)) for s in strides)
     to_whole = composition(MakeLayout(whole), tiler)
@@ -408,8 +404,7 @@ def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCop
 
 
 def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledCopy:
-    """A copy by where threads' values lie in memory, and not by their coordinates: vectors and the
-    offsets between them.
+    """A copy by where threads' values lie in memory, not by coordinates: vectors and the offsets between them.
 
     atom_tv       (thread, value) -> offset in the data
     data_layout   coordinate -> offset in the data

@@ -202,8 +202,7 @@ def _threads(x: TiledMMA) -> Leaf:
 
 
 def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
-    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all of them: those along its third mode
-    have the same.
+    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all: those along its third mode have the same.
 
     CuTe does so for A and B. For C it does not, and with several atoms along K its layout runs past the tile.
     """

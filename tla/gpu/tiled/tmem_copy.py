@@ -1,5 +1,4 @@
-"""Copies between tensor memory and registers, tcgen05.ld and st by a warpgroup, and into it from
-shared memory, tcgen05.cp.
+"""Copies of tensor memory: to and from registers, tcgen05.ld and st, and from shared memory, tcgen05.cp.
 
 Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe include/cute/atom/copy_traits_sm100.hpp.
 """
@@ -25,8 +24,7 @@ _WARPS = 4
 
 
 def tmem_values(atom: CopyAtom, element: Element) -> Layout:
-    """The addresses that an instruction goes through in tensor memory, value after value, in elements: columns
-    and data paths.
+    """The addresses that an instruction goes through in tensor memory [elements]: columns and data paths.
 
     `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two
     columns' lower halves into a register; tcgen05.cp goes over the data paths first. Raises LeafTypeError for other
