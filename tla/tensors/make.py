@@ -139,7 +139,7 @@ def offsets_inside(layout: AnyLayout) -> list[Any]:
     return [layout.offset, *offsets_inside(layout.inner)] if isinstance(layout, ComposedLayout) else []
 
 
-def registers(layout: Layout, threads: Any, dtype: Any) -> Tensor:
+def registers(layout: Layout, threads: object, dtype: object) -> Tensor:
     """A tensor over new registers of a layout: of each of an array of threads, one thread's after the other's."""
     zeros = [_0] * len(product_each(layout.shape))
     if known(size(layout)) is None:

@@ -27,8 +27,8 @@ _programs = OnDemand("tla.viz.programs")  # with tla.kernels
 
 
 def draw(
-    *layouts: Any,
-    color_by: Any = "auto",
+    *layouts: object,
+    color_by: object = "auto",
     tile: IntTupleLike | None = None,
     bits: IntLike | None = None,
     axes: Sequence[int] | None = None,

@@ -102,7 +102,7 @@ def require_rule(color_by: object, whose: str) -> None:
         raise RangeError(f"color_by {color_by!r:.60} of {whose}", "thread or value", "write color_by='thread'")
 
 
-def checked_thread(x: Any, thread: object, present: set[int]) -> int:
+def checked_thread(x: object, thread: object, present: set[int]) -> int:
     n = known(thread) if is_int(thread) else None
     if n is None or int(n) not in present:
         expected = f"one of its {len(present)} threads"

@@ -65,7 +65,7 @@ def answer(
         return refusal(error)
 
 
-def as_json(path: str, asked: Any) -> str:
+def as_json(path: str, asked: object) -> str:
     """The answer of a path to a question, a JSON object, as JSON. What is wrong with tla itself is shown where it runs.
 
     >>> as_json("/file", {"text": "4:1", "format": "svg"})[:25]

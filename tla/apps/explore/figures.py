@@ -155,7 +155,7 @@ def kernel_rule(color_by: str) -> str:
     return color_by if color_by in KERNEL_RULES else "thread"
 
 
-def kernel(x: Any, color_by: str) -> dict[str, Any]:
+def kernel(x: object, color_by: str) -> dict[str, Any]:
     """The figures of a tiled copy or MMA, one for each operand, with the cells of one thread marked together."""
     rule = kernel_rule(color_by)
     return by_threads(viz.draw(x, color_by=rule), rule)

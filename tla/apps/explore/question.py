@@ -34,7 +34,7 @@ class Question(NamedTuple):
     format: str = "svg"
 
     @classmethod
-    def of(cls, asked: Any) -> Question:
+    def of(cls, asked: object) -> Question:
         """The question of a JSON object; LeafTypeError for anything else."""
         if not isinstance(asked, dict) or "text" not in asked or not {*asked} <= {*cls._fields}:
             what = "a question without a text, or with another field"

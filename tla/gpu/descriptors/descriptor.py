@@ -143,7 +143,7 @@ class Descriptor:
             raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", fix)
         return replace(self, start_address=start)
 
-    def addresses(self, shape: tuple[int, int], element: Any) -> Any:
+    def addresses(self, shape: tuple[int, int], element: object) -> Any:
         """The byte addresses that the hardware reads the elements (mn, k) of a tile from, in numpy.
 
         shape     (MN, K) [elements];  element  their type

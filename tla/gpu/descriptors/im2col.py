@@ -114,7 +114,7 @@ def make_im2col_copy(
     upper_padding: tuple[int, ...] = (),
     stride: tuple[int, ...] = (),
     dilation: tuple[int, ...] = (),
-    element: Any = None,
+    element: object = None,
     l2_promotion: str = "128B",
 ) -> Im2colCopy:
     """The TMA load of a convolution's activations as a matrix of output pixels by channels of filter taps.

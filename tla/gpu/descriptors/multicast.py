@@ -87,7 +87,7 @@ def _too_many(where: str, cta: int) -> RangeError:
     return RangeError(f"{where}: CTA {cta}", f"at most {MOST_CTAS} CTAs in a cluster", "take a smaller cluster")
 
 
-def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int = 1) -> int:
+def tma_transaction_bytes(*tiles: object, element: Element | None = None, ctas: int = 1) -> int:
     """The bytes that a barrier waits for: those of tiles in shared memory that TMA fills, of one stage.
 
     tiles    tensors or layouts of shared memory

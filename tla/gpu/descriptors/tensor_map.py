@@ -415,7 +415,7 @@ class Im2colMap(_Map):
         return self._swizzled(place), begin, inside[:, None] & ((channel >= 0) & (channel < shape[0] // values))
 
 
-def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
+def coordinate(what: str, at: object, rank: int) -> tuple[int, ...]:
     """A coordinate of known integers, with this number of modes."""
     if not isinstance(at, tuple) or len(at) != rank:
         expected = f"a coordinate of {rank} integers"

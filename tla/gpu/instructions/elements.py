@@ -62,7 +62,7 @@ _PTX = {x: code.lower() for code, x in CODES.items()}
 _PTX |= {types.uint1: "b1", types.fp8_e8m0: "ue8m0", types.fp8_ue4m3: "ue4m3"}
 
 
-def as_element(x: Any) -> Element:
+def as_element(x: object) -> Element:
     """x as an element type: one of ours, C++'s name of one as text, or Python's float, which is C++'s."""
     if isinstance(x, Element):
         return x
@@ -87,7 +87,7 @@ def ptx_name(x: Element) -> str:
     return _PTX.get(x, x.name)
 
 
-def element_of(call: str, tile: Any, given: Any) -> Element:
+def element_of(call: str, tile: object, given: object) -> Element:
     """The element type of a tile: what is given, or that of its tensor's buffer. call: how to give one,
     for the message.
 

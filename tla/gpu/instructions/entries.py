@@ -125,7 +125,7 @@ class Entry:
         """Whether it is of an architecture, "sm80", or "rdna3/64" for one of its waves; of any for None."""
         return arch in (None, self.arch, f"{self.arch}/{self.wave}")
 
-    def atom(self, *arguments: Any) -> Atom:
+    def atom(self, *arguments: object) -> Atom:
         """The atom of the template's arguments. RankError for too few or too many of them, and what
         their parameters refuse."""
         values, given, rest = dict[str, Any](), list[str](), [*arguments]

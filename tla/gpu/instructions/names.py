@@ -152,11 +152,11 @@ def _nearest(name: str) -> str:
 def atoms(
     arch: str | None = None,
     *,
-    a: Any = None,
-    b: Any = None,
-    c: Any = None,
+    a: object = None,
+    b: object = None,
+    c: object = None,
     kind: type | None = None,
-    shape_mnk: Any = None,
+    shape_mnk: object = None,
 ) -> list[Any]:
     """The atoms that have what is asked for.
 
@@ -214,7 +214,7 @@ class _Brackets:
 
 
 @_Brackets
-def Copy_Atom(*given: Any) -> CopyAtom:
+def Copy_Atom(*given: object) -> CopyAtom:
     """A copy instruction that copies elements of a type, as CuTe writes it: `Copy_Atom[operation, element]`.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, uint128
@@ -232,7 +232,7 @@ def Copy_Atom(*given: Any) -> CopyAtom:
 
 
 @_Brackets
-def MMA_Atom(*given: Any) -> MMAAtom:
+def MMA_Atom(*given: object) -> MMAAtom:
     """The atom of a matrix instruction, as CuTe writes it: `MMA_Atom[operation]`, the operation itself.
 
     >>> from tla.gpu import MMA_Atom, SM80_16x8x8_F32F16F16F32_TN

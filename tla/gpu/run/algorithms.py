@@ -37,7 +37,7 @@ def clear(t: Tensor) -> None:
     fill(t, 0)
 
 
-def fill(t: Tensor, value: Any) -> None:
+def fill(t: Tensor, value: object) -> None:
     """Set every element of a tensor of threads to a value; RangeError for an integer that does not fit.
 
     >>> import numpy as np
@@ -80,7 +80,7 @@ def transform(source: npt.NDArray[Any] | Tensor, target: Tensor, f: Callable[...
     write("transform", target, found.reshape(shape) if found.ndim else found)
 
 
-def axpby(alpha: Any, x: npt.NDArray[Any] | Tensor, beta: Any, y: npt.NDArray[Any] | Tensor) -> None:
+def axpby(alpha: object, x: npt.NDArray[Any] | Tensor, beta: object, y: npt.NDArray[Any] | Tensor) -> None:
     """y = alpha * x + beta * y for every element that is valid of both; where beta is 0, y is not read.
 
     >>> import numpy as np

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def copy(*operands: Any) -> None:
+def copy(*operands: object) -> None:
     """Copy what all threads read to where they write, by a copy's atom: `copy(tiled_copy, source, target)`.
 
     tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread
@@ -56,7 +56,7 @@ def copy(*operands: Any) -> None:
         run_copy(copy_of(*operands))
 
 
-def copy_if(*operands: Any) -> None:
+def copy_if(*operands: object) -> None:
     """As copy, where a predicate is true: `copy_if(tiled_copy, predicate, source, target)`, or without the tiled copy.
 
     Where it is not, the target stays, but for atoms that fill zeros (ZFILL). Without a tiled copy each thread copies
@@ -79,14 +79,14 @@ def copy_if(*operands: Any) -> None:
     run_copy(copy_if_of(*operands))
 
 
-def copy_of(*operands: Any) -> CopyStep:
+def copy_of(*operands: object) -> CopyStep:
     """The copy that `copy(...)` of these operands executes. Raises what copy_facts does, RankError for other counts."""
     *given, source, target = _operands("copy", operands, "source, target")
     source, target = _with_data("copy", source), _with_data("copy", target)
     return copy_facts(given[0] if given else plain_copy(source, target), source, target)
 
 
-def copy_if_of(*operands: Any) -> CopyStep:
+def copy_if_of(*operands: object) -> CopyStep:
     """The copy that `copy_if(...)` of these operands executes, as copy_of."""
     *given, predicate, source, target = _operands("copy_if", operands, "predicate, source, target")
     source, target = _with_data("copy_if", source), _with_data("copy_if", target)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def gemm(*operands: Any) -> None:
+def gemm(*operands: object) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
     mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of

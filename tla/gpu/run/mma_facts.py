@@ -58,7 +58,7 @@ class MmaStep:
     one_value: bool = False
 
 
-def mma_facts(*operands: Any) -> MmaStep:
+def mma_facts(*operands: object) -> MmaStep:
     """The product of operands by an instruction, if it can compute it; nothing is computed.
 
     operands   what gemm takes, with or without an instruction first; of symbols too, without buffers

@@ -29,7 +29,7 @@ def vector(n: IntLike) -> Layout:
     return Layout(n, _0 if is_constant(1, n) else _1)
 
 
-def as_threads(where: str, x: Any, r: int) -> Layout:
+def as_threads(where: str, x: object, r: int) -> Layout:
     """A layout of threads, (m, n, ...) -> thread: a shape stands for the compact one, ranks below r are filled up."""
     if x is None:
         return Layout(IntTuple(*[_1] * r), IntTuple(*[_0] * r))
@@ -95,7 +95,7 @@ def by_thread(threads: Layout) -> Layout:
     return composition(identity, right_inverse(join([threads, complement(threads)])))
 
 
-def rank_of(x: Any) -> int:
+def rank_of(x: object) -> int:
     """The number of modes that a layout or a tensor has at the top. LeafTypeError for what is neither."""
     if not hasattr(x, "shape"):
         what = f"a partition of a {type(x).__name__}"
@@ -104,7 +104,7 @@ def rank_of(x: Any) -> int:
     return len(s) if isinstance(s, tuple) else 1
 
 
-def require_kind(where: str, x: Any, kind: type, named: str) -> Any:
+def require_kind(where: str, x: object, kind: type, named: str) -> Any:
     """x, if it is of a kind, which has this name; else LeafTypeError."""
     if not isinstance(x, kind):
         maker = named.replace("a ", "make_").replace(" ", "_").lower()

@@ -63,7 +63,7 @@ class TiledMMA(Displayed):
     permutations: tuple[Any, ...]
     accumulate_: Any = True
 
-    def with_(self, accumulate: Any) -> TiledMMA:
+    def with_(self, accumulate: object) -> TiledMMA:
         """The tiled MMA that adds to C, or that does not read C, where the instruction chooses: tcgen05.mma.
 
         accumulate   True or False; of a kernel a comparison too, the same for all threads: `mma.with_(0 < k)`
@@ -214,7 +214,7 @@ def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
     return join([threads[0], join([first, threads[1][1]])])
 
 
-def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = None) -> TiledMMA:
+def make_tiled_mma(atom: object, thr_layout: object = None, permutations: object = None) -> TiledMMA:
     """An atom laid out over threads and its tile permuted.
 
     atom           an MMAAtom: SM80_16x8x16_F32F16F16F32_TN
@@ -319,7 +319,7 @@ class ThrMMA:
         """The thread's part of C, (FrgV, RestM, RestN, ...): a tensor over the same elements."""
         return self.partition("C", t)
 
-    def partition_E(self, t: Any) -> Tensor:
+    def partition_E(self, t: object) -> Tensor:
         """The thread's part of a sparse A's metadata, over the coordinates (M,K) of A, as compress gives them."""
         return self.partition("E", t)
 
@@ -420,7 +420,7 @@ def partition_shape_C(mma: TiledMMA, shape: tuple[Leaf, ...] | None) -> IntTree:
     return _part(mma, 0, "C", shape).shape
 
 
-def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
+def partition_fragment_C(mma: TiledMMA, shape: object) -> Tensor:
     """New accumulators of all threads for a tile of extents (M,N), registers or tensor memory: what gemm takes for C.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_fragment_C

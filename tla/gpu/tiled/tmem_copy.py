@@ -70,7 +70,7 @@ def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledC
     return _cotiled(atom, threads, tmem_values(atom, element), tmem)
 
 
-def make_utccp_copy(atom: Any, tmem: AnyLayout, element: Any = None) -> TiledCopy:
+def make_utccp_copy(atom: object, tmem: AnyLayout, element: object = None) -> TiledCopy:
     """The copy of tcgen05.cp from shared memory to tensor memory: one thread starts it for an SM, or for two.
 
     atom      a copy of tcgen05.cp: Copy_Atom[SM100_UTCCP_4x32dp128bit_1cta, uint8], or the operation
