@@ -138,7 +138,7 @@ def padded(t: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------- what fits a buffer
 
 
-def new_buffer(count: int, dtype: object) -> Any:
+def new_buffer(count: int, dtype: Any) -> Any:
     """A new buffer."""
     import numpy as np
 

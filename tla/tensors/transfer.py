@@ -190,7 +190,7 @@ def scattered(x: Elements, dense: npt.NDArray[Any]) -> None:
     units[offsets_of(x, mode, n) // n] = rows.view(units.dtype)[..., 0]
 
 
-def filled(x: Elements, value: object) -> None:
+def filled(x: Elements, value: Any) -> None:
     """Write one value to every valid element of x."""
     found = None if isinstance(x.data, Packed) else cells_of(x)
     if found is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..core.errors import RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown

@@ -183,7 +183,9 @@ def width_of(name: str, brackets: list[Any], given: Width | None) -> Width | Non
     return Width(bits, f"{name} of {given.said}") if given and bits else None
 
 
-def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
+def in_order(
+    name: str, operation: Callable[..., Any], given: list[tuple[str, Term]]
+) -> tuple[tuple[Term, ...], dict[str, Term]]:
     """The arguments by place, those with names too where they have one, and the others by name."""
     signature = inspect.signature(operation)
     names = [key for key, _x in given if key]

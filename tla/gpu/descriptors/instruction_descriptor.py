@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
@@ -78,7 +77,7 @@ class InstructionDescriptor:
 
 
 def instruction_descriptor(
-    atom: Any, *, a_negate: bool | None = None, b_negate: bool | None = None, saturate: bool | None = None
+    atom: MMAAtom, *, a_negate: bool | None = None, b_negate: bool | None = None, saturate: bool | None = None
 ) -> InstructionDescriptor:
     """The instruction descriptor of an atom of tcgen05.mma.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...algebra.modes import replace, slice_and_offset
+from ...core.coord import CoordLike
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError
 from ...core.int_tuple import Bracketed, _, shown, size
 from ...core.kinds import AnyLayout
@@ -61,7 +62,7 @@ def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
     return mask
 
 
-def multicast_pattern(modes: tuple[int, ...], layout: Layout, coord: Any) -> tuple[int, Any]:
+def multicast_pattern(modes: tuple[int, ...], layout: Layout, coord: CoordLike) -> tuple[int, Any]:
     """The CTAs that have a CTA's coordinate but for modes, a bit each, from the first of them on; and that first one.
 
     >>> from tla import parse

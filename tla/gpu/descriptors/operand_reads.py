@@ -58,7 +58,7 @@ class OperandReads(NamedTuple):
 
 
 def operand_reads(
-    atom: Any, operand: str, smem: object, *, memory: Any = None, width: int | None = None
+    atom: MMAAtom, operand: str, smem: object, *, memory: object = None, width: int | None = None
 ) -> OperandReads:
     """The widest plain loads that read an MMA's A or B from a layout of shared memory, and their bank conflicts.
 

@@ -288,7 +288,7 @@ class TensorMap(_Map):
         steps = (1, *self.element_strides[1:])
         return tuple(-(-n // step) for n, step in zip(self.box, steps))
 
-    def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
+    def offsets(self, at: tuple[int, ...], base: int = 0) -> tuple[Any, Any, Any]:
         """The offsets at which the hardware writes and reads a box that begins at a TMA coordinate, in numpy.
 
         at       the TMA coordinate of its first element; base where it lies in shared memory [bytes]. Of elements of 4
@@ -374,7 +374,7 @@ class Im2colMap(_Map):
         sizes = zip(self.shape[1:-1], self.lower, self.upper, self.element_strides[1:-1])
         return (*((n + high - low - 1) // step + 1 for n, low, high, step in sizes), self.shape[-1])
 
-    def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> Any:
+    def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> tuple[Any, Any, Any]:
         """The offsets at which the hardware writes and reads a column, in numpy: arrays (pixels, channels).
 
         at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box. Of elements

@@ -96,7 +96,7 @@ def _first_bytes(step: Leaf, element: Element) -> Leaf:
     return element.bits // 8 if element.bits % 8 else step * (element.bits // 8)
 
 
-def bytes_of(where: str, step: Any, element: Element) -> Any:
+def bytes_of(where: str, step: Leaf, element: Element) -> Leaf:
     """The bytes of a step of elements; refused where it is no whole bytes, or not known to be."""
     if element.bits % 8 == 0:
         return step * (element.bits // 8)

@@ -10,7 +10,6 @@ Source: CuTe include/cute/numeric/numeric_types.hpp; the PTX manual, fundamental
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ...core import element as types
 from ...core.element import Element, of_dtype

@@ -156,7 +156,7 @@ def atoms(
     b: object = None,
     c: object = None,
     kind: type | None = None,
-    shape_mnk: object = None,
+    shape_mnk: tuple[int, int, int] | None = None,
 ) -> list[Any]:
     """The atoms that have what is asked for.
 
@@ -173,7 +173,7 @@ def atoms(
     True
     """
     wanted = {side: as_element(t) for side, t in (("A", a), ("B", b), ("C", c)) if t is not None}
-    given = shape_mnk if isinstance(shape_mnk, tuple) else (shape_mnk,)
+    given: tuple[Any, ...] = shape_mnk if isinstance(shape_mnk, tuple) else (shape_mnk,)
     if shape_mnk is not None and (len(given) != 3 or any(known(n) is None for n in given)):
         raise LeafTypeError(f"atoms of the shape {shown(shape_mnk)}", "three integers, M, N and K", "write (16, 8, 16)")
     if not (kind is None or kind is MMAAtom or kind is CopyAtom):

@@ -37,7 +37,7 @@ def clear(t: Tensor) -> None:
     fill(t, 0)
 
 
-def fill(t: Tensor, value: object) -> None:
+def fill(t: Tensor, value: npt.ArrayLike) -> None:
     """Set every element of a tensor of threads to a value; RangeError for an integer that does not fit.
 
     >>> import numpy as np

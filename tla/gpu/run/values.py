@@ -165,7 +165,7 @@ def _coordinates(t: Tensor) -> tuple[Any, ...]:
     )
 
 
-def read(where: str, t: Tensor, mask: Any) -> Any:
+def read(where: str, t: Tensor, mask: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     import numpy as np
 
     t = as_tensor(where, t)
@@ -190,7 +190,7 @@ def _not_valid(what: str, past: Any, shape: tuple[int, ...]) -> RangeError:
     return RangeError(what, "elements of the tensor", GUARD)
 
 
-def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
+def write(where: str, t: Tensor, values: npt.ArrayLike, mask: npt.NDArray[Any] | None = None) -> None:
     import numpy as np
 
     require_data(where, t)

@@ -95,7 +95,7 @@ def by_thread(threads: Layout) -> Layout:
     return composition(identity, right_inverse(join([threads, complement(threads)])))
 
 
-def rank_of(x: object) -> int:
+def rank_of(x: Any) -> int:
     """The number of modes that a layout or a tensor has at the top. LeafTypeError for what is neither."""
     if not hasattr(x, "shape"):
         what = f"a partition of a {type(x).__name__}"

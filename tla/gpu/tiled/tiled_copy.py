@@ -249,7 +249,7 @@ def _typed(where: str, atom: Any) -> CopyAtom:
     return atom
 
 
-def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -> TiledCopy:
+def make_tiled_copy(atom: CopyAtom, thr_layout: object = None, val_layout: object = None) -> TiledCopy:
     """A copy atom laid out by threads and values over a tile.
 
     atom         a CopyAtom with its element type: Copy_Atom[UniversalCopy[uint128], half]
@@ -346,7 +346,7 @@ def _of_mma(where: str, atom: CopyAtom, mma: Any, operand: str) -> TiledCopy:
     return _tiled_copy(where, atom, getattr(mma, f"{operand}_TV"), Shape(sizes[i], sizes[j]))
 
 
-def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
+def make_tiled_copy_S(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A copy whose threads hold what another one's threads read.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, make_tiled_copy_S, uint32
@@ -360,7 +360,7 @@ def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
     return _tiled_copy("make_tiled_copy_S", atom, tiled_copy.S_TV, tiled_copy.tiler_mn)
 
 
-def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
+def make_tiled_copy_D(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A copy whose threads hold what another one's threads write.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, make_tiled_copy_D, uint32
@@ -374,7 +374,7 @@ def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
     return _tiled_copy("make_tiled_copy_D", atom, tiled_copy.D_TV, tiled_copy.tiler_mn)
 
 
-def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
+def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
     """The smallest copy of a tiled MMA's accumulators: as many of a thread's first values as the atom stores at once.
 
     >>> from tla.gpu import Copy_Atom, SM80_16x8x16_F32F16F16F32_TN, UniversalCopy, float, make_tiled_copy_C_atom, make_tiled_mma
@@ -403,7 +403,7 @@ def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCop
     return _tiled_copy(where, atom, composition(left_inverse(to_whole), tv), tiler)
 
 
-def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledCopy:
+def make_cotiled_copy(atom: CopyAtom, atom_tv: Layout, data_layout: Layout) -> TiledCopy:
     """A copy by where threads' values lie in memory, not by coordinates: vectors and the offsets between them.
 
     atom_tv       (thread, value) -> offset in the data

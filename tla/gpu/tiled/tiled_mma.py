@@ -143,7 +143,7 @@ class TiledMMA(Displayed):
         """A layout or tensor (M,N,...) as ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...)))."""
         return self.thrfrg("C", t)
 
-    def thrfrg(self, operand: str, t: Any) -> Any:
+    def thrfrg(self, operand: str, t: AnyLayout | Tensor) -> Any:
         """An operand of a layout or tensor: its first two modes are cut by the threads, the others stay.
 
         operand   "A", "B" or "C"; "E", "SFA" or "SFB" of an atom that has metadata or scale factors: a tensor over the
@@ -319,7 +319,7 @@ class ThrMMA:
         """The thread's part of C, (FrgV, RestM, RestN, ...): a tensor over the same elements."""
         return self.partition("C", t)
 
-    def partition_E(self, t: object) -> Tensor:
+    def partition_E(self, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of a sparse A's metadata, over the coordinates (M,K) of A, as compress gives them."""
         return self.partition("E", t)
 
@@ -331,7 +331,7 @@ class ThrMMA:
         """The thread's part of B's scale factors, over the coordinates (N,K) of B."""
         return self.partition("SFB", t)
 
-    def partition(self, operand: str, t: Any) -> Tensor:
+    def partition(self, operand: str, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of an operand: "A", "B" or "C"; "E", "SFA" or "SFB" where the atom has them."""
         whole = with_valid(t)
         frg = self.mma.thrfrg(operand, whole)
