@@ -106,7 +106,7 @@ def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
     whole, rest = divmod(n, period)
     if period == 1:
         steps = tuple(f[0][1] for f in functions)
-        yield tuple(map(int.__mul__, starts, steps)), ((n, steps),) if n > 1 else ()
+        yield tuple(s * d for s, d in zip(starts, steps)), ((n, steps),) if n > 1 else ()
         return
     if whole:
         step = tuple(period // top * f[-1][1] for top, f in zip(tops, functions))
