@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...algebra.divide import zipped_divide
 from ...core.errors import DivisibilityError, Reason, TlaError
@@ -18,12 +18,8 @@ from ...core.layout import Layout
 from ...core.make_layout import MakeLayout
 from .tiled import vector
 
-if TYPE_CHECKING:
-    from .tiled_copy import TiledCopy
-    from .tiled_mma import TiledMMA
 
-
-def require_layouts(mma: TiledMMA) -> None:
+def require_layouts(mma: Any) -> None:
     """DivisibilityError where the threads of a tiled MMA, or what they hold of an operand, are no layout."""
     if why := _why_not(mma, ["thr_layout_vmnk"]):
         groups = f"the threads {mma.thr_layout} of groups {mma.atom.thr_id} of {mma.atom.name}"
@@ -65,7 +61,7 @@ def _straightened(mma: Any, bent: list[int]) -> Iterator[Any]:
             yield replace(mma, permutations=tuple(size(p) if i in some else p for i, p in enumerate(mma.permutations)))
 
 
-def require_whole_atoms(where: str, copy: TiledCopy) -> None:
+def require_whole_atoms(where: str, copy: Any) -> None:
     """DivisibilityError where the threads and values of a tiled copy are no layout of whole atoms."""
     if (why := _why_not(copy, ["S_TV", "D_TV"])) is None:
         return
